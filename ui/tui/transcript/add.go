@@ -10,7 +10,7 @@ import (
 
 // User adds a message of the user's, and what is attached to it, one label each,
 // such as "image photo.png 1568x1176 412 KB".
-func (m *Model) User(text string, attached ...string) {
+func (m *blockList) User(text string, attached ...string) {
 	b := &textBlock{noteStyle: userStyle, text: cleanText(text)}
 	for _, label := range attached {
 		b.labels = append(b.labels, "["+sanitize.Line(label)+"]")
@@ -20,38 +20,38 @@ func (m *Model) User(text string, attached ...string) {
 
 // Summary stands for what went before it, or changes the one with this id: one
 // line that says how many messages are hidden, and unfolds to their summary.
-func (m *Model) Summary(id, text string, hidden int) {
+func (m *blockList) Summary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
 // Footer adds what closes a turn: model, tokens, cost, times.
-func (m *Model) Footer(text string) { m.addText(kindNote, "", footerStyle, text, "") }
+func (m *blockList) Footer(text string) { m.addText(kindNote, "", footerStyle, text, "") }
 
 // Note adds a notice.
-func (m *Model) Note(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
+func (m *blockList) Note(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
 
 // Marker adds a note of a kind, such as where an answer was interrupted.
-func (m *Model) Marker(kind NoteKind, text string) {
+func (m *blockList) Marker(kind NoteKind, text string) {
 	m.addText(kindNote, "", noteStyles[kind], text, "")
 }
 
 // AddError adds an error, what can be done about it, and with which keys.
-func (m *Model) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
+func (m *blockList) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
 
 // Replace adds a note, or changes the one with this id, such as a countdown.
-func (m *Model) Replace(id string, kind NoteKind, text string) {
+func (m *blockList) Replace(id string, kind NoteKind, text string) {
 	m.addText(kindNote, id, noteStyles[kind], text, "")
 }
 
-func (m *Model) addText(k kind, id string, how noteStyle, text, hint string) {
+func (m *blockList) addText(k kind, id string, how noteStyle, text, hint string) {
 	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
 // putBlock adds a block, or puts it in the place of the one with this id.
-func (m *Model) putBlock(k kind, id string, b block) {
+func (m *blockList) putBlock(k kind, id string, b block) {
 	if it := m.byID[key{k, id}]; it != nil && id != "" {
 		it.block = b
-		m.markChanged(it)
+		m.listener.itemChanged(it)
 		return
 	}
 	m.addItem(k, id, b)
@@ -59,23 +59,23 @@ func (m *Model) putBlock(k kind, id string, b block) {
 
 // AppendThinking adds to the thinking with this id. After ThoughtFor the same id begins
 // another one.
-func (m *Model) AppendThinking(id, delta string) {
+func (m *blockList) AppendThinking(id, delta string) {
 	b, ok := m.blockByID(kindThinking, id).(*thinking)
 	if !ok || b.done {
 		b = &thinking{}
 		m.addItem(kindThinking, id, b)
 	}
 	b.add(b.stream.Add(delta))
-	m.markChanged(m.byID[key{kindThinking, id}])
+	m.listener.itemChanged(m.byID[key{kindThinking, id}])
 }
 
 // FinishThinking folds the thinking. Without any before it stands alone: some
 // models say that they thought, and not what. Of thinking that is folded already it
 // changes the time.
-func (m *Model) FinishThinking(id string, took time.Duration) {
+func (m *blockList) FinishThinking(id string, took time.Duration) {
 	if b, ok := m.blockByID(kindThinking, id).(*thinking); ok && b.done {
 		b.duration = took
-		m.markChanged(m.byID[key{kindThinking, id}])
+		m.listener.itemChanged(m.byID[key{kindThinking, id}])
 		return
 	}
 	m.AppendThinking(id, "")
@@ -86,7 +86,7 @@ func (m *Model) FinishThinking(id string, took time.Duration) {
 
 // AppendAnswer adds to the answer with this id. After AnswerDone the same id begins
 // another one.
-func (m *Model) AppendAnswer(id, delta string) {
+func (m *blockList) AppendAnswer(id, delta string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
 	if !ok || b.done {
 		b = newAnswer()
@@ -96,7 +96,7 @@ func (m *Model) AppendAnswer(id, delta string) {
 }
 
 // FinishAnswer ends the answer with this id.
-func (m *Model) FinishAnswer(id string) {
+func (m *blockList) FinishAnswer(id string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
 	if !ok || b.done {
 		return
@@ -106,7 +106,7 @@ func (m *Model) FinishAnswer(id string) {
 
 // Tool adds a tool call, or says all that is now known about the one with this
 // id.
-func (m *Model) Tool(id string, t Tool) {
+func (m *blockList) Tool(id string, t Tool) {
 	b := m.callBlock(id, t.Name)
 	if b.received == t {
 		return
@@ -117,18 +117,18 @@ func (m *Model) Tool(id string, t Tool) {
 	}
 	was := b.tool.Status
 	b.set(t)
-	m.markChanged(it)
+	m.listener.itemChanged(it)
 	m.regroup(it, was)
 }
 
 // ToolOutput adds live output to a call. What Tool says about the output in the
 // end takes its place.
-func (m *Model) ToolOutput(id, text string) {
+func (m *blockList) ToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
-	m.markChanged(m.byID[key{kindCall, id}])
+	m.listener.itemChanged(m.byID[key{kindCall, id}])
 }
 
-func (m *Model) callBlock(id, name string) *call {
+func (m *blockList) callBlock(id, name string) *call {
 	if b, ok := m.blockByID(kindCall, id).(*call); ok {
 		return b
 	}
@@ -189,32 +189,32 @@ func (m *Model) Tick(now time.Time) {
 	m.now = now
 	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
 		if !m.reducedMotion {
-			m.markChanged(it)
+			m.itemChanged(it)
 		}
 		return it.block.(*call).tool.Status != Running
 	})
 }
 
 // blockByID returns the block with this id; nil if there is none.
-func (m *Model) blockByID(k kind, id string) block {
+func (m *blockList) blockByID(k kind, id string) block {
 	if it := m.byID[key{k, id}]; it != nil {
 		return it.block
 	}
 	return nil
 }
 
-func (m *Model) addItem(k kind, id string, b block) {
+func (m *blockList) addItem(k kind, id string, b block) {
 	it := &item{block: b, kind: k, seq: m.nextSeq, messageSeq: m.messageSeq}
 	m.nextSeq++
 	m.items = append(m.items, it)
 	if id != "" || k != kindNote && k != kindUser {
 		m.byID[key{k, id}] = it
 	}
-	m.markChanged(it)
+	m.listener.itemChanged(it)
 }
 
-// markChanged marks an item as changed.
-func (m *Model) markChanged(it *item) {
+// itemChanged marks an item as changed.
+func (m *Model) itemChanged(it *item) {
 	if it.state == stateRendered {
 		it.state = stateChanged
 	}
@@ -222,14 +222,34 @@ func (m *Model) markChanged(it *item) {
 		it.isPending = true
 		m.pending = append(m.pending, it)
 	}
-	if m.search.active && !it.countStale {
+	if m.searching && !it.countStale {
 		it.countStale = true
-		m.search.changed = append(m.search.changed, it)
+		m.changed = append(m.changed, it)
 	}
-	if m.details != nil && m.details.item == it {
+	if m.details != nil && (m.details.item == it || m.details.item == it.groupItem) {
 		m.details.stale = true
 	}
 	m.dirty = true
+}
+
+// itemInserted moves what is remembered by index past a new item at i.
+func (m *Model) itemInserted(i int) {
+	if i <= m.top.item && !m.follow {
+		m.top.item++
+	}
+	if i <= m.cursor {
+		m.cursor++
+	}
+	if i <= m.anchor {
+		m.anchor++
+	}
+}
+
+// groupChanged moves the cursor off a call that its group stands for now.
+func (m *Model) groupChanged(of *item) {
+	if m.browsing && m.items[m.cursor].groupItem == of && m.isHidden(m.items[m.cursor]) {
+		m.setCursor(slices.Index(m.items, of))
+	}
 }
 
 // cleanText makes text printable and takes the empty lines around it away.

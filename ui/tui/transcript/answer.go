@@ -80,13 +80,13 @@ func (b *answer) finish() {
 
 // growAnswer adds to the answer with this id, in as many sections as it takes, and
 // returns the last one.
-func growAnswer(m *Model, id string, text sanitize.Clean) *answer {
+func growAnswer(m *blockList, id string, text sanitize.Clean) *answer {
 	k := key{kindAnswer, id}
 	it := m.byID[k]
 	for {
 		b := it.block.(*answer)
 		next := b.add(text)
-		m.markChanged(it)
+		m.listener.itemChanged(it)
 		if next == nil {
 			return b
 		}
@@ -95,15 +95,7 @@ func growAnswer(m *Model, id string, text sanitize.Clean) *answer {
 		m.nextSeq++
 		m.byID[k], text = it, sanitize.Clean{}
 		m.items = slices.Insert(m.items, i, it)
-		if i <= m.top.item && !m.follow {
-			m.top.item++
-		}
-		if i <= m.cursor {
-			m.cursor++
-		}
-		if i <= m.anchor {
-			m.anchor++
-		}
+		m.listener.itemInserted(i)
 	}
 }
 

@@ -80,9 +80,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	}
 	switch msg.(type) {
 	case tea.MouseClickMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg, EdgeMsg:
-		return m.handleMouse(msg)
+		return m.mouse.handleMouse(msg)
 	}
-	if _, wheel := msg.(tea.MouseWheelMsg); m.search.typing && !wheel {
+	if _, wheel := msg.(tea.MouseWheelMsg); m.typing && !wheel {
 		m.updateSearch(msg)
 		return nil
 	}
@@ -124,13 +124,23 @@ func (m *Model) Browse(on bool) {
 	m.setCursor(m.nextVisible(last, -1))
 }
 
+// A browser is the cursor over the items, and what is chosen at it.
+type browser struct {
+	*viewport
+	browsing bool
+	cursor   int // index of the item
+	code     int // the code block chosen in it; -1 for none
+	hit      int // the found place chosen in it; -1 for none
+	anchor   int // the other end of the selected items; -1 for no selection
+}
+
 // setCursor moves the cursor to an item.
-func (m *Model) setCursor(i int) { m.cursor, m.code, m.search.hit = i, -1, -1 }
+func (m *browser) setCursor(i int) { m.cursor, m.code, m.hit = i, -1, -1 }
 
 // leaveInnermost leaves what was entered last: the search, the selection, browsing.
 func (m *Model) leaveInnermost() {
 	switch {
-	case m.search.active:
+	case m.searching:
 		m.endSearch()
 	case m.anchor >= 0:
 		m.setAnchor(-1)
@@ -146,9 +156,9 @@ func (m *Model) Hint() string {
 		return ""
 	case m.Typing():
 		return "search: enter keeps it · up down between places · esc leaves"
-	case m.details != nil && !m.details.search.active:
+	case m.details != nil && !m.details.searching:
 		return "details: j k scroll · / search · y copy · esc back"
-	case m.search.active || m.details != nil:
+	case m.searching || m.details != nil:
 		return "search: n N next and previous · / anew · esc leaves"
 	case m.anchor >= 0:
 		return "select: j k extend · y copy · esc leaves"
@@ -177,7 +187,7 @@ func (m *Model) isPinned() bool {
 
 // nextVisible returns the next item that has lines, from i on in a direction; if there is
 // none, the last one the other way.
-func (m *Model) nextVisible(i, direction int) int {
+func (m *viewport) nextVisible(i, direction int) int {
 	for j := i; j >= 0 && j < len(m.items); j += direction {
 		if len(m.linesOf(m.items[j])) > 0 {
 			return j
@@ -193,7 +203,7 @@ func (m *Model) nextVisible(i, direction int) int {
 
 // moveCursor moves the cursor to the next block, or to the next message of the
 // user's.
-func (m *Model) moveCursor(direction int, user bool) {
+func (m *browser) moveCursor(direction int, user bool) {
 	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
 		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
 			continue
@@ -206,7 +216,7 @@ func (m *Model) moveCursor(direction int, user bool) {
 
 // revealCursor brings the cursor's block in sight: whole if it fits, else from its
 // beginning.
-func (m *Model) revealCursor() {
+func (m *browser) revealCursor() {
 	if !m.fixTop() {
 		return
 	}
@@ -225,7 +235,7 @@ func (m *Model) revealCursor() {
 }
 
 // pageCursor moves by parts of a window and takes the cursor along.
-func (m *Model) pageCursor(pages float64) {
+func (m *browser) pageCursor(pages float64) {
 	m.Page(pages)
 	if !m.fixTop() {
 		return
@@ -243,7 +253,7 @@ func (m *Model) pageCursor(pages float64) {
 }
 
 // cursorToEnd moves to the first or the last block.
-func (m *Model) cursorToEnd(i int) {
+func (m *browser) cursorToEnd(i int) {
 	if i == 0 {
 		m.setCursor(m.nextVisible(0, 1))
 		m.Top()
@@ -254,7 +264,7 @@ func (m *Model) cursorToEnd(i int) {
 }
 
 // stepCode moves the cursor to the next code block.
-func (m *Model) stepCode(direction int) {
+func (m *browser) stepCode(direction int) {
 	at := m.code
 	if at < 0 && direction < 0 {
 		at = len(m.codeBlocks(m.items[m.cursor]))
@@ -277,7 +287,7 @@ func (m *Model) stepCode(direction int) {
 }
 
 // toggleFold folds or unfolds the block under the cursor.
-func (m *Model) toggleFold() {
+func (m *browser) toggleFold() {
 	it := m.items[m.cursor]
 	m.clampTop()
 	now := foldClosed
@@ -296,7 +306,7 @@ func (m *Model) toggleFold() {
 }
 
 // toggleFolds folds everything if something of it is unfolded, or else unfolds it.
-func (m *Model) toggleFolds() {
+func (m *browser) toggleFolds() {
 	open := !m.openThinking && !m.openOutput
 	m.openThinking, m.openOutput = open, open
 	m.resetFolds(func(k kind) bool { return k != kindAnswer })
@@ -305,7 +315,7 @@ func (m *Model) toggleFolds() {
 
 // setAnchor begins a selection, which goes to the cursor; again, or with -1, it
 // ends it.
-func (m *Model) setAnchor(i int) {
+func (m *browser) setAnchor(i int) {
 	if m.anchor >= 0 {
 		i = -1
 	}
@@ -314,7 +324,7 @@ func (m *Model) setAnchor(i int) {
 
 // selectedItems returns the first and the last of the blocks that are selected: the one
 // under the cursor, if there is no selection.
-func (m *Model) selectedItems() (low, high int) {
+func (m *browser) selectedItems() (low, high int) {
 	if m.anchor < 0 {
 		return m.cursor, m.cursor
 	}
@@ -322,7 +332,7 @@ func (m *Model) selectedItems() (low, high int) {
 }
 
 // copySelected copies the block under the cursor, or all that is selected.
-func (m *Model) copySelected() tea.Cmd {
+func (m *browser) copySelected() tea.Cmd {
 	low, high := m.selectedItems()
 	for high < len(m.items)-1 && m.isHidden(m.items[high+1]) {
 		high++ // what a group stands for
@@ -343,7 +353,7 @@ func (m *Model) copySelected() tea.Cmd {
 
 // sourceAt returns what the block under the cursor stands for: the answer above, or else
 // the message, if it is the footer of a turn, which nobody wants to have.
-func (m *Model) sourceAt() int {
+func (m *browser) sourceAt() int {
 	if !m.items[m.cursor].isFooter() {
 		return m.cursor
 	}
@@ -357,7 +367,7 @@ func (m *Model) sourceAt() int {
 
 // copyCode copies the chosen code block, or the last one of the block under the
 // cursor.
-func (m *Model) copyCode() tea.Cmd {
+func (m *browser) copyCode() tea.Cmd {
 	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if len(codes) == 0 {
 		return nil
@@ -378,7 +388,7 @@ func copyCmd(text, what string) tea.Cmd {
 
 // codeBlocks returns the code blocks of an item. Reading a long conversation for them
 // passes over answers without a fence.
-func (m *Model) codeBlocks(it *item) []markdown.Code {
+func (m *viewport) codeBlocks(it *item) []markdown.Code {
 	b, ok := it.block.(*answer)
 	if !ok {
 		return nil

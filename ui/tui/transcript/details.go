@@ -161,7 +161,7 @@ func rawParts(input string) []*detailPart {
 
 // A detailView view is a conversation of its own, of the sheets of one block.
 type detailView struct {
-	Model
+	*Model
 	item  *item
 	stale bool // of has changed
 }
@@ -184,9 +184,8 @@ var pagerKeys = map[string]func(*Model) tea.Cmd{
 
 // openDetails shows all of the block under the cursor, in place of the rest.
 func (m *Model) openDetails() {
-	d := &detailView{item: m.items[m.cursor], stale: true}
-	d.Now, d.theme, d.styler, d.width, d.height, d.openOutput = m.Now, m.theme, m.styler, m.width, m.height, true
-	d.Clear()
+	d := &detailView{Model: New(m.theme), item: m.items[m.cursor], stale: true}
+	d.Now, d.styler, d.width, d.height, d.openOutput = m.Now, m.styler, m.width, m.height, true
 	m.details = d
 	d.refresh()
 	d.Top()
@@ -212,7 +211,7 @@ func (d *detailView) refresh() {
 		}
 		if it := d.items[i]; *it.block.(*detailPart) != *s {
 			it.block, it.continuesPrevious = s, s.title == ""
-			d.markChanged(it)
+			d.itemChanged(it)
 		}
 	}
 	for len(d.items) > len(all) {
@@ -225,18 +224,18 @@ func (d *detailView) refresh() {
 func (m *Model) updateDetails(msg tea.Msg) tea.Cmd {
 	d := m.details
 	key, isKey := msg.(tea.KeyPressMsg)
-	if !isKey || d.search.typing {
+	if !isKey || d.typing {
 		return d.Update(msg)
 	}
 	switch name := key.String(); {
-	case name == "esc" && d.search.active:
+	case name == "esc" && d.searching:
 		d.endSearch()
 	case slices.Contains([]string{"esc", "q", "enter", "i"}, name):
 		m.closeDetails()
 	case name == "y":
 		return m.copySelected()
 	case pagerKeys[name] != nil && len(d.items) > 0:
-		return pagerKeys[name](&d.Model)
+		return pagerKeys[name](d.Model)
 	}
 	return nil
 }

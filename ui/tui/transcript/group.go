@@ -50,7 +50,7 @@ func (g *group) countCall(s Status, by int) {
 // groupFor returns the group that a new call of a tool belongs to: that of the call
 // before it in the same answer, or one that begins. Nil if the tool is not one
 // that only looks.
-func (m *Model) groupFor(name string) *item {
+func (m *blockList) groupFor(name string) *item {
 	if lookupTools[name].did == "" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (m *Model) groupFor(name string) *item {
 }
 
 // joinGroup makes a call one of a group.
-func (m *Model) joinGroup(it, of *item) {
+func (m *blockList) joinGroup(it, of *item) {
 	if of == nil {
 		return
 	}
@@ -77,7 +77,7 @@ func (m *Model) joinGroup(it, of *item) {
 }
 
 // leaveGroup takes a call out of its group.
-func (m *Model) leaveGroup(it *item) {
+func (m *blockList) leaveGroup(it *item) {
 	if it.groupItem == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (m *Model) leaveGroup(it *item) {
 }
 
 // regroup counts a call anew whose status was another one before.
-func (m *Model) regroup(it *item, was Status) {
+func (m *blockList) regroup(it *item, was Status) {
 	if it.groupItem == nil {
 		return
 	}
@@ -96,38 +96,33 @@ func (m *Model) regroup(it *item, was Status) {
 	before := g.isClosed()
 	g.countCall(was, -1)
 	g.countCall(it.block.(*call).tool.Status, 1)
-	if m.details != nil && m.details.item == it.groupItem {
-		m.details.stale = true
-	}
 	switch {
 	case g.isClosed() != before:
 		m.refreshGroup(it.groupItem)
 	case before:
-		m.markChanged(it.groupItem)
+		m.listener.itemChanged(it.groupItem)
 	}
 }
 
 // refreshGroup shows a group and its calls anew.
-func (m *Model) refreshGroup(of *item) {
-	m.markChanged(of)
+func (m *blockList) refreshGroup(of *item) {
+	m.listener.itemChanged(of)
 	for _, member := range of.asGroup().members {
-		m.markChanged(member)
+		m.listener.itemChanged(member)
 	}
-	if m.browsing && m.items[m.cursor].groupItem == of && m.isHidden(m.items[m.cursor]) {
-		m.setCursor(slices.Index(m.items, of))
-	}
+	m.listener.groupChanged(of)
 }
 
 // isHidden reports whether a group stands for a call. One that was unfolded by
 // itself stays in sight.
-func (m *Model) isHidden(it *item) bool {
+func (m *lineCache) isHidden(it *item) bool {
 	return it.groupItem != nil && it.groupItem.asGroup().isClosed() && !m.isOpen(it.groupItem) &&
 		it.fold != foldOpen && it.block.(*call).tool.Status == Done
 }
 
 // losesLines reports whether an item loses all its lines under the eyes of a reader
 // who has them at the top.
-func (m *Model) losesLines(it *item, lines []string) bool {
+func (m *viewport) losesLines(it *item, lines []string) bool {
 	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.items[m.top.item] == it &&
 		(it.groupItem != nil || it.asGroup() != nil)
 }
@@ -135,7 +130,7 @@ func (m *Model) losesLines(it *item, lines []string) bool {
 // isJoined reports whether an item goes on with the one before: the lines of a group
 // stand together, but for what is unfolded. A blank row that a reader has at the
 // top stays.
-func (m *Model) isJoined(i int) bool {
+func (m *viewport) isJoined(i int) bool {
 	it := m.items[i]
 	if it.groupItem == nil || m.isOpen(it) || !m.follow && m.top == (rowPos{i, -1}) {
 		return it.continuesPrevious

@@ -2,7 +2,7 @@ package transcript
 
 // SetImage adds cells in which the terminal draws an image, or changes those of
 // the one with this id. They are drawn as they are, if there is room for them.
-func (m *Model) SetImage(id string, cells []string, cols int) {
+func (m *blockList) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
 

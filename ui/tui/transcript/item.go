@@ -75,7 +75,7 @@ func (it *item) cost() int {
 }
 
 // rowCount returns how many lines the item has, without making them if they were counted.
-func rowCount(m *Model, it *item) int {
+func rowCount(m *viewport, it *item) int {
 	if it.state == stateStale && it.maxLines > 0 {
 		return it.maxLines
 	}

@@ -45,8 +45,15 @@ const (
 	numUnits
 )
 
-// A mouse is what was done with it.
+// A mouse selects text while its button is held, and keeps what is selected.
 type mouse struct {
+	*browser
+	drag
+	now func() time.Time
+}
+
+// A drag is what was done with the button since it went down.
+type drag struct {
 	held      bool // the button is down
 	followed  bool // the reader was at the bottom when it went down
 	unit      unit
@@ -83,29 +90,33 @@ func (m *Model) Deselect() {
 		m.details.Deselect()
 		return
 	}
-	if m.mouse.held || !m.mouse.selection.isEmpty() {
+	m.mouse.deselect()
+}
+
+func (m *mouse) deselect() {
+	if m.held || !m.selection.isEmpty() {
 		m.resumeFollow()
-		m.mouse, m.dirty = mouse{}, true
+		m.drag, m.dirty = drag{}, true
 	}
 }
 
 // handleMouse handles the mouse. Letting go of the button gives a CopyMsg.
-func (m *Model) handleMouse(msg tea.Msg) tea.Cmd {
+func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft {
 			m.pressMouse(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		if m.mouse.held {
+		if m.held {
 			return m.dragMouse(msg.X, msg.Y)
 		}
 	case tea.MouseReleaseMsg:
-		if m.mouse.held {
+		if m.held {
 			return m.releaseMouse()
 		}
 	case EdgeMsg:
-		if m.mouse.held && msg.edge == m.mouse.edge {
+		if m.held && msg.edge == m.edge {
 			return m.scrollAtEdge()
 		}
 	}
@@ -115,28 +126,28 @@ func (m *Model) handleMouse(msg tea.Msg) tea.Cmd {
 // pressMouse begins a selection: of characters, of words with the second click on one
 // place, of paragraphs with the third. What is in sight stays until the button
 // is let go.
-func (m *Model) pressMouse(x, y int) {
-	last := m.mouse
-	m.Deselect()
+func (m *mouse) pressMouse(x, y int) {
+	last := m.drag
+	m.deselect()
 	if len(m.items) == 0 || y < 0 || y >= m.windowRows() {
 		return
 	}
-	now := m.Now()
-	m.mouse = mouse{held: true, followed: m.follow, x: x, y: y, downX: x, downY: y, down: now}
+	now := m.now()
+	m.drag = drag{held: true, followed: m.follow, x: x, y: y, downX: x, downY: y, down: now}
 	if last.downX == x && last.downY == y && now.Sub(last.down) < clickWithin {
-		m.mouse.unit = (last.unit + 1) % numUnits
+		m.unit = (last.unit + 1) % numUnits
 	}
 	if m.follow {
 		m.fixTop()
 		m.finishMove()
 	}
 	m.clampTop()
-	m.mouse.first = m.rangeAt(x, y, m.mouse.unit)
-	if m.mouse.unit != unitChar {
-		m.mouse.selection = m.mouse.first
+	m.first = m.rangeAt(x, y, m.unit)
+	if m.unit != unitChar {
+		m.selection = m.first
 	}
 	if m.browsing {
-		if i := m.indexOfSeq(m.mouse.first.from.seq); i >= 0 {
+		if i := m.indexOfSeq(m.first.from.seq); i >= 0 {
 			m.setCursor(m.nextVisible(i, -1))
 		}
 	}
@@ -144,13 +155,13 @@ func (m *Model) pressMouse(x, y int) {
 }
 
 // dragMouse takes the selection to where the mouse is.
-func (m *Model) dragMouse(x, y int) tea.Cmd {
-	if x == m.mouse.x && y == m.mouse.y {
+func (m *mouse) dragMouse(x, y int) tea.Cmd {
+	if x == m.x && y == m.y {
 		return nil
 	}
-	m.mouse.x, m.mouse.y = x, y
+	m.x, m.y = x, y
 	m.extendSelection()
-	m.mouse.edge++
+	m.edge++
 	if m.edgeDirection() == 0 {
 		return nil
 	}
@@ -158,8 +169,8 @@ func (m *Model) dragMouse(x, y int) tea.Cmd {
 }
 
 // edgeDirection returns the direction in which the mouse is at an edge; 0 if it is not.
-func (m *Model) edgeDirection() int {
-	switch y := m.mouse.y; {
+func (m *mouse) edgeDirection() int {
+	switch y := m.y; {
 	case y <= 0:
 		return -1
 	case y >= m.windowRows()-1:
@@ -168,15 +179,19 @@ func (m *Model) edgeDirection() int {
 	return 0
 }
 
-func (m *Model) edgeTick() tea.Cmd {
-	edge := m.mouse.edge
+func (m *mouse) edgeTick() tea.Cmd {
+	edge := m.edge
 	return tea.Tick(edgeEvery, func(time.Time) tea.Msg { return EdgeMsg{edge} })
 }
 
 // scrollAtEdge scrolls a line towards the edge, and again soon, if it could.
-func (m *Model) scrollAtEdge() tea.Cmd {
+func (m *mouse) scrollAtEdge() tea.Cmd {
 	was := m.top
-	m.Scroll(m.edgeDirection())
+	direction := m.edgeDirection()
+	if direction < 0 {
+		m.followed = false
+	}
+	m.Scroll(direction)
 	m.extendSelection()
 	if m.top == was {
 		return nil
@@ -184,34 +199,34 @@ func (m *Model) scrollAtEdge() tea.Cmd {
 	return m.edgeTick()
 }
 
-func (m *Model) extendSelection() {
+func (m *mouse) extendSelection() {
 	if len(m.items) == 0 {
 		return
 	}
 	m.clampTop()
-	m.mouse.selection = m.mouse.first.union(m.rangeAt(m.mouse.x, m.mouse.y, m.mouse.unit))
+	m.selection = m.first.union(m.rangeAt(m.x, m.y, m.unit))
 	m.dirty = true
 }
 
 // releaseMouse copies what is selected, which stays to be seen.
-func (m *Model) releaseMouse() tea.Cmd {
+func (m *mouse) releaseMouse() tea.Cmd {
 	m.resumeFollow()
-	if m.mouse.selection.isEmpty() {
+	if m.selection.isEmpty() {
 		return nil
 	}
 	return copyCmd(m.selectedText())
 }
 
 // resumeFollow has the reader follow again who did.
-func (m *Model) resumeFollow() {
-	held := m.mouse.held
-	if m.mouse.held = false; held && m.mouse.followed && !m.isPinned() {
+func (m *mouse) resumeFollow() {
+	held := m.held
+	if m.held = false; held && m.followed && !m.pinned() {
 		m.Bottom()
 	}
 }
 
 // rangeAt returns the unit at a cell.
-func (m *Model) rangeAt(x, y int, u unit) textRange {
+func (m *mouse) rangeAt(x, y int, u unit) textRange {
 	p, _ := m.rowsDown(m.top, max(0, min(y, m.windowRows()-1)))
 	it := m.items[p.item]
 	lines := m.linesOf(it)
@@ -287,7 +302,7 @@ func wordAt(line string, from, to int) (int, int) {
 }
 
 // paragraphAt returns the rows around one that are of the same line of the source.
-func (m *Model) paragraphAt(it *item, row int) (low, high int) {
+func (m *mouse) paragraphAt(it *item, row int) (low, high int) {
 	rows, src := m.sourceRows(it)
 	t := sourceMapper{src: src}
 	low, high = row, row
@@ -319,7 +334,7 @@ func lineEnd(src string, at int) int {
 }
 
 // indexOfSeq returns where the item with a number is; -1 if it is gone.
-func (m *Model) indexOfSeq(seq int) int {
+func (m *blockList) indexOfSeq(seq int) int {
 	i, ok := slices.BinarySearchFunc(m.items, seq, func(it *item, seq int) int { return cmp.Compare(it.seq, seq) })
 	if !ok {
 		return -1
@@ -328,8 +343,8 @@ func (m *Model) indexOfSeq(seq int) int {
 }
 
 // selectedBytes returns the bytes of a line that are selected.
-func (m *Model) selectedBytes(it *item, line int, text string) (from, to int) {
-	c := &m.mouse.selection
+func (m *mouse) selectedBytes(it *item, line int, text string) (from, to int) {
+	c := &m.selection
 	here := textPos{it.seq, line, 0}
 	if _, picture := it.block.(*imageBlock); picture {
 		return 0, 0
@@ -352,8 +367,8 @@ func (m *Model) selectedBytes(it *item, line int, text string) (from, to int) {
 }
 
 // selectedText returns the source of what is selected, and what that is.
-func (m *Model) selectedText() (text, what string) {
-	c := m.mouse.selection
+func (m *mouse) selectedText() (text, what string) {
+	c := m.selection
 	var all strings.Builder
 	for i, it := range m.items {
 		if it.seq < c.from.seq || it.seq > c.to.seq {
@@ -380,7 +395,7 @@ func (m *Model) selectedText() (text, what string) {
 
 // excerptOf returns the source of what is selected of an item, or the text of its rows
 // if that is not in the source.
-func (m *Model) excerptOf(it *item) string {
+func (m *mouse) excerptOf(it *item) string {
 	lines := m.linesOf(it)
 	low, from, high, to := -1, 0, -1, 0
 	for i, line := range lines {
@@ -411,7 +426,7 @@ var foldNoteRow = regexp.MustCompile(`^… \d+ (more|earlier) line`)
 
 // sourceRows returns the rows of an item without colors, and the text that they were
 // made of, in its order.
-func (m *Model) sourceRows(it *item) (rows []string, src string) {
+func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	for _, line := range m.linesOf(it) {
 		row := plainText(line)
 		if !it.isMarkdown() && foldNoteRow.MatchString(row) {

@@ -300,7 +300,7 @@ func TestSelectInDetails(t *testing.T) {
 	m := chat()
 	m.Browse(true)
 	press(m, "enter")
-	h := handOn(&m.details.Model)
+	h := handOn(m.details.Model)
 	x, _, y := h.find(t, "make")
 	m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
 	m.Update(tea.MouseMotionMsg{X: x + 3, Y: y, Button: tea.MouseLeft})

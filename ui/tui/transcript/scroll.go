@@ -11,7 +11,7 @@ import (
 type rowPos struct{ item, line int }
 
 // linesOf returns the lines of an item, made anew if they are no longer true.
-func (m *Model) linesOf(it *item) []string {
+func (m *viewport) linesOf(it *item) []string {
 	if it.state == stateRendered {
 		return it.lines
 	}
@@ -40,7 +40,7 @@ func (m *Model) linesOf(it *item) []string {
 // top line is one of them and would become another: the window on the end of a
 // running command or of thinking moves on, output is replaced. It lasts until
 // the reader moves. Answers only grow, and the first line is a title.
-func (m *Model) keepsOldLines(it *item, lines []string) bool {
+func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 	at := m.top.line
 	if m.losesLines(it, lines) {
 		return true
@@ -52,7 +52,7 @@ func (m *Model) keepsOldLines(it *item, lines []string) bool {
 }
 
 // firstRow returns the first row of item i; an item without lines has none.
-func (m *Model) firstRow(i int) rowPos {
+func (m *viewport) firstRow(i int) rowPos {
 	if i > 0 && len(m.linesOf(m.items[i])) > 0 && !m.isJoined(i) {
 		return rowPos{i, -1}
 	}
@@ -60,13 +60,13 @@ func (m *Model) firstRow(i int) rowPos {
 }
 
 // endRow returns the row after the last one.
-func (m *Model) endRow() rowPos {
+func (m *viewport) endRow() rowPos {
 	i := len(m.items) - 1
 	return rowPos{i, len(m.linesOf(m.items[i]))}
 }
 
 // rowsUp goes n rows up, or to the first one.
-func (m *Model) rowsUp(p rowPos, n int) rowPos {
+func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 	for {
 		first := m.firstRow(p.item)
 		rows := p.line - first.line
@@ -82,7 +82,7 @@ func (m *Model) rowsUp(p rowPos, n int) rowPos {
 }
 
 // rowsDown goes n rows down. If there are not as many it gives the end, and false.
-func (m *Model) rowsDown(p rowPos, n int) (rowPos, bool) {
+func (m *viewport) rowsDown(p rowPos, n int) (rowPos, bool) {
 	for {
 		rows := len(m.linesOf(m.items[p.item])) - p.line
 		if n < rows {
@@ -102,7 +102,7 @@ func (p rowPos) before(q rowPos) bool {
 }
 
 // clampTop makes top a row that exists.
-func (m *Model) clampTop() {
+func (m *viewport) clampTop() {
 	if len(m.items) == 0 {
 		m.follow = true
 	}
@@ -128,7 +128,7 @@ func (m *Model) clampTop() {
 
 // fixTop returns top its value where the reader is at the bottom, so that things
 // can be counted from it. It reports whether there is anything to move through.
-func (m *Model) fixTop() bool {
+func (m *viewport) fixTop() bool {
 	if len(m.items) == 0 || m.windowRows() <= 0 {
 		return false
 	}
@@ -145,12 +145,12 @@ func (m *Model) fixTop() bool {
 
 // finishMove ends a movement of the reader's: it decides whether what comes is
 // followed from here.
-func (m *Model) finishMove() {
+func (m *viewport) finishMove() {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if !inside {
 		m.top = m.rowsUp(m.endRow(), m.windowRows())
 	}
-	if !inside && !m.isPinned() {
+	if !inside && !m.pinned() {
 		m.Bottom()
 		return
 	}
@@ -163,7 +163,7 @@ func (m *Model) finishMove() {
 }
 
 // linesBelow counts the lines from a row on, up to a limit.
-func (m *Model) linesBelow(p rowPos, limit int) int {
+func (m *viewport) linesBelow(p rowPos, limit int) int {
 	if limit == 0 {
 		return 0
 	}
@@ -175,16 +175,11 @@ func (m *Model) linesBelow(p rowPos, limit int) int {
 }
 
 // Scroll moves by lines: down, or up if negative.
-func (m *Model) Scroll(lines int) {
-	if m.details != nil {
-		m.details.Scroll(lines)
-		return
-	}
+func (m *viewport) Scroll(lines int) {
 	if !m.fixTop() {
 		return
 	}
 	if lines < 0 {
-		m.mouse.followed = false
 		m.top = m.rowsUp(m.top, -lines)
 	} else if p, ok := m.rowsDown(m.top, lines); ok {
 		m.top = p
@@ -196,7 +191,7 @@ func (m *Model) Scroll(lines int) {
 
 // Page moves by windows, or parts of one: down, or up if negative. A whole one
 // leaves a row in sight.
-func (m *Model) Page(n float64) {
+func (m *viewport) Page(n float64) {
 	rows := max(1, int(math.Abs(n)*float64(m.windowRows()-1)+0.5))
 	if n < 0 {
 		rows = -rows
@@ -205,16 +200,12 @@ func (m *Model) Page(n float64) {
 }
 
 // Top goes to the beginning.
-func (m *Model) Top() {
-	if m.details != nil {
-		m.details.Top()
-		return
-	}
+func (m *viewport) Top() {
 	m.jumpTo(rowPos{})
 }
 
 // jumpTo puts a row at the top.
-func (m *Model) jumpTo(p rowPos) {
+func (m *viewport) jumpTo(p rowPos) {
 	if m.fixTop() {
 		m.top = p
 		m.finishMove()
@@ -222,11 +213,7 @@ func (m *Model) jumpTo(p rowPos) {
 }
 
 // Bottom goes to the end and follows what comes.
-func (m *Model) Bottom() {
-	if m.details != nil {
-		m.details.Bottom()
-		return
-	}
+func (m *viewport) Bottom() {
 	m.follow, m.bookmark, m.dirty, m.newLines = true, bookmark{}, true, 0
 	for _, it := range m.pending {
 		it.isPending = false
@@ -235,17 +222,17 @@ func (m *Model) Bottom() {
 }
 
 // AtBottom reports whether the reader follows what comes.
-func (m *Model) AtBottom() bool { return m.follow }
+func (m *viewport) AtBottom() bool { return m.follow }
 
 // NewLines returns how many lines have come below what a reader who is not at the
 // bottom sees.
-func (m *Model) NewLines() int {
+func (m *viewport) NewLines() int {
 	m.renderPending()
 	return m.newLines
 }
 
 // renderPending lays out what has grown since, to count it.
-func (m *Model) renderPending() {
+func (m *viewport) renderPending() {
 	for _, it := range m.pending {
 		it.isPending = false
 		m.linesOf(it)
@@ -254,8 +241,8 @@ func (m *Model) renderPending() {
 }
 
 // PrevUser goes to the user's message before the top row.
-func (m *Model) PrevUser() {
-	if m.details != nil || !m.fixTop() {
+func (m *viewport) PrevUser() {
+	if !m.fixTop() {
 		return
 	}
 	for i := m.top.item; i >= 0; i-- {
@@ -268,8 +255,8 @@ func (m *Model) PrevUser() {
 }
 
 // NextUser goes to the user's message after the top row, or to the end.
-func (m *Model) NextUser() {
-	if m.details != nil || !m.fixTop() {
+func (m *viewport) NextUser() {
+	if !m.fixTop() {
 		return
 	}
 	for i := m.top.item; i < len(m.items); i++ {
@@ -292,7 +279,7 @@ type bookmark struct {
 }
 
 // saveBookmark remembers what stands at the top, before the width changes.
-func (m *Model) saveBookmark() {
+func (m *viewport) saveBookmark() {
 	if m.follow || len(m.items) == 0 {
 		return
 	}

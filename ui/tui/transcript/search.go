@@ -15,16 +15,16 @@ import (
 // each has the word is counted once per word, and again when the block changes;
 // which rows it stands in is found for the blocks in sight alone.
 type search struct {
-	active, typing bool
-	typed          string
-	query          query
-	last           string // the word of the search before
-	originItem     int    // item where the cursor was when the search began
-	originTop      rowPos // and the row at the top
-	total          int
-	hit            int     // which one of those in the block under the cursor; -1 for none
-	changed        []*item // whose text changed since it was counted
-	texts          []string
+	*browser
+	typing     bool
+	typed      string
+	query      query
+	last       string // the word of the search before
+	originItem int    // item where the cursor was when the search began
+	originTop  rowPos // and the row at the top
+	total      int
+	changed    []*item // whose text changed since it was counted
+	texts      []string
 
 	unfoldedItem *item // unfolded to show what it hides
 	oldFold      fold
@@ -50,11 +50,11 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 }
 
 // beginSearch opens the line in which the word is typed.
-func (m *Model) beginSearch() {
+func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)
 	m.endSearch()
-	s := &m.search
-	s.active, s.typing = true, true
+	s := m
+	s.searching, s.typing = true, true
 	m.fixTop()
 	if !m.browsing {
 		m.cursor = m.top.item
@@ -65,8 +65,8 @@ func (m *Model) beginSearch() {
 }
 
 // endSearch closes it, and keeps the place and the word.
-func (m *Model) endSearch() {
-	s := &m.search
+func (m *search) endSearch() {
+	s := m
 	for _, it := range s.changed {
 		it.countStale = false
 	}
@@ -74,12 +74,18 @@ func (m *Model) endSearch() {
 	if len(s.query.runes) > 0 {
 		last = string(s.query.runes)
 	}
-	*s = search{last: last, hit: -1}
+	s.reset(last)
 	m.refitWindow()
 }
 
+// reset ends a search without a trace but for its word, for the next one.
+func (m *search) reset(last string) {
+	m.searching, m.hit = false, -1
+	*m = search{browser: m.browser, last: last}
+}
+
 // refitWindow makes the best of a window that grew or shrank by a row.
-func (m *Model) refitWindow() {
+func (m *search) refitWindow() {
 	m.dirty = true
 	if m.fixTop() {
 		m.finishMove()
@@ -87,8 +93,8 @@ func (m *Model) refitWindow() {
 }
 
 // updateSearch edits what is searched for, and goes to the nearest place that has it.
-func (m *Model) updateSearch(msg tea.Msg) {
-	s, was := &m.search, m.search.typed
+func (m *search) updateSearch(msg tea.Msg) {
+	s, was := m, m.typed
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		s.typed += sanitize.Line(strings.Join(strings.Fields(msg.Content), " "))
@@ -148,8 +154,8 @@ func dropLastCluster(s string) string {
 }
 
 // countAll counts a word everywhere.
-func (m *Model) countAll(w query) {
-	s := &m.search
+func (m *search) countAll(w query) {
+	s := m
 	s.query, s.total, s.hit, s.changed = w, 0, -1, s.changed[:0]
 	for _, it := range m.items {
 		it.countStale, it.spansValid = false, false
@@ -159,8 +165,8 @@ func (m *Model) countAll(w query) {
 }
 
 // countIn counts the word in what a block has to say.
-func (m *Model) countIn(it *item) (n int) {
-	s := &m.search
+func (m *search) countIn(it *item) (n int) {
+	s := m
 	if len(s.query.runes) == 0 {
 		return 0
 	}
@@ -176,20 +182,20 @@ func (m *Model) countIn(it *item) (n int) {
 }
 
 // recount counts again where something changed.
-func (m *Model) recount() {
-	for _, it := range m.search.changed {
+func (m *search) recount() {
+	for _, it := range m.changed {
 		it.countStale = false
 		was := it.matchCount
 		it.matchCount = m.countIn(it)
-		m.search.total += it.matchCount - was
+		m.total += it.matchCount - was
 	}
-	m.search.changed = m.search.changed[:0]
+	m.changed = m.changed[:0]
 }
 
 // forgetItem forgets an item, which was the i-th one, with its places.
-func (m *Model) forgetItem(it *item, i int) {
-	s := &m.search
-	if !s.active {
+func (m *search) forgetItem(it *item, i int) {
+	s := m
+	if !s.searching {
 		return
 	}
 	s.total -= it.matchCount
@@ -210,16 +216,16 @@ func (m *Model) forgetItem(it *item, i int) {
 
 // chosenHit returns which place of an item was gone to; -1 for none. The rows may have
 // fewer than the source has: the address behind a name, for one.
-func (m *Model) chosenHit(i int) int {
+func (m *search) chosenHit(i int) int {
 	if i != m.cursor {
 		return -1
 	}
-	return min(m.search.hit, m.visibleHits(m.items[i])-1)
+	return min(m.hit, m.visibleHits(m.items[i])-1)
 }
 
 // nearestMatch returns the first item from i on that has the word, or else the last one
 // before it; -1 if none has.
-func (m *Model) nearestMatch(i int) int {
+func (m *search) nearestMatch(i int) int {
 	for j := i; j < len(m.items); j++ {
 		if m.items[j].matchCount > 0 {
 			return j
@@ -234,10 +240,10 @@ func (m *Model) nearestMatch(i int) int {
 }
 
 // firstHitFrom returns the first place of an item that is not above where the search began.
-func (m *Model) firstHitFrom(i int) int {
-	if it := m.items[i]; i == m.search.originTop.item && m.visibleHits(it) == it.matchCount {
+func (m *search) firstHitFrom(i int) int {
+	if it := m.items[i]; i == m.originTop.item && m.visibleHits(it) == it.matchCount {
 		for _, s := range m.spansOf(it) {
-			if s.line >= m.search.originTop.line {
+			if s.line >= m.originTop.line {
 				return s.hit
 			}
 		}
@@ -247,14 +253,14 @@ func (m *Model) firstHitFrom(i int) int {
 
 // nextMatch goes to the next place in a direction, after the last one to the first.
 // Without a search it takes the last word up again, and so does direction 0.
-func (m *Model) nextMatch(direction int) {
-	s := &m.search
-	if !s.active || direction == 0 {
+func (m *search) nextMatch(direction int) {
+	s := m
+	if !s.searching || direction == 0 {
 		if s.last == "" {
 			m.endSearch()
 			return
 		}
-		s.active, s.typed = true, s.last
+		s.searching, s.typed = true, s.last
 		m.countAll(newWord(s.last))
 		m.refitWindow()
 	}
@@ -281,13 +287,13 @@ func (m *Model) nextMatch(direction int) {
 }
 
 // showMatch brings a place in sight, and unfolds the block if that hides it.
-func (m *Model) showMatch(i, hit int) {
+func (m *search) showMatch(i, hit int) {
 	it := m.items[i]
-	if it != m.search.unfoldedItem {
+	if it != m.unfoldedItem {
 		m.unfoldForMatch(nil)
 	}
 	m.setCursor(i)
-	m.search.hit = hit
+	m.hit = hit
 	if !m.fixTop() {
 		return
 	}
@@ -304,8 +310,8 @@ func (m *Model) showMatch(i, hit int) {
 }
 
 // unfoldForMatch unfolds a block, and folds the one that was unfolded before.
-func (m *Model) unfoldForMatch(it *item) {
-	s := &m.search
+func (m *search) unfoldForMatch(it *item) {
+	s := m
 	if s.unfoldedItem == it {
 		return
 	}
@@ -324,7 +330,7 @@ func (m *Model) unfoldForMatch(it *item) {
 
 // scrollIntoView scrolls no further than it has to for a row to be seen; far away it gets
 // a third of the window above it.
-func (m *Model) scrollIntoView(p rowPos) {
+func (m *search) scrollIntoView(p rowPos) {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if p.before(m.top) || inside && !p.before(bottom) {
 		m.top = m.rowsUp(p, m.windowRows()/3)
@@ -333,8 +339,8 @@ func (m *Model) scrollIntoView(p rowPos) {
 }
 
 // searchLine returns what was typed, as much of its end as fits.
-func (m *Model) searchLine() string {
-	line, room := m.search.typed, m.width-1-min(cells(m.searchTally())+2, m.width/2)
+func (m *search) searchLine() string {
+	line, room := m.typed, m.width-1-min(cells(m.searchTally())+2, m.width/2)
 	if over := cells(line) - max(room-1, 0); over > 0 {
 		line = ansi.TruncateLeft(line, over, "")
 	}
@@ -342,8 +348,8 @@ func (m *Model) searchLine() string {
 }
 
 // searchTally returns how many there are, and which one is shown.
-func (m *Model) searchTally() string {
-	s := &m.search
+func (m *search) searchTally() string {
+	s := m
 	switch {
 	case len(s.query.runes) == 0 || s.typed == "":
 		return ""

@@ -13,16 +13,16 @@ type searchSpan struct {
 }
 
 // spansOf returns where a block, as it is laid out, has the word.
-func (m *Model) spansOf(it *item) []searchSpan {
+func (m *search) spansOf(it *item) []searchSpan {
 	lines := m.linesOf(it)
 	if !it.spansValid {
-		it.spans, it.spansValid = m.search.query.spans(it.spans[:0], lines, min(m.renderContext(it).width, maxProseWidth)), true
+		it.spans, it.spansValid = m.query.spans(it.spans[:0], lines, min(m.renderContext(it).width, maxProseWidth)), true
 	}
 	return it.spans
 }
 
 // visibleHits returns how many places the rows of a block have.
-func (m *Model) visibleHits(it *item) int {
+func (m *search) visibleHits(it *item) int {
 	spans := m.spansOf(it)
 	if len(spans) == 0 {
 		return 0

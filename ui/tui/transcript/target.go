@@ -8,7 +8,7 @@ import (
 
 // Tag sets the message of the conversation to which the blocks belong that are
 // added from now on, by its number in the store; 0 if it has none yet.
-func (m *Model) Tag(seq int) { m.messageSeq = seq }
+func (m *blockList) Tag(seq int) { m.messageSeq = seq }
 
 // Show puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.
@@ -40,7 +40,7 @@ type (
 )
 
 // target returns what the cursor is on.
-func (m *Model) target() Target {
+func (m *browser) target() Target {
 	t := Target{Seq: m.items[m.cursor].messageSeq, Message: -1}
 	for _, it := range m.items[:m.cursor+1] {
 		if it.kind == kindUser {

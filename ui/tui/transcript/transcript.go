@@ -26,45 +26,65 @@ import (
 	"parley/ui/theme"
 )
 
-// A Model is the scrollable conversation. It belongs to one goroutine.
+// A Model is the scrollable conversation. It belongs to one goroutine. Each of its
+// parts is built on the one before: the blocks, their lines, the window on them,
+// the cursor over them, the search that moves it; the mouse stands on the cursor.
 type Model struct {
-	theme         *theme.Theme
-	styler        *styler
-	width, height int
-	now           time.Time // of the last Tick
+	*search
+	mouse   *mouse
+	details *detailView      // shown instead of the rest
+	Now     func() time.Time // tells one click from two; time.Now if it is not set
 
+	view string
+	buf  []byte
+}
+
+// A blockList is the conversation: its blocks in their order, to be added to and
+// changed. It tells a listener of each change.
+type blockList struct {
 	items      []*item
 	byID       map[key]*item
 	running    []*item // tool calls whose time passes
-	nextSeq    int     // of the next item
-	lastID     int     // ids that NewID gave; Clear keeps it
-	messageSeq int     // of the message that blocks belong to
-	cachedCost int     // weight of the items that hold lines, about
+	nextSeq    int
+	lastID     int // that NewID gave; Clear keeps it
+	messageSeq int // of the message that blocks belong to
+	listener   listener
+}
+
+// A listener hears of changes of a blockList.
+type listener interface {
+	itemChanged(*item)
+	itemInserted(i int)    // at index i, between others
+	groupChanged(of *item) // other calls may be hidden now
+}
+
+// A lineCache renders items for one theme and width, as they are folded.
+type lineCache struct {
+	*blockList
+	theme         *theme.Theme
+	styler        *styler
+	width         int
+	now           time.Time // of the last Tick
+	reducedMotion bool      // nothing moves by itself
+	cachedCost    int       // of the items that hold lines, about
 
 	openThinking, openOutput bool
-	reducedMotion            bool // nothing moves by itself
+}
 
-	// Where the reader is. At the bottom (follow), top is found anew for each
-	// frame; elsewhere it stands.
-	follow   bool
-	top      rowPos
-	bookmark bookmark // what stood at top before the width changed
-	seenSeq  int      // seq of the last item when the reader left the bottom
-	newLines int      // lines that arrived since, below what is in sight
-	pending  []*item  // changed since the last frame, while the reader is elsewhere
-
-	browsing bool
-	cursor   int // of items
-	code     int // the code block chosen in it; -1 for none
-	anchor   int // the other end of what is selected; -1 for nothing
-	search   search
-	details  *detailView // shown instead of the rest
-	mouse    mouse
-	Now      func() time.Time // tells one click from two; time.Now if it is not set
-
-	dirty bool // view is no longer true
-	view  string
-	buf   []byte
+// A viewport is the window of a reader. At the bottom (follow), top is found anew
+// for each frame; elsewhere it stands.
+type viewport struct {
+	*lineCache
+	height    int
+	searching bool // the last row belongs to a search
+	follow    bool
+	top       rowPos
+	bookmark  bookmark    // what stood at top before the width changed
+	seenSeq   int         // of the last item when the reader left the bottom
+	newLines  int         // that arrived since, below what is in sight
+	pending   []*item     // changed since the last frame, while the reader is elsewhere
+	pinned    func() bool // reports whether the reader is kept from following
+	dirty     bool        // the last view is no longer true
 }
 
 // A Tool is what is known about a tool call; each update brings all of it.
@@ -116,7 +136,10 @@ type CopyMsg struct {
 // New makes an empty transcript.
 func New(th *theme.Theme) *Model {
 	m := &Model{Now: time.Now}
-	m.theme, m.styler = th, newStyler(th)
+	lines := &lineCache{blockList: &blockList{listener: m}, theme: th, styler: newStyler(th)}
+	cursor := &browser{viewport: &viewport{lineCache: lines, pinned: m.isPinned}}
+	m.search = &search{browser: cursor}
+	m.mouse = &mouse{browser: cursor, now: func() time.Time { return m.Now() }}
 	m.Clear()
 	return m
 }
@@ -124,16 +147,58 @@ func New(th *theme.Theme) *Model {
 // NewID returns an id for a block that no other block has had or will have, also
 // after Clear. Callers use no other ids: addresses, indexes and ids of providers
 // come again.
-func (m *Model) NewID() string {
+func (m *blockList) NewID() string {
 	m.lastID++
 	return strconv.Itoa(m.lastID)
+}
+
+// shown returns the conversation that the reader moves through: the details of a
+// block, if they are open.
+func (m *Model) shown() *Model {
+	if m.details != nil {
+		return m.details.Model
+	}
+	return m
+}
+
+// Scroll moves by lines: down, or up if negative.
+func (m *Model) Scroll(lines int) {
+	m = m.shown()
+	if lines < 0 {
+		m.mouse.followed = false
+	}
+	m.viewport.Scroll(lines)
+}
+
+// Page moves by windows, or parts of one: down, or up if negative.
+func (m *Model) Page(n float64) { m.shown().viewport.Page(n) }
+
+// Top goes to the beginning.
+func (m *Model) Top() { m.shown().viewport.Top() }
+
+// Bottom goes to the end and follows what comes.
+func (m *Model) Bottom() { m.shown().viewport.Bottom() }
+
+// PrevUser goes to the user's message before the top row.
+func (m *Model) PrevUser() {
+	if m.details == nil {
+		m.viewport.PrevUser()
+	}
+}
+
+// NextUser goes to the user's message after the top row, or to the end.
+func (m *Model) NextUser() {
+	if m.details == nil {
+		m.viewport.NextUser()
+	}
 }
 
 // Clear forgets the conversation, not the size or what is folded.
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.pending = nil, map[key]*item{}, nil, nil
 	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
-	m.details, m.search, m.mouse = nil, search{last: m.search.last, hit: -1}, mouse{}
+	m.details, m.mouse.drag = nil, drag{}
+	m.search.reset(m.last)
 	m.Tag(0)
 	m.Bottom()
 }
@@ -169,8 +234,8 @@ func (m *Model) SetTheme(th *theme.Theme) {
 
 // invalidateAll forgets all lines. Nothing is laid out before it comes in sight.
 func (m *Model) invalidateAll() {
-	m.resumeFollow()
-	m.mouse = mouse{}
+	m.mouse.resumeFollow()
+	m.mouse.drag = drag{}
 	for _, it := range m.items {
 		it.dropLines()
 	}
@@ -185,24 +250,24 @@ func (m *Model) SetMotion(on bool) {
 	}
 	m.reducedMotion = !on
 	for _, it := range m.running {
-		m.markChanged(it)
+		m.itemChanged(it)
 	}
 }
 
 // ToggleThinking unfolds all thinking, also what is to come, or folds it.
-func (m *Model) ToggleThinking() {
+func (m *viewport) ToggleThinking() {
 	m.openThinking = !m.openThinking
 	m.resetFolds(func(k kind) bool { return k == kindThinking })
 }
 
 // ToggleOutput unfolds or folds all the rest that can be folded: the output of
 // tools, diffs, long messages.
-func (m *Model) ToggleOutput() {
+func (m *viewport) ToggleOutput() {
 	m.openOutput = !m.openOutput
 	m.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
 }
 
-func (m *Model) resetFolds(which func(kind) bool) {
+func (m *viewport) resetFolds(which func(kind) bool) {
 	m.clampTop()
 	m.bookmark = bookmark{}
 	for _, it := range m.items {
@@ -215,7 +280,7 @@ func (m *Model) resetFolds(which func(kind) bool) {
 }
 
 // isOpen reports whether an item is unfolded.
-func (m *Model) isOpen(it *item) bool {
+func (m *lineCache) isOpen(it *item) bool {
 	switch {
 	case it.fold != foldDefault:
 		return it.fold == foldOpen
@@ -226,7 +291,7 @@ func (m *Model) isOpen(it *item) bool {
 }
 
 // LastAnswer returns the source of the last answer; "" if there is none.
-func (m *Model) LastAnswer() string {
+func (m *blockList) LastAnswer() string {
 	for _, it := range slices.Backward(m.items) {
 		if a, ok := it.block.(*answer); ok {
 			if text, _ := a.source(); strings.TrimSpace(text) != "" {
@@ -238,7 +303,7 @@ func (m *Model) LastAnswer() string {
 }
 
 // LastCode returns the last code block of the conversation.
-func (m *Model) LastCode() (string, bool) {
+func (m *viewport) LastCode() (string, bool) {
 	for _, it := range slices.Backward(m.items) {
 		if codes := m.codeBlocks(it); len(codes) > 0 {
 			return codes[len(codes)-1].Text, true

@@ -12,7 +12,7 @@ const (
 )
 
 // gutterWidth returns the left margin: a sign, and the bar of browsing.
-func (m *Model) gutterWidth() int {
+func (m *lineCache) gutterWidth() int {
 	if m.width < minGutterWidth {
 		return 0
 	}
@@ -20,14 +20,14 @@ func (m *Model) gutterWidth() int {
 }
 
 // edgeWidth returns the right margin, where the scroll mark stands.
-func (m *Model) edgeWidth() int {
+func (m *lineCache) edgeWidth() int {
 	if m.width < minEdgeWidth {
 		return 0
 	}
 	return 1
 }
 
-func (m *Model) renderContext(it *item) renderContext {
+func (m *lineCache) renderContext(it *item) renderContext {
 	p := renderContext{
 		theme: m.theme, styler: m.styler,
 		width: max(1, m.width-m.gutterWidth()-m.edgeWidth()),
@@ -126,11 +126,11 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 		m.buf = append(m.buf, sign...)
 		m.buf = append(m.buf, bar...)
 	}
-	if from, to := m.selectedBytes(it, at.line, lines[at.line]); from < to {
+	if from, to := m.mouse.selectedBytes(it, at.line, lines[at.line]); from < to {
 		m.writeHighlighted(line, []searchSpan{{at.line, from, to, 0}}, -1)
 		return
 	}
-	if m.search.active {
+	if m.searching {
 		m.writeHighlighted(line, spansOnLine(m.spansOf(it), at.line), m.chosenHit(at.item))
 		return
 	}
@@ -138,8 +138,8 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 }
 
 // windowRows returns how many rows there are for blocks.
-func (m *Model) windowRows() int {
-	if m.search.active && m.height > 1 {
+func (m *viewport) windowRows() int {
+	if m.searching && m.height > 1 {
 		return m.height - 1
 	}
 	return m.height
@@ -153,7 +153,7 @@ func (m *Model) padRow(start int) {
 }
 
 // newLinesLabel returns how much has come below.
-func (m *Model) newLinesLabel() string {
+func (m *viewport) newLinesLabel() string {
 	words := " new lines ↓"
 	if m.newLines == 1 {
 		words = " new line ↓"
@@ -179,7 +179,7 @@ const minCachedCost = 128
 
 // evict lets the lines of items far from sight go. How many there were is known
 // on.
-func (m *Model) evict() {
+func (m *viewport) evict() {
 	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.items) {
 		return
 	}
