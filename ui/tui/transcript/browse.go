@@ -1,12 +1,10 @@
 package transcript
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/format"
 	"parley/ui/markdown"
 )
 
@@ -124,19 +122,6 @@ func (m *Model) Browse(on bool) {
 	m.setCursor(m.nextVisible(last, -1))
 }
 
-// A browser is the cursor over the items, and what is chosen at it.
-type browser struct {
-	*viewport
-	browsing bool
-	cursor   int // index of the item
-	code     int // the code block chosen in it; -1 for none
-	hit      int // the found place chosen in it; -1 for none
-	anchor   int // the other end of the selected items; -1 for no selection
-}
-
-// setCursor moves the cursor to an item.
-func (m *browser) setCursor(i int) { m.cursor, m.code, m.hit = i, -1, -1 }
-
 // leaveInnermost leaves what was entered last: the search, the selection, browsing.
 func (m *Model) leaveInnermost() {
 	switch {
@@ -199,191 +184,6 @@ func (m *viewport) nextVisible(i, direction int) int {
 		}
 	}
 	return 0
-}
-
-// moveCursor moves the cursor to the next block, or to the next message of the
-// user's.
-func (m *browser) moveCursor(direction int, user bool) {
-	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
-		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
-			continue
-		}
-		m.setCursor(i)
-		m.revealCursor()
-		return
-	}
-}
-
-// revealCursor brings the cursor's block in sight: whole if it fits, else from its
-// beginning.
-func (m *browser) revealCursor() {
-	if !m.fixTop() {
-		return
-	}
-	from, to := rowPos{m.cursor, 0}, rowPos{m.cursor, len(m.linesOf(m.items[m.cursor]))}
-	bottom, inside := m.rowsDown(m.top, m.windowRows())
-	switch {
-	case from.before(m.top):
-		m.top = from
-	case inside && bottom.before(to):
-		if m.top = m.rowsUp(to, m.windowRows()); m.top.before(from) {
-			break
-		}
-		m.top = from
-	}
-	m.finishMove()
-}
-
-// pageCursor moves by parts of a window and takes the cursor along.
-func (m *browser) pageCursor(pages float64) {
-	m.Page(pages)
-	if !m.fixTop() {
-		return
-	}
-	last := len(m.items) - 1
-	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
-		last = p.item
-	}
-	cursor := m.cursor
-	if pages > 0 && m.follow {
-		cursor = last
-	}
-	m.setCursor(m.nextVisible(max(m.top.item, min(cursor, last)), 1))
-	m.finishMove()
-}
-
-// cursorToEnd moves to the first or the last block.
-func (m *browser) cursorToEnd(i int) {
-	if i == 0 {
-		m.setCursor(m.nextVisible(0, 1))
-		m.Top()
-		return
-	}
-	m.setCursor(m.nextVisible(i, -1))
-	m.Bottom()
-}
-
-// stepCode moves the cursor to the next code block.
-func (m *browser) stepCode(direction int) {
-	at := m.code
-	if at < 0 && direction < 0 {
-		at = len(m.codeBlocks(m.items[m.cursor]))
-	}
-	for i := m.cursor; i >= 0 && i < len(m.items); i += direction {
-		codes := m.codeBlocks(m.items[i])
-		if i != m.cursor {
-			at = -1
-			if direction < 0 {
-				at = len(codes)
-			}
-		}
-		if next := at + direction; next >= 0 && next < len(codes) {
-			m.setCursor(i)
-			m.code = next
-			m.jumpTo(rowPos{i, max(0, codes[next].Line-1)})
-			return
-		}
-	}
-}
-
-// toggleFold folds or unfolds the block under the cursor.
-func (m *browser) toggleFold() {
-	it := m.items[m.cursor]
-	m.clampTop()
-	now := foldClosed
-	if !m.isOpen(it) {
-		now = foldOpen
-	}
-	it.fold = now
-	it.dropLines()
-	if g := it.asGroup(); g != nil {
-		for _, member := range g.members {
-			member.dropLines()
-		}
-	}
-	m.dirty = true
-	m.revealCursor()
-}
-
-// toggleFolds folds everything if something of it is unfolded, or else unfolds it.
-func (m *browser) toggleFolds() {
-	open := !m.openThinking && !m.openOutput
-	m.openThinking, m.openOutput = open, open
-	m.resetFolds(func(k kind) bool { return k != kindAnswer })
-	m.revealCursor()
-}
-
-// setAnchor begins a selection, which goes to the cursor; again, or with -1, it
-// ends it.
-func (m *browser) setAnchor(i int) {
-	if m.anchor >= 0 {
-		i = -1
-	}
-	m.anchor, m.dirty = i, true
-}
-
-// selectedItems returns the first and the last of the blocks that are selected: the one
-// under the cursor, if there is no selection.
-func (m *browser) selectedItems() (low, high int) {
-	if m.anchor < 0 {
-		return m.cursor, m.cursor
-	}
-	return min(m.anchor, m.cursor), max(m.anchor, m.cursor)
-}
-
-// copySelected copies the block under the cursor, or all that is selected.
-func (m *browser) copySelected() tea.Cmd {
-	low, high := m.selectedItems()
-	for high < len(m.items)-1 && m.isHidden(m.items[high+1]) {
-		high++ // what a group stands for
-	}
-	m.setAnchor(-1)
-	if low == high {
-		text, what := m.items[m.sourceAt()].source()
-		return copyCmd(text, what)
-	}
-	var parts []string
-	for _, it := range m.items[low : high+1] {
-		if text, _ := it.source(); text != "" && !it.isFooter() {
-			parts = append(parts, strings.Trim(text, "\n"))
-		}
-	}
-	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.S(len(parts))))
-}
-
-// sourceAt returns what the block under the cursor stands for: the answer above, or else
-// the message, if it is the footer of a turn, which nobody wants to have.
-func (m *browser) sourceAt() int {
-	if !m.items[m.cursor].isFooter() {
-		return m.cursor
-	}
-	for i := m.cursor - 1; i >= 0 && !m.items[i].isFooter(); i-- {
-		if k := m.items[i].kind; k == kindAnswer || k == kindUser {
-			return i
-		}
-	}
-	return m.cursor
-}
-
-// copyCode copies the chosen code block, or the last one of the block under the
-// cursor.
-func (m *browser) copyCode() tea.Cmd {
-	codes := m.codeBlocks(m.items[m.sourceAt()])
-	if len(codes) == 0 {
-		return nil
-	}
-	i := m.code
-	if i < 0 || i >= len(codes) {
-		i = len(codes) - 1
-	}
-	return copyCmd(codes[i].Text, "code")
-}
-
-func copyCmd(text, what string) tea.Cmd {
-	if text == "" {
-		return nil
-	}
-	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
 // codeBlocks returns the code blocks of an item. Reading a long conversation for them
