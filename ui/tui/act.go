@@ -47,9 +47,7 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 	if m.turn == nil || msg.of != m.turn {
 		return nil
 	}
-	m.transcript.Tick(m.now())
-	m.countDown(m.turn)
-	m.tellSilence(m.turn)
+	m.chat.tick(m.now())
 	return m.tick()
 }
 

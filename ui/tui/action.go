@@ -50,7 +50,7 @@ func actions() []action {
 	}
 	return []action{
 		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).halt, lack: (*Model).lacksTurn, rank: talking},
-		{name: "wait", keys: []string{"ctrl+x a"}, help: "keep waiting for a model that sends nothing", run: (*Model).wait, lack: (*Model).lacksSilence, rank: talking},
+		{name: "wait", keys: []string{"ctrl+x a"}, help: "keep waiting for a model that sends nothing", run: (*Model).waitOn, lack: (*Model).lacksSilence, rank: talking},
 		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, lack: (*Model).lacksOwn, rank: talking},
 		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
 		{name: "unqueue", help: "take all queued messages back", when: queued, run: (*Model).unqueue, lack: (*Model).lacksQueue, rank: talking},

@@ -47,8 +47,7 @@ func (m *Model) switchTo(seq int) tea.Cmd {
 // redraw shows the current branch anew.
 func (m *Model) redraw() {
 	m.transcript.Clear()
-	m.shown, m.failed = false, false
-	m.replay(m.app.Session.Path())
+	m.replay(m.app.Session)
 	m.layout()
 }
 

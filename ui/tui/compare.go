@@ -57,15 +57,12 @@ type comparison struct {
 
 // A column is one of the models.
 type column struct {
-	name   string
-	label  string // the name, and a number if several columns have it
-	pane   *transcript.Model
-	draft  llm.Draft
-	blocks map[string]*block // by the name of the delta's block
-	open   *block            // that grows; nil: none
-	state  string
-	seq    int // of the answer; 0 while there is none
-	failed bool
+	name  string
+	label string // the name, and a number if several columns have it
+	pane  *transcript.Model
+	turn  app.Turn
+	state string
+	seq   int // of the answer; 0 while there is none
 }
 
 func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
@@ -73,7 +70,7 @@ func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	for i, label := range app.CandidateLabels(names) {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, blocks: map[string]*block{}, state: unheard})
+		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, state: unheard})
 	}
 	return c
 }
@@ -84,62 +81,33 @@ func (c *comparison) take(l session.CandidateEvent, now time.Time) {
 		return
 	}
 	col := c.columns[l.N]
+	for _, change := range col.turn.Apply(l.Event, now) {
+		col.draw(change)
+	}
 	switch e := l.Event.(type) {
-	case llm.Delta:
-		col.delta(e, now)
-	case llm.Notice:
-		col.pane.Note(e.Text)
 	case llm.Retry:
 		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, words(e.Fault))
 	case session.Response:
-		col.answer(e, l.Err, now)
+		col.answer(e, l.Err)
 	}
 }
 
-func (c *column) delta(d llm.Delta, now time.Time) {
-	c.draft.Add(d)
-	b, text := c.blocks[d.Block], d.Text
-	switch {
-	case b == nil:
-		c.close(now)
-		b = &block{id: c.pane.NewID(), kind: d.Kind, began: now}
-		c.blocks[d.Block], c.open = b, b
-	case d.Kind != "" && d.Kind != b.kind: // some servers say only at the end that it was thinking
-		c.close(now)
-		c.pane.Remove(b.id)
-		b.id, b.kind, c.open = c.pane.NewID(), d.Kind, b
-		part, _ := c.draft.Part(d.Block)
-		text = part.Text
-	}
-	switch {
-	case b.kind == llm.Thinking && text != "":
-		c.state = "thinking"
-		c.pane.AppendThinking(b.id, text)
-	case b.kind == llm.Text && text != "":
-		c.state = "answering"
-		c.pane.AppendAnswer(b.id, text)
-	case b.kind == llm.Call && d.Name != "":
-		c.pane.Replace(b.id, transcript.Info, "wanted to call "+d.Name+": none is called while models are compared")
+// draw shows a change. Of calls it shows that they were wanted.
+func (c *column) draw(b app.Change) {
+	switch notice, _ := b.Event.(llm.Notice); {
+	case drawText(c.pane, b):
+		if b.Op != app.Closed {
+			c.state = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
+		}
+	case b.Kind == app.EventBlock:
+		c.pane.Note(notice.Text)
+	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":
+		c.pane.Replace(b.ID, transcript.Info, "wanted to call "+b.Tool.Name+": none is called while models are compared")
 	}
 }
 
-// close ends the block that grew last.
-func (c *column) close(now time.Time) {
-	if c.open == nil {
-		return
-	}
-	switch b := c.open; b.kind {
-	case llm.Thinking:
-		c.pane.FinishThinking(b.id, now.Sub(b.began))
-	case llm.Text:
-		c.pane.FinishAnswer(b.id)
-	}
-	c.open = nil
-}
-
-func (c *column) answer(a session.Response, err error, now time.Time) {
-	c.close(now)
-	c.seq, c.failed = a.Seq, err != nil
+func (c *column) answer(a session.Response, err error) {
+	c.seq = a.Seq
 	said := []string{"done"}
 	if err != nil {
 		said = []string{"broke off"}
@@ -394,17 +362,8 @@ func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	m.comparing = nil
 	s := m.app.Session
 	cmd := m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
-	m.turn.model = strings.Join(names, " + ")
+	m.turn.Model = strings.Join(names, " + ")
 	return tea.Batch(cmd, m.open(newComparison(names, m.theme, m.config.Motion != "off")))
-}
-
-// lane shows what happened to one of the models that are compared.
-func (m *Model) lane(t *turn, l session.CandidateEvent) {
-	t.waiting = time.Time{}
-	t.do("comparing", m.now())
-	if c, ok := m.dialog.(*comparison); ok {
-		c.take(l, m.now())
-	}
 }
 
 // compared goes on with an answer, and with the model that gave it.

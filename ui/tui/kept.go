@@ -265,7 +265,7 @@ func (m *Model) replace(s *session.Session) {
 	m.unsaved = nil
 	m.transcript.Clear()
 	m.shown, m.failed, m.app.Attached = false, false, nil
-	m.replay(s.Path())
+	m.replay(s)
 	m.recall()
 	m.layout()
 }

@@ -19,7 +19,7 @@ func (m *Model) lacksTurn() string {
 
 // lacksSilence is said of waiting for an answer that is not silent.
 func (m *Model) lacksSilence() string {
-	if m.turn == nil || m.turn.silent == "" {
+	if m.turn == nil || !m.turn.Silent(m.now()) {
 		return "no model is silent"
 	}
 	return ""

@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/session/attach"
 	"parley/tools/mcp"
 	"parley/ui/app"
@@ -40,37 +39,31 @@ type Model struct {
 	before        *theme.Theme // others are looked at, and this one comes back; nil: none are
 	width, height int
 	mouse         bool
-	transcript    *transcript.Model
-	composer      *composer.Model
-	dialog        dialog.Dialog         // nil: none
-	servers       map[string]mcp.Status // what was told of them
-	asked         mcp.State             // the one that is shown
-	shellsRun     []*shellRun
-	endedShells   []func()         // take back the records of those whose output is attached
-	files         *files.Index     // of the workspace
-	clip          *clip.Board      // where text is copied to
-	models        *dialog.Picker   // the list of models that was opened last
-	choices       []app.Choice     // what it lists
-	served        serving          // what servers said of that
-	tastes        map[string]taste // what keys said of models
-	wire          wireView         // what is shown of the wire
-	slash         bool             // it is the palette, opened by typing a slash
-	actions       []action
-	keys          map[string]*action
-	leaders       map[string]bool // keys that begin a sequence
-	leader        string          // one that was pressed
-	lastEsc       time.Time
-	quitAsked     time.Time
-	toast         string
-	toastTill     time.Time
-	toastWhile    func() bool // what it tells of is so; nil: it has no cause that goes
+	chat
+	composer    *composer.Model
+	dialog      dialog.Dialog         // nil: none
+	servers     map[string]mcp.Status // what was told of them
+	asked       mcp.State             // the one that is shown
+	shellsRun   []*shellRun
+	endedShells []func()         // take back the records of those whose output is attached
+	files       *files.Index     // of the workspace
+	clip        *clip.Board      // where text is copied to
+	models      *dialog.Picker   // the list of models that was opened last
+	choices     []app.Choice     // what it lists
+	served      serving          // what servers said of that
+	tastes      map[string]taste // what keys said of models
+	wire        wireView         // what is shown of the wire
+	slash       bool             // it is the palette, opened by typing a slash
+	actions     []action
+	keys        map[string]*action
+	leaders     map[string]bool // keys that begin a sequence
+	leader      string          // one that was pressed
+	lastEsc     time.Time
+	quitAsked   time.Time
+	toast       string
+	toastTill   time.Time
+	toastWhile  func() bool // what it tells of is so; nil: it has no cause that goes
 
-	turn       *turn // nil: idle
-	pump       *pump
-	asks       []session.ApprovalRequest
-	asking     string     // id of the question about the first of them; "" before it was shown
-	shown      bool       // something is in the transcript
-	failed     bool       // the last turn can be tried again
 	effort     llm.Effort // before alt+t turned thinking off
 	lost       error      // what could not be kept in the end
 	away       bool       // the terminal says that another window has the focus
@@ -101,7 +94,7 @@ func newModel(o Options) *Model {
 	th := themeFor(o.Config, os.Getenv)
 	m := &Model{
 		app: a, config: o.Config, now: a.Now, theme: th, mouse: o.Config.Mouse,
-		transcript: transcript.New(th), composer: composer.New(th),
+		chat: chat{transcript: transcript.New(th)}, composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
 		comparing: o.Start.Compare, draws: picture.Supported(os.Getenv),
 	}
@@ -117,6 +110,7 @@ func newModel(o Options) *Model {
 	m.composer.Focus(true)
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
+	m.chat.keyOf, m.chat.images, m.chat.runs = m.keyOf, m.showImages, m.runOf
 	m.transcript.SetMotion(o.Config.Motion != "off")
 	m.transcript.Now = m.now
 	m.clip = a.Board(func(seq string) { m.send(writeMsg(seq)) })
@@ -128,7 +122,7 @@ func newModel(o Options) *Model {
 	if a.Wire.Hear != nil {
 		a.Wire.Hear(func(trouble string) { m.send(didMsg{text: trouble}) })
 	}
-	m.replay(m.app.Session.Path())
+	m.replay(m.app.Session)
 	m.recall()
 	return m
 }

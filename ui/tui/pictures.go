@@ -26,6 +26,13 @@ type picturedMsg struct {
 	width, height int
 }
 
+// showImages has the images among parts shown soon.
+func (m *Model) showImages(parts []llm.Part) {
+	if cmd := m.picture(parts); cmd != nil {
+		m.loading = append(m.loading, cmd)
+	}
+}
+
 // picture shows the images among parts, where the terminal draws any. Others are
 // named, as everything that is attached is.
 func (m *Model) picture(parts []llm.Part) tea.Cmd {

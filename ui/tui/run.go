@@ -187,7 +187,7 @@ func (m *Model) run(parts ...llm.Part) tea.Cmd {
 func (m *Model) play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	m.turn = &turn{cancel: cancel, pulse: pulse, since: m.now(), waiting: m.now(), blocks: map[string]*block{}, tools: map[string]string{}}
+	m.begin(&turn{cancel: cancel, pulse: pulse}, m.now())
 	pump := newPump(m.send, m.frame())
 	m.pump = pump
 	m.running.Add(1)

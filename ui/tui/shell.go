@@ -48,9 +48,20 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 }
 
 // show shows a command that runs.
-func (run *shellRun) show(m *Model) {
-	run.id = m.transcript.NewID()
-	m.transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+func (run *shellRun) show(c *chat) {
+	run.id = c.transcript.NewID()
+	c.transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+}
+
+// runOf returns the command that an annotation of this conversation is about; nil if it
+// does not run.
+func (m *Model) runOf(annotation int) *shellRun {
+	for _, run := range m.shellsRun {
+		if run.session == m.app.Session && run.n == annotation {
+			return run
+		}
+	}
+	return nil
 }
 
 // shell runs a line that began with "!". Its output goes along with the next
@@ -68,7 +79,7 @@ func (m *Model) shell(command string) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &shellRun{session: m.app.Session, command: command, started: m.now(), cancel: cancel}
 	run.n = m.app.Session.Annotate(0, session.ShellCommand{Command: command})
-	run.show(m)
+	run.show(&m.chat)
 	m.shellsRun = append(m.shellsRun, run)
 	send, o, key := m.send, m.app, m.draftKey()
 	m.running.Add(1)

@@ -13,41 +13,6 @@ import (
 	"parley/ui/uitest"
 )
 
-func TestPace(t *testing.T) {
-	text := func(tokens int) llm.Message {
-		return llm.Message{Model: "a/b", Parts: []llm.Part{{Kind: llm.Text, Text: strings.Repeat("word", tokens)}}}
-	}
-	for _, tt := range []struct {
-		name        string
-		streamed    int
-		output      int
-		first, took time.Duration
-		want        string
-	}{
-		{"a steady stream", 500, 500, time.Second, 6 * time.Second, "100 tok/s"},
-		{"a fast service", 2000, 2000, 200 * time.Millisecond, 1200 * time.Millisecond, "2000 tok/s"},
-		{"too short to tell", 20, 20, time.Second, 1300 * time.Millisecond, ""},
-		{"held back and sent at once", 20_000, 20_000, 5 * time.Second, 5600 * time.Millisecond, ""},
-		{"held back and sent quickly", 2000, 2000, 10 * time.Second, 11 * time.Second, ""},
-		{"faster than anything", 20_000, 20_000, 10 * time.Millisecond, time.Second, ""},
-		{"thinking that was not sent", 100, 5000, 30 * time.Second, 32 * time.Second, "50 tok/s"},
-		{"no count of the provider's", 500, 0, time.Second, 6 * time.Second, ""},
-		{"a call alone", 0, 40, time.Second, 3 * time.Second, ""},
-	} {
-		var sum tally
-		sum.add(text(tt.streamed), llm.Usage{Input: 10, Output: tt.output}, llm.Stop, tt.first, tt.took)
-		var got string
-		for part := range strings.SplitSeq(sum.footer(0), " · ") {
-			if strings.HasSuffix(part, "tok/s") {
-				got = part
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 // Each prompt gets a footer of its own, one that waited in the queue too, and a
 // conversation that is shown again has the same ones.
 func TestFootersOfQueuedPrompts(t *testing.T) {

@@ -271,8 +271,8 @@ func (m *Model) line() string {
 	if m.composer.Shell() {
 		i.Hint = "enter runs this in your shell"
 	}
-	if m.turn != nil && m.turn.model != "" {
-		i.Model = m.turn.model
+	if m.turn != nil && m.turn.Model != "" {
+		i.Model = m.turn.Model
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"
@@ -282,7 +282,7 @@ func (m *Model) line() string {
 	if len(m.asks) > 0 {
 		i.State = "waiting for you"
 	} else if m.turn != nil {
-		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.since), m.turn.rate(m.now())
+		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.Since), m.turn.Rate(m.now())
 	}
 	return m.frames.status.View(i, m.width, m.theme)
 }
