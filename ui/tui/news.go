@@ -82,15 +82,20 @@ func (m *Model) paintSoon() tea.Cmd {
 
 func (m *Model) painted() tea.Cmd {
 	if a, ok := m.dialog.(painter); ok {
-		return a.Painted(m.now())
+		return a.Drawn(m.now())
 	}
 	return nil
 }
 
 // A painter is a dialog that counts only what was seen.
 type painter interface {
-	Painted(now time.Time) tea.Cmd
+	Drawn(now time.Time) tea.Cmd
 }
+
+var (
+	_ painter = (*dialog.Approval)(nil)
+	_ painter = (*dialog.Confirmation)(nil)
+)
 
 // done ends the turn on the screen.
 func (m *Model) done(d session.Done) (cmd tea.Cmd) {

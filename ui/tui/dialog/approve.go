@@ -36,7 +36,7 @@ type Editor interface {
 
 // An Approval shows a tool call whole and waits for consent. The keys that
 // allow are inert until every row was painted and settle has passed (see
-// Painted), and while somebody types. What is typed before they work comes back
+// Drawn), and while somebody types. What is typed before they work comes back
 // as StrayMsg; what is typed later, and is no key of the question, is dropped,
 // as its place is out of sight. Scrolling is not typing. What is to be allowed
 // for good is shown as the rule that it makes, on a page of its own; see

@@ -19,7 +19,7 @@ type Confirmed struct {
 
 // A Confirmation is a question with two answers. No is selected at the start,
 // and is what leaving means, at any time. Yes is inert until the text was on the
-// screen whole, and while somebody types (see Painted): a key on its way to
+// screen whole, and while somebody types (see Drawn): a key on its way to
 // something else gives no consent.
 type Confirmation struct {
 	base

@@ -13,7 +13,7 @@
 //
 // Every dialog can be left with esc, which sends ClosedMsg; leaving a question
 // is an answer, so that Approve and Confirm send theirs. Those two wait for
-// Painted before they take consent. A dialog answers once and is deaf
+// Drawn before they take consent. A dialog answers once and is deaf
 // afterwards. All text it shows is taken for hostile.
 package dialog
 
