@@ -70,28 +70,50 @@ func lastLine(output string) []string {
 	return []string{output[:max(i, 0)], output[i+1:]}
 }
 
-// A reader reads back what was said and shown before.
-type reader struct {
-	*front
-	left map[int]bool // answers of other branches that were read, by Seq
-}
-
-// branch reads messages and what stood between them.
-func (r reader) branch(path []session.Node) {
-	for i, list := range r.app.Session.Annotations(path) {
-		for _, a := range list {
-			e := session.DecodeAnnotation(a)
-			left, ok := e.(session.Abandoned)
-			if !ok {
-				r.show(e)
-			} else if n, err := r.app.Session.At(left.Seq); err == nil && n.Interrupted && n.Parent == a.After && !r.left[n.Seq] {
-				r.left[n.Seq] = true
-				r.branch([]session.Node{n})
+// readPath reads back what was said and shown before.
+func (p *front) readPath(path []session.Node) {
+	app.Replay(p.app.Session, path, 0, len(path), nil, func(c app.Change) {
+		switch c.Kind {
+		case app.UserBlock:
+			p.prompt(c.Event.(session.Prompt), false)
+		case app.SummaryBlock:
+			p.say("Summary of what was said before:")
+			p.readWhole(c.Whole)
+		case app.TextBlock:
+			if c.Op != app.Closed {
+				p.readWhole(c.Text)
+			}
+		case app.ToolBlock:
+			p.readCall(c)
+		case app.EventBlock, app.RetryBlock:
+			if c.Op != app.Dropped && !c.Implied {
+				p.show(c.Event)
 			}
 		}
-		if i < len(path) {
-			r.readMessage(path[i])
+	})
+}
+
+// readWhole reads a text that is whole.
+func (p *front) readWhole(text string) {
+	var whole prose
+	p.read(whole.add(text, p.now()) + whole.end(p.now()))
+	p.out.end()
+}
+
+// readCall says that a call was made, and what it brought.
+func (p *front) readCall(c app.Change) {
+	switch e := c.Event.(type) {
+	case nil:
+		if c.Op == app.Opened {
+			p.say("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
 		}
+	case session.Result:
+		p.output = &result{e.Part.Name, e.Part.Text}
+		if c.Tool.Status == app.CallLost {
+			p.say("%s: %s", e.Part.Name, e.Part.Text)
+			return
+		}
+		p.say("%s answered %s.", e.Part.Name, format.Plural(lines(e.Part.Text), "line"))
 	}
 }
 

@@ -2,90 +2,78 @@ package plain
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
-	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
-// A call is one call of a tool.
-type call struct {
-	part    llm.Part
-	asked   bool // a person was, and heard all of it
-	denied  bool
-	running bool
-	live    bool // it had output before it ended
-	beside  bool // others ran at the same time
-}
-
 // A result is what a tool answered.
 type result struct{ name, text string }
 
-// decided says what becomes of a call.
-func (p *front) decided(t *turn, d session.Decision) {
-	c := t.calls[d.ID]
-	if c == nil {
-		return
-	}
-	switch {
-	case d.Verdict == tools.Deny && c.asked:
-		c.denied = true
-		p.say("Not run.")
-		return
-	case d.Verdict == tools.Deny:
-		c.denied = true
-		p.say("Not allowed to run %s.", callText(c.part))
-		return
-	case c.asked:
-		p.say("Running…")
-	default:
-		p.say("Running %s.", callText(c.part))
-	}
-	c.running = true
-	if t.running++; t.running > 1 {
-		for _, other := range t.calls {
-			other.beside = other.beside || other.running
+// tool says what becomes of a call.
+func (p *front) tool(t *turn, c app.Change) {
+	switch e := c.Event.(type) {
+	case nil:
+		p.endThought(t)
+		if c.Tool != nil && c.Tool.Remote {
+			i := slices.IndexFunc(t.remote, func(r *called) bool { return r.id == c.ID })
+			if i < 0 {
+				i = len(t.remote)
+				t.remote = append(t.remote, &called{id: c.ID})
+			}
+			t.remote[i].tool = c.Tool
+		}
+	case session.Decision:
+		p.decided(c.Tool)
+	case session.Result:
+		p.output = &result{e.Part.Name, e.Part.Text}
+		if c.Tool.Name != "" && c.Tool.Status != app.CallDenied {
+			p.result(t, c.Tool, e)
 		}
 	}
-	t.do("running "+c.part.Name, p.now())
+}
+
+// decided says what becomes of a call that was decided about.
+func (p *front) decided(tool *app.Tool) {
+	denied := tool.Status == app.CallDenied
+	switch {
+	case tool.Name == "":
+	case denied && tool.Asked:
+		p.say("Not run.")
+	case denied:
+		p.say("Not allowed to run %s.", callText(tool.Name, tool.Input))
+	case tool.Asked:
+		p.say("Running…")
+	default:
+		p.say("Running %s.", callText(tool.Name, tool.Input))
+	}
 }
 
 // result says how a call ended, and as much of its output as is not known.
-func (p *front) result(t *turn, r session.Result) {
-	p.output = &result{r.Part.Name, r.Part.Text}
-	c := t.calls[r.Part.ID]
-	if c == nil || c.denied {
-		return
-	}
-	ran := c.running
-	if c.running = false; ran {
-		t.running--
-	}
-	if t.running == 0 {
-		t.doing = ""
-	}
+func (p *front) result(t *turn, tool *app.Tool, r session.Result) {
 	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
-	case t.stopped && r.Part.Failed && !ran:
+	case t.stopped && r.Part.Failed && !tool.Ran:
 		return
 	case t.stopped && r.Part.Failed:
 		done = "Stopped after " + length(r.Duration)
-	case r.Part.Failed && !ran: // it was no call that could run
-		p.say("A call of %s failed: %s", c.part.Name, glance(r.Part.Text, 300))
+	case r.Part.Failed && !tool.Ran: // it was no call that could run
+		p.say("A call of %s failed: %s", tool.Name, glance(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
 		done = "Failed after " + length(r.Duration)
 	}
-	if c.beside {
-		done = c.part.Name + ": " + strings.ToLower(done[:1]) + done[1:]
+	if tool.Parallel {
+		done = tool.Name + ": " + strings.ToLower(done[:1]) + done[1:]
 	}
 	switch {
 	case r.Diff != "" && !r.Part.Failed:
-		p.change(done, r.Diff, c.asked)
-	case c.asked || c.live || r.Part.Failed:
+		p.change(done, r.Diff, tool.Asked)
+	case tool.Asked || tool.Live || r.Part.Failed:
 		p.say("%s: %s.", done, several)
 		p.beginning(r.Part.Text)
 	default:
@@ -127,19 +115,19 @@ func (p *front) beginning(text string) {
 }
 
 // callText is a call in a line.
-func callText(part llm.Part) string {
+func callText(tool, input string) string {
 	const most = 200
 	var args map[string]any
-	if json.Unmarshal([]byte(part.Input), &args) != nil {
-		return strings.TrimSpace(part.Name + " " + glance(part.Input, most))
+	if json.Unmarshal([]byte(input), &args) != nil {
+		return strings.TrimSpace(tool + " " + glance(input, most))
 	}
-	for _, name := range []string{"command", "path", "url", "pattern", "query"} {
-		if text, ok := args[name].(string); ok && text != "" && text != "." {
-			return part.Name + ": " + glance(text, most)
+	for _, arg := range []string{"command", "path", "url", "pattern", "query"} {
+		if text, ok := args[arg].(string); ok && text != "" && text != "." {
+			return tool + ": " + glance(text, most)
 		}
 	}
 	if len(args) == 0 || len(args) == 1 && args["path"] == "." {
-		return part.Name
+		return tool
 	}
-	return part.Name + ": " + glance(part.Input, most)
+	return tool + ": " + glance(input, most)
 }

@@ -9,7 +9,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -79,43 +78,7 @@ func (p *front) readBack(arg string) {
 			most--
 		}
 	}
-	reader{p, map[int]bool{}}.branch(path[from:])
-}
-
-func (p *front) readMessage(n session.Node) {
-	switch {
-	case n.Summary:
-		p.say("Summary of what was said before:")
-	case n.Role == llm.RoleUser:
-		text, attached := attach.SplitMessage(n.Message)
-		p.block("You: " + text)
-		for _, part := range attached {
-			p.say("With it: %s.", attach.PartLabel(part))
-		}
-		return
-	case n.Role == llm.RoleTool:
-		for _, part := range n.Parts {
-			if part.Kind == llm.Result {
-				p.output = &result{part.Name, part.Text}
-				if n.Results[part.ID].Started {
-					p.say("%s: %s", part.Name, part.Text)
-					continue
-				}
-				p.say("%s answered %s.", part.Name, format.Plural(lines(part.Text), "line"))
-			}
-		}
-		return
-	}
-	for _, part := range n.Parts {
-		switch part.Kind {
-		case llm.Text:
-			var text prose
-			p.read(text.add(part.Text, p.now()) + text.end(p.now()))
-			p.out.end()
-		case llm.Call:
-			p.say("Tool %s.", callText(part))
-		}
-	}
+	p.readPath(path[from:])
 }
 
 // idle reports whether no reply is running, and says so if one is.

@@ -261,7 +261,7 @@ func TestWaiting(t *testing.T) {
 	}
 	d := talk(t, nil, slow)
 	d.paste("hello")
-	d.until(func() bool { return d.turn.doing != "" })
+	d.until(func() bool { return d.turn.still != "" })
 	for range 130 {
 		d.pass(time.Second)
 	}
@@ -272,7 +272,7 @@ func TestWaiting(t *testing.T) {
 	}
 	gate <- struct{}{}
 	d.heard("Thought for")
-	d.until(func() bool { return d.turn.open != nil && d.turn.open.kind == llm.Text })
+	d.until(func() bool { return d.turn.reads })
 	d.pass(sentenceWait)
 	gate <- struct{}{}
 	d.idle()

@@ -9,62 +9,72 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/app"
 	"parley/ui/format"
 )
 
 // A turn is what is known of the running turn.
 type turn struct {
+	app.Turn
 	cancel  context.CancelFunc
+	pulse   *llm.Pulse
 	began   time.Time
-	heard   bool // the person typed the first prompt, and heard it then
+	heard   bool // the user typed the first prompt, and heard it then
 	stopped bool // ctrl+c was pressed
 	some    bool // something was answered
 
-	draft   llm.Draft         // of the running answer
-	blocks  map[string]*block // of the running answer, by the name of the delta's block
-	open    *block            // that grows
-	thought time.Time         // since when it thinks; zero if it does not
+	text    prose     // of the block that grows
+	reads   bool      // one does
+	thought time.Time // since when it thinks, and nothing else; zero if it does not
+	remote  []*called // calls of the running answer that the provider runs
 
-	calls   map[string]*call // by id
-	running int              // of those
-
-	doing string    // that takes time: "waiting", "thinking", "running shell"; "" for nothing
+	still string    // that takes time; "" for nothing
 	since time.Time // when it began
 	told  int       // how often that was said
-
-	pulse   *llm.Pulse
-	content time.Time // when the running answer last had any; zero while none runs
 }
 
-// A block is one part of an answer.
-type block struct {
-	kind  llm.Kind
-	text  prose
-	named bool // a call whose tool was told
+// A called is a call that the provider runs.
+type called struct {
+	id   string
+	tool *app.Tool
 }
 
-// do notes what takes time from now on.
-func (t *turn) do(what string, now time.Time) {
-	if t.doing != what {
-		t.doing, t.since, t.told = what, now, 0
+// doing says what takes time, in words; "" for nothing.
+func (t *turn) doing() string {
+	switch {
+	case t.Doing == app.Waiting && t.Model != "":
+		return "waiting for " + t.Model
+	case t.Doing == app.Reasoning:
+		return "thinking"
+	case t.Doing == app.Calling && t.Activity.Tool != "":
+		return "writing a call of " + t.Activity.Tool
+	case t.Doing == app.Running:
+		return "running " + t.Activity.Tool
+	}
+	return ""
+}
+
+// note notes what takes time from now on.
+func (t *turn) note(now time.Time) {
+	if what := t.doing(); what != t.still {
+		t.still, t.since, t.told = what, now, 0
 	}
 }
 
-// still is when to say again that something goes on: after 10 and 30 seconds, and
+// next is when to say again that something goes on: after 10 and 30 seconds, and
 // then every minute.
-func (t *turn) still() time.Duration {
-	return []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}[min(t.told, 2)] + time.Duration(max(t.told-2, 0))*time.Minute
+func (t *turn) next() time.Time {
+	after := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}[min(t.told, 2)] + time.Duration(max(t.told-2, 0))*time.Minute
+	return t.since.Add(after)
 }
 
 func (t *turn) due() time.Time {
 	var due time.Time
-	if t.doing != "" {
-		due = t.since.Add(t.still())
+	if t.still != "" {
+		due = t.next()
 	}
-	if t.open != nil && t.open.kind == llm.Text {
-		if late := t.open.text.due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
-			due = late
-		}
+	if late := t.text.due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
+		due = late
 	}
 	return due
 }
@@ -72,38 +82,27 @@ func (t *turn) due() time.Time {
 // tickTurn says what is due.
 func (p *front) tickTurn(now time.Time) {
 	t := p.turn
-	if t.open != nil && t.open.kind == llm.Text {
-		p.read(t.open.text.late(now))
-	}
-	if t.doing == "" || p.question() != nil && p.asked {
+	p.read(t.text.late(now))
+	if t.still == "" || p.question() != nil && p.asked {
 		return
 	}
-	if after := t.still(); !now.Before(t.since.Add(after)) {
+	if !now.Before(t.next()) {
 		t.told++
-		p.say("Still %s, %s.", t.doing, length(now.Sub(t.since)))
-		if t.silent(now) {
+		p.say("Still %s, %s.", t.still, length(now.Sub(t.since)))
+		if t.Silent(now) {
 			p.say("The server is still there. /wait keeps waiting, ctrl+c stops.")
 		}
 	}
 }
 
-// silentAfter is how long an answer has no content before it is asked whether to
-// wait; see the same in package ui.
-const silentAfter = 5 * time.Minute
-
-// silent reports whether the running answer has had no content for long.
-func (t *turn) silent(now time.Time) bool {
-	return !t.content.IsZero() && now.Sub(t.content) >= silentAfter
-}
-
 // wait gives a silent model as much time again as it had.
 func (p *front) wait(string) {
-	if p.turn == nil || !p.turn.silent(p.now()) {
+	if p.turn == nil || !p.turn.Silent(p.now()) {
 		p.say("No model is silent.")
 		return
 	}
 	p.turn.pulse.Beat()
-	p.turn.content = p.now()
+	p.turn.Wait(p.now())
 	p.say("Waiting.")
 }
 
@@ -111,7 +110,7 @@ func (p *front) wait(string) {
 func (p *front) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	t := &turn{cancel: cancel, pulse: pulse, began: p.now(), heard: heard, blocks: map[string]*block{}, calls: map[string]*call{}}
+	t := &turn{cancel: cancel, pulse: pulse, began: p.now(), heard: heard}
 	p.turn, p.failed = t, false
 	p.running.Go(func() {
 		defer cancel()
@@ -146,110 +145,84 @@ func (p *front) event(t *turn, e session.Event) {
 	}
 	now := p.now()
 	switch e := e.(type) {
-	case session.Prompt:
-		p.prompt(t, e)
 	case session.Step:
-		t.draft, t.blocks, t.open = llm.Draft{}, map[string]*block{}, nil
-		t.do("waiting for "+e.Model, now)
-		t.content = now
+		t.remote = nil
 	case llm.Delta:
-		t.content = now
-		p.delta(t, e)
-	case llm.Notice, llm.Retry, session.Fallback, session.ModelSwitched, session.Compacted:
-		p.show(e)
+		t.some = true
+	case session.Done:
+		p.done(t, e)
+		return
+	}
+	for _, c := range t.Apply(e, now) {
+		p.speak(t, c)
+	}
+	switch e := e.(type) {
 	case session.Response:
 		p.finish(t)
-		t.doing, t.content = "", time.Time{}
-		for name, b := range t.blocks {
-			if part, _ := t.draft.Part(name); b.kind == llm.Call && part.Remote {
-				p.say("The provider ran %s.", callText(part))
-			}
+		for _, c := range t.remote {
+			p.say("The provider ran %s.", callText(c.tool.Name, c.tool.Input))
 		}
-	case session.Call:
-		t.calls[e.Part.ID] = &call{part: e.Part}
 	case session.ApprovalRequest:
-		t.doing = ""
-		if c := t.calls[e.Call.ID]; c != nil {
-			c.asked = true
-		}
 		if !t.stopped {
 			p.later(p.approval(e))
 		}
-	case session.Decision:
-		p.decided(t, e)
-	case session.Progress:
-		if c := t.calls[e.ID]; c != nil {
-			c.live = true
-		}
-	case session.Result:
-		p.result(t, e)
-	case session.Done:
-		p.done(t, e)
 	}
+	t.note(now)
 }
 
-// prompt says what was sent, unless the person just typed it.
-func (p *front) prompt(t *turn, e session.Prompt) {
-	text, attached := attach.SplitMessage(e.Message)
-	if !t.heard {
-		p.block("You: " + text)
-	}
-	t.heard = false
-	for _, part := range attached {
-		p.say("With it: %s.", attach.PartLabel(part))
-	}
-}
-
-func (p *front) delta(t *turn, d llm.Delta) {
-	now := p.now()
-	t.some = true
-	b := t.blocks[d.Block]
-	if b == nil {
-		b = &block{kind: d.Kind}
-		t.blocks[d.Block] = b
-	}
-	if b != t.open {
-		p.finishText(t)
-		t.open = b
-	}
-	t.draft.Add(d)
-	if d.Kind != "" && d.Kind != b.kind { // some servers say only at the end that it was thinking
-		if b.kind == llm.Text {
-			p.read(b.text.end(now))
-			p.out.end()
+// speak says a change.
+func (p *front) speak(t *turn, c app.Change) {
+	switch c.Kind {
+	case app.UserBlock:
+		p.prompt(c.Event.(session.Prompt), t.heard)
+		t.heard = false
+	case app.ThinkingBlock:
+		switch {
+		case c.Op == app.Renamed: // some servers say only at the end that it was thinking
 			p.say("That was thinking.")
-		}
-		b.kind = d.Kind
-		return
-	}
-	if b.kind != llm.Thinking {
-		p.endThought(t)
-	}
-	part, _ := t.draft.Part(d.Block)
-	switch b.kind {
-	case llm.Thinking:
-		if d.Text != "" && t.thought.IsZero() {
-			t.thought = now
-			t.do("thinking", now)
+		case c.Text != "" && t.thought.IsZero():
+			t.thought = p.now()
 			p.say("Thinking…")
 		}
-	case llm.Text:
-		t.doing = ""
-		p.read(b.text.add(d.Text, now))
-	case llm.Call:
-		if part.Name != "" {
-			t.do("writing a call of "+part.Name, now)
+	case app.TextBlock:
+		if c.Op == app.Closed {
+			p.finishText(t)
+			return
 		}
-	case llm.Source:
-		if !b.named && (part.URL != "" || part.Text != "") {
-			b.named = true
-			p.say("Source: %s", strings.TrimSpace(part.Text+" "+part.URL))
+		p.endThought(t)
+		t.reads = true
+		p.read(t.text.add(c.Text, p.now()))
+	case app.ToolBlock:
+		p.tool(t, c)
+	case app.SourceBlock, app.MediaBlock:
+		p.endThought(t)
+		p.named(c)
+	case app.EventBlock, app.RetryBlock:
+		if c.Op != app.Dropped {
+			p.show(c.Event)
 		}
-	case llm.Media:
-		if !b.named && len(part.Data) > 0 {
-			b.named = true
-			p.say("%s, %d bytes.", part.MIME, len(part.Data))
-		}
+	}
+}
+
+// named says what else is in an answer, once.
+func (p *front) named(c app.Change) {
+	switch {
+	case c.Op != app.Opened:
+	case c.Kind == app.SourceBlock:
+		p.say("Source: %s", strings.TrimSpace(c.Part.Text+" "+c.Part.URL))
+	case len(c.Part.Data) > 0:
+		p.say("%s, %d bytes.", c.Part.MIME, len(c.Part.Data))
+	}
+}
+
+// prompt says what was sent, unless the user just typed it.
+func (p *front) prompt(e session.Prompt, heard bool) {
+	text, attached := attach.SplitMessage(e.Message)
+	if !heard {
+		p.block("You: " + text)
+	}
+	for _, part := range attached {
+		p.say("With it: %s.", attach.PartLabel(part))
 	}
 }
 
@@ -271,11 +244,11 @@ func (p *front) finish(t *turn) {
 }
 
 func (p *front) finishText(t *turn) {
-	if t.open != nil && t.open.kind == llm.Text {
-		p.read(t.open.text.end(p.now()))
+	if t.reads {
+		p.read(t.text.end(p.now()))
 		p.out.end()
+		t.reads = false
 	}
-	t.open = nil
 }
 
 func (p *front) endThought(t *turn) {
@@ -283,7 +256,7 @@ func (p *front) endThought(t *turn) {
 		if took := p.now().Sub(t.thought); took >= time.Second {
 			p.say("Thought for %s.", length(took))
 		}
-		t.thought, t.doing = time.Time{}, ""
+		t.thought = time.Time{}
 	}
 }
 
@@ -309,14 +282,14 @@ func (p *front) done(t *turn, d session.Done) {
 	p.finish(t)
 	p.turn, p.failed = nil, d.Err != nil
 	p.dropAsked()
-	switch {
-	case d.Err == nil:
+	for _, c := range t.Apply(d, p.now()) {
+		p.speak(t, c)
+	}
+	if d.Err == nil {
 		p.footer(t, d)
 		if why := ended[d.Reason]; why != "" {
 			p.say("%s", why)
 		}
-	default:
-		p.show(d)
 	}
 	if d.Err != nil {
 		p.unqueue()
