@@ -80,7 +80,6 @@ func (s *Session) SwitchBranch(seq int) error {
 	})
 }
 
-// move makes another message the end of the current branch.
 func (s *Session) move(to func(*Tree) (int, error)) error {
 	if !s.turn.TryLock() {
 		return errRunning

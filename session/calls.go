@@ -13,6 +13,7 @@ import (
 
 // What the model is told of calls that did not run.
 const (
+	notRun           = "This was not run: "
 	canceledCallText = "The user stopped this before it was finished."
 	deniedCallText   = "The user did not allow this call."
 	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
@@ -172,9 +173,7 @@ func (t *turn) decide(j *job) bool {
 			t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
 			return true
 		case tools.Deny:
-			t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: "policy"})
-			j.denied = true
-			t.setResult(j, tools.Outcome{Text: "This was not run: " + t.policy.DenialReason(j.action), Failed: true})
+			t.deny(j, "policy", notRun+t.policy.DenialReason(j.action))
 			return false
 		}
 		answer, ok := t.ask(j)
@@ -182,7 +181,14 @@ func (t *turn) decide(j *job) bool {
 			return false // canceled; runCalls closes it
 		}
 		if answer.Verdict != tools.Allow {
-			t.deny(j, answer)
+			by, text := "person", deniedCallText
+			switch {
+			case answer.Reason != "":
+				by, text = "policy", notRun+answer.Reason
+			case answer.Note != "":
+				text += " They said: " + answer.Note
+			}
+			t.deny(j, by, text)
 			return false
 		}
 		if answer.Input != "" && answer.Input != string(j.action.Input) {
@@ -217,15 +223,8 @@ func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 	}
 }
 
-// deny tells the model who did not allow a call, and why.
-func (t *turn) deny(j *job, answer tools.Approval) {
-	by, text := "person", deniedCallText
-	switch {
-	case answer.Reason != "":
-		by, text = "policy", "This was not run: "+answer.Reason
-	case answer.Note != "":
-		text += " They said: " + answer.Note
-	}
+// deny gives a call the result that tells the model why it was not allowed.
+func (t *turn) deny(j *job, by, text string) {
 	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
 	j.denied = true
 	t.setResult(j, tools.Outcome{Text: text, Failed: true})
@@ -293,7 +292,6 @@ func (t *turn) recordStart(jobs []*job) {
 	}
 }
 
-// setResult gives a call its result.
 func (t *turn) setResult(j *job, out tools.Outcome) {
 	j.stopped = out.Failed && !j.denied && (j.stopped || t.ctx.Err() != nil)
 	j.result = &Result{

@@ -153,7 +153,6 @@ func newCandidates(streams []*responseStream) []*llm.Candidate {
 	return list
 }
 
-// onEvent takes one event of a model.
 func (t *turn) onEvent(base, n int, r *responseStream, e llm.Event) {
 	if _, ok := e.(llm.Delta); ok && r.partial == nil {
 		r.event.TTFT = t.now().Sub(r.began)

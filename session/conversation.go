@@ -20,6 +20,13 @@ type conversation struct {
 	now  func() time.Time
 }
 
+// locked returns what f does while mu is held.
+func locked[T any](mu *sync.Mutex, f func() T) T {
+	mu.Lock()
+	defer mu.Unlock()
+	return f()
+}
+
 // restore fills the tree with what the log holds, and returns what its responses
 // used.
 func (c *conversation) restore() (total llm.Usage) {
@@ -47,18 +54,10 @@ func (c *conversation) ID() string {
 }
 
 // History returns the messages of the current branch.
-func (c *conversation) History() []llm.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tree.messages()
-}
+func (c *conversation) History() []llm.Message { return locked(&c.mu, c.tree.messages) }
 
 // Path returns the current branch with everything that is known of each message.
-func (c *conversation) Path() []Node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tree.Path()
-}
+func (c *conversation) Path() []Node { return locked(&c.mu, c.tree.Path) }
 
 // Nodes returns every message on every branch.
 func (c *conversation) Nodes() []Node {
@@ -75,18 +74,10 @@ func (c *conversation) At(seq int) (Node, error) {
 }
 
 // Head returns the Seq of the last message of the current branch; 0 if there is none.
-func (c *conversation) Head() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tree.head
-}
+func (c *conversation) Head() int { return locked(&c.mu, func() int { return c.tree.head }) }
 
 // Branches lists the ways the conversation went; see Tree.Branches.
-func (c *conversation) Branches() []Branch {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tree.Branches()
-}
+func (c *conversation) Branches() []Branch { return locked(&c.mu, c.tree.Branches) }
 
 // Annotations returns what was shown between the messages of a path: at i in front
 // of path[i] or between its parts, and last behind its end; see
@@ -126,7 +117,6 @@ func (c *conversation) appendAt(m llm.Message, prepare func(*store.Node)) store.
 	return n
 }
 
-// persist writes n to disk.
 func (c *conversation) persist(n store.Node) {
 	if c.log != nil {
 		_ = c.log.Put(n)

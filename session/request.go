@@ -163,7 +163,6 @@ func (s *Session) contextTokens() int {
 	return size + s.tokens.overhead(s.emptyRequest(s.model))
 }
 
-// emptyRequest returns a request without messages.
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	req := llm.Request{System: s.system, Effort: s.effort, Session: s.id, Settings: s.settings, AnswerSchema: s.answerSchema}
 	set := s.turnTools

@@ -189,7 +189,6 @@ func stopAfterBreak(yield func(Event) bool, cancel context.CancelCauseFunc) func
 	}
 }
 
-// saveInfo stores the session's settings and its title.
 func (s *Session) saveInfo() {
 	if s.log == nil {
 		return

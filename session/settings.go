@@ -12,14 +12,10 @@ type requestSettings struct {
 	settings     llm.Settings
 }
 
-// get returns *field, read under the session's lock.
 func get[T any](s *Session, field *T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return *field
+	return locked(&s.mu, func() T { return *field })
 }
 
-// set writes *field under the session's lock.
 func set[T any](s *Session, field *T, value T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,10 +54,6 @@ func (s *Session) SetSystem(text string) {
 	s.system = text
 	s.tokens.reset()
 }
-
-// SetAnswerSchema changes what the answers of later turns have to look like; nil
-// asks for free text.
-func (s *Session) SetAnswerSchema(schema *llm.Schema) { set(s, &s.answerSchema, schema) }
 
 // HistoryMode returns what of the conversation requests hold.
 func (s *Session) HistoryMode() History { return get(s, &s.mode) }

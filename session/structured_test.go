@@ -131,23 +131,6 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// TestSetAnswer: each turn may want something else.
-func TestSetAnswer(t *testing.T) {
-	fake := llmtest.New(llmtest.Say("hello"), llmtest.Say("7"), llmtest.Say("bye"))
-	s := New(Options{Model: endpoint("a/m", fake)})
-	number := &llm.Schema{Name: "number", JSON: []byte(`{"type":"integer"}`)}
-	for _, tt := range []struct {
-		answer *llm.Schema
-		want   string
-	}{{nil, ""}, {number, "7"}, {nil, ""}} {
-		s.SetAnswerSchema(tt.answer)
-		got := structured(play(context.Background(), s, allow, say("go on")))
-		if strings.Join(got, " ") != tt.want {
-			t.Errorf("with %+v: %q, want %q", tt.answer, got, tt.want)
-		}
-	}
-}
-
 func TestSchema(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"object", city, ""},

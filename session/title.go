@@ -98,9 +98,7 @@ func (c *conversation) Title() string {
 			return title
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tree.title()
+	return locked(&c.mu, c.tree.title)
 }
 
 // title returns the first words of the first prompt.

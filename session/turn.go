@@ -91,7 +91,6 @@ func (t *turn) prepareStep() error {
 	return t.autoCompact()
 }
 
-// prompt adds a message of the user's to the conversation.
 func (t *turn) prompt(m llm.Message) {
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)

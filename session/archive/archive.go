@@ -139,7 +139,6 @@ func (c Conversation) steps() []message {
 	return out
 }
 
-// callsOf returns the calls of the last of steps.
 func callsOf(steps []message) []llm.Part {
 	if len(steps) == 0 {
 		return nil

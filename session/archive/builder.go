@@ -48,7 +48,6 @@ func newTree(origin string, n skipped) *builder {
 	}
 }
 
-// last returns the message added last, 0 if there is none.
 func (t *builder) last() int { return len(t.nodes) }
 
 // node returns the message with this Seq, nil if there is none.
@@ -73,7 +72,6 @@ func (t *builder) follow(key string) int {
 	return seq
 }
 
-// add grows a message and returns its Seq.
 func (t *builder) add(key string, n store.Node) int {
 	n.Seq = len(t.nodes) + 1
 	t.nodes = append(t.nodes, n)
@@ -147,7 +145,6 @@ func (t *builder) end(head int) Conversation {
 	return c
 }
 
-// results returns the message that answers the calls of n.
 func (t *builder) results(n store.Node, calls []*call) store.Node {
 	m := store.Node{Seq: n.Seq + 1, Parent: n.Seq, At: n.At, Message: llm.Message{Role: llm.RoleTool}}
 	for _, c := range calls {
@@ -210,7 +207,7 @@ func sane(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// describe fills in what a session says of its messages.
+// describe fills in what a session tells of its messages.
 func (c *Conversation) describe() {
 	s := &c.Session
 	s.Messages, s.Usage = len(c.Nodes), total(c.Nodes)
@@ -238,7 +235,6 @@ func (c *Conversation) describe() {
 	}
 }
 
-// validID reports whether an id can be one of ours.
 func validID(id string) bool {
 	return id != "" && len(id) <= 80 && !strings.ContainsFunc(id, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

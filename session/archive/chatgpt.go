@@ -28,7 +28,6 @@ type chatgptImporter struct {
 	found  []Conversation
 }
 
-// line takes a conversation that stands on a line.
 func (d *chatgptImporter) line(data []byte) error {
 	var c gptConversation
 	if decode(data, &c) != nil || len(c.Mapping) == 0 {
@@ -305,7 +304,6 @@ func (g *chatgptBuilder) ran(seq int, m *gptMessage, parts []llm.Part) {
 	n.Parts = append(append(n.Parts, result), rest...)
 }
 
-// parts returns what a message says.
 func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	c := &m.Content
 	say := func(said string) {

@@ -205,7 +205,6 @@ func (t *thread) shown(b *claudeBlock) (llm.Part, bool) {
 	return llm.Part{}, false
 }
 
-// answer takes the result of a call.
 func (t *thread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
 	var parts []llm.Part
 	for _, raw := range b.Content {

@@ -3,8 +3,9 @@ package archive
 import (
 	"encoding/json"
 	"fmt"
-	"parley/providers/llm"
 	"strings"
+
+	"parley/providers/llm"
 )
 
 type claudeLine struct {

@@ -157,7 +157,6 @@ func (d *codexImporter) event(l *codexLine) {
 	}
 }
 
-// grow adds a message to the end of the branch.
 func (t *thread) grow(n store.Node) int {
 	n.Parent = t.head
 	t.head = t.add("", n)
@@ -263,7 +262,6 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 	}
 }
 
-// pieces returns what a message or an output consists of.
 func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
 	for _, p := range list {
 		switch {

@@ -3,8 +3,9 @@ package archive
 import (
 	"encoding/base64"
 	"encoding/json"
-	"parley/providers/llm"
 	"strings"
+
+	"parley/providers/llm"
 )
 
 type codexLine struct {

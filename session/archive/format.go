@@ -114,7 +114,6 @@ func attached(p llm.Part) (name, body string, ok bool) {
 	return name, body, true
 }
 
-// toolLabel returns who ran the call p.
 func toolLabel(p llm.Part) string {
 	if p.Remote {
 		return "Tool of the provider"
@@ -255,7 +254,6 @@ func (s *message) footer() []string {
 	return out
 }
 
-// speaker names who says something.
 func (s *message) speaker() string {
 	switch {
 	case s.Summary:
@@ -273,7 +271,6 @@ func (s *message) speaker() string {
 // A fact is a line of what is known of a conversation.
 type fact struct{ name, value string }
 
-// facts returns what stands above a conversation.
 func (c Conversation) facts() []fact {
 	var models []string
 	seen := map[string]bool{}
@@ -322,7 +319,6 @@ func fence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// fenced returns text as a block of code.
 func fenced(text, language string) string {
 	marks := fence(text)
 	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks

@@ -101,7 +101,6 @@ func markers(line string) int {
 	return n
 }
 
-// markupTo writes Markdown as HTML.
 func markupTo(b *bufio.Writer, text string) {
 	text = sanitize(text)
 	var out bytes.Buffer

@@ -70,7 +70,7 @@ type Attachment struct {
 	Width, Height int    // of an image as it is sent, in pixels
 }
 
-// PartLabel names an attachment that was kept, as Item.Label does a new one. A text
+// PartLabel names an attachment that was kept, as Attachment.Label does a new one. A text
 // that is one has a name, which what a user typed has not.
 func PartLabel(p llm.Part) string {
 	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
@@ -78,10 +78,7 @@ func PartLabel(p llm.Part) string {
 	case p.Kind == llm.Text:
 		_, body, _ := strings.Cut(p.Text, "\n")
 		body = strings.TrimSuffix(body, "\n</file>")
-		size, what = len(body), fmt.Sprintf("%d lines", strings.Count(body, "\n")+1)
-		if !strings.Contains(body, "\n") {
-			what = "1 line"
-		}
+		size, what = len(body), lineCount(body)
 	case strings.HasPrefix(p.MIME, "image/"):
 		if c, _, err := image.DecodeConfig(bytes.NewReader(p.Data)); err == nil {
 			what = fmt.Sprintf("%dx%d", c.Width, c.Height)
@@ -171,7 +168,6 @@ func regular(path string, info os.FileInfo) error {
 	return nil
 }
 
-// item makes an attachment of data that is called path.
 func item(path string, data []byte, l Limits) (Attachment, error) {
 	if len(data) == 0 {
 		return Attachment{}, fmt.Errorf("%s is empty: there is nothing to attach", printable(path))

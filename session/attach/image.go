@@ -70,7 +70,6 @@ type decodedImage struct {
 	frames bool // it is the first of an animation
 }
 
-// size returns the image's when upright.
 func (p decodedImage) size() image.Point {
 	s := p.Bounds().Size()
 	if p.turn > 4 {
@@ -266,7 +265,6 @@ func bands(side int, scaler func(n int) scaling.Scaler, do func(s scaling.Scaler
 	}
 }
 
-// upright turns img by its orientation.
 func upright(img *image.RGBA, o orientation) *image.RGBA {
 	if o == 1 {
 		return img

@@ -19,6 +19,13 @@ const (
 	bom16BE = "\xfe\xff"
 )
 
+func lineCount(text string) string {
+	if n := strings.Count(text, "\n") + 1; n > 1 {
+		return fmt.Sprintf("%d lines", n)
+	}
+	return "1 line"
+}
+
 // textItem attaches a text between tags that name the file.
 func textItem(path string, data []byte) (Attachment, error) {
 	text, from, ok := decodeText(data)
@@ -29,13 +36,9 @@ func textItem(path string, data []byte) (Attachment, error) {
 		return Attachment{}, fmt.Errorf("%s is empty but for its byte order mark: there is nothing to attach", printable(path))
 	}
 	body := strings.TrimSuffix(text, "\n")
-	lines := fmt.Sprintf("%d lines", strings.Count(body, "\n")+1)
-	if !strings.Contains(body, "\n") {
-		lines = "1 line"
-	}
 	it := Attachment{
 		Part:  llm.Part{Kind: llm.Text, Name: filepath.Base(path), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
-		Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), lines, bytesText(int64(len(data)))),
+		Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), lineCount(body), bytesText(int64(len(data)))),
 	}
 	if from != "" {
 		it.Note = "converted from " + from + " to UTF-8"

@@ -161,53 +161,44 @@ func withLine(text string, err error) error {
 // leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
 var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
 
-// isUserTable reports whether what stands at path is a table with names of the user's
-// own.
-func isUserTable(t reflect.Type, path []string) bool {
+// typeAt returns what stands at path in t; nil if there is nothing of that name.
+func typeAt(t reflect.Type, path []string) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case len(path) == 0:
-		return t.Kind() == reflect.Map
+		return t
 	case t.Kind() == reflect.Map:
-		return isUserTable(t.Elem(), path[1:])
+		return typeAt(t.Elem(), path[1:])
 	case t.Kind() != reflect.Struct:
-		return false
+		return nil
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Tag.Get("toml") == path[0] {
-			return isUserTable(f.Type, path[1:])
+			return typeAt(f.Type, path[1:])
 		}
 	}
-	return false
+	return nil
+}
+
+// isUserTable reports whether what stands at path is a table with names of the user's
+// own.
+func isUserTable(t reflect.Type, path []string) bool {
+	t = typeAt(t, path)
+	return t != nil && t.Kind() == reflect.Map
 }
 
 // keysAt lists the keys that the table at path may hold; nil if there is no
 // such table.
-func keysAt(t reflect.Type, path []string) []string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if len(path) > 0 && t.Kind() == reflect.Map {
-		return keysAt(t.Elem(), path[1:])
-	}
-	if t.Kind() != reflect.Struct {
+func keysAt(t reflect.Type, path []string) (keys []string) {
+	if t = typeAt(t, path); t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
-	var keys []string
 	for _, f := range reflect.VisibleFields(t) {
-		tag := f.Tag.Get("toml")
-		if tag == "" || tag == "-" {
-			continue
+		if tag := f.Tag.Get("toml"); tag != "" && tag != "-" {
+			keys = append(keys, tag)
 		}
-		if len(path) > 0 && tag == path[0] {
-			return keysAt(f.Type, path[1:])
-		}
-		keys = append(keys, tag)
-	}
-	if len(path) > 0 {
-		return nil
 	}
 	return keys
 }

@@ -26,7 +26,6 @@ func (s scanner) Scan(v any) error {
 
 var _ sql.Scanner = scanner(nil)
 
-// addBad counts a column that holds what does not fit.
 func (c *columns) addBad(name string, v any) {
 	text := fmt.Sprint(v)
 	if b, ok := v.([]byte); ok {
@@ -79,33 +78,32 @@ func bytesOf(c *columns, name string, to *[]byte) scanner {
 	}
 }
 
-// numberOf scans whole numbers.
 func numberOf[T ~int | ~int64](c *columns, name string, to *T) scanner {
-	return func(v any) {
-		n, ok := v.(int64)
-		*to = T(n)
-		if !ok && v != nil {
-			c.addBad(name, v)
-		}
-	}
+	return intOf(c, name, func(n int64, _ bool) { *to = T(n) })
 }
 
-// flagOf scans 0 and 1.
 func flagOf(c *columns, name string, to *bool) scanner {
-	return func(v any) {
-		n, ok := v.(int64)
-		*to = n == 1
-		if v != nil && (!ok || n != 0 && n != 1) {
-			c.addBad(name, v)
+	return intOf(c, name, func(n int64, _ bool) {
+		if *to = n == 1; n != 0 && n != 1 {
+			c.addBad(name, n)
 		}
-	}
+	})
 }
 
 // timeOf scans nanoseconds since 1970; see nanos.
 func timeOf(c *columns, name string, to *time.Time) scanner {
+	return intOf(c, name, func(n int64, ok bool) {
+		if *to = (time.Time{}); ok {
+			*to = time.Unix(0, n)
+		}
+	})
+}
+
+// intOf scans a whole number; ok is false for NULL and for what does not fit.
+func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
 	return func(v any) {
 		n, ok := v.(int64)
-		*to = timeFromNanos(sql.NullInt64{Int64: n, Valid: ok})
+		set(n, ok)
 		if !ok && v != nil {
 			c.addBad(name, v)
 		}

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -165,12 +164,4 @@ func nanos(t time.Time) any {
 		return int64(math.MaxInt64)
 	}
 	return t.UnixNano()
-}
-
-// timeFromNanos undoes nanos.
-func timeFromNanos(n sql.NullInt64) time.Time {
-	if !n.Valid {
-		return time.Time{}
-	}
-	return time.Unix(0, n.Int64)
 }

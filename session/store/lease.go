@@ -68,7 +68,6 @@ func (l lease) describe(me process) string {
 	return fmt.Sprintf("a parley on %s (process %d)", host, l.pid)
 }
 
-// leaseOf returns the lease of a session, if there is one.
 func leaseOf(q querier, id string) (lease, bool, error) {
 	var l lease
 	var c columns // one that is damaged is nobody's, and stale

@@ -294,23 +294,6 @@ func (l *Log) Update(change func(*Session)) error {
 	return l.flush()
 }
 
-// Pending returns how many messages are not on disk yet, and why. With 0 and an
-// error it is the title or the like.
-func (l *Log) Pending() (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.hasContent {
-		return 0, nil
-	}
-	n := 0
-	for i := range l.nodes {
-		if l.nodes[i].saved != l.nodes[i].gen {
-			n++
-		}
-	}
-	return n, l.err
-}
-
 // OnSave calls f, from any goroutine, when writing starts to fail, with nil once
 // everything is on disk again, and with a *LostError. f must not call the Log.
 func (l *Log) OnSave(f func(error)) {

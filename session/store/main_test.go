@@ -125,3 +125,20 @@ func line(t testing.TB, out *bufio.Scanner) string {
 	}
 	return out.Text()
 }
+
+// Pending returns how many messages are not on disk yet, and why. With 0 and an
+// error it is the title or the like.
+func (l *Log) Pending() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hasContent {
+		return 0, nil
+	}
+	n := 0
+	for i := range l.nodes {
+		if l.nodes[i].saved != l.nodes[i].gen {
+			n++
+		}
+	}
+	return n, l.err
+}

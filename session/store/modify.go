@@ -88,7 +88,6 @@ func remove(w *writer, num int64) error {
 	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
 }
 
-// numbers returns the whole numbers that a query finds.
 func numbers(q querier, query string, args ...any) (found []int64, err error) {
 	err = each(q, func(rows *sql.Rows) error {
 		var num int64

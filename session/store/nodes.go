@@ -62,7 +62,6 @@ func readNodes(q querier, session int64, missed *damageReport, table string) ([]
 // conversation both take as long.
 const batchSize = 256
 
-// readRows reads and decodes all rows of a session.
 func readRows(q querier, session int64, missed *damageReport, table string) ([]nodeRow, error) {
 	var batches [][]nodeRow
 	var batch []nodeRow

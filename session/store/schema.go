@@ -179,7 +179,6 @@ func checkFile(path string) error {
 	return check(reader{tx})
 }
 
-// check reads every page.
 func check(q querier) error {
 	var word string
 	if err := q.one("PRAGMA quick_check(1)").Scan(&word); err != nil {

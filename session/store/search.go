@@ -17,7 +17,6 @@ import (
 // machines, and would keep the file locked for seconds.
 const maxIndexed = 1 << 20
 
-// indexNode makes a message findable.
 func indexNode(w *writer, num int64, n Node) error {
 	var b strings.Builder
 	for piece := range searchableTexts(n.Parts) {
@@ -197,7 +196,6 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 	return hits, err
 }
 
-// candidates ranks messages and titles.
 func candidates(r querier, q Query, words terms) ([]candidate, error) {
 	where, more := q.filter()
 	var found []candidate

@@ -282,7 +282,6 @@ func (db *DB) Close() error {
 	return errors.Join(append(errs, db.disconnect())...)
 }
 
-// disconnect closes the connections.
 func (db *database) disconnect() error {
 	var errs []error
 	if r := db.readers.Load(); r != nil {

@@ -12,13 +12,11 @@ import (
 // Scripts that put no spaces between words have a token per letter, and a word
 // of theirs is a phrase.
 
-// isUnspaced reports scripts without spaces between words.
 func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
 		unicode.Lao, unicode.Khmer, unicode.Myanmar) && !unicode.IsMark(r)
 }
 
-// inToken reports whether r is part of a token.
 func inToken(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
@@ -77,7 +75,6 @@ type token struct {
 	start, end int    // in bytes
 }
 
-// tokens cuts text into its words.
 func tokens(text string) iter.Seq[token] {
 	return func(yield func(token) bool) {
 		var word []byte

@@ -76,7 +76,7 @@ func (l *Log) newTransaction(all bool) (*transaction, bool) {
 	return j, l.hasContent && (all || len(j.nodes)+len(j.annotations) > 0 || !l.onDisk || l.session != l.lastSaved)
 }
 
-// finishFlush keeps what came of a job, and tells.
+// finishFlush takes over what came of a transaction, and reports it.
 func (l *Log) finishFlush(j *transaction, err error) error {
 	l.mu.Lock()
 	was := l.err
@@ -104,7 +104,7 @@ func (l *Log) finishFlush(j *transaction, err error) error {
 	return err
 }
 
-// markSaved takes over what a job has written.
+// markSaved takes over what a transaction has written.
 func (l *Log) markSaved(j *transaction) {
 	for _, e := range j.nodes {
 		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
@@ -127,7 +127,6 @@ func (l *Log) markSaved(j *transaction) {
 	l.lastSaved, l.listPosition, l.lease, l.onDisk = j.session, j.listPosition, j.lease, true
 }
 
-// run writes the job.
 func (j *transaction) run(w *writer) error {
 	var clock int64
 	if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
@@ -250,7 +249,6 @@ func (j *transaction) title(w *writer) error {
 	return indexTitle(w, j.num, j.session.Title)
 }
 
-// indexTitle makes a title findable.
 func indexTitle(w *writer, num int64, title string) error {
 	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaceOut(title))
 }
