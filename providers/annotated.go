@@ -55,7 +55,7 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// overflowError is the error that an answer without a word is, which ended where the
+// overflowError returns the error that an answer without a word is, which ended where the
 // window does.
 func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	if f.Reason != llm.Length || shown || m.window == 0 || u.Input < m.window-m.window/100 {
@@ -67,7 +67,7 @@ func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	}
 }
 
-// truncationNotices tells that a server left out the beginning of a prompt without a word, as
+// truncationNotices reports that a server left out the beginning of a prompt without a word, as
 // Ollama does, and GLM may. A count of more tokens than fit shows it. A count
 // that is too small shows nothing by itself: many versions of Ollama count only
 // what was not cached. Then the window counts that the model is loaded with.
@@ -88,7 +88,7 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	return nil
 }
 
-// windowProbeTimeout is how long an answer that has ended waits for what running asks.
+// windowProbeTimeout bounds how long an answer that has ended waits for what running asks.
 const windowProbeTimeout = time.Second
 
 // loadedWindow returns the window in tokens that Ollama has loaded the model with; 0
@@ -102,7 +102,7 @@ func (m *annotated) loadedWindow(ctx context.Context) int {
 	return m.probeWindow(ctx, m.id)
 }
 
-// estimateTokens is about how many tokens the texts of a request have.
+// estimateTokens returns about how many tokens the texts of a request have.
 func estimateTokens(req llm.Request) int {
 	n := catalog.Estimate(req.System)
 	for _, t := range req.Tools {

@@ -52,7 +52,7 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 	return ""
 }
 
-// LiveChoices is Choices with what servers say now: those whose models only they know,
+// LiveChoices returns Choices with what servers say now: those whose models only they know,
 // such as local ones, are asked, or, with all, every one that is ready. They are
 // asked at once, for three seconds at most, or, with all, ten. What they offer
 // stands behind what was known of them, and what they tell of a model counts; a
@@ -84,7 +84,7 @@ func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choi
 	return c.choices(o.Getenv, o.Memory, found), errors.Join(errs...)
 }
 
-// liveTimeout is how long somebody who looks at a picker waits for its last lines.
+// liveTimeout bounds how long somebody who looks at a picker waits for its last lines.
 const liveTimeout = 3 * time.Second
 
 // UnlistedProviders names the providers that are ready, but whose models only they know:
@@ -134,7 +134,7 @@ func (c Config) choices(getenv func(string) string, memory *Memory, offered map[
 	return append(ready, not...)
 }
 
-// choice is the line of one model. Why says what is missing before it can be
+// choice returns the line of one model. Why says what is missing before it can be
 // asked.
 func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	id := o.id

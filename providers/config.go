@@ -166,7 +166,7 @@ func (p Provider) validateDialects(name string) (errs []error) {
 	return errs
 }
 
-// unknownWordError says which words a key takes, and which of them was probably meant.
+// unknownWordError reports which words a key takes, and which of them was probably meant.
 func unknownWordError(key, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil

@@ -41,7 +41,7 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// clampEffort is the effort to ask of a model that has not all of them, "" for none,
+// clampEffort returns the effort to ask of a model that has not all of them, "" for none,
 // and what the user should know of it.
 func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, notice string) {
 	levels := supportedEfforts(facts)
@@ -65,7 +65,7 @@ func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Eff
 	return use, fmt.Sprintf("%s has no effort %s, using %s", id, effort, use)
 }
 
-// nearestEffort is the one of levels, which rise, that is next to effort; of two, the
+// nearestEffort returns the one of levels, which rise, that is next to effort; of two, the
 // higher one. Whoever wants thinking does not get it switched off.
 func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	distance := func(e llm.Effort) int {
@@ -81,7 +81,7 @@ func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	return best
 }
 
-// supportedEfforts are the words that make a difference to a model. Levels that have no
+// supportedEfforts returns the words that make a difference to a model. Levels that have no
 // word of their own among ours share the nearest one.
 func supportedEfforts(m catalog.Model) []llm.Effort {
 	if !m.Thinks {

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// requested is the body that a model would send, and what the user is told.
+// requested returns the body that a model would send, and what the user is told.
 func requested(t *testing.T, name string, effort llm.Effort) (body string, notices []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -71,7 +71,7 @@ func responsesOrigin(_, model string) string {
 	return openai.NewResponses(openai.Options{Model: model}).Origin()
 }
 
-// openDemo is openChat with a server inside the program, unless the requests
+// openDemo returns openChat with a server inside the program, unless the requests
 // are carried elsewhere: the demo shows the real adapter at work.
 func openDemo(t target) llm.Model {
 	t.BaseURL = "http://demo.invalid/v1"
@@ -124,7 +124,7 @@ func (t target) emptyBadRequest() llm.Fault {
 	return ""
 }
 
-// secrets is what no error may hold: the key, and the values of headers, which
+// secrets returns what no error may hold: the key, and the values of headers, which
 // may be keys as well. Addresses have none.
 func (t target) secrets() []string {
 	secrets := slices.Collect(maps.Values(t.Headers))

@@ -103,7 +103,7 @@ type chatMessage struct {
 	Details   json.RawMessage `json:"reasoning_details"`
 }
 
-// firstText is a content that is a string, false if it is not.
+// firstText returns a content that is a string, false if it is not.
 func firstText(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }

@@ -14,7 +14,7 @@ func quoted(text string) string {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// spoken is the text of an answer, "" for those who call without a word.
+// spoken returns the text of an answer, "" for those who call without a word.
 func (p *party) spoken(a answer) string {
 	if a.calls && p.mute {
 		return ""
@@ -22,12 +22,12 @@ func (p *party) spoken(a answer) string {
 	return a.text + " " + p.tag()
 }
 
-// inputs are the arguments of the two calls that a party makes.
+// inputs holds the arguments of the two calls that a party makes.
 var inputs = [2]string{`{"path":"a.go"}`, `{}`}
 
 var names = [2]string{"read", "list"}
 
-// speakChat is an answer as chunks of chat completions.
+// speakChat returns an answer as chunks of chat completions.
 func speakChat(p *party, a answer) []string {
 	var list []string
 	delta := func(format string, args ...any) {
@@ -61,7 +61,7 @@ func speakChat(p *party, a answer) []string {
 	return append(list, `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`)
 }
 
-// speakItems is an answer as events of Responses.
+// speakItems returns an answer as events of Responses.
 func speakItems(p *party, a answer) []string {
 	output := []string{fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","summary":[{"type":"summary_text","text":%s}],"encrypted_content":%q}`,
 		a.n, quoted(p.thought(a.n)), p.secret(a.n))}
@@ -84,7 +84,7 @@ func speakItems(p *party, a answer) []string {
 	return append(list, `{"type":"response.completed","response":{"id":"r","status":"completed","output":[`+strings.Join(output, ",")+`]}}`)
 }
 
-// speakContents is an answer as chunks of Gemini. Of parallel calls only the
+// speakContents returns an answer as chunks of Gemini. Of parallel calls only the
 // first is signed, and an answer without calls at its very end.
 func speakContents(p *party, a answer) []string {
 	var list []string
@@ -111,7 +111,7 @@ func speakContents(p *party, a answer) []string {
 	return append(list, `{"candidates":[{"finishReason":"STOP","index":0}]}`)
 }
 
-// speakBlocks is an answer as events of Anthropic Messages.
+// speakBlocks returns an answer as events of Anthropic Messages.
 func speakBlocks(p *party, a answer) []string {
 	list := []string{`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1}}}`}
 	n := 0

@@ -45,7 +45,7 @@ var (
 	blocks   = format{speakBlocks, checkBlocks}
 )
 
-// parties are one model of each family, and more where generations differ.
+// parties returns one model of each family, and more where generations differ.
 func parties() []*party {
 	return []*party{
 		{kind: "openai", model: "gpt-4o", format: chat, ids: [2]string{"call_Ab1", "call_Ab2"}},
@@ -109,7 +109,7 @@ type answer struct {
 
 func (p *party) thought(n int) string { return fmt.Sprintf("thought %d of %s", n, p) }
 
-// secret is what the service of p signs or encrypts, unlike all others.
+// secret returns what the service of p signs or encrypts, unlike all others.
 func (p *party) secret(n int) string { return encoded(fmt.Sprintf("secret %d of %s", n, p)) }
 
 // ask sends history to p, holds the request to the rules of its format, and
@@ -144,7 +144,7 @@ var offered = []llm.Tool{
 	{Name: "list", Description: "Lists a folder.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
 }
 
-// png is one pixel.
+// png holds one pixel.
 var png = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\xab\xce\x36\x89\x00\x00\x00\x00IEND\xaeB`\x82")
 
@@ -226,7 +226,7 @@ func (p *party) returned(t *testing.T, history []llm.Message) {
 	}
 }
 
-// elements are the entries of a list, or the value itself.
+// elements returns the entries of a list, or the value itself.
 func elements(state json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	if state == nil || json.Unmarshal(state, &list) == nil {

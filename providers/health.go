@@ -42,7 +42,7 @@ type Health struct {
 // OK reports whether the provider can be asked.
 func (h Health) OK() bool { return h.Err == nil }
 
-// checkTimeout is how long one provider may take to answer.
+// checkTimeout bounds how long one provider may take to answer.
 const checkTimeout = 10 * time.Second
 
 // Check asks every provider that is configured, or has a key, whether it is

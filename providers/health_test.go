@@ -14,7 +14,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// pages is a server that has these pages, by path and query.
+// pages returns a server that has these pages, by path and query.
 func pages(t *testing.T, answers map[string]string) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

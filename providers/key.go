@@ -77,7 +77,7 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// missingKeyError is the error for a service whose key is nowhere.
+// missingKeyError returns the error for a service whose key is nowhere.
 func (s service) missingKeyError() error {
 	where := cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key")
 	return &llm.Error{

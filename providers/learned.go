@@ -24,7 +24,7 @@ const (
 	maxLearnedText   = 200 // bytes of a name or of what is sent in its place
 )
 
-// LearnedPath is the file for OpenMemory: parley/learned.json in $XDG_CACHE_HOME,
+// LearnedPath returns the file for OpenMemory: parley/learned.json in $XDG_CACHE_HOME,
 // or in .cache of the home directory; "" if there is neither.
 func LearnedPath(getenv func(string) string) string {
 	dir := getenv("XDG_CACHE_HOME")
@@ -69,7 +69,7 @@ func learnedKey(kind string, at servedModel) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// requiredFields are fields without which a request says nothing. No file takes them
+// requiredFields lists fields without which a request says nothing. No file takes them
 // out of it.
 var requiredFields = []string{"model", "messages", "input", "contents", "stream"}
 

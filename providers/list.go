@@ -178,7 +178,7 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 	return offers, nil
 }
 
-// nextPage is what to ask the next page with, nil if there is none.
+// nextPage returns what to ask the next page with, nil if there is none.
 func nextPage(page map[string]any) url.Values {
 	if token := firstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
@@ -246,7 +246,7 @@ func (l lister) authorize(req *http.Request) {
 	}
 }
 
-// listError is why a listing did not come. What the client did not explain is the
+// listError returns why a listing did not come. What the client did not explain is the
 // connection's or the server's.
 func (s service) listError(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {

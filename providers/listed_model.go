@@ -17,7 +17,7 @@ type listedModel struct {
 	advertised
 }
 
-// advertised is what a server tells of a model; zero values are not told.
+// advertised holds what a server tells of a model; zero values are not told.
 type advertised struct {
 	context   int
 	maxOutput int
@@ -171,7 +171,7 @@ func addLoadedWindows(offers []listedModel, page map[string]any) {
 	}
 }
 
-// memberAt is the member of m that path names, nil if there is none.
+// memberAt returns the member of m that path names, nil if there is none.
 func memberAt(m map[string]any, path string) any {
 	outer, inner, nested := strings.Cut(path, ".")
 	if !nested {
@@ -181,7 +181,7 @@ func memberAt(m map[string]any, path string) any {
 	return memberAt(object, inner)
 }
 
-// firstText is the first of the members that holds some.
+// firstText returns the first of the members that holds some.
 func firstText(m map[string]any, paths ...string) string {
 	for _, path := range paths {
 		if s, ok := memberAt(m, path).(string); ok && s != "" {
@@ -191,7 +191,7 @@ func firstText(m map[string]any, paths ...string) string {
 	return ""
 }
 
-// firstCount is the first of the members that is a number of tokens.
+// firstCount returns the first of the members that is a number of tokens.
 func firstCount(m map[string]any, paths ...string) int {
 	for _, path := range paths {
 		n, ok := memberAt(m, path).(float64)

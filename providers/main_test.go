@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// env is an environment that holds these variables, given as name, value, ….
+// env returns an environment that holds these variables, given as name, value, ….
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -25,7 +25,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// contextUntil is a context that is canceled once wait returns.
+// contextUntil returns a context that is canceled once wait returns.
 func contextUntil(t *testing.T, wait func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -15,7 +15,7 @@ import (
 	"parley/providers/wire"
 )
 
-// minKeyLength is how long a key is, in bytes, that is looked for in texts: a
+// minKeyLength is the shortest key, in bytes, that is looked for in texts: a
 // shorter one may be a word.
 const minKeyLength = 8
 

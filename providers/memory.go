@@ -23,7 +23,7 @@ type Memory struct {
 // A servedModel is where a model is served.
 type servedModel struct{ url, model string }
 
-// limitsKey is what limits are about: a place, and how it is spoken to, "" for what
+// limitsKey holds what limits are about: a place, and how it is spoken to, "" for what
 // does not depend on that.
 type limitsKey struct {
 	servedModel
@@ -99,7 +99,7 @@ func (m *Memory) recordListing(s service, offers []listedModel) {
 	}
 }
 
-// servedModel is where s serves a model. Programs have no address, but a name.
+// servedModel returns where s serves a model. Programs have no address, but a name.
 func (s service) servedModel(model string) servedModel {
 	return servedModel{cmp.Or(s.url, s.name), s.modelID(model)}
 }

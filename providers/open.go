@@ -16,7 +16,7 @@ import (
 	"parley/providers/wire"
 )
 
-// defaultRetries is how often a model is asked again after a passing fault.
+// defaultRetries sets how often a model is asked again after a passing fault.
 const defaultRetries = 3
 
 // Open returns the model called name: "provider/model", a provider alone for
@@ -82,7 +82,7 @@ type endpoint struct {
 	tools *toolStrategy
 }
 
-// Strategy is that of the next request: "native", "prompt", "guided" or "none".
+// Strategy returns that of the next request: "native", "prompt", "guided" or "none".
 func (m endpoint) Strategy() string { return m.tools.Strategy() }
 
 // facts returns what is known about a model of s: by the catalog, over it by the
@@ -113,7 +113,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	return m, known && !m.Inferred
 }
 
-// strategy is how a model gets its tools. Calls says whether it is known, or at
+// strategy returns how a model gets its tools. Calls says whether it is known, or at
 // least not known not, to call functions. Programs have tools of their own and
 // take no others, unless told to.
 func (s service) strategy(model string, calls bool) string {

@@ -64,7 +64,7 @@ func (c *captureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// publicHeaders are the headers that cannot hold a secret; a configured one might.
+// publicHeaders lists the headers that cannot hold a secret; a configured one might.
 var publicHeaders = []string{"Accept", "Content-Type", "User-Agent"}
 
 func (c *captureTransport) String() string {

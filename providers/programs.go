@@ -35,7 +35,7 @@ func newAgentCLI(t target) *agentcli.Model {
 // server that is asked.
 func (s service) isProgram() bool { return slices.Contains(agentcli.Kinds, s.kind) }
 
-// missingProgram says what is missing before the program can be run; "" if nothing.
+// missingProgram returns what is missing before the program can be run; "" if nothing.
 func (s service) missingProgram(getenv func(string) string) string {
 	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {

@@ -15,7 +15,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// installed is a directory that holds these programs, and an environment whose PATH
+// installed returns a directory that holds these programs, and an environment whose PATH
 // leads there.
 func installed(t *testing.T, names ...string) (dir string, getenv func(string) string) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"parley/providers/wire"
 )
 
-// OpenOptions are what the program, not the user's file, decides about a model.
+// OpenOptions holds what the program, not the user's file, decides about a model.
 type OpenOptions struct {
 	Getenv     func(string) string // os.Getenv if nil
 	Transport  http.RoundTripper   // carries the requests, for recording and replay; http.DefaultTransport if nil
@@ -46,7 +46,7 @@ func Record(path string) (*Recorder, error) { return wire.Record(path) }
 // OpenReplay reads a recording.
 func OpenReplay(path string) (*Replay, error) { return wire.OpenReplay(path) }
 
-// transport is what carries the requests to a model.
+// transport returns what carries the requests to a model.
 func (o OpenOptions) transport(provider, model string) http.RoundTripper {
 	if o.Replay != nil {
 		return o.Replay.Transport(provider, model)

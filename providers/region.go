@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// wrongRegionErrors are the errors with which services answer to a key of theirs at the
+// wrongRegionErrors lists the errors with which services answer to a key of theirs at the
 // wrong one of their addresses. The zero fields of a row fit everything.
 var wrongRegionErrors = []struct {
 	kind   string

@@ -25,7 +25,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String: %#v shows no key either.
+// GoString returns String: %#v shows no key either.
 func (s Secret) GoString() string { return s.String() }
 
 // Format writes String for every verb, %x and %q among them.

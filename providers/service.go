@@ -14,7 +14,7 @@ import (
 	"parley/providers/openai"
 )
 
-// aliases are other words for a provider.
+// aliases holds other words for a provider.
 var aliases = map[string]string{"grok": "xai", "glm": "zai"}
 
 // service is a provider with the user's settings put over the catalog's.
@@ -50,7 +50,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	return s, true
 }
 
-// responsesHosts are hosts that are known to speak Responses, with those below them.
+// responsesHosts lists hosts that are known to speak Responses, with those below them.
 var responsesHosts = []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
 
 // speaksResponses reports whether an address is known to speak Responses. Most servers
@@ -65,7 +65,7 @@ func speaksResponses(address string) bool {
 	})
 }
 
-// closestBuiltin is what is built in for a service: under its name, or, for one with a
+// closestBuiltin returns what is built in for a service: under its name, or, for one with a
 // name of the user's, whatever is of its kind.
 func (s service) closestBuiltin() catalog.Provider {
 	if s.builtin.ID != "" {
@@ -125,7 +125,7 @@ func completeURL(value string, like catalog.Provider) string {
 	return u.String()
 }
 
-// missing says what is missing before the service can be asked; "" if nothing.
+// missing returns what is missing before the service can be asked; "" if nothing.
 func (s service) missing(c Config, getenv func(string) string) string {
 	if s.key.hint != "" {
 		return s.key.hint
@@ -159,7 +159,7 @@ func (s service) modelIDs() []string {
 	return ids
 }
 
-// defaultModel is the model to use when only the provider is named.
+// defaultModel returns the model to use when only the provider is named.
 func (s service) defaultModel() string {
 	if len(s.conf.Models) > 0 {
 		return s.conf.Models[0]
@@ -167,7 +167,7 @@ func (s service) defaultModel() string {
 	return s.builtin.Default
 }
 
-// firstModel is the model of a program that is asked when only the program is named:
+// firstModel returns the model of a program that is asked when only the program is named:
 // the first that the catalog has; "" for services. Unlike standard it makes no
 // program the default of parley.
 func (s service) firstModel() string {

@@ -14,7 +14,7 @@ import (
 	"parley/providers/openai"
 )
 
-// Settings are what a table says of requests. What a request asks for itself
+// Settings holds what a table says of requests. What a request asks for itself
 // comes first, then the model's table, then the provider's.
 type Settings struct {
 	Temperature      *float64   `toml:"temperature"`
@@ -83,10 +83,10 @@ func (s Settings) applyTo(req llm.Request) llm.Request {
 	return req
 }
 
-// toolChoices are the words for which tools may or must be called.
+// toolChoices lists the words for which tools may or must be called.
 var toolChoices = []string{"auto", "none", "required"}
 
-// validate says what cannot be meant, with the key in front.
+// validate returns what cannot be meant, with the key in front.
 func (s Settings) validate() (errs []error) {
 	for _, v := range []struct {
 		key      string
@@ -126,7 +126,7 @@ func (s Settings) validate() (errs []error) {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// validate says what cannot be meant, with the key in front.
+// validate returns what cannot be meant, with the key in front.
 func (m Model) validate() []error {
 	errs := m.Settings.validate()
 	if m.Strategy != "" {
@@ -155,7 +155,7 @@ func validatePrice(p catalog.Price) error {
 	return nil
 }
 
-// modelTable is the model's own table, under the name that was typed or the id that
+// modelTable returns the model's own table, under the name that was typed or the id that
 // it stands for.
 func (s service) modelTable(model string) Model {
 	if m, ok := s.conf.Model[model]; ok {
@@ -164,14 +164,14 @@ func (s service) modelTable(model string) Model {
 	return s.conf.Model[s.modelID(model)]
 }
 
-// settings are those of every request to a model. The names of some older models
+// settings returns those of every request to a model. The names of some older models
 // stand for an effort of a newer one.
 func (s service) settings(model string) Settings {
 	named, _ := catalog.FindExact(s.builtin.ID, model)
 	return s.modelTable(model).Settings.withDefaults(s.conf.Settings).withDefaults(Settings{Effort: llm.Effort(named.Effort)})
 }
 
-// modelID is what the service calls a model that the user may name otherwise.
+// modelID returns what the service calls a model that the user may name otherwise.
 func (s service) modelID(model string) string {
 	if s.exactNames {
 		return model
@@ -179,7 +179,7 @@ func (s service) modelID(model string) string {
 	return cmp.Or(s.builtin.Aliases[model], model)
 }
 
-// renameNotice tells that another model is asked than the one that was named; "" if
+// renameNotice reports that another model is asked than the one that was named; "" if
 // it is the same.
 func (s service) renameNotice(typed string) string {
 	id := s.modelID(typed)
@@ -193,12 +193,12 @@ func (s service) renameNotice(typed string) string {
 	return fmt.Sprintf("%s/%s %s %s, which is asked and paid; --exact asks the name as typed", s.name, typed, why, id)
 }
 
-// dialect is how the service speaks chat completions with a model.
+// dialect returns how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
 	return s.modelTable(model).Dialect.Apply(s.conf.Dialect.Apply(dialectOf(s.kind, s.modelID(model)).ForURL(s.url)))
 }
 
-// options are the request fields that the configuration adds for a model.
+// options returns the request fields that the configuration adds for a model.
 func (s service) options(model string) map[string]any {
 	own := s.modelTable(model).Options
 	if own == nil {
@@ -212,7 +212,7 @@ func (s service) options(model string) map[string]any {
 	return all
 }
 
-// validateModels says what is wrong in the tables of models.
+// validateModels returns what is wrong in the tables of models.
 func (p Provider) validateModels() (errs []error) {
 	for _, id := range slices.Sorted(maps.Keys(p.Model)) {
 		if strings.TrimSpace(id) == "" {

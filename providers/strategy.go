@@ -35,7 +35,7 @@ type toolStrategy struct {
 	notices        llm.Notices
 }
 
-// Strategy says how the model gets tools now: "native", "prompt", "guided" or "none".
+// Strategy returns how the model gets tools now: "native", "prompt", "guided" or "none".
 func (m *toolStrategy) Strategy() string {
 	switch {
 	case m.strategy != auto:

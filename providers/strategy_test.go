@@ -33,7 +33,7 @@ func scripted(t *testing.T, answer func(body map[string]any) (status int, text s
 	})
 }
 
-// scriptedRaw is scripted for any wire format: bodies are text, and answers with
+// scriptedRaw returns scripted for any wire format: bodies are text, and answers with
 // status 200 whole streams.
 func scriptedRaw(t *testing.T, answer func(body string) (status int, text string)) *script {
 	t.Helper()
@@ -57,7 +57,7 @@ func scriptedRaw(t *testing.T, answer func(body string) (status int, text string
 	return s
 }
 
-// says is a stream of chat completions that holds text.
+// says returns a stream of chat completions that holds text.
 func says(text string) string {
 	content, _ := json.Marshal(text)
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
@@ -75,7 +75,7 @@ func (s *script) count() int {
 	return len(s.bodies)
 }
 
-// turn is what one answer came to.
+// turn holds what one answer came to.
 type turn struct {
 	llm.Message
 	notices []string

@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// refusal is a server's error about a field of a request.
+// refusal returns a server's error about a field of a request.
 func refusal(param string) error {
 	return &llm.Error{Fault: llm.InvalidRequest, Status: http.StatusBadRequest, Param: param}
 }

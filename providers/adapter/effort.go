@@ -2,7 +2,7 @@ package adapter
 
 import "parley/providers/llm"
 
-// budgetEfforts are the bounds, in tokens, below which a thinking budget is worth an
+// budgetEfforts lists the bounds, in tokens, below which a thinking budget is worth an
 // effort.
 var budgetEfforts = []struct {
 	below int

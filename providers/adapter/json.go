@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// DecodeLenient is json.Unmarshal, but skips fields of the wrong type: servers differ
+// DecodeLenient works as json.Unmarshal, but skips fields of the wrong type: servers differ
 // in what they send, and the rest is still good. Its errors are of the syntax.
 func DecodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
@@ -24,7 +24,7 @@ func IsPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
 }
 
-// Marshal is json.Marshal without the escapes that only HTML needs, so that what is
+// Marshal works as json.Marshal, without the escapes that only HTML needs, so that what is
 // opaque keeps its bytes. Invalid UTF-8 in strings becomes U+FFFD.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer

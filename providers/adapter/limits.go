@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// LearnedAge is how long it counts what a server refused: servers and models are
+// LearnedAge sets how long it counts what a server refused: servers and models are
 // updated, so it is tried again then.
 const LearnedAge = 24 * time.Hour
 
@@ -17,7 +17,7 @@ type Limit struct {
 	Lasting bool      // about the server and the model; false: about this conversation
 }
 
-// LearnedLimits are what a server taught about a model: what of a request it
+// LearnedLimits holds what a server taught about a model: what of a request it
 // refused. The zero value holds none. Share them among clients of the same model
 // at the same address, of the same wire format.
 type LearnedLimits struct {

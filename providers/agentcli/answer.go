@@ -29,7 +29,7 @@ type answer struct {
 	firstStderr string // the first that the program said on stderr
 }
 
-// maxPlain is how much plain text an answer may hold, in bytes.
+// maxPlain bounds how much plain text an answer may hold, in bytes.
 const maxPlain = 4 << 20
 
 // onLine is one line of stdout.
@@ -57,7 +57,7 @@ func (a *answer) notice(format string, args ...any) {
 	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(fmt.Sprintf(format, args...), maxNotice)})
 }
 
-// maxNotice is how long a notice may be, in bytes.
+// maxNotice bounds how long a notice may be, in bytes.
 const maxNotice = 400
 
 // run starts the program and hands on what it says, until the answer is
@@ -77,7 +77,7 @@ func (m *Model) run(ctx context.Context, program string, a *answer) error {
 	return err
 }
 
-// readAnswer is run with a program that was started. When it returns, the program
+// readAnswer reads what a program says that was started. When it returns, the program
 // has ended.
 func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
 	err := m.readLines(ctx, p, a)
@@ -92,7 +92,7 @@ func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
 	return m.resultOf(a, exitInfo{code, signal, p.stderr.text(), ended})
 }
 
-// resultOf is what an answer has come to whose program ended so.
+// resultOf returns what an answer has come to whose program ended so.
 func (m *Model) resultOf(a *answer, e exitInfo) error {
 	if !a.done {
 		return m.exitError(a, e)
@@ -153,7 +153,7 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 	return m.o.IdleTimeout
 }
 
-// timeoutError is the error for a program that said something, such as "nothing", for
+// timeoutError returns the error for a program that said something, such as "nothing", for
 // too long.
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)

@@ -9,7 +9,7 @@ import (
 	"parley/providers/wire"
 )
 
-// claudeArgs are the arguments of Claude Code for one answer without an agent:
+// claudeArgs returns the arguments of Claude Code for one answer without an agent:
 // no tools, no MCP servers, no settings, hooks or memory of the user or of the
 // directory, and a system prompt in place of its own. Values from outside stand
 // behind "=": alone, one that begins with a dash would be a flag.
@@ -143,7 +143,7 @@ func (c *claudeContent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text is the content as a tool's output.
+// text returns the content as a tool's output.
 func (c claudeContent) text() string {
 	var texts []string
 	for _, b := range c {

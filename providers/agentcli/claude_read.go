@@ -215,7 +215,7 @@ func (c *claude) results(content claudeContent) {
 	}
 }
 
-// allowances are the names of the allowances of a subscription.
+// allowances holds the names of the allowances of a subscription.
 var allowances = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
 
 func (c *claude) limit(l *claudeLine) {
@@ -260,7 +260,7 @@ func (c *claude) result(l *claudeLine) {
 	c.finish = llm.Finish{Reason: reason, Raw: c.stop, ID: l.Session, Model: c.model}
 }
 
-// stopReasons says what the API's stop reasons mean. The last line of older versions
+// stopReasons maps what the API's stop reasons mean. The last line of older versions
 // has none.
 var stopReasons = map[string]llm.Reason{
 	"": llm.Stop, "end_turn": llm.Stop, "stop_sequence": llm.Stop, "tool_use": llm.Stop,
@@ -297,7 +297,7 @@ func (c *claude) report(l *claudeLine) {
 	}
 }
 
-// limitSubtypes says of the program's own limits, by the subtype of its last line, which
+// limitSubtypes maps of the program's own limits, by the subtype of its last line, which
 // of them ended the answer.
 var limitSubtypes = map[string]string{
 	"error_max_turns":                     "reached its limit of turns",

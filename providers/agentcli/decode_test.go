@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// decode is a stream of what the lines of a program say, without the program.
+// decode returns a stream of what the lines of a program say, without the program.
 func decode(kind string, r *run, lines string) llm.Stream {
 	return llm.Produce(context.Background(), func(_ context.Context, out *llm.Out) error {
 		a := &answer{out: out, run: r, flavor: flavors[kind]}

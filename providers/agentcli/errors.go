@@ -19,7 +19,7 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// phrases are words of the programs themselves; those of the services behind
+// phrases lists words of the programs themselves; those of the services behind
 // them are known to package wire.
 var phrases = []struct {
 	fault llm.Fault
@@ -32,7 +32,7 @@ var phrases = []struct {
 	{llm.Network, pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
-// toError is the error for words that a program said. Code is its own, status
+// toError returns the error for words that a program said. Code is its own, status
 // that of the service behind it; both may be missing.
 func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
@@ -62,10 +62,10 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	return e
 }
 
-// maxShown is how much of what a program said an error repeats, in bytes.
+// maxShown bounds how much of what a program said an error repeats, in bytes.
 const maxShown = 1 << 10
 
-// exitError is why a program ended that did not say that its answer is complete.
+// exitError returns why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
 func (m *Model) exitError(a *answer, e exitInfo) error {
 	code, signal, said := e.code, e.signal, e.stderr
@@ -103,10 +103,10 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	return fault
 }
 
-// secretVariable is how variables are called that hold what nobody may see.
+// secretVariable matches how variables are called that hold what nobody may see.
 var secretVariable = pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
-// escapes are the sequences that steer a terminal.
+// escapes matches the sequences that steer a terminal.
 var escapes = pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
 
 func stripEscapes(s string) string { return escapes().ReplaceAllString(s, "") }

@@ -12,7 +12,7 @@ import (
 	"parley/providers/wire"
 )
 
-// exchange is what the tap and a replay know a run by. Files of the run alone
+// exchange returns what the tap and a replay know a run by. Files of the run alone
 // have no names of their own there.
 func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	e := wire.Exchange{
@@ -35,7 +35,7 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	return e, []byte(plain.Replace(string(r.stdin)))
 }
 
-// beginExchange is who keeps what a run says; nil for nobody.
+// beginExchange returns who keeps what a run says; nil for nobody.
 func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 	if m.o.Tap == nil {
 		return nil
@@ -51,7 +51,7 @@ func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 	return m.o.Tap.Program(e, stdin, secrets)
 }
 
-// replay is run from a recording.
+// replay returns run from a recording.
 func (m *Model) replay(a *answer) error {
 	e, stdin := m.exchange(a.run)
 	out, code, said, err := m.o.Replay.Program(e, stdin)

@@ -46,7 +46,7 @@ type decoder interface {
 	line(data []byte)
 }
 
-// flavors are the programs, by kind.
+// flavors holds the programs, by kind.
 var flavors = map[string]flavor{
 	"claude-cli": {
 		program:   "claude",
@@ -111,6 +111,6 @@ func set(flags ...string) map[string]bool {
 	return m
 }
 
-// unknownFlagRE is how the two argument parsers in use, commander and yargs, say
+// unknownFlagRE matches how the two argument parsers in use, commander and yargs, say
 // that they do not know a flag, or a value of it.
 var unknownFlagRE = pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)

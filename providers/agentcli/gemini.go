@@ -10,7 +10,7 @@ import (
 	"parley/providers/wire"
 )
 
-// geminiArgs are the arguments of Gemini CLI. What asks for approval is denied
+// geminiArgs returns the arguments of Gemini CLI. What asks for approval is denied
 // without a terminal, so the default mode lets nothing happen; what only reads
 // finds an empty directory. The prompt comes on stdin, before the text of --prompt.
 func geminiArgs(r *run) []string {

@@ -160,7 +160,7 @@ func script(t *testing.T, scripts ...[]step) stage {
 	return s
 }
 
-// model is a model behind the program.
+// model returns a model behind the program.
 func (s stage) model(kind string, change ...func(*Options)) *Model {
 	s.t.Helper()
 	self, err := os.Executable()
@@ -177,7 +177,7 @@ func (s stage) model(kind string, change ...func(*Options)) *Model {
 	return New(o)
 }
 
-// visits are how the program was called, so far.
+// visits returns how the program was called, so far.
 func (s stage) visits() (all []visit) {
 	s.t.Helper()
 	for n := 1; ; n++ {
@@ -193,7 +193,7 @@ func (s stage) visits() (all []visit) {
 	}
 }
 
-// asked is the signal that the program got while it hung.
+// asked returns the signal that the program got while it hung.
 func (s stage) asked() string {
 	data, _ := os.ReadFile(filepath.Join(s.dir, "asked"))
 	return string(data)
@@ -244,10 +244,10 @@ func take(t *testing.T, s llm.Stream) (o outcome) {
 // told is the text of an outcome.
 func (o outcome) text() string { return llm.Message{Parts: o.parts}.Text() }
 
-// message is an outcome as it stands in a history.
+// message returns an outcome as it stands in a history.
 func (o outcome) message(m *Model) llm.Message {
 	return llm.Message{Role: llm.RoleAssistant, Origin: m.Origin(), Parts: o.parts}
 }
 
-// asking is a request with one prompt.
+// asking returns a request with one prompt.
 func asking(text string) llm.Request { return llm.Request{Messages: []llm.Message{llm.UserText(text)}} }

@@ -38,7 +38,7 @@ type exitInfo struct {
 	byItself bool   // it was not asked to
 }
 
-// drainTimeout is how long the output of a program is waited for that has ended: what
+// drainTimeout bounds how long the output of a program is waited for that has ended: what
 // it started may hold it open.
 const drainTimeout = time.Second
 
@@ -195,7 +195,7 @@ func (t *stderrBuffer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text is the end of it, in one line.
+// text returns the end of it, in one line.
 func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,7 +206,7 @@ func (t *stderrBuffer) text() string {
 	return text
 }
 
-// beginning is the beginning of it, in one line.
+// beginning returns the beginning of it, in one line.
 func (t *stderrBuffer) beginning() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

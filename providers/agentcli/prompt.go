@@ -32,7 +32,7 @@ type source struct {
 	URL  string `json:"url,omitempty"`
 }
 
-// stdin is the prompt as text, or as a line of stream-json if it has blocks.
+// stdin returns the prompt as text, or as a line of stream-json if it has blocks.
 func (p prompt) stdin() []byte {
 	if len(p.blocks) == 0 {
 		return []byte(p.text)
@@ -116,7 +116,7 @@ const (
 	maxFoldedOutput = 8 << 10
 )
 
-// foldHistory is a conversation as text. Everything that was said is indented, so that
+// foldHistory returns a conversation as text. Everything that was said is indented, so that
 // nothing in it can pass for a name.
 func foldHistory(messages []llm.Message) string {
 	var b strings.Builder
@@ -140,7 +140,7 @@ func foldHistory(messages []llm.Message) string {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// foldPart is a part as one tells of it; "" for what is nobody's business.
+// foldPart returns a part as one tells of it; "" for what is nobody's business.
 func foldPart(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
@@ -180,7 +180,7 @@ func omittedFile(p llm.Part) string {
 	return strings.TrimSpace(fmt.Sprintf("[%s left out: %s", what, p.Name)) + "]"
 }
 
-// imageExtensions are the images that the Messages API takes.
+// imageExtensions holds the images that the Messages API takes.
 var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 // attach gives the program a file: beside the text as a block or on disk, or
@@ -226,7 +226,7 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	return "@" + filepath.Base(dir) + "/" + name, nil
 }
 
-// mentionRE is how the programs are told to read a file of the user's. Only paths
+// mentionRE matches how the programs are told to read a file of the user's. Only paths
 // that lead out of the empty directory matter.
 var mentionRE = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 

@@ -149,11 +149,11 @@ func (r *run) cleanUp() {
 	}
 }
 
-// hiddenVariables are variables by which a program would think that it runs inside
+// hiddenVariables lists variables by which a program would think that it runs inside
 // itself.
 var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 
-// environment is parley's own, which holds the credentials of the program, with
+// environment returns parley's own, which holds the credentials of the program, with
 // what keeps it from treating its output as a screen.
 func (m *Model) environment(r *run) []string {
 	vars := map[string]string{}

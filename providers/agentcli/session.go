@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 )
 
-// state is what an answer's State holds: where to go on.
+// state holds what an answer's State holds: where to go on.
 type state struct {
 	Session string  `json:"session"` // the program's id
 	Seen    string  `json:"seen"`    // digest of the history that the session holds, without the answer
@@ -17,7 +17,7 @@ type state struct {
 	Cost    float64 `json:"cost,omitempty"` // US dollars; with Tokens what the program had counted for the session
 }
 
-// validSessionID is what the id of a session looks like. It becomes an argument.
+// validSessionID matches what the id of a session looks like. It becomes an argument.
 var validSessionID = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable looks for the last answer whose session can go on, and the index of

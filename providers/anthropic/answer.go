@@ -157,7 +157,7 @@ func (a *answer) showStart(b *block) {
 	}
 }
 
-// kind is what a block is to us. Tools that the server runs say so by their
+// kind returns what a block is to us. Tools that the server runs say so by their
 // types, such as server_tool_use and web_search_tool_result.
 func (b *block) kind() llm.Kind {
 	switch {
@@ -270,7 +270,7 @@ func (a *answer) closeBlock(b *block) {
 	}
 }
 
-// rawBlock is the block as it would have come in one piece: as it came, if it did.
+// rawBlock returns the block as it would have come in one piece: as it came, if it did.
 func (b *block) rawBlock() json.RawMessage {
 	if !b.gotDelta {
 		return b.raw
@@ -314,5 +314,5 @@ func (a *answer) nextRound() []json.RawMessage {
 	return said
 }
 
-// totalUsage is what all rounds have used.
+// totalUsage returns what all rounds have used.
 func (a *answer) totalUsage() llm.Usage { return a.earlierUsage.Add(a.usage.toLLM()) }

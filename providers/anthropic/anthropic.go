@@ -26,7 +26,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Kind is what the configuration calls this wire format.
+// Kind holds what the configuration calls this wire format.
 const Kind = "anthropic"
 
 // apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
@@ -83,7 +83,7 @@ func isAnthropic(base string) bool {
 // that wrote it, wherever that is served, and for no other.
 func (m *Model) Origin() string { return Origin(m.o.Model) }
 
-// Origin is that of a model with this id.
+// Origin returns the origin of a model with this id.
 func Origin(model string) string { return "anthropic/" + factsOf(model, false).name }
 
 // Body returns exactly what Stream would send for req.

@@ -114,7 +114,7 @@ func (m *Model) refuseThinking(body map[string]any) bool {
 	return found
 }
 
-// limitErrors are words about an output limit that is too high, with the numbers
+// limitErrors lists words about an output limit that is too high, with the numbers
 // that say what would fit: the first, less the second.
 var limitErrors = []struct {
 	says    string
@@ -130,7 +130,7 @@ var limitErrors = []struct {
 // history: "input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000".
 const exceedsContext = `max_tokens.{0,60}exceed context limit: (\d+) \+ \d+ > (\d+)`
 
-// fittingLimit is the output limit that the server would take; 0 if it does not say.
+// fittingLimit returns the output limit that the server would take; 0 if it does not say.
 func fittingLimit(message string) (n int, lasting bool) {
 	if found := findSubmatch(exceedsContext, message); found != nil {
 		return parseNumber(found[2]) - parseNumber(found[1]), false
@@ -260,7 +260,7 @@ func fillThinking(body map[string]any) bool {
 	return found
 }
 
-// messageContents are the lists of blocks of all messages.
+// messageContents returns the lists of blocks of all messages.
 func messageContents(body map[string]any) [][]any {
 	messages, _ := body["messages"].([]any)
 	lists := make([][]any, 0, len(messages))
@@ -272,5 +272,5 @@ func messageContents(body map[string]any) [][]any {
 	return lists
 }
 
-// allBlocks are the blocks of all messages.
+// allBlocks returns the blocks of all messages.
 func allBlocks(body map[string]any) []any { return slices.Concat(messageContents(body)...) }

@@ -15,7 +15,7 @@ import (
 	"parley/providers/wire"
 )
 
-// picky is a server that refuses requests until refuse returns "".
+// picky returns a server that refuses requests until refuse returns "".
 func picky(t *testing.T, o anthropic.Options, refuse func(body map[string]any) string) (m *anthropic.Model, asked func() []map[string]any) {
 	t.Helper()
 	var mu sync.Mutex

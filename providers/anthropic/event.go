@@ -92,7 +92,7 @@ func setIfPresent(old **float64, new *float64) {
 	}
 }
 
-// toLLM is u as parley counts.
+// toLLM returns u as parley counts.
 func (u *usage) toLLM() llm.Usage {
 	return llm.Usage{
 		Input:      tokenCount(u.Input) + tokenCount(u.Read) + tokenCount(u.Written),

@@ -25,7 +25,7 @@ const (
 	typeBetween  = "between_tools"
 )
 
-// facts are what a model's id says about what it takes.
+// facts holds what a model's id says about what it takes.
 type facts struct {
 	name            string // of the model, the same for every spelling of its id
 	claude          bool

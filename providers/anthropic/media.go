@@ -47,7 +47,7 @@ func base64Source(kind string, data []byte) map[string]any {
 	return map[string]any{"type": "base64", "media_type": kind, "data": base64.StdEncoding.EncodeToString(data)}
 }
 
-// mimeOf is the format of a part. Of an image its own bytes say so, for a wrong
+// mimeOf returns the format of a part. Of an image its own bytes say so, for a wrong
 // word is refused.
 func mimeOf(p llm.Part) string {
 	if found := http.DetectContentType(p.Data); slices.Contains(imageTypes, found) {

@@ -31,7 +31,7 @@ type message struct {
 	blocks, tools []any
 }
 
-// content is the blocks of a message in order.
+// content returns the blocks of a message in order.
 func (m *message) content() []any {
 	if m.role == "user" {
 		return slices.Concat(m.tools, m.blocks)
@@ -107,7 +107,7 @@ func (h *history) addAssistant(m llm.Message, bare bool) {
 	a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
 }
 
-// replayBlock is a part's own block, if the server should see it again.
+// replayBlock returns a part's own block, if the server should see it again.
 func (h *history) replayBlock(p llm.Part, bare bool) (any, bool) {
 	block := verbatim(p.State)
 	switch {
@@ -119,7 +119,7 @@ func (h *history) replayBlock(p llm.Part, bare bool) (any, bool) {
 	return block, json.Valid(p.State)
 }
 
-// completePairs says which tools of the server's have both call and result: alone,
+// completePairs reports which tools of the server's have both call and result: alone,
 // neither is taken.
 func completePairs(parts []llm.Part) map[string]bool {
 	calls, both := map[string]bool{}, map[string]bool{}
@@ -201,7 +201,7 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// typeOf is the type of a block.
+// typeOf returns the type of a block.
 func typeOf(block any) string {
 	switch b := block.(type) {
 	case map[string]any:

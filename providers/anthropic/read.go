@@ -71,7 +71,7 @@ func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	return false, nil
 }
 
-// bodyError is the error that an event or a body of a 200 answer tells.
+// bodyError returns the error that an event or a body of a 200 answer tells.
 func (a *answer) bodyError(data []byte) error {
 	a.sendUsage()
 	return wire.BodyError(data)

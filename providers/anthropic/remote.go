@@ -38,11 +38,11 @@ func (a *answer) sendSources(raw json.RawMessage) {
 	})
 }
 
-// readableFields are the fields of a tool's result that a user can read, in the
+// readableFields lists the fields of a tool's result that a user can read, in the
 // order in which they are told; what is in the last two is searched in turn.
 var readableFields = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
 
-// resultText is what the result of a tool of the server's says, a line for each field,
+// resultText returns what the result of a tool of the server's says, a line for each field,
 // and whether it reports an error. The forms of results differ from tool to
 // tool.
 func resultText(raw json.RawMessage) (text string, failed bool) {

@@ -20,7 +20,7 @@ type attemptState struct {
 	noThinking   bool              // this history goes only without thinking
 }
 
-// maxUnstreamed is how many output tokens a whole answer may have: by the SDK's
+// maxUnstreamed bounds how many output tokens a whole answer may have: by the SDK's
 // reckoning, as many as come in the ten minutes a connection stays open.
 const maxUnstreamed = 21_333
 
@@ -103,7 +103,7 @@ func (p thinkingPlan) addTo(body map[string]any) {
 	}
 }
 
-// outputLimit is how many tokens the answer may have; the format wants a number.
+// outputLimit returns how many tokens the answer may have; the format wants a number.
 func (m *Model) outputLimit(req llm.Request, ceiling, fits int) int {
 	limit := cmp.Or(req.MaxTokens, m.facts.maxOutput)
 	if m.o.NoStream && req.MaxTokens == 0 {
@@ -209,7 +209,7 @@ func calledTools(messages []llm.Message) []llm.Tool {
 	return list
 }
 
-// addToolChoice says which tool the model has to call, if any.
+// addToolChoice writes which tool the model has to call, if any.
 func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPlan) (notices []string) {
 	if body["tools"] == nil || body["tool_choice"] != nil {
 		return nil
@@ -255,7 +255,7 @@ func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.
 	return strings.TrimSpace(system + "\n\n" + words)
 }
 
-// markCache tells the server what to keep in its cache: up to the tools, the system
+// markCache marks what the server is to keep in its cache: up to the tools, the system
 // prompt, and the last block of the user's. Thinking and empty text cannot be
 // marked; neither is ever there.
 func markCache(body map[string]any) {
@@ -291,7 +291,7 @@ func (m *Model) mergeUserFields(body map[string]any) {
 	}
 }
 
-// listOf is a list of whatever type it was decoded into.
+// listOf returns a list of whatever type it was decoded into.
 func listOf(value any) (list []any, ok bool) {
 	data, err := json.Marshal(value)
 	if err != nil || json.Unmarshal(data, &list) != nil {
@@ -300,7 +300,7 @@ func listOf(value any) (list []any, ok bool) {
 	return list, true
 }
 
-// betas are the values of the anthropic-beta header that a request needs: ours
+// betas returns the values of the anthropic-beta header that a request needs: ours
 // on Anthropic's own host, and the user's.
 func (m *Model) betas(body map[string]any) string {
 	var list []string

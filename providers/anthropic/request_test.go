@@ -23,7 +23,7 @@ func build(base, model string) *anthropic.Model {
 	return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base, Key: "test-key"})
 }
 
-// fields is a body that Stream would send.
+// fields returns a body that Stream would send.
 func fields(t *testing.T, m *anthropic.Model, req llm.Request) map[string]json.RawMessage {
 	t.Helper()
 	data, err := m.Body(req)
@@ -37,7 +37,7 @@ func fields(t *testing.T, m *anthropic.Model, req llm.Request) map[string]json.R
 	return body
 }
 
-// notices are what the user is told before the request is sent.
+// notices returns what the user is told before the request is sent.
 func notices(t *testing.T, model string, req llm.Request) []string {
 	t.Helper()
 	m := anthropic.New(anthropic.Options{Model: model, BaseURL: vendor, HTTP: &http.Client{Transport: dead{}}})

@@ -48,7 +48,7 @@ func connect(t *testing.T, base, model string) *anthropic.Model {
 	return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base, HTTP: client})
 }
 
-// collected is what a stream came to.
+// collected holds what a stream came to.
 type collected struct {
 	parts  []llm.Part
 	finish llm.Finish

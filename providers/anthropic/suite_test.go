@@ -40,14 +40,14 @@ func anthropicWire(model string) llmtest.Wire {
 	}
 }
 
-// opening is how every streamed answer begins.
+// opening returns how every streamed answer begins.
 func opening(input int) string {
 	return event("message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant",`+
 		`"model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}}`, input)) +
 		event("ping", `{"type": "ping"}`)
 }
 
-// ending is how every streamed answer ends.
+// ending returns how every streamed answer ends.
 func ending(reason string, output int) string {
 	return event("message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}}`, reason, output)) +
 		event("message_stop", `{"type":"message_stop"}`)
@@ -94,7 +94,7 @@ func encode(a llmtest.Answer) []string {
 	return append(list, ending(reason, a.Usage.Output))
 }
 
-// block is the events of one block.
+// block returns the events of one block.
 func block(index int, start string, deltas ...string) string {
 	text := event("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, index, start))
 	for _, d := range deltas {

@@ -13,7 +13,7 @@ const (
 	minAnswer = 1024 // what thinking leaves of the output
 )
 
-// budgets are what a level is worth where only budgets are known, in the order
+// budgets holds what a level is worth where only budgets are known, in the order
 // of llm.Efforts.
 var budgets = [6]int{0, minBudget, 2048, 8192, 16384, 32000}
 
@@ -35,7 +35,7 @@ func (p thinkingPlan) isOn(f facts) bool {
 // isBudgeted reports whether the model thinks by budget.
 func (p thinkingPlan) isBudgeted() bool { return p.thinking["type"] == typeEnabled }
 
-// plan says how to ask for what the request wants, with limit output tokens.
+// plan returns how to ask for what the request wants, with limit output tokens.
 func (m *Model) plan(req llm.Request, limit int) thinkingPlan {
 	f := m.facts
 	level := slices.Index(llm.Efforts, req.Effort)
@@ -110,7 +110,7 @@ func (m *Model) planBudget(req llm.Request, level, limit int) thinkingPlan {
 	return p
 }
 
-// openToolLoop is where a tool loop that is still running begins: the first message of
+// openToolLoop returns where a tool loop that is still running begins: the first message of
 // the assistant's in the row of calls and results that ends the history; -1 if
 // the history ends otherwise.
 func openToolLoop(messages []llm.Message) int {

@@ -87,7 +87,7 @@ type Embedding struct {
 //go:embed data/*.toml
 var data embed.FS
 
-// order is how pickers list providers, and in which the first one with a key
+// order lists how pickers list providers, and in which the first one with a key
 // answers when no model is configured. Files it does not name follow by name.
 var order = []string{
 	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq",
@@ -186,7 +186,7 @@ func findEntry(id string) (*entry, bool) {
 	return nil, false
 }
 
-// source is the entry whose rows e offers: its own, or another provider's.
+// source returns the entry whose rows e offers: its own, or another provider's.
 func (e *entry) source() *entry {
 	if from, ok := findEntry(e.head().ModelsFrom); ok {
 		return from
@@ -276,7 +276,7 @@ func Find(provider, model string) (Model, bool) {
 	return e.find(model)
 }
 
-// FindExact is Find without aliases: an old conversation keeps the window and the
+// FindExact works as Find, without aliases: an old conversation keeps the window and the
 // price of the model it was held with.
 func FindExact(provider, model string) (Model, bool) {
 	e, ok := findEntry(provider)

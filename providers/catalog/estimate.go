@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate is about how many tokens text has, for what was not sent yet: each
+// Estimate returns about how many tokens text has, for what was not sent yet: each
 // vendor has a tokenizer of its own, and none is at hand. It adds up the pieces
 // that all of them cut text into, in hundredths of a token:
 //
@@ -61,7 +61,7 @@ func pieceCost(text string) (n, cost int) {
 	return size, foreignCost(r)
 }
 
-// wordCost is a word, or the part of an identifier up to the next capital.
+// wordCost returns a word, or the part of an identifier up to the next capital.
 func wordCost(text string) (n, cost int) {
 	letters, small := 0, false
 	for i, r := range text {
@@ -84,7 +84,7 @@ func wordCost(text string) (n, cost int) {
 	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
 }
 
-// noiseLength is the length of letters that mean nothing at the beginning of text: a
+// noiseLength returns the length of letters that mean nothing at the beginning of text: a
 // long run that mixes figures with them, such as base64 or a hash. It is 0 if
 // text begins with something else.
 func noiseLength(text string) int {
@@ -121,7 +121,7 @@ func class(c byte) int {
 	return 3
 }
 
-// foreignCost is what a letter or sign outside of ASCII and Latin costs.
+// foreignCost returns what a letter or sign outside of ASCII and Latin costs.
 func foreignCost(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
@@ -144,7 +144,7 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 func isSign(r rune) bool { return r > ' ' && r < 0x7f && !isLetter(r) && !isDigit(r) }
 
-// prefixLength is the length of the beginning of text that consists of such runes.
+// prefixLength returns the length of the beginning of text that consists of such runes.
 func prefixLength(text string, is func(rune) bool) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return !is(r) })
 	if n < 0 {

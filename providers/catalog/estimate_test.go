@@ -168,7 +168,7 @@ func (r recording) remote() bool {
 	return false
 }
 
-// prompt is what of a request the model reads: its words, without the syntax
+// prompt returns what of a request the model reads: its words, without the syntax
 // and the opaque strings around them.
 func (r recording) prompt(t *testing.T, name string) string {
 	t.Helper()
@@ -190,7 +190,7 @@ func (r recording) prompt(t *testing.T, name string) string {
 	return b.String()
 }
 
-// silent are members of messages that no model reads.
+// silent lists members of messages that no model reads.
 var silent = []string{"id", "call_id", "tool_call_id", "tool_use_id", "signature", "thoughtSignature", "encrypted_content", "type", "status", "cache_control", "reasoning_details", "index", "data"}
 
 // messageMark stands before each message, call and result.

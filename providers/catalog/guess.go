@@ -84,10 +84,10 @@ func isEarlier(a, b []string) bool {
 	return order < 0
 }
 
-// version is a number in a name that tells one generation from another.
+// version matches a number in a name that tells one generation from another.
 var version = pattern(`^\d{1,2}(?:\.\d{1,2})*$`)
 
-// versionNumbers are the numbers of a version: 5 comes before 5.1.
+// versionNumbers returns the numbers of a version: 5 comes before 5.1.
 func versionNumbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {
@@ -144,11 +144,11 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// word is a run of letters, or a number with the letters behind it. Versions
+// word matches a run of letters, or a number with the letters behind it. Versions
 // stay whole, however they are written: 5.5 and 5-5 are the same.
 var word = pattern(`[a-z]+|[0-9]+(?:\.[0-9]+)*[a-z]*`)
 
-// dashed is a version written with a dash, as Anthropic does.
+// dashed matches a version written with a dash, as Anthropic does.
 var dashed = pattern(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
 
 // words takes an id apart, without the vendor before it and the marks behind.
@@ -167,17 +167,17 @@ func words(id string) []string {
 	return list
 }
 
-// suffixMark is a word at the end of an id that does not make another model of it.
+// suffixMark matches a word at the end of an id that does not make another model of it.
 var suffixMark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
 	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2}(?:\.\d{2})?)$`)
 
-// quantized is the mark of a quantization, such as -q4_K_M.
+// quantized matches the mark of a quantization, such as -q4_K_M.
 var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)
 
-// size is a number of parameters, such as 8b or 2.4t.
+// size matches a number of parameters, such as 8b or 2.4t.
 var size = pattern(`^\d+(?:\.\d+)?[bt]$`)
 
-// family is words with every size alike.
+// family returns words with every size alike.
 func family(words []string) []string {
 	list := slices.Clone(words)
 	for i, w := range list {

@@ -34,7 +34,7 @@ func Near(name string, among []string, n int) []string {
 	return names
 }
 
-// commonBytes is how many bytes a and b begin with alike. Few people get the first
+// commonBytes returns how many bytes a and b begin with alike. Few people get the first
 // letter wrong.
 func commonBytes(a, b string) int {
 	n := 0
@@ -44,7 +44,7 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// distance is the number of edits between two lowercase names, and the number
+// distance returns the number of edits between two lowercase names, and the number
 // up to which they count as alike. A name that is a part of the other is alike
 // at any length.
 func distance(a, b string) (edits, limit int) {

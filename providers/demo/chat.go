@@ -29,7 +29,7 @@ type result struct {
 	output    string
 }
 
-// reply is what the demo answers.
+// reply holds what the demo answers.
 type reply struct {
 	thinking string
 	text     string

@@ -71,7 +71,7 @@ func (p *parser) buildCall(name string, params []param) call {
 	return c
 }
 
-// convertParam is the value as JSON of one of types. It stays a string if that is
+// convertParam returns the value as JSON of one of types. It stays a string if that is
 // allowed, or if it is nothing else.
 func convertParam(types []string, a param) []byte {
 	if slices.Contains(types, "string") {
@@ -93,7 +93,7 @@ func convertParam(types []string, a param) []byte {
 	return quoteJSON(a.value)
 }
 
-// kindOf is the type of a JSON text in the words of JSON Schema; "" if it is no
+// kindOf returns the type of a JSON text in the words of JSON Schema; "" if it is no
 // JSON.
 func kindOf(text string) string {
 	if text == "" || !json.Valid([]byte(text)) {
@@ -114,7 +114,7 @@ func kindOf(text string) string {
 	return "number"
 }
 
-// quoteJSON is s as a JSON string, without escapes that only HTML needs.
+// quoteJSON returns s as a JSON string, without escapes that only HTML needs.
 func quoteJSON(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -59,7 +59,7 @@ var callSyntaxes = []callSyntax{
 	{"", "", []form{dsml}},
 }
 
-// mark is the text that announces s.
+// mark returns the text that announces s.
 func (s *callSyntax) mark() string {
 	if s.open != "" {
 		return s.open

@@ -147,7 +147,7 @@ func (c *callReader) leaveBlock() {
 	c.open = false
 }
 
-// chunk is how much of a delta a parser gets at once: what it does not consume
+// chunk sets how much of a delta a parser gets at once: what it does not consume
 // is read again.
 const chunk = 512
 
@@ -211,7 +211,7 @@ func (c *callReader) outsideCall(s string, i int) string {
 	return ""
 }
 
-// mark says what may begin at a byte at which seek stopped; text says that there
+// mark returns what may begin at a byte at which seek stopped; text says that there
 // is text before it that was not sent yet.
 func (c *callReader) mark(s string, text bool) (*callSyntax, mark) {
 	shape, begins := findSyntax(s)

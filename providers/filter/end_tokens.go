@@ -6,7 +6,7 @@ import (
 	"parley/providers/llm"
 )
 
-// endTokens are the tokens with which chat templates end a turn. Servers with the
+// endTokens lists the tokens with which chat templates end a turn. Servers with the
 // wrong template, or none, leave them in the text.
 var endTokens = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"}
 
@@ -98,7 +98,7 @@ func (e *endStripper) release() {
 	e.held = ""
 }
 
-// endTokensLength is how many bytes of s, from its beginning, are such tokens with white
+// endTokensLength returns how many bytes of s, from its beginning, are such tokens with white
 // space between and behind them.
 func endTokensLength(s string) int {
 	n := 0

@@ -15,7 +15,7 @@ import "parley/providers/llm"
 // hasMore reports whether d says anything besides text of a block.
 func hasMore(d llm.Delta) bool { return !d.OnlyText() }
 
-// partialMark is the length of the longest end of s with which mark may begin.
+// partialMark returns the length of the longest end of s with which mark may begin.
 func partialMark(s, mark string) int {
 	for n := min(len(s), len(mark)-1); n > 0; n-- {
 		if s[len(s)-n:] == mark[:n] {

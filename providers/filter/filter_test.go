@@ -36,7 +36,7 @@ func both(s llm.Stream) llm.Stream {
 	return calls(filter.Think(filter.ThinkOptions{})(s))
 }
 
-// stream is an answer of the given events.
+// stream returns an answer of the given events.
 func stream(events ...llm.Event) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		for _, e := range events {
@@ -96,7 +96,7 @@ func tell(s llm.Stream) string {
 	return b.String() + last
 }
 
-// answers are texts and what Think and Calls make of them, in an answer that
+// answers lists texts and what Think and Calls make of them, in an answer that
 // ends with Stop.
 var answers = []struct{ name, in, want string }{
 	// Thinking.

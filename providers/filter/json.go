@@ -9,7 +9,7 @@ import (
 	"parley/providers/schema"
 )
 
-// memberKinds are the members that a call written as JSON may have; anything else, and
+// memberKinds holds the members that a call written as JSON may have; anything else, and
 // the object is data. The kinds: a name, arguments, an inner call, a list of
 // calls, a thought, something to skip.
 var memberKinds = map[string]byte{
@@ -228,7 +228,7 @@ func decodeLenient(raw string, v any) bool {
 	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(escapeControls(raw)), v) == nil
 }
 
-// callID is the id that a model gave its call.
+// callID returns the id that a model gave its call.
 func callID(m map[string]json.RawMessage) (id string) {
 	for _, key := range []string{"id", "call_id"} {
 		if json.Unmarshal(m[key], &id) == nil && id != "" {
@@ -298,7 +298,7 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	return c, true
 }
 
-// findTool is the tool that name means; nil if there is none. Kimi calls
+// findTool returns the tool that name means; nil if there is none. Kimi calls
 // functions.NAME:0.
 func (p *parser) findTool(name string) *llm.Tool {
 	bare := strings.TrimPrefix(name, "functions.")

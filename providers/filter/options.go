@@ -49,7 +49,7 @@ func Calls(req llm.Request) func(llm.Stream) llm.Stream {
 	return calls(optionsFor(req, leakedCorrections))
 }
 
-// Prompted is Calls for a model that was told in the prompt how to write calls,
+// Prompted returns the filter Calls for a model that was told in the prompt how to write calls,
 // of which req still has the tools and the history. Beside what Calls takes for a
 // call, JSON that no text follows is one wherever it begins, bare or fenced, with
 // unknown names as well, and so is the action form of thought, tool_name and

@@ -15,7 +15,7 @@ type parser struct {
 	line  bool // it begins a line
 }
 
-// parsed is what a parser found.
+// parsed holds what a parser found.
 type parsed struct {
 	calls   []call
 	isJSON  bool // JSON as content, which counts only while no call came natively
@@ -322,7 +322,7 @@ var nameAttribute = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 })
 
-// attribute is the name in the rest of a tag that begins with open: all of it
+// attribute returns the name in the rest of a tag that begins with open: all of it
 // behind "<function=", the attribute behind "<invoke".
 func attribute(open, rest string) (name string, ok bool) {
 	if strings.HasSuffix(open, "=") {

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// promptedAnswers are texts of models that were told in the prompt how to write
+// promptedAnswers lists texts of models that were told in the prompt how to write
 // calls, and what Prompted makes of them, in an answer that ends with Stop.
 var promptedAnswers = []struct{ name, in, want string }{
 	{"markup", "I look.\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n</tool_call>", `text "I look.\n"|call read {"path":"a"}|calls`},
@@ -77,7 +77,7 @@ func TestPrompted(t *testing.T) {
 	}
 }
 
-// turnWith is a history in which n answers since the user's last words held
+// turnWith returns a history in which n answers since the user's last words held
 // calls that could not run.
 func turnWith(n int) []llm.Message {
 	history := []llm.Message{

@@ -114,7 +114,7 @@ func (p *parser) seekBefore(end int, c byte) bool {
 	return false
 }
 
-// endMark is the mark that ends s; "" if there is none.
+// endMark returns the mark that ends s; "" if there is none.
 func (s *callSyntax) endMark() string {
 	if s.open != "" {
 		return s.end
@@ -126,7 +126,7 @@ var nameInBody = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
 })
 
-// findName is the name in a call that cannot be read.
+// findName returns the name in a call that cannot be read.
 func findName(body string) string {
 	if m := nameInBody().FindStringSubmatch(body); m != nil {
 		return m[1]

@@ -56,7 +56,7 @@ func (s *source) seek(bytes string) bool {
 	}
 }
 
-// peek is the next byte, which is not consumed; 0 at the end.
+// peek returns the next byte, which is not consumed; 0 at the end.
 func (s *source) peek() byte {
 	if !s.need(1) {
 		return 0

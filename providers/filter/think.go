@@ -17,7 +17,7 @@ type ThinkOptions struct {
 	Prefilled bool
 }
 
-// thinkTags are the tags in which models think.
+// thinkTags lists the tags in which models think.
 var thinkTags = []struct{ open, end string }{
 	{"<think>", "</think>"},                     // DeepSeek R1, Qwen, GLM, MiniMax
 	{"<thinking>", "</thinking>"},               //
@@ -301,7 +301,7 @@ const (
 	maxSpace   = 1 << 10 // more white space than this is held back for nobody
 )
 
-// trailingSpace is the length of the white space at the end of s, up to margin.
+// trailingSpace returns the length of the white space at the end of s, up to margin.
 func trailingSpace(s string) int {
 	s = s[max(0, len(s)-maxSpace):]
 	return len(s) - len(strings.TrimRight(s, whitespace))

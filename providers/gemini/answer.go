@@ -180,7 +180,7 @@ func (a *answer) nextRequest() {
 	a.earlierUsage, a.leg = a.earlierUsage.Add(a.usage.toLLM()), leg{}
 }
 
-// mistakeReasons are finish reasons that say the model did something wrong. It mostly
+// mistakeReasons holds finish reasons that say the model did something wrong. It mostly
 // does so once.
 var mistakeReasons = map[string]string{
 	"MALFORMED_FUNCTION_CALL":   "the model wrote a tool call that cannot be read",
@@ -190,7 +190,7 @@ var mistakeReasons = map[string]string{
 	"MISSING_THOUGHT_SIGNATURE": "the model's answer lacks a thought signature",
 }
 
-// mistake is what makes an answer that arrived whole no answer; nil if nothing. It
+// mistake returns what makes an answer that arrived whole no answer; nil if nothing. It
 // is a mistake, worth another try, unless something but thinking was sent.
 func (a *answer) mistake() error {
 	message, wrong := mistakeReasons[a.finish]

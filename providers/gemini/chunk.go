@@ -49,7 +49,7 @@ type piece struct {
 	Blob      *blob           `json:"inlineData"`
 }
 
-// state is what the service wants back with a part; nil if nothing.
+// state returns what the service wants back with a part; nil if nothing.
 func (p *piece) state() json.RawMessage {
 	if !adapter.IsPresent(p.Signature) {
 		return nil

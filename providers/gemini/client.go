@@ -41,7 +41,7 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	return adapter.Client{HTTP: m.o.HTTP, Headers: headers}.Post(ctx, address, text, nil)
 }
 
-// requestURL is where the model is asked. What a base URL has no version in, such
+// requestURL returns where the model is asked. What a base URL has no version in, such
 // as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the
 // version, as in ".../v1/publishers/google", stays.
 func (m *Model) requestURL() (string, error) {

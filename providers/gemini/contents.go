@@ -148,7 +148,7 @@ func (h *history) addAssistant(m llm.Message) {
 	h.add(roleModel, list...)
 }
 
-// state is what the service wants back with a part, nil if nothing.
+// state returns what the service wants back with a part, nil if nothing.
 func (h *history) state(p llm.Part) json.RawMessage {
 	if !h.sameOrigin || h.isRefused(downgradeSignatures) || !json.Valid(p.State) {
 		return nil
@@ -159,7 +159,7 @@ func (h *history) state(p llm.Part) json.RawMessage {
 	return p.State
 }
 
-// signatureStandIn is the form of the stand-in that the service takes, nil if none.
+// signatureStandIn returns the form of the stand-in that the service takes, nil if none.
 func (h *history) signatureStandIn() json.RawMessage {
 	switch {
 	case !h.isRefused(downgradeStandIn):
@@ -245,7 +245,7 @@ func (h *history) encodeResult(p llm.Part) map[string]any {
 	return response
 }
 
-// toolName is the tool that gave a result.
+// toolName returns the tool that gave a result.
 func (h *history) toolName(p llm.Part) string {
 	if name := h.names[p.ID]; name != "" {
 		return name

@@ -23,7 +23,7 @@ const (
 	downgradeResultImages = "pictures in results"
 )
 
-// substitutes are what goes in the place of what was refused.
+// substitutes holds what goes in the place of what was refused.
 var substitutes = map[string]string{downgradeStandIn: "its base64 form", downgradeStandIn64: "the calls as text"}
 
 // A downgrade is how the server says that it refuses something an answer can do
@@ -34,7 +34,7 @@ type downgrade struct {
 	part    string // what has to be in the body, if the downgrade is not a field
 }
 
-// downgrades are tried in order: a field before what contains it.
+// downgrades holds tried in order: a field before what contains it.
 var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},

@@ -19,7 +19,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Kind is what the configuration calls this family.
+// Kind holds what the configuration calls this family.
 const Kind = "gemini"
 
 // Options say whom a Model talks to. Model may begin with "models/"; BaseURL has the
@@ -47,7 +47,7 @@ func New(o Options) *Model {
 // good for their own generation.
 func (m *Model) Origin() string { return Origin(m.o.Model) }
 
-// Origin is that of a model with this id.
+// Origin returns the origin of a model with this id.
 func Origin(model string) string { return "gemini/" + traitsOf(model).generation() }
 
 // Body returns exactly what Stream would send for req.

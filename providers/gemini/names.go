@@ -6,7 +6,7 @@ import "parley/providers/adapter"
 // API refuses ids that it did not mint.
 const generatedIDPrefix = "unnamed_"
 
-// wireName is a tool's name as the API takes it: as adapter.WireName, but with no
+// wireName returns a tool's name as the API takes it: as adapter.WireName, but with no
 // digit or - at the front.
 func wireName(name string) string {
 	clean := adapter.CleanName(name)

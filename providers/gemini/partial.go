@@ -54,7 +54,7 @@ func (p partial) size() int {
 	return n
 }
 
-// input is the arguments as JSON text; "" if there are none.
+// input returns the arguments as JSON text; "" if there are none.
 func (s *pendingCall) input() string {
 	data := s.whole
 	if s.tree != nil {
@@ -108,7 +108,7 @@ type growingString struct{ strings.Builder }
 // MarshalJSON implements json.Marshaler.
 func (g *growingString) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
 
-// value is what p says, behind what was there before.
+// value returns what p says, behind what was there before.
 func (p partial) value(before any) any {
 	switch {
 	case p.String != nil:

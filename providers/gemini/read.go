@@ -28,7 +28,7 @@ func (a *answer) readBody(body io.Reader) error {
 	return err
 }
 
-// asInterrupted is err as the reason why an answer broke off.
+// asInterrupted returns err as the reason why an answer broke off.
 func asInterrupted(err error) error {
 	if told := (*llm.Error)(nil); errors.As(err, &told) {
 		return err

@@ -74,7 +74,7 @@ func encodeTools(tools []llm.Tool) []any {
 	return list
 }
 
-// toolConfig is which tools the model may or has to call; nil leaves it to the
+// toolConfig returns which tools the model may or has to call; nil leaves it to the
 // model.
 func toolConfig(tool string) map[string]any {
 	switch tool {
@@ -88,7 +88,7 @@ func toolConfig(tool string) map[string]any {
 	return map[string]any{"mode": "ANY", "allowedFunctionNames": []string{wireName(tool)}}
 }
 
-// maxStops is how many stop sequences the API takes.
+// maxStops bounds how many stop sequences the API takes.
 const maxStops = 5
 
 // generationConfig writes what the user set.

@@ -28,7 +28,7 @@ func call(id, input, state string) llm.Part {
 	return p
 }
 
-// repeated is a call whose id an earlier one has.
+// repeated returns a call whose id an earlier one has.
 func repeated(p llm.Part) llm.Part {
 	p.Repeated = true
 	return p

@@ -19,7 +19,7 @@ type reply struct {
 	body   string
 }
 
-// stream is a reply of events.
+// stream returns a reply of events.
 func stream(chunks ...string) reply {
 	var body strings.Builder
 	for _, c := range chunks {
@@ -90,7 +90,7 @@ func (s *server) model(o gemini.Options) *gemini.Model {
 	return gemini.New(o)
 }
 
-// taken is what came out of a stream.
+// taken holds what came out of a stream.
 type taken struct {
 	parts   []llm.Part
 	finish  llm.Finish

@@ -108,7 +108,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// chunkWith is one body in the place of two chunks.
+// chunkWith returns one body in the place of two chunks.
 func chunkWith(first, second string) string {
 	var a, b map[string]any
 	json.Unmarshal([]byte(first), &a)

@@ -86,7 +86,7 @@ func encode(a llmtest.Answer, ids bool) []string {
 
 func event(data string) string { return "data: " + data + "\r\n\r\n" }
 
-// userParts is an event with these parts.
+// userParts returns an event with these parts.
 func userParts(list string) string {
 	return event(`{"candidates":[{"content":{"parts":[` + list + `],"role":"model"},"index":0}]}`)
 }

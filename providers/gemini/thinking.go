@@ -35,7 +35,7 @@ type thinkingRow struct {
 	thinking
 }
 
-// thinkingRows says which models think how: the first row that fits. What has the
+// thinkingRows lists which models think how: the first row that fits. What has the
 // zero thinking cannot be told.
 var thinkingRows = []thinkingRow{
 	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != unknownVersion }, levelGemma},

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// traits are what a model's id tells about it. An id that tells nothing is taken
+// traits holds what a model's id tells about it. An id that tells nothing is taken
 // for one of the newest, which refuse the least.
 type traits struct {
 	gemma        bool
@@ -17,7 +17,7 @@ type traits struct {
 
 const unknownVersion = 1 << 10
 
-// mediaWords are words for models that make or hear something else than text.
+// mediaWords lists words for models that make or hear something else than text.
 var mediaWords = []string{"image", "tts", "audio", "live"}
 
 // traitsOf reads an id such as "models/gemini-2.5-flash-lite-preview-09-2025".

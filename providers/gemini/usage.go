@@ -17,7 +17,7 @@ type usage struct {
 	Thoughts float64 `json:"thoughtsTokenCount"`
 }
 
-// toLLM is u as parley counts. Of an impossible number nothing is taken over.
+// toLLM returns u as parley counts. Of an impossible number nothing is taken over.
 func (u usage) toLLM() llm.Usage {
 	thinking := adapter.TokenCount(u.Thoughts)
 	return llm.Usage{

@@ -24,7 +24,7 @@ type Candidate struct {
 	decided bool // it has asked, or left; the group is locked for it
 }
 
-// candidates are those of one comparison.
+// candidates holds the candidates of one comparison.
 type candidates struct {
 	mu        sync.Mutex
 	undecided int

@@ -53,7 +53,7 @@ type Error struct {
 	Successor string `json:"successor,omitempty"`
 }
 
-// Error says what happened, with the provider and its words.
+// Error returns what happened, with the provider and its words.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Provider != "" {
@@ -91,7 +91,7 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
-// Hint says what a user can do about err, in one sentence without a final
+// Hint returns what a user can do about err, in one sentence without a final
 // period; "" if err is no *Error, whose words are then all there is.
 func Hint(err error) string {
 	var e *Error

@@ -29,7 +29,7 @@ type meter struct {
 	calls, parts           int
 }
 
-// blockMeter is what was counted of one block.
+// blockMeter holds what was counted of one block.
 type blockMeter struct {
 	input, data, state int // bytes
 	call, remote       bool

@@ -111,7 +111,7 @@ type Message struct {
 	Parts       []Part `json:"parts"`
 }
 
-// UserText is a message of the user's that holds one piece of text.
+// UserText returns a message of the user's that holds one piece of text.
 func UserText(text string) Message {
 	return Message{Role: RoleUser, Parts: []Part{{Kind: Text, Text: text}}}
 }

@@ -22,7 +22,7 @@ func assistant(origin string, parts ...Part) Message {
 }
 func toolMessage(parts ...Part) Message { return Message{Role: RoleTool, Parts: parts} }
 
-// answer is an awkward one: every kind of part, appended fields in pieces, ids
+// answer holds an awkward one: every kind of part, appended fields in pieces, ids
 // and names that come late or twice, state that is replaced.
 var answer = []Delta{
 	{Block: "a", Part: Part{Kind: Thinking, Text: "let me "}},

@@ -2,7 +2,7 @@ package llm
 
 import "sync"
 
-// Notices are those that a user has seen. The zero value holds none. They are
+// Notices holds the notices that a user has seen. The zero value holds none. They are
 // safe for concurrent use.
 type Notices struct {
 	mu   sync.Mutex

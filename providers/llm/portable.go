@@ -11,7 +11,7 @@ type Change struct {
 	Count int    `json:"count"`
 }
 
-// String is the change as one would say it, such as "thinking left out (3)".
+// String returns the change as one would say it, such as "thinking left out (3)".
 func (c Change) String() string {
 	if c.Count < 2 {
 		return c.What

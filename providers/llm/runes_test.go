@@ -32,7 +32,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// produced is what an adapter's deltas come out as.
+// produced returns what an adapter's deltas come out as.
 func produced(in []Delta, end func(*Out) error) (out []Delta, failed error) {
 	for e, err := range Produce(context.Background(), func(_ context.Context, o *Out) error {
 		for _, d := range in {

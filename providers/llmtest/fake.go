@@ -164,7 +164,7 @@ func say(out *llm.Out, pieces []string) bool {
 	return !out.Stopped()
 }
 
-// count is usage of a plausible size: four bytes are a token.
+// count returns usage of a plausible size: four bytes are a token.
 func count(req llm.Request, thinking int, pieces []string) llm.Usage {
 	in, out := len(req.System), thinking
 	for _, m := range req.Messages {

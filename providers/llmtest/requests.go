@@ -30,7 +30,7 @@ func Requests(origin string, sign func(llm.Part) llm.Part) iter.Seq2[string, llm
 	}
 }
 
-// offeredSchemas are tools with the schemas that models are offered: references,
+// offeredSchemas lists tools with the schemas that models are offered: references,
 // unions, lists, maps, numbers with bounds, and none at all.
 var offeredSchemas = []llm.Tool{
 	offered[0],
@@ -82,7 +82,7 @@ var requestSettings = func() map[string]func(*llm.Request) {
 	return settings
 }()
 
-// histories are conversations by name.
+// histories returns conversations by name.
 func histories(origin string, sign func(llm.Part) llm.Part) map[string][]llm.Message {
 	own := func(parts ...llm.Part) llm.Message {
 		m := llm.Message{Role: llm.RoleAssistant, Origin: origin}

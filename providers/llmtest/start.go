@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// startLimit is how many allocations a package may make when a program starts:
+// startLimit sets how many allocations a package may make when a program starts:
 // enough for tables, not for one that compiles expressions or reads files.
 const startLimit = 150
 

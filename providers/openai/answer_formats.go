@@ -98,7 +98,7 @@ func (d Dialect) guidedFormats() []Format {
 // downgradeFormat begins the names of downgrades for formats that a server does not take.
 const downgradeFormat = "answer: "
 
-// format is the best of those that the server has not refused, FormatNone if
+// format returns the best of those that the server has not refused, FormatNone if
 // there is none left. The form of replies goes by guided decoding where the
 // service has that.
 func (d Dialect) format(learned map[string]string, form bool) Format {

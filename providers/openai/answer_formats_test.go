@@ -44,7 +44,7 @@ func hear(t *testing.T, s llm.Stream) (got heard) {
 	return got
 }
 
-// against is a model of a kind whose requests r answers.
+// against returns a model of a kind whose requests r answers.
 func against(t *testing.T, kind, model string, r *record, change func(*openai.Options, *openai.Dialect)) *openai.Chat {
 	t.Helper()
 	d, ok := openai.DialectFor(kind, model)

@@ -43,7 +43,7 @@ func (t *answerState) sendUsage() {
 	}
 }
 
-// bodyError is the error that an event or a body of a 200 answer tells.
+// bodyError returns the error that an event or a body of a 200 answer tells.
 func (t *answerState) bodyError(data []byte) error {
 	t.sendUsage()
 	return wire.BodyError(data)

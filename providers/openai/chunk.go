@@ -89,7 +89,7 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return unquote(b, &c.text)
 }
 
-// thinking is the text of a thinking piece.
+// thinking returns the text of a thinking piece.
 func (p piece) thinking() string {
 	var parts []piece
 	if json.Unmarshal(p.Thinking, &parts) != nil {
@@ -157,7 +157,7 @@ type usage struct {
 	} `json:"cost_details"`
 }
 
-// toLLM is u as parley counts. Of an impossible number nothing is taken over.
+// toLLM returns u as parley counts. Of an impossible number nothing is taken over.
 func (u *usage) toLLM() llm.Usage {
 	n := llm.Usage{
 		Input:      adapter.TokenCount(u.Prompt),

@@ -25,7 +25,7 @@ type detail struct {
 	signature  json.RawMessage // from a later piece
 }
 
-// detailHead is what has to be known of a piece to join it.
+// detailHead holds what has to be known of a piece to join it.
 type detailHead struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -93,7 +93,7 @@ func (e *detail) add(h detailHead, grows bool) string {
 	return text
 }
 
-// state is everything collected as one JSON list; nil if there is nothing.
+// state returns everything collected as one JSON list; nil if there is nothing.
 func (d details) state() json.RawMessage {
 	if len(d) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (d details) state() json.RawMessage {
 	return state
 }
 
-// rawEntry is an entry with all its pieces.
+// rawEntry returns an entry with all its pieces.
 func (e *detail) rawEntry() json.RawMessage {
 	if !e.joined {
 		return e.raw

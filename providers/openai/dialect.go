@@ -158,7 +158,7 @@ func (d Dialect) ForURL(base string) Dialect {
 	return d
 }
 
-// schemaTarget is what schemas must look like.
+// schemaTarget returns what schemas must look like.
 func (d Dialect) schemaTarget() schema.Target {
 	if d.Schema.Name == "" {
 		return schema.OpenAI
@@ -187,7 +187,7 @@ func effortOf(rows []modelEffort, model string) Effort {
 	return Effort{}
 }
 
-// baseModel is a model's id without the publisher a gateway puts before it.
+// baseModel returns a model's id without the publisher a gateway puts before it.
 func baseModel(model string) string {
 	return strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 }

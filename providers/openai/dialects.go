@@ -16,7 +16,7 @@ type service struct {
 	modelFields []modelFields // go with every request to some models, in place of Fields
 }
 
-// modelFields are request fields for the models that globs fit.
+// modelFields holds request fields for the models that globs fit.
 type modelFields struct {
 	globs  string
 	fields map[string]any
@@ -37,7 +37,7 @@ var (
 	templateThinking = Switch{"chat_template_kwargs", `{"thinking":true}`, `{"thinking":false}`}
 )
 
-// effortWords are the effort words from off to max; a dash sends none.
+// effortWords returns the effort words from off to max; a dash sends none.
 func effortWords(s string) (w [6]string) {
 	for i, word := range strings.Fields(s) {
 		if word != "-" {
@@ -62,7 +62,7 @@ var llamaSchema = func() schema.Target {
 	return t
 }()
 
-// services says what each service does differently, whatever the model. A new
+// services lists what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
 	{kind: "openai", Dialect: Dialect{PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},

@@ -21,7 +21,7 @@ var optionalFields = []string{
 	"top_p", "reasoning", "thinking", "seed", "stop", "user",
 }
 
-// limitFields are the two names of the output limit. A server that refuses one wants
+// limitFields holds the two names of the output limit. A server that refuses one wants
 // the other.
 var limitFields = map[string]string{
 	"max_tokens":            "max_completion_tokens",
@@ -37,7 +37,7 @@ const (
 	downgradeTools  = "stream: tools"           // streaming while tools are on offer
 )
 
-// reasoningFields are the fields in which thinking goes back.
+// reasoningFields lists the fields in which thinking goes back.
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "reasoning"}
 
 var (
@@ -162,7 +162,7 @@ func blamedField(fault *llm.Error, body map[string]any, fields []string) (string
 	return "", false
 }
 
-// effortSteps are the words for effort that are in use, in rising order.
+// effortSteps lists the words for effort that are in use, in rising order.
 var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 var quotedWord = adapter.Pattern("['\"`]([a-z]+)['\"`]")

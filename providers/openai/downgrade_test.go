@@ -14,7 +14,7 @@ import (
 	"parley/providers/wire"
 )
 
-// picky is a server that refuses requests until refuse returns "".
+// picky returns a server that refuses requests until refuse returns "".
 func picky(t *testing.T, kind, model string, refuse func(body map[string]any) (status int, answer string)) (c *openai.Chat, asked func() []map[string]any) {
 	t.Helper()
 	var bodies []map[string]any

@@ -138,7 +138,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 	}.Do(ctx, out)
 }
 
-// unreadableCodes are Groq's codes for a call, or an answer by a schema, that it could
+// unreadableCodes holds Groq's codes for a call, or an answer by a schema, that it could
 // not read.
 var unreadableCodes = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
 
@@ -178,7 +178,7 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	return res.Body, nil
 }
 
-// LimitSeveral is what is learned of a server that does not give several answers
+// LimitSeveral names what is learned of a server that does not give several answers
 // to one request: the field that asks for them.
 const LimitSeveral = "n"
 

@@ -9,7 +9,7 @@ var (
 	penaltySettings  = []string{"frequency_penalty", "presence_penalty"}
 )
 
-// reasoningFamily is a reasoning model of OpenAI's.
+// reasoningFamily returns a reasoning model of OpenAI's.
 func reasoningFamily(efforts, withTool string) Family {
 	return Family{
 		Effort:          Effort{Words: effortWords(efforts), WithTools: withTool},
@@ -17,7 +17,7 @@ func reasoningFamily(efforts, withTool string) Family {
 	}
 }
 
-// earlyReasoning is one from before verbosity.
+// earlyReasoning returns one from before verbosity.
 func earlyReasoning(efforts string) Family {
 	f := reasoningFamily(efforts, "")
 	f.Verbosity = false
@@ -27,7 +27,7 @@ func earlyReasoning(efforts string) Family {
 // budgets is thinking_budget from off to max; the last is the model's own limit.
 var budgets = [6]int{0, 1024, 2048, 8192, 16384, 0}
 
-// families says what models do differently wherever they are served. The first
+// families lists what models do differently wherever they are served. The first
 // row whose globs fit the id holds.
 var families = []struct {
 	globs string

@@ -127,7 +127,7 @@ func (a *answer) finishBlocks() {
 	a.out.Send(llm.Delta{Block: a.first, Part: llm.Part{Kind: llm.Thinking, State: state}})
 }
 
-// finishOverflow is what GLM says when the window is full.
+// finishOverflow holds what GLM says when the window is full.
 const finishOverflow = "model_context_window_exceeded"
 
 // finishReasons translates finish_reason.
@@ -138,7 +138,7 @@ var finishReasons = map[string]llm.Reason{
 	"content_filter": llm.Refused, "sensitive": llm.Refused, "refusal": llm.Refused, "safety": llm.Refused,
 }
 
-// finishFaults are finish reasons that say the answer is no answer.
+// finishFaults holds finish reasons that say the answer is no answer.
 var finishFaults = map[string]llm.Fault{
 	"error":                        llm.Server, // OpenRouter, Mistral
 	"network_error":                llm.Server, // GLM

@@ -19,7 +19,7 @@ func functionTool(t llm.Tool, target schema.Target) map[string]any {
 	return f
 }
 
-// toolChoice is which tools may or must be called, nil if that is left open.
+// toolChoice returns which tools may or must be called, nil if that is left open.
 // A tool by its name is written by named.
 func toolChoice(req llm.Request, named func(name string) any) any {
 	switch {
@@ -76,7 +76,7 @@ func strictSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	return narrow, reflect.DeepEqual(withOpenObjects(narrow), withOpenObjects(schema.For(raw, schema.OpenAI)))
 }
 
-// withOpenObjects is a schema whose objects are no longer closed to other properties.
+// withOpenObjects returns a schema whose objects are no longer closed to other properties.
 func withOpenObjects(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -102,7 +102,7 @@ func openObjects(v any) {
 	}
 }
 
-// schemaPrompt is the system prompt with the schema of the answer, for services that
+// schemaPrompt returns the system prompt with the schema of the answer, for services that
 // take none.
 func schemaPrompt(req llm.Request) string {
 	system := req.System

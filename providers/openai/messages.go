@@ -120,7 +120,7 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 	}
 }
 
-// assistantContent is the content of an assistant message, and whether it holds text: a
+// assistantContent returns the content of an assistant message, and whether it holds text: a
 // string, but for dialects whose thinking goes back in the content. Models
 // mirror lists of parts.
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
@@ -223,7 +223,7 @@ func markLastText(m map[string]any) bool {
 	return false
 }
 
-// chatEncoder are those of chat completions. Few services take PDFs.
+// chatEncoder returns those of chat completions. Few services take PDFs.
 func chatEncoder(d Dialect) partEncoder {
 	s := partEncoder{text: "text", inline: d.InlineImagesOnly, image: func(url string) map[string]any {
 		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
@@ -259,7 +259,7 @@ func (h *history) addResults(parts []llm.Part) {
 	h.addUser(shown)
 }
 
-// toolName is the tool that gave the result with this id.
+// toolName returns the tool that gave the result with this id.
 func toolName(parts []llm.Part, id string) string {
 	for _, p := range parts {
 		if p.Kind == llm.Result && p.ID == id && p.Name != "" {
@@ -269,7 +269,7 @@ func toolName(parts []llm.Part, id string) string {
 	return "above"
 }
 
-// wireID is the id of a call as the service takes it. Own says that the service
+// wireID returns the id of a call as the service takes it. Own says that the service
 // minted it itself: then it may have any form, and has to keep it.
 func (d Dialect) wireID(id string, own bool) string {
 	switch {

@@ -93,7 +93,7 @@ func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	return true
 }
 
-// failedGeneration is what the model wrote that the server made nothing of.
+// failedGeneration returns what the model wrote that the server made nothing of.
 func failedGeneration(fault *llm.Error) string {
 	var sent *wire.Answer
 	if !errors.As(fault, &sent) {

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// partEncoder are what the parts of a message's content look like.
+// partEncoder holds what the parts of a message's content look like.
 type partEncoder struct {
 	text    string // type of text
 	image   func(url string) map[string]any

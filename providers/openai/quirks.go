@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Quirks are what a configuration says of a service, over what its row says.
+// Quirks holds what a configuration says of a service, over what its row says.
 // The zero value says nothing. See Dialect, whose fields these are.
 type Quirks struct {
 	MaxTokensField      string            `toml:"max_tokens_field"`      // request field of the output limit
@@ -39,7 +39,7 @@ type Quirks struct {
 	EffortQuirks
 }
 
-// EffortQuirks are those of thinking: see Effort.
+// EffortQuirks holds the quirks of thinking: see Effort.
 type EffortQuirks struct {
 	EffortField   string   `toml:"effort_field"`   // where the word for effort goes; a dot goes into an object
 	EffortWords   []string `toml:"effort_words"`   // for off, minimal, low, medium, high, max; "" sends none
@@ -99,7 +99,7 @@ func override[T any](to *T, value T, said bool) {
 	}
 }
 
-// toJSON is v as JSON.
+// toJSON returns v as JSON.
 func toJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

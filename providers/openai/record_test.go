@@ -44,7 +44,7 @@ func (r *record) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.answers[min(len(r.bodies), len(r.answers))-1].RoundTrip(req)
 }
 
-// last is the latest request.
+// last returns the latest request.
 func (r *record) last(t *testing.T) string {
 	t.Helper()
 	if len(r.raw) == 0 {

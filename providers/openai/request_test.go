@@ -43,7 +43,7 @@ func build(t *testing.T, kind, model string) *openai.Chat {
 	return openai.New(openai.Options{Model: model, BaseURL: "http://mock.invalid/v1"}, d)
 }
 
-// text is v as JSON, without the escapes of HTML.
+// text returns v as JSON, without the escapes of HTML.
 func text(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

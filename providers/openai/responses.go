@@ -64,7 +64,7 @@ var responsesOptional = []string{
 	"temperature", "top_p", "include", "store", "user",
 }
 
-// unverifiedNotices are the fields that OpenAI refuses to organizations it has not
+// unverifiedNotices holds the fields that OpenAI refuses to organizations it has not
 // verified.
 var unverifiedNotices = map[string]string{
 	"reasoning.summary": "does not sum up its thinking for this account; sent again without asking for it",
@@ -82,7 +82,7 @@ var itemsRefused = adapter.Pattern(`(?i)encrypted.content.*(could not|cannot|can
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
-// noEncryptedReasoning is what models say that have no reasoning.
+// noEncryptedReasoning matches what models say that have no reasoning.
 var noEncryptedReasoning = adapter.Pattern(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {

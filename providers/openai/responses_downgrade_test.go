@@ -10,7 +10,7 @@ import (
 	"parley/providers/openai"
 )
 
-// refusing is a model whose server refuses requests for which refuse returns a
+// refusing returns a model whose server refuses requests for which refuse returns a
 // status, and what it was asked.
 func refusing(model string, refuse func(body string) (status int, answer string)) (*openai.Responses, *record) {
 	r, asked := respond(model, effortSteps(completed()))

@@ -86,7 +86,7 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 	return false, nil
 }
 
-// indexOf is where an event belongs: servers that do not say mean the last item.
+// indexOf returns where an event belongs: servers that do not say mean the last item.
 func (o *responsesAnswer) indexOf(e *event) int {
 	switch {
 	case e.OutputIndex != nil:
@@ -97,7 +97,7 @@ func (o *responsesAnswer) indexOf(e *event) int {
 	return max(0, len(o.order)-1)
 }
 
-// itemAt is the item an event is about, made up where none was announced.
+// itemAt returns the item an event is about, made up where none was announced.
 func (o *responsesAnswer) itemAt(place int, kind string) *openItem {
 	if it := o.items[place]; it != nil && it.Type == kind {
 		return it

@@ -145,7 +145,7 @@ func (o *responsesAnswer) finishReason(r *response, calls int) llm.Reason {
 	return llm.Stop
 }
 
-// eventError is the error that an event tells. An image that cannot be used is the
+// eventError returns the error that an event tells. An image that cannot be used is the
 // request's fault.
 func (o *responsesAnswer) eventError(data []byte) error {
 	err := o.bodyError(data)

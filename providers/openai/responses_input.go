@@ -27,7 +27,7 @@ type inputWriter struct {
 	sameOrigin   bool // the last assistant message is of this origin
 }
 
-// responsesEncoder are those of Responses.
+// responsesEncoder returns those of Responses.
 func responsesEncoder(pdfs bool) partEncoder {
 	s := partEncoder{text: "input_text", image: func(url string) map[string]any {
 		return map[string]any{"type": "input_image", "image_url": url, "detail": "auto"}

@@ -54,7 +54,7 @@ const paragraphBreak = "\n\n"
 // text joins what a message says.
 func (it *item) text() string { return joinEntries(it.Content) }
 
-// thinking is the summary, or from open models the reasoning itself.
+// thinking returns the summary, or from open models the reasoning itself.
 func (it *item) thinking() string {
 	if len(it.Summary) > 0 {
 		return joinEntries(it.Summary)
@@ -92,7 +92,7 @@ func (it *item) isRemote() bool {
 	return it.ID != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
 }
 
-// remoteCall is a remote tool's use as a part: named like the tool, with what it was
+// remoteCall returns a remote tool's use as a part: named like the tool, with what it was
 // asked for.
 func (it *item) remoteCall() llm.Part {
 	p := llm.Part{Kind: llm.Call, ID: it.ID, Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
@@ -114,7 +114,7 @@ func (it *item) remoteCall() llm.Part {
 	return p
 }
 
-// remoteResults is what a remote tool answered, as far as the item says.
+// remoteResults returns what a remote tool answered, as far as the item says.
 func (it *item) remoteResults() string {
 	var b strings.Builder
 	for _, o := range it.Outputs {
@@ -127,7 +127,7 @@ func (it *item) remoteResults() string {
 	return b.String()
 }
 
-// image is the image an item holds, nil if there is none.
+// image returns the image an item holds, nil if there is none.
 func (it *item) image() []byte {
 	data, err := base64.StdEncoding.DecodeString(it.Image)
 	if it.Type != "image_generation_call" || err != nil || len(data) == 0 {

@@ -80,7 +80,7 @@ func (r *Responses) encodeTools(offered []llm.Tool) []any {
 	return list
 }
 
-// schemaTarget is what schemas must look like.
+// schemaTarget returns what schemas must look like.
 func (r *Responses) schemaTarget() schema.Target {
 	if r.isXAI() {
 		return schema.XAI
@@ -116,7 +116,7 @@ func (r *Responses) addSettings(body map[string]any, req llm.Request) (notices [
 	return notices
 }
 
-// responsesFields are the names here of those of chat completions.
+// responsesFields holds the names here of the fields of chat completions.
 var responsesFields = map[string]string{
 	"temperature": "temperature", "top_p": "top_p", "user": "safety_identifier",
 	"verbosity": "text.verbosity", "parallel_tool_calls": "parallel_tool_calls",

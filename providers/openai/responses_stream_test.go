@@ -228,7 +228,7 @@ func TestResponsesReturns(t *testing.T) {
 	}
 }
 
-// stored is m as it comes back from a store.
+// stored returns m as it comes back from a store.
 func stored(t *testing.T, m llm.Message) (back llm.Message) {
 	t.Helper()
 	data, err := json.Marshal(m)

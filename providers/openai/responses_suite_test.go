@@ -37,7 +37,7 @@ func TestResponsesSuite(t *testing.T) {
 	}
 }
 
-// sse is one event of a stream.
+// sse returns one event of a stream.
 func sse(data string) string {
 	var head struct{ Type string }
 	json.Unmarshal([]byte(data), &head)

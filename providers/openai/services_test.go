@@ -75,7 +75,7 @@ type performance struct {
 	asked   []byte // the latest request
 }
 
-// file is the one whose name begins so.
+// file returns the one whose name begins so.
 func (p *performance) file(prefix string) *txtar.File {
 	for i := range p.archive.Files {
 		if strings.HasPrefix(p.archive.Files[i].Name, prefix) {
@@ -195,7 +195,7 @@ func (p *performance) compare(got heard) {
 	}
 }
 
-// script is what a turn showed, a line for each part and event.
+// script returns what a turn showed, a line for each part and event.
 func (p *performance) script(got heard) string {
 	var b strings.Builder
 	for _, part := range got.parts {
@@ -227,7 +227,7 @@ func (p *performance) script(got heard) string {
 	return b.String() + "\n"
 }
 
-// missing says where got lacks what want has. Null is what must not be there.
+// missing returns where got lacks what want has. Null is what must not be there.
 func missing(want, got any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:

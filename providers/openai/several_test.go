@@ -59,7 +59,7 @@ func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop f
 	return list
 }
 
-// several is a server that gives as many answers as it is asked for, by what
+// several returns a server that gives as many answers as it is asked for, by what
 // answer writes for a request, and keeps the requests.
 func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w http.ResponseWriter, r *http.Request, n int)) (m *openai.Chat, asked func() []map[string]any, limits *adapter.LearnedLimits) {
 	t.Helper()
@@ -90,7 +90,7 @@ func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w 
 		}, limits
 }
 
-// choice is a chunk of the answer with an index.
+// choice returns a chunk of the answer with an index.
 func choice(index int, delta, finish string) string {
 	if finish != "" {
 		finish = `,"finish_reason":"` + finish + `"`
@@ -98,7 +98,7 @@ func choice(index int, delta, finish string) string {
 	return fmt.Sprintf(`data: {"id":"x","model":"m","choices":[{"index":%d,"delta":%s%s}]}`+"\n\n", index, delta, finish)
 }
 
-// said is a chunk of text of the answer with an index.
+// said returns a chunk of text of the answer with an index.
 func said(index int, text string) string { return choice(index, `{"content":`+quote(text)+`}`, "") }
 
 const (

@@ -23,7 +23,7 @@ const (
 	inner // a call, or a list of calls
 )
 
-// roles are the names of members: those of the form first, then what models
+// roles holds the names of members: those of the form first, then what models
 // remember of other forms.
 var roles = map[string]role{
 	"thought": thought, "tool_name": name, "tool_args": args, "answer": answer,
@@ -132,7 +132,7 @@ func (r *action) inner(v json.RawMessage, tools []llm.Tool, depth int) {
 
 func isNull(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
 
-// stringValue is v if it is a string.
+// stringValue returns v if it is a string.
 func stringValue(v json.RawMessage) (string, bool) {
 	var s string
 	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &s) != nil {
@@ -141,7 +141,7 @@ func stringValue(v json.RawMessage) (string, bool) {
 	return s, true
 }
 
-// asString is v as text: a string is what it says, all else its JSON.
+// asString returns v as text: a string is what it says, all else its JSON.
 func asString(v json.RawMessage) string {
 	if s, ok := stringValue(v); ok {
 		return s
@@ -149,7 +149,7 @@ func asString(v json.RawMessage) string {
 	return string(v)
 }
 
-// asObject is arguments as an object: models write them as a string, and null
+// asObject returns arguments as an object: models write them as a string, and null
 // for none.
 func asObject(v json.RawMessage) json.RawMessage {
 	if s, ok := stringValue(v); ok {
@@ -171,7 +171,7 @@ const (
 	verdictYes
 )
 
-// maxLead is how much is held back at most before it must be an action.
+// maxLead bounds how much is held back at most before it must be an action.
 const maxLead = 512
 
 // probe reports whether s begins with an action, and where its first bracket

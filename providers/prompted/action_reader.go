@@ -315,7 +315,7 @@ func (a *actionReader) end(well bool) {
 	}
 }
 
-// toolIn is the tool that a reply asks for which broke off.
+// toolIn returns the tool that a reply asks for which broke off.
 func toolIn(object []byte, tools []llm.Tool) string {
 	if fixed, ok := schema.Repair(object); ok {
 		if got, _ := interpret(fixed, tools); len(got.calls) > 0 {

@@ -45,7 +45,7 @@ func resultsAsText(parts []llm.Part) []llm.Part {
 	return out
 }
 
-// attribute is s as it may stand between quotes in a tag.
+// attribute returns s as it may stand between quotes in a tag.
 func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
@@ -81,7 +81,7 @@ func callsAsText(parts []llm.Part) []llm.Part {
 	return out
 }
 
-// arguments is a call's input as JSON, whatever the model wrote.
+// arguments returns a call's input as JSON, whatever the model wrote.
 func arguments(input string) json.RawMessage {
 	if args, ok := llm.Arguments(input); ok {
 		return args

@@ -12,7 +12,7 @@ import (
 	"parley/providers/schema"
 )
 
-// system is the user's own system prompt with the tools and the form of replies
+// system returns the user's own system prompt with the tools and the form of replies
 // below it. It is the same in every turn, for the prompt cache.
 func (m *model) system(req llm.Request, tools []llm.Tool) string {
 	var b strings.Builder
@@ -133,7 +133,7 @@ func findConflicts(system string) []string {
 	return said
 }
 
-// constraintTargets says how a schema has to be for each way of constraining a reply.
+// constraintTargets holds how a schema has to be for each way of constraining a reply.
 var constraintTargets = map[string]schema.Target{
 	"response_format":    schema.Grammar,
 	"structured_outputs": schema.Grammar,
@@ -141,7 +141,7 @@ var constraintTargets = map[string]schema.Target{
 	"llamacpp":           schema.Grammar,
 }
 
-// actionSchema is the schema of one action, nil if the server has no use for it.
+// actionSchema returns the schema of one action, nil if the server has no use for it.
 func (m *model) actionSchema(tools []llm.Tool, answer *llm.Schema, choice string) *llm.Schema {
 	target, ok := constraintTargets[m.Constrained]
 	if !ok {
@@ -172,7 +172,7 @@ type member struct {
 	value any
 }
 
-// branchSchema is the schema of an object with thought and these members, in this
+// branchSchema returns the schema of an object with thought and these members, in this
 // order: models write them as they stand there.
 func branchSchema(members ...member) json.RawMessage {
 	members = append([]member{{"thought", map[string]any{"type": "string"}}}, members...)
@@ -188,7 +188,7 @@ func branchSchema(members ...member) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
 }
 
-// encode is v as JSON, without escapes that only HTML needs.
+// encode returns v as JSON, without escapes that only HTML needs.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -106,7 +106,7 @@ func offeredTools(req llm.Request) []llm.Tool {
 	return req.Tools
 }
 
-// promptedRequest is req in text.
+// promptedRequest returns req in text.
 func (m *model) promptedRequest(req llm.Request, tools []llm.Tool) llm.Request {
 	form := m.Form
 	if len(tools) == 0 {

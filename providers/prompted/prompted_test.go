@@ -22,7 +22,7 @@ var tools = []llm.Tool{
 		`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`)},
 }
 
-// heard is what came out of a model: its parts on one line each, without ids,
+// heard returns what came out of a model: its parts on one line each, without ids,
 // then the notices and the reason, or the error.
 func heard(s llm.Stream) string {
 	var d llm.Draft
@@ -298,7 +298,7 @@ func collect(t *testing.T, m llm.Model, req llm.Request) []llm.Part {
 	return d.Complete()
 }
 
-// sent is what reaches the model of req.
+// sent returns what reaches the model of req.
 func sent(t *testing.T, o Options, req llm.Request) llm.Request {
 	t.Helper()
 	fake := llmtest.New(llmtest.Say("ok"))
@@ -525,7 +525,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// tokens is an answer that arrives in pieces of five bytes.
+// tokens returns an answer that arrives in pieces of five bytes.
 func tokens(text string) []llm.Event {
 	var events []llm.Event
 	for piece := range slices.Chunk([]byte(text), 5) {

@@ -90,7 +90,7 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// answer is what the attempts at one answer have in common.
+// answer holds what the attempts at one answer have in common.
 type answer struct {
 	mistaken bool      // an attempt ended in a mistake, and its thinking may have been shown
 	spent    llm.Usage // by that attempt, which was paid for
@@ -129,7 +129,7 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 	return nil, false
 }
 
-// wait says how long to wait before retry n, counted from 0, and whether there
+// wait returns how long to wait before retry n, counted from 0, and whether there
 // is to be one.
 func (m model) wait(err error, n int) (time.Duration, bool) {
 	if n >= m.MaxRetries || !isTemporary(err) {

@@ -52,7 +52,7 @@ func compareLimit(measure func(v any) (float64, bool), holds func(got, want floa
 func atLeast(got, want float64) bool { return got >= want }
 func atMost(got, want float64) bool  { return got <= want }
 
-// numberOf is v as a number. What no float holds is the largest one.
+// numberOf returns v as a number. What no float holds is the largest one.
 func numberOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -150,7 +150,7 @@ func equal(a, b any) bool {
 	return ok && x == y
 }
 
-// canonicalText is a text that is the same for equal values and differs for others; false
+// canonicalText returns a text that is the same for equal values and differs for others; false
 // if it has more than limit bytes, without reading on.
 func canonicalText(v any, limit int) (string, bool) {
 	b, ok := appendCanonical(nil, v, limit)

@@ -143,7 +143,7 @@ func isInteger(n json.Number) bool {
 	return f == math.Trunc(f)
 }
 
-// typeAliases are types as people who think in another language write them.
+// typeAliases holds types as people who think in another language write them.
 var typeAliases = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
 	"bool": "boolean", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
@@ -185,7 +185,7 @@ func cleanList(v any, _ int) (any, bool) {
 
 func cleanBool(v any, _ int) (any, bool) { return v, v == true }
 
-// toFloat is v as a number, if it is a finite one.
+// toFloat returns v as a number, if it is a finite one.
 func toFloat(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -119,7 +119,7 @@ func (c *coercer) coerceObject(s, v *object) *object {
 	return out
 }
 
-// propertyOfAlias is the property of which name is the alias, or name.
+// propertyOfAlias returns the property of which name is the alias, or name.
 func propertyOfAlias(properties, v *object, name string) string {
 	if properties == nil || properties.has(name) {
 		return name
@@ -253,7 +253,7 @@ func (c *coercer) isListed(s *object, v any) bool {
 	return c.inEnum(s, "enum", v)
 }
 
-// listedValue is the value of s that v means: as text, or in another case.
+// listedValue returns the value of s that v means: as text, or in another case.
 func (c *coercer) listedValue(s *object, v any) any {
 	enum := values(s)
 	if c.isListed(s, v) || kindOf(v) == "object" || kindOf(v) == "array" || !c.spend(len(enum)/itemsPerStep) {

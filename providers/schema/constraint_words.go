@@ -40,7 +40,7 @@ var constraintWords = map[string]string{
 	"examples":          "for example %s",
 }
 
-// describeConstraint is the constraint in words; "" if there are none.
+// describeConstraint returns the constraint in words; "" if there are none.
 func describeConstraint(key string, value any) string {
 	format, ok := constraintWords[key]
 	if !ok {
@@ -52,10 +52,10 @@ func describeConstraint(key string, value any) string {
 	return fmt.Sprintf(format, truncate(showKeywordValue(value), maxKeywordValue))
 }
 
-// maxKeywordValue is how much of a keyword's value is told, in bytes.
+// maxKeywordValue bounds how much of a keyword's value is told, in bytes.
 const maxKeywordValue = 300
 
-// showKeywordValue is a keyword's value without the marks that only JSON needs. Of a list
+// showKeywordValue returns a keyword's value without the marks that only JSON needs. Of a list
 // there may be no more than is told.
 func showKeywordValue(value any) string {
 	switch v := value.(type) {
@@ -99,7 +99,7 @@ const (
 	noteEnd   = "]"
 )
 
-// describeSchema says in a word or two what s is.
+// describeSchema returns in a word or two what s is.
 func describeSchema(s *object) string {
 	switch {
 	case s.has("title"):

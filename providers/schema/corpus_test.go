@@ -7,7 +7,7 @@ type sample struct {
 	good, bad    []string
 }
 
-// corpus is what tools and people send: plain, nested, recursive, sloppy and
+// corpus lists what tools and people send: plain, nested, recursive, sloppy and
 // hostile.
 var corpus = []sample{
 	{"plain", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":2000,"default":50}},"required":["path"],"additionalProperties":false}`,

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// dear are schemas and values that try to cost more than they are worth, and the
+// dear lists schemas and values that try to cost more than they are worth, and the
 // steps that they may take.
 var dear = func() []struct {
 	name, schema, value string

@@ -44,7 +44,7 @@ func (m *repairer) bareWord() bool {
 	return true
 }
 
-// parseLiteral is a number or word of JSON or Python in the form of JSON.
+// parseLiteral returns a number or word of JSON or Python in the form of JSON.
 func parseLiteral(text string) (string, bool) {
 	switch text {
 	case "true", "True", "TRUE":
@@ -87,7 +87,7 @@ func parseLiteral(text string) (string, bool) {
 	return "", false
 }
 
-// completeLiteral is a word that was cut off: "tru", "-", "1e". The empty word says
+// completeLiteral returns a word that was cut off: "tru", "-", "1e". The empty word says
 // that nothing can be made of it.
 func completeLiteral(text string) (string, bool) {
 	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {

@@ -66,7 +66,7 @@ func (d *document) inner(v any, stack []string, depth int) *object {
 	return d.inline(v.(*object), stack, depth+1)
 }
 
-// resolveInline is what ref leads to, with what stands beside it.
+// resolveInline returns what ref leads to, with what stands beside it.
 func (d *document) resolveInline(ref string, beside *object, stack []string, depth int) *object {
 	target := d.resolve(ref)
 	switch {
@@ -86,7 +86,7 @@ func (d *document) resolveInline(ref string, beside *object, stack []string, dep
 	return out
 }
 
-// typeOnly is all that is told of a schema where there is no end to it.
+// typeOnly returns all that is told of a schema where there is no end to it.
 func typeOnly(s *object) *object {
 	out := newObject()
 	t := s.values["type"]
@@ -220,7 +220,7 @@ func union(a, b any) any {
 	return out
 }
 
-// intersect is what both lists hold; a if that is nothing.
+// intersect returns what both lists hold; a if that is nothing.
 func intersect(a, b any) any {
 	var out []any
 	for _, v := range a.([]any) {
@@ -235,7 +235,7 @@ func intersect(a, b any) any {
 	return out
 }
 
-// intersectTypes is what both types allow, nil if that is nothing.
+// intersectTypes returns what both types allow, nil if that is nothing.
 func intersectTypes(a, b any) any {
 	var out []any
 	other := typesOf(newObject("type", b))
@@ -256,7 +256,7 @@ func intersectTypes(a, b any) any {
 	return out
 }
 
-// crossProduct is every branch of a with every branch of b; a alone if that is too
+// crossProduct returns every branch of a with every branch of b; a alone if that is too
 // many.
 func crossProduct(a, b any) any {
 	as, bs := a.([]any), b.([]any)

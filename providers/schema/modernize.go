@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// inPlace are the keywords that apply further schemas to the same value.
+// inPlace lists the keywords that apply further schemas to the same value.
 var inPlace = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
 
 // modernize turns what older drafts and OpenAPI write into 2020-12.

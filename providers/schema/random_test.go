@@ -146,7 +146,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// plain is v as encoding/json decodes it, and jsonschema takes it.
+// plain returns v as encoding/json decodes it, and jsonschema takes it.
 func plain(v any) any {
 	switch v := v.(type) {
 	case *object:

@@ -132,7 +132,7 @@ func isPortableRune(r rune) bool {
 	return r < utf8.RuneSelf && r != '$' && (isWordByte(byte(r)) || r == '.' || r == '-')
 }
 
-// portableKey is a property name in the letters that every provider takes. It is the
+// portableKey returns a property name in the letters that every provider takes. It is the
 // name itself if that has no others, and distinct for distinct names.
 func portableKey(name string) string {
 	if isPortableKey(name) {
@@ -263,7 +263,7 @@ func (t Target) addType(s *object) {
 	s.set("anyOf", branches)
 }
 
-// keywordType is the only type to which a keyword applies, "" if there are
+// keywordType returns the only type to which a keyword applies, "" if there are
 // several.
 func keywordType(key string) string {
 	switch key {

@@ -15,7 +15,7 @@ func Repair(text []byte) ([]byte, bool) {
 	return fixed, ok
 }
 
-// RepairWhole is Repair for what will be acted on: it returns false if a value
+// RepairWhole repairs what will be acted on: it returns false if a value
 // was cut off. Brackets at the end may be missing, nothing else.
 func RepairWhole(text []byte) ([]byte, bool) {
 	fixed, cut, ok := repair(text)
@@ -64,7 +64,7 @@ func validPrefix(text []byte) (raw json.RawMessage, n int) {
 	return raw, int(d.InputOffset())
 }
 
-// stripFence is what stands in a code fence around all of text.
+// stripFence returns what stands in a code fence around all of text.
 func stripFence(text []byte) []byte {
 	inner, ok := bytes.CutPrefix(text, []byte("```"))
 	if !ok {
@@ -104,7 +104,7 @@ func repairScalar(text []byte) ([]byte, bool) {
 	return m.out.Bytes(), true
 }
 
-// maxNesting is how deep JSON may nest; encoding/json has the same bound.
+// maxNesting bounds how deep JSON may nest; encoding/json has the same bound.
 const maxNesting = 10000
 
 // A repairer reads something like JSON and writes JSON.

@@ -281,7 +281,7 @@ func narrowed(sample, target string) bool {
 	return false
 }
 
-// spelledFor is v as a model writes it for the target.
+// spelledFor returns v as a model writes it for the target.
 func spelledFor(target Target, raw, v string) string {
 	if !target.ObjectRoot {
 		return v

@@ -45,7 +45,7 @@ func (o *object) delete(keys ...string) {
 	}
 }
 
-// copy is a shallow copy: the values are shared.
+// copy returns a shallow copy: the values are shared.
 func (o *object) copy() *object {
 	c := newObject()
 	for _, key := range o.keys {
@@ -54,7 +54,7 @@ func (o *object) copy() *object {
 	return c
 }
 
-// object is the member key if that is an object, nil otherwise.
+// object returns the member key if that is an object, nil otherwise.
 func (o *object) object(key string) *object {
 	v, _ := o.values[key].(*object)
 	return v
@@ -162,7 +162,7 @@ func write(b *bytes.Buffer, v any) {
 	}
 }
 
-// kindOf is the type of v in the words of JSON Schema, "number" for integers.
+// kindOf returns the type of v in the words of JSON Schema, "number" for integers.
 func kindOf(v any) string {
 	switch v.(type) {
 	case *object:

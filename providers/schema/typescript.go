@@ -136,7 +136,7 @@ func (w *typeWriter) object(s *object, indent string) {
 	w.WriteString(indent + "}")
 }
 
-// typeComment is the description of s with what a type cannot say.
+// typeComment returns the description of s with what a type cannot say.
 func typeComment(s *object) string {
 	c := newObject("description", strings.TrimSpace(s.text("description")))
 	if slices.Contains(typesOf(s), "integer") {

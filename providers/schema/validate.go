@@ -18,10 +18,10 @@ type problem struct {
 
 type problems []problem
 
-// maxProblems is how many an error names.
+// maxProblems bounds how many an error names.
 const maxProblems = 8
 
-// toError is the problems as one error, nil if there are none.
+// toError returns the problems as one error, nil if there are none.
 func (p problems) toError() error {
 	if len(p) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func tooComplex(path string) problem {
 	return problem{path, "", "the schema is too complex to check"}
 }
 
-// maxInPlace is how many schemas may apply to one value through each other;
+// maxInPlace bounds how many schemas may apply to one value through each other;
 // beyond, a reference leads into itself and says nothing.
 const maxInPlace = 64
 
@@ -180,7 +180,7 @@ func (c *checker) closest(branches []any, v any, path string, around int) proble
 	return best
 }
 
-// distance says how far the value at path is from what was expected.
+// distance returns how far the value at path is from what was expected.
 func (p problems) distance(path string) int {
 	n := len(p)
 	for _, one := range p {
@@ -197,7 +197,7 @@ func (p problems) distance(path string) int {
 // otherKindDistance is the cost of a value that is of another kind altogether.
 const otherKindDistance = 1000
 
-// describe says what s is, through a reference.
+// describe returns what s is, through a reference.
 func (c *checker) describe(s *object) string {
 	if t := c.resolve(s.text("$ref")); s.has("$ref") && t != nil {
 		return describeSchema(t)
@@ -314,7 +314,7 @@ func explain(s *object, key string, v any, path string) problems {
 	return problems{{path, key, fmt.Sprintf("expected %s, got %s", describeConstraint(key, s.values[key]), showValue(v))}}
 }
 
-// describeMissing says what a missing property should be.
+// describeMissing returns what a missing property should be.
 func describeMissing(s *object, name string) string {
 	properties := s.object("properties")
 	if properties == nil || !properties.has(name) {
@@ -326,7 +326,7 @@ func describeMissing(s *object, name string) string {
 	return ""
 }
 
-// showValue is a value in an error: untrusted, and of any size.
+// showValue returns a value in an error: untrusted, and of any size.
 func showValue(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -341,7 +341,7 @@ func showValue(v any) string {
 	return kindOf(v) + " " + truncate(string(encode(v)), 60)
 }
 
-// joinPath is the path of a member.
+// joinPath returns the path of a member.
 func joinPath(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\" \n\t") {
 		return path + "[" + strconv.Quote(truncate(name, 60)) + "]"

@@ -178,7 +178,7 @@ func (l *eventLines) hasData(p []byte) bool {
 	return found
 }
 
-// interruptedError is what a connection that failed inside an answer means.
+// interruptedError returns what a connection that failed inside an answer means.
 func interruptedError(err error, host string) *llm.Error {
 	var silent timeoutError
 	if errors.As(err, &silent) {

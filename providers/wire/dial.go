@@ -39,7 +39,7 @@ func dialReason(err error) string {
 	return oneLine(err.Error(), 300)
 }
 
-// unreachableError is what a request that got no answer means. Host is what the
+// unreachableError returns what a request that got no answer means. Host is what the
 // user asked for, as host:port.
 func unreachableError(err error, host string) *llm.Error {
 	var told *llm.Error
@@ -136,7 +136,7 @@ func dialMessage(err error, host string) string {
 	return "connection to " + host + ": " + dialReason(err)
 }
 
-// certificateMessage says why a certificate was not accepted.
+// certificateMessage explains why a certificate was not accepted.
 func certificateMessage(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -163,7 +163,7 @@ func proxyError(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Re
 	return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
 }
 
-// hostPort is what is dialed for u.
+// hostPort returns what is dialed for u.
 func hostPort(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host

@@ -11,7 +11,7 @@ import (
 // ErrInterrupted is why an answer ended without the server having said so.
 var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
 
-// WithProvider is err with the names of who failed, as o has them. What is no
+// WithProvider returns err with the names of who failed, as o has them. What is no
 // *llm.Error yet comes from the connection.
 func WithProvider(err error, o Options) *llm.Error {
 	fault := &llm.Error{Fault: llm.Network, Err: err}
@@ -23,7 +23,7 @@ func WithProvider(err error, o Options) *llm.Error {
 	return fault
 }
 
-// BodyError is the error that an event or a body of a 200 answer tells: what
+// BodyError returns the error that an event or a body of a 200 answer tells: what
 // EventFault makes of it, or else its beginning.
 func BodyError(data []byte) *llm.Error {
 	if fault := EventError(data); fault != nil {
@@ -32,7 +32,7 @@ func BodyError(data []byte) *llm.Error {
 	return &llm.Error{Fault: llm.Server, Message: Excerpt(string(data))}
 }
 
-// DecodeError is the error of data that err says is not JSON: ErrCut if only the
+// DecodeError returns the error of data that err says is not JSON: ErrCut if only the
 // end is missing.
 func DecodeError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {

@@ -47,7 +47,7 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Events are the server-sent events of an answer. The readers of the SDKs would
+// Events holds the server-sent events of an answer. The readers of the SDKs would
 // do but for what real servers do: a last event without an empty line behind it,
 // lines that end in a carriage return alone, a byte order mark, comments, and
 // lines of 32 MiB and more.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// evidence are what a body says about an error.
+// evidence holds what a body says about an error.
 type evidence struct {
 	found   bool     // it is an error at all
 	codes   []string // code, type, status, reason, …: the most specific first
@@ -267,7 +267,7 @@ func (w *evidence) addCode(c string) {
 	}
 }
 
-// scalarText is a string or a number as text.
+// scalarText returns a string or a number as text.
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:

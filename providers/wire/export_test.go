@@ -10,7 +10,7 @@ import (
 // Network lets tests put a proxy before the transport that Client makes.
 var Network = network
 
-// Exchange is what a program's run is kept in.
+// Exchange returns what a program's run is kept in.
 func (p *ProgramExchange) Exchange() *exchange { return p.x }
 
 // Took is took, for tests of what it costs.

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// faultsByCode says what a structured code means, whoever sends it. Codes are compared
+// faultsByCode maps structured codes to faults, whoever sends them. Codes are compared
 // without case and punctuation, for the same one is written invalid_api_key and
 // InvalidApiKey. Four digits are GLM's and Mistral's, which do not collide;
 // MiniMax's are told apart by their place in the body.
@@ -40,7 +40,7 @@ var faultsByCode = invert(map[llm.Fault]string{
 		1210 1213 1214 1215`, // GLM answers everything with status 429
 })
 
-// vagueCodes are types that stand beside a better sign, a status or words, more
+// vagueCodes holds types that stand beside a better sign, a status or words, more
 // often than not. They decide only where there is nothing else.
 var vagueCodes = invert(map[llm.Fault]string{
 	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
@@ -62,7 +62,7 @@ func invert(table map[llm.Fault]string) func() map[string]llm.Fault {
 	})
 }
 
-// normalizeCode is a code without case and punctuation.
+// normalizeCode returns a code without case and punctuation.
 func normalizeCode(code string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

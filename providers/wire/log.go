@@ -25,7 +25,7 @@ type Log struct {
 // helps its support where no answer came that would bring the provider's.
 const clientID = "X-Client-Request-Id"
 
-// withRequestID is req with an id of its own, where the provider takes one.
+// withRequestID returns req with an id of its own, where the provider takes one.
 func (t *transport) withRequestID(req *http.Request) *http.Request {
 	if req.URL.Hostname() != "api.openai.com" || req.Header.Get(clientID) != "" {
 		return req
@@ -163,7 +163,7 @@ const (
 	categoryDeadline = "deadline"
 )
 
-// Category is the fault of err in a word, "" if there is no error.
+// Category returns the fault of err in a word, "" if there is no error.
 func Category(err error) string {
 	told := (*llm.Error)(nil)
 	switch {

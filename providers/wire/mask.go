@@ -115,7 +115,7 @@ func base64Forms(s string) []string {
 	return all
 }
 
-// jsonQuoted is s as it stands between the quotes of a JSON string.
+// jsonQuoted returns s as it stands between the quotes of a JSON string.
 func jsonQuoted(s string, escapeHTML bool) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -155,7 +155,7 @@ func (m mask) header(h http.Header) http.Header {
 	return h
 }
 
-// oneLine is s as one line of printable text of at most limit runes.
+// oneLine returns s as one line of printable text of at most limit runes.
 func oneLine(s string, limit int) string {
 	space := true // at the beginning: nothing to separate yet
 	var b strings.Builder
@@ -187,7 +187,7 @@ func truncate(s string, limit int) string {
 	return s
 }
 
-// MaskErrors is m with errors that hold none of secrets. Those inside of an answer
+// MaskErrors returns m with errors that hold none of secrets. Those inside of an answer
 // do not pass a Client, which masks the others.
 func MaskErrors(m llm.Model, secrets []string) llm.Model {
 	return masked{m, newMask(secrets)}
@@ -208,7 +208,7 @@ func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// err is err, or what is told of it without secrets.
+// err returns err, or what is told of it without secrets.
 func (m mask) err(err error) error {
 	var e *llm.Error
 	if m.replacer == nil || !errors.As(err, &e) {

@@ -39,7 +39,7 @@ type Recorder struct {
 	failed bool
 }
 
-// maxRecordedBody is how much of a body a recording holds, in bytes.
+// maxRecordedBody bounds how much of a body a recording holds, in bytes.
 const maxRecordedBody = 2 * MaxEvent
 
 // Record appends to the file at path, which nobody else may read. It follows no
@@ -175,7 +175,7 @@ func newRecordedMessage(m Message, request bool) recordedMessage {
 	return r
 }
 
-// recordedHeaders are the headers that matter to somebody who reads an answer again.
+// recordedHeaders returns the headers that matter to somebody who reads an answer again.
 func recordedHeaders(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range h {

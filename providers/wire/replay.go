@@ -32,7 +32,7 @@ type Replay struct {
 // PlaceholderKey goes in the place of a key to where no key is needed.
 const PlaceholderKey = "no-key-is-needed-for-a-replay"
 
-// maxRecording is how long a recording may be that is replayed, in bytes.
+// maxRecording bounds how long a recording may be that is replayed, in bytes.
 const maxRecording = 1 << 30
 
 // OpenReplay reads the recording at path.
@@ -84,7 +84,7 @@ func readReplay(from io.Reader) (*Replay, error) {
 	return r, nil
 }
 
-// Model is whom the first request of the recording was for, as provider/model;
+// Model returns whom the first request of the recording was for, as provider/model;
 // "" if none was for a model.
 func (r *Replay) Model() string {
 	for _, l := range r.records {
@@ -95,7 +95,7 @@ func (r *Replay) Model() string {
 	return ""
 }
 
-// Remaining is how many exchanges of models were not asked for yet.
+// Remaining returns how many exchanges of models were not asked for yet.
 func (r *Replay) Remaining() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func (r *Replay) Remaining() int {
 	return n
 }
 
-// Err is about the first request to a model that is not in the recording; nil if
+// Err returns about the first request to a model that is not in the recording; nil if
 // all were.
 func (r *Replay) Err() error {
 	r.mu.Lock()
@@ -206,7 +206,7 @@ func (r *Replay) match(q replayRequest) (record, error) {
 		first.Method, first.path(), strings.Trim(first.Provider+"/"+first.Model, "/"))
 }
 
-// mismatch is the error of a request that is not in the recording. The replay is
+// mismatch returns the error of a request that is not in the recording. The replay is
 // locked.
 func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
 	e := &llm.Error{Fault: llm.Mismatch, Message: fmt.Sprintf(format, args...)}
@@ -216,7 +216,7 @@ func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
 	return e
 }
 
-// path is what is asked of whom the record is about.
+// path returns what is asked of whom the record is about.
 func (l record) path() string {
 	if u, err := url.Parse(l.URL); err == nil && l.Method != Run {
 		return u.Path
@@ -224,7 +224,7 @@ func (l record) path() string {
 	return l.URL
 }
 
-// args are the arguments of a program, and the system prompt it gets in a file.
+// args returns the arguments of a program, and the system prompt it gets in a file.
 func (l record) args() []string {
 	if l.Method != Run {
 		return nil
@@ -232,7 +232,7 @@ func (l record) args() []string {
 	return append(slices.Clone(l.Args), l.Request.Headers[SystemHeader])
 }
 
-// fault is why no answer came.
+// fault returns why no answer came.
 func (l record) fault() error {
 	if l.Error == nil || l.Error.Category == categoryCanceled || l.Error.Category == categoryDeadline {
 		return &llm.Error{Fault: llm.Network, Message: "the recording holds no answer: the request was canceled"}
@@ -240,7 +240,7 @@ func (l record) fault() error {
 	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
 }
 
-// body is the message as it was, or, if it was JSON, with the same meaning.
+// body returns the message as it was, or, if it was JSON, with the same meaning.
 func (m recordedMessage) body() []byte {
 	switch {
 	case m.JSON != nil:
@@ -251,7 +251,7 @@ func (m recordedMessage) body() []byte {
 	return []byte(m.Text)
 }
 
-// chunks is the answer as it came, in pieces of the same sizes. One that broke
+// chunks returns the answer as it came, in pieces of the same sizes. One that broke
 // off breaks off again.
 func (l record) chunks() io.Reader {
 	p := &chunkReader{rest: l.Response.body()}
@@ -271,7 +271,7 @@ func (l record) chunks() io.Reader {
 	return p
 }
 
-// interruptedCategories are the categories of answers that did not come to their end.
+// interruptedCategories lists the categories of answers that did not come to their end.
 var interruptedCategories = []string{string(llm.Network), categoryCanceled, categoryDeadline}
 
 type chunkReader struct {

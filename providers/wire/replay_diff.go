@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// diffBodies says where a body is not what was recorded; "" if both mean the
+// diffBodies returns where a body is not what was recorded; "" if both mean the
 // same. JSON is compared as JSON: order of keys, white space and the spelling of
 // numbers do not count. Nor do ids that parley made up, and what names the
 // conversation for a cache. What was masked in the recording may be anything.
@@ -36,7 +36,7 @@ func diffBodies(was, is []byte) string {
 	return diffValues("", a, b)
 }
 
-// volatileFields are fields that hold something else in each conversation.
+// volatileFields lists fields that hold something else in each conversation.
 var volatileFields = []string{"prompt_cache_key"}
 
 func parseJSON(body []byte) (v any, err error) {
@@ -51,10 +51,10 @@ func parseJSON(body []byte) (v any, err error) {
 	return v, nil
 }
 
-// generatedID is what ids look like that parley makes up for calls that came without.
+// generatedID matches what ids look like that parley makes up for calls that came without.
 var generatedID = pattern(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
 
-// normalizeIDs is body with a name by the order of appearance for each made-up id.
+// normalizeIDs returns body with a name by the order of appearance for each made-up id.
 func normalizeIDs(body []byte) []byte {
 	names := map[string]string{}
 	return generatedID().ReplaceAllFunc(body, func(id []byte) []byte {
@@ -67,7 +67,7 @@ func normalizeIDs(body []byte) []byte {
 	})
 }
 
-// diffValues says what is the first difference between two values at path.
+// diffValues returns what is the first difference between two values at path.
 func diffValues(path string, was, is any) string {
 	switch a := was.(type) {
 	case map[string]any:
@@ -158,7 +158,7 @@ func matchesMasked(was, is string) bool {
 	return true
 }
 
-// showValue is a value as JSON writes it; of a text, what stands around byte at.
+// showValue returns a value as JSON writes it; of a text, what stands around byte at.
 func showValue(v any, at int) string {
 	if s, ok := v.(string); ok {
 		return excerptAt(s, at)
@@ -170,7 +170,7 @@ func showValue(v any, at int) string {
 	return truncate(string(b), 60)
 }
 
-// toAny are values of JSON.
+// toAny returns values of JSON.
 func toAny(list []string) any {
 	values := make([]any, len(list))
 	for i, s := range list {
@@ -186,7 +186,7 @@ func orBody(path string) string {
 	return path
 }
 
-// diffMessage says how two values differ: of texts, from a little before where.
+// diffMessage returns how two values differ: of texts, from a little before where.
 func diffMessage(path string, was, is any) string {
 	a, b, at := fmt.Sprint(was), fmt.Sprint(is), 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {

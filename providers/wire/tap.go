@@ -232,14 +232,14 @@ func (x *exchange) isDone() bool {
 	return x.info.Done
 }
 
-// size is how many bytes are kept.
+// size returns how many bytes are kept.
 func (x *exchange) size() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return cap(x.request.head) + cap(x.request.tail) + cap(x.response.head) + cap(x.response.tail)
 }
 
-// read is what there is to tell of the exchange, masked; with its bodies, if
+// read returns what there is to tell of the exchange, masked; with its bodies, if
 // they are wanted.
 func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Lock()
@@ -267,7 +267,7 @@ func (x *exchange) read(bodies bool) Exchange {
 	return e
 }
 
-// errorLine is what err says, on one line.
+// errorLine returns what err says, on one line.
 func errorLine(err error) string {
 	told := (*llm.Error)(nil)
 	if errors.As(err, &told) {

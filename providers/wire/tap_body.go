@@ -42,7 +42,7 @@ func (k *boundedBody) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// tailBytes is the tail in order.
+// tailBytes returns the tail in order.
 func (k *boundedBody) tailBytes() []byte {
 	end := make([]byte, 0, len(k.tail))
 	return append(append(end, k.tail[k.at:]...), k.tail[:k.at]...)
@@ -85,7 +85,7 @@ func (k *boundedBody) copy() bodyCopy {
 	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
 }
 
-// body is p without secrets. A secret of which only a piece is there, for it was
+// body returns p without secrets. A secret of which only a piece is there, for it was
 // cut or did not come to its end, goes as well.
 func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	head = m.text(p.head)
@@ -104,10 +104,10 @@ func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	return head, tail, p.omitted
 }
 
-// minTorn is how much of a secret there must be to be taken for one.
+// minTorn bounds how much of a secret there must be to be taken for one.
 const minTorn = 4
 
-// dropTornEnd is s without the beginning of a secret at its end.
+// dropTornEnd returns s without the beginning of a secret at its end.
 func (m mask) dropTornEnd(s string) string {
 	longest := 0
 	for _, form := range m.forms {
@@ -123,7 +123,7 @@ func (m mask) dropTornEnd(s string) string {
 	return s[:len(s)-longest] + redacted
 }
 
-// dropTornStart is s without the end of a secret at its beginning.
+// dropTornStart returns s without the end of a secret at its beginning.
 func (m mask) dropTornStart(s string) string {
 	longest := 0
 	for _, form := range m.forms {
@@ -139,11 +139,11 @@ func (m mask) dropTornStart(s string) string {
 	return redacted + s[longest:]
 }
 
-// secretNames are in the names of headers that hold keys and what is as good as
+// secretNames lists parts of the names of headers that hold keys and what is as good as
 // a key.
 var secretNames = []string{"authorization", "cookie", "key", "token", "secret", "password", "credential", "signature"}
 
-// secretHeaders is h without secrets. Headers that hold keys are [redacted]
+// secretHeaders returns h without secrets. Headers that hold keys are [redacted]
 // whatever is in them; a scheme before the key, such as Bearer, stays.
 func (m mask) secretHeaders(h http.Header) http.Header {
 	if h == nil {
@@ -180,11 +180,11 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// publicParams are the parameters of addresses that are shown; any other might be a
+// publicParams holds the parameters of addresses that are shown; any other might be a
 // key.
 var publicParams = map[string]bool{"alt": true, "api-version": true, "limit": true, "pageSize": true, "beta": true}
 
-// publicURL is u without what may be secret.
+// publicURL returns u without what may be secret.
 func publicURL(u *url.URL) string {
 	shown := Public(u.String())
 	query := url.Values{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Curl is a command for a shell that sends the request again. Keys are variables
+// Curl returns a command for a shell that sends the request again. Keys are variables
 // in it, such as $OPENAI_API_KEY. It is "" where the body was not kept whole.
 func (e Exchange) Curl() string {
 	if e.Request.Omitted > 0 {
@@ -39,12 +39,12 @@ func (e Exchange) Curl() string {
 	return b.String() + "\n"
 }
 
-// curlHeaders are those that curl sends itself.
+// curlHeaders lists the headers that curl sends itself.
 var curlHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
 
 var validVariable = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable is what a shell calls the secret in a header: by the variable that
+// variable returns what a shell calls the secret in a header: by the variable that
 // held the key, or by a name like it.
 func (e Exchange) variable(header string) string {
 	if !slices.Contains([]string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}, header) {
@@ -56,7 +56,7 @@ func (e Exchange) variable(header string) string {
 	return variableName(cmp.Or(e.Provider, "provider") + "_API_KEY")
 }
 
-// variableName is s as the name of a variable.
+// variableName returns s as the name of a variable.
 func variableName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -69,10 +69,10 @@ func variableName(s string) string {
 	}, s)
 }
 
-// shellQuote is s as one word of a shell.
+// shellQuote returns s as one word of a shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellQuoteHeader is a header as one word of a shell, with the variable in the place
+// shellQuoteHeader returns a header as one word of a shell, with the variable in the place
 // of what was masked.
 func shellQuoteHeader(name, value, variable string) string {
 	if !strings.Contains(value, redacted) {

@@ -46,7 +46,7 @@ func send(t testing.TB, tap *wire.Tap, server, body string) (string, error) {
 	return string(got), err
 }
 
-// only is the one exchange that a tap has.
+// only returns the one exchange that a tap has.
 func only(t *testing.T, tap *wire.Tap) wire.Exchange {
 	t.Helper()
 	list := tap.List()
@@ -190,7 +190,7 @@ func TestTapHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// written is s with each of its characters in a format.
+// written returns s with each of its characters in a format.
 func written(s, format string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -199,7 +199,7 @@ func written(s, format string) string {
 	return b.String()
 }
 
-// told is everything that a tap tells.
+// told returns everything that a tap tells.
 func told(t *testing.T, tap *wire.Tap) string {
 	t.Helper()
 	var all strings.Builder

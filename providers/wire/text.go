@@ -58,7 +58,7 @@ func Unquote(b []byte) (string, error) {
 	return unescape(b[1 : len(b)-1])
 }
 
-// escapes are those of one letter.
+// escapes holds the escapes of one letter.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescape decodes the inside of a JSON string.

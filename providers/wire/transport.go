@@ -99,7 +99,7 @@ func withoutSilentRetry(req *http.Request) *http.Request {
 	return req
 }
 
-// noAnswerError is what a request that got no answer comes to.
+// noAnswerError returns what a request that got no answer comes to.
 func (t *transport) noAnswerError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
@@ -186,7 +186,7 @@ func (t *transport) complete(e *llm.Error) error {
 	return e
 }
 
-// redirectError is a redirect, which asking again would only repeat.
+// redirectError returns a redirect, which asking again would only repeat.
 func redirectError(res *http.Response) *llm.Error {
 	e := &llm.Error{Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
 	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
@@ -206,7 +206,7 @@ func mediaType(h http.Header) string {
 
 var htmlTitle = pattern(`(?is)<title[^>]*>(.*?)</title>`)
 
-// htmlMessage says that an answer is a page for people, and what its title is; ""
+// htmlMessage reports that an answer is a page for people, and what its title is; ""
 // if it is none. The page itself is never shown.
 func htmlMessage(h http.Header, body []byte) string {
 	media := mediaType(h)
@@ -226,7 +226,7 @@ func htmlMessage(h http.Header, body []byte) string {
 	return said
 }
 
-// requestID is what the provider's support asks for.
+// requestID returns what the provider's support asks for.
 func requestID(h http.Header, fromBody string) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "X-Ds-Trace-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {

@@ -56,7 +56,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return saneDuration(at.Sub(now).Seconds())
 }
 
-// latestReset is when the last of the exhausted rate-limit buckets is full again:
+// latestReset returns when the last of the exhausted rate-limit buckets is full again:
 //
 //	x-ratelimit-remaining-tokens: 0              x-ratelimit-reset-tokens: 6m0s
 //	anthropic-ratelimit-requests-remaining: 0    anthropic-ratelimit-requests-reset: 2026-11-20T12:00:00Z
@@ -103,7 +103,7 @@ var (
 	durationPiece = pattern(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
-// units are in seconds.
+// units holds the units of durations in seconds.
 var units = map[string]float64{"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600}
 
 // parseDuration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
@@ -119,7 +119,7 @@ func parseDuration(s string) float64 {
 	return sum
 }
 
-// saneDuration is seconds as a duration; 0 if no server can mean it.
+// saneDuration returns seconds as a duration; 0 if no server can mean it.
 func saneDuration(seconds float64) time.Duration {
 	const year = 366 * 24 * time.Hour
 	if math.IsNaN(seconds) || seconds <= 0 || seconds > year.Seconds() {

@@ -61,7 +61,7 @@ func Client(o Options) *http.Client {
 	return &http.Client{Transport: &transport{o, m}}
 }
 
-// network is a transport of its own, so that its limits and its connections
+// network returns a transport of its own, so that its limits and its connections
 // belong to one provider.
 func network(idle time.Duration) *http.Transport {
 	return &http.Transport{
@@ -79,7 +79,7 @@ func network(idle time.Duration) *http.Transport {
 	}
 }
 
-// Public is u without what may be secret in it: a password, and the query.
+// Public returns u without what may be secret in it: a password, and the query.
 func Public(u string) string {
 	parsed, err := url.Parse(u)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *Answer) ShouldRetry() (again, said bool) {
 	return strings.EqualFold(value, "true"), strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
 }
 
-// StatusError says what an error answer means, by the order of evidence: the
+// StatusError returns what an error answer means, by the order of evidence: the
 // structured code in the body, the words, the status. Numbers in the words are
 // never taken for a status: they count tokens, money and ids.
 func StatusError(status int, h http.Header, body []byte, now time.Time) *llm.Error {
