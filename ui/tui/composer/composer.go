@@ -31,66 +31,96 @@ type SubmitMsg struct {
 	Plain bool   // it begins with a large paste, which is never a command
 }
 
-// A Model is the composer. It starts empty, focused, and one row high.
+// A Model is the composer. It starts empty, focused, and one row high. Its parts
+// share an editor.
 type Model struct {
 	Now func() time.Time // time.Now, unless it is set
 
+	*editor
+	*recall
+	*completion
+	*promptQueue
+	keys       map[string]action
+	vim        *vim      // nil unless it is on
+	lastAction action    // of the key before this one; kills in a row add up
+	goalColumn int       // column that up and down try to keep; -1 for none
+	lastPaste  time.Time // when the last paste ended, with the keys right behind it
+	focused    bool
+}
+
+// An editor is text under a cursor, laid out in rows of which some are in sight.
+type editor struct {
 	buffer
 	layout
-	keys       map[string]action
-	history    history
-	stash      []savedText // set aside, the latest last
-	search     *search     // nil unless ctrl+r is on
-	menu       *menu       // what the word may become; nil if nobody asked
-	vim        *vim        // nil unless it is on
-	lastAction action      // of the key before this one; kills in a row add up
-	goalColumn int         // column that up and down try to keep; -1 for none
-	lastPaste  time.Time   // when the last paste ended, with the keys on its heels
-
-	completer    Completer
-	queue        []string // prompts that wait to be sent
-	pickedPrompt int      // the one that is chosen; -1 for none
 
 	theme                            *theme.Theme
 	textSGR, accentSGR, selectionSGR sgr
 	width, height                    int // outer width; the most rows
 	top                              int // first visible row of text
 	placeholder                      string
-	focused                          bool
 	view                             string // of the last View; "" if something changed
+}
+
+// A recall brings back what was written before: the history, a search in it, and
+// the drafts set aside.
+type recall struct {
+	*editor
+	history history
+	search  *search     // nil unless ctrl+r is on
+	stash   []savedText // set aside, the latest last
+	swapped func()      // called when another draft took the place of the text
+}
+
+// A completion offers what the word at the cursor may become.
+type completion struct {
+	*editor
+	completer Completer
+	menu      *menu          // nil if nobody asked
+	submit    func() tea.Cmd // sends the prompt
+}
+
+// A promptQueue shows the prompts that wait to be sent.
+type promptQueue struct {
+	*editor
+	queue        []string
+	pickedPrompt int // -1 for none
 }
 
 // New makes an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
-	m := &Model{Now: time.Now, width: 80, height: 1, focused: true, goalColumn: -1, pickedPrompt: -1}
+	e := &editor{width: 80, height: 1}
+	m := &Model{Now: time.Now, editor: e, focused: true, goalColumn: -1}
+	m.recall = &recall{editor: e, swapped: m.resetTransient}
+	m.completion = &completion{editor: e, submit: m.send}
+	m.promptQueue = &promptQueue{editor: e, pickedPrompt: -1}
 	m.SetTheme(th)
 	m.SetKeys(DefaultKeys())
 	return m
 }
 
 // SetSize gives the composer its width and the most rows it may grow to.
-func (m *Model) SetSize(width, maxHeight int) {
+func (m *editor) SetSize(width, maxHeight int) {
 	m.width, m.height = max(width, 1), max(maxHeight, 1)
 	m.view = ""
 }
 
 // SetTheme changes the looks.
-func (m *Model) SetTheme(th *theme.Theme) {
+func (m *editor) SetTheme(th *theme.Theme) {
 	m.theme, m.view = th, ""
 	m.textSGR, m.accentSGR, m.selectionSGR = newSGR(th.Text), newSGR(th.Accent), newSGR(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets what an empty composer shows.
-func (m *Model) SetPlaceholder(s string) { m.placeholder, m.view = sanitize.Line(s), "" }
+func (m *editor) SetPlaceholder(s string) { m.placeholder, m.view = sanitize.Line(s), "" }
 
 // Focus makes the composer take keys and show a cursor, or not.
 func (m *Model) Focus(on bool) { m.focused, m.view = on, "" }
 
 // Empty reports whether nothing is written.
-func (m *Model) Empty() bool { return len(m.units) == 0 }
+func (m *editor) Empty() bool { return len(m.units) == 0 }
 
 // Searching reports whether a reverse search is on, which esc ends.
-func (m *Model) Searching() bool { return m.search != nil }
+func (m *recall) Searching() bool { return m.search != nil }
 
 // Escapes reports whether esc means something to the composer at the moment: it
 // leaves a search, a list, or one of vim's modes.
@@ -100,7 +130,7 @@ func (m *Model) Escapes() bool {
 
 // Shell reports whether what is written is a line for the shell. A space in
 // front of the ! makes it a prompt.
-func (m *Model) Shell() bool {
+func (m *editor) Shell() bool {
 	return len(m.units) > 0 && m.units[0].kind == kindChar && m.units[0].text == "!"
 }
 
@@ -196,7 +226,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // theirs.
 func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	if m.menu != nil {
-		cmd, done = m.menuKey(do)
+		if cmd, done = m.menuKey(do); do == cancel {
+			done = done && m.vim == nil // in vim, esc means more than that
+		}
 	}
 	if !done && m.pickedPrompt >= 0 {
 		cmd, done = m.queueKey(do)
@@ -244,9 +276,9 @@ func (m *Model) paste(content string) {
 	m.resetTransient()
 }
 
-// submit sends the prompt; a backslash before the cursor makes it a new line
+// send sends the prompt; a backslash before the cursor makes it a new line
 // instead. There is nothing to send in a prompt of white space.
-func (m *Model) submit() tea.Cmd {
+func (m *Model) send() tea.Cmd {
 	if m.cur > 0 && m.units[m.cur-1].text == `\` {
 		m.replace(m.cur-1, m.cur, split("\n"))
 		return nil
@@ -264,4 +296,4 @@ func (m *Model) submit() tea.Cmd {
 }
 
 // invalidate drops the view that was kept.
-func (m *Model) invalidate() { m.view = "" }
+func (m *editor) invalidate() { m.view = "" }

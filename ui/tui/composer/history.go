@@ -37,7 +37,7 @@ type savedText struct {
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
 // Remember adds a prompt to the history, unless it is blank or the latest.
-func (m *Model) Remember(prompt string) {
+func (m *recall) Remember(prompt string) {
 	h := &m.history
 	n := len(h.prompts)
 	if strings.TrimSpace(prompt) == "" || n > 0 && h.prompts[n-1] == prompt {
@@ -54,7 +54,7 @@ func (m *Model) Remember(prompt string) {
 
 // commitHistory ends a walk through the history. What is written becomes its latest
 // prompt, and the draft that the walk began with, if it did, the one before.
-func (m *Model) commitHistory() {
+func (m *recall) commitHistory() {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))
 	}
@@ -64,7 +64,7 @@ func (m *Model) commitHistory() {
 
 // saveHistoryDraft leaves the place in the history that is being looked at for another one,
 // and what is written there in its place.
-func (m *Model) saveHistoryDraft(to int) {
+func (m *recall) saveHistoryDraft(to int) {
 	h := &m.history
 	if h.drafts == nil {
 		h.drafts = map[int]savedText{}
@@ -76,7 +76,7 @@ func (m *Model) saveHistoryDraft(to int) {
 }
 
 // walkHistory goes through the history: by is -1 for older, 1 for newer.
-func (m *Model) walkHistory(by int) {
+func (m *recall) walkHistory(by int) {
 	h := &m.history
 	to := h.steps - by
 	if to < 0 || to > len(h.prompts) {
@@ -101,13 +101,13 @@ type search struct {
 	savedText savedText
 }
 
-func (m *Model) startSearch() {
+func (m *recall) startSearch() {
 	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.units), m.cur}}
 }
 
 // stopSearch ends a search: with the prompt it found, or with what was there
 // before.
-func (m *Model) stopSearch(accept bool) {
+func (m *recall) stopSearch(accept bool) {
 	s := m.search
 	if s == nil {
 		return
@@ -125,7 +125,7 @@ func (m *Model) stopSearch(accept bool) {
 // act on the text as well. As in readline a key that means something else takes
 // what was found; enter only takes it, so that nobody sends what they did not
 // look at.
-func (m *Model) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
+func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	s := m.search
 	switch {
 	case do == none && msg.Text != "":
@@ -149,7 +149,7 @@ func (m *Model) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 
 // find looks for the query from the prompt at index from backwards. Capitals
 // count only if the query has some.
-func (m *Model) find(from int) {
+func (m *recall) find(from int) {
 	s := m.search
 	s.notFound = false
 	if s.query == "" {
@@ -173,14 +173,14 @@ func (m *Model) find(from int) {
 	s.notFound = true
 }
 
-func (m *Model) searchRows() int {
+func (m *recall) searchRows() int {
 	if m.search == nil {
 		return 0
 	}
 	return 1
 }
 
-func (m *Model) searchText() string {
+func (m *recall) searchText() string {
 	name := "history: "
 	if m.search.notFound {
 		name = "not in history: "
@@ -193,9 +193,9 @@ func (m *Model) searchText() string {
 	return ansi.Truncate(name+query, max(m.width-1, 0), "")
 }
 
-func (m *Model) searchLine() string { return m.theme.Dim.Render(m.searchText()) }
+func (m *recall) searchLine() string { return m.theme.Dim.Render(m.searchText()) }
 
-func (m *Model) searchCursor() int { return ansi.StringWidth(m.searchText()) }
+func (m *recall) searchCursor() int { return ansi.StringWidth(m.searchText()) }
 
 // isWord holds of what alt+b and alt+f move over.
 func isWord(u unit) bool {

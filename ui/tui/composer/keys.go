@@ -105,7 +105,7 @@ func (m *Model) SetKeys(k Keys) {
 func (m *Model) runAction(do action) tea.Cmd {
 	switch do {
 	case submit:
-		return m.submit()
+		return m.send()
 	case newLine:
 		m.insert("\n")
 	case up:
@@ -152,7 +152,7 @@ var caseChanges = map[action]func(string) string{
 }
 
 // changeCase writes the word to the right another way.
-func (m *Model) changeCase(do action) {
+func (m *editor) changeCase(do action) {
 	end := m.wordRight(isWord)
 	start := m.cur
 	for start < end && (!isWord(m.units[start]) || m.units[start].kind == kindChip) {
@@ -166,7 +166,7 @@ func (m *Model) changeCase(do action) {
 }
 
 // target returns where a movement leads.
-func (m *Model) target(do action) int {
+func (m *editor) target(do action) int {
 	switch do {
 	case left, deleteLeft:
 		return m.left()
@@ -192,7 +192,7 @@ func (m *Model) target(do action) int {
 
 // span returns what a deletion takes: from the cursor to where the movement of the
 // same name leads. At the end of a line, killing to the end takes the line end.
-func (m *Model) span(do action) (i, j int) {
+func (m *editor) span(do action) (i, j int) {
 	to := m.target(do)
 	if do == killEnd && to == m.cur {
 		to = m.right()

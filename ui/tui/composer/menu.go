@@ -36,7 +36,7 @@ type CompletedMsg struct {
 }
 
 // SetCompleter sets the function that completes words; nil turns completion off.
-func (m *Model) SetCompleter(c Completer) { m.completer, m.menu = c, nil }
+func (m *completion) SetCompleter(c Completer) { m.completer, m.menu = c, nil }
 
 // An menu is the list of what the word at the cursor may become. It opens when
 // its sign is typed, by a user and not in a paste, and lives until the cursor
@@ -70,7 +70,7 @@ const (
 
 // onTyped opens a list if the character that was just typed is a sign where one
 // counts.
-func (m *Model) onTyped(typed string) {
+func (m *completion) onTyped(typed string) {
 	if m.completer == nil || m.cur == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (m *Model) onTyped(typed string) {
 
 // signAt returns the sign at index i: a slash in the first column, an @ that does not
 // stand in a word, as it does in a mail address; 0 if there is none.
-func (m *Model) signAt(i int) rune {
+func (m *editor) signAt(i int) rune {
 	switch m.units[i].text {
 	case "/":
 		if i == 0 {
@@ -110,7 +110,7 @@ func allowsSign(u unit) bool {
 
 // wordAfter returns what stands between the sign at start and the cursor, if it is one
 // word that ends there. Behind @" spaces belong to it.
-func (m *Model) wordAfter(start int) (string, bool) {
+func (m *editor) wordAfter(start int) (string, bool) {
 	if start >= m.cur || m.signAt(start) == 0 {
 		return "", false
 	}
@@ -134,7 +134,7 @@ func (m *Model) wordAfter(start int) (string, bool) {
 
 // complete takes what is offered; without an offer it opens the chip at the
 // cursor, or asks what the word before the cursor may become.
-func (m *Model) complete() tea.Cmd {
+func (m *completion) complete() tea.Cmd {
 	if i := m.chipAt(); i >= 0 {
 		return m.expandChip(i)
 	}
@@ -151,7 +151,7 @@ func (m *Model) complete() tea.Cmd {
 }
 
 // updateMenu asks what the word has become, and closes the list if it is none.
-func (m *Model) updateMenu() tea.Cmd {
+func (m *completion) updateMenu() tea.Cmd {
 	o := m.menu
 	if o == nil {
 		return nil
@@ -172,7 +172,7 @@ func (m *Model) updateMenu() tea.Cmd {
 }
 
 // completeCmd sends the question off, after a while.
-func (m *Model) completeCmd(after time.Duration) tea.Cmd {
+func (m *completion) completeCmd(after time.Duration) tea.Cmd {
 	o, complete := m.menu, m.completer
 	o.requests++
 	o.inFlight = after == 0 // nothing has to wait for one that is only repeated
@@ -186,7 +186,7 @@ func (m *Model) completeCmd(after time.Duration) tea.Cmd {
 }
 
 // onCompleted takes an answer, unless the question is another one by now.
-func (m *Model) onCompleted(msg CompletedMsg) tea.Cmd {
+func (m *completion) onCompleted(msg CompletedMsg) tea.Cmd {
 	o := m.menu
 	if o == nil || o != msg.menu || o.requests != msg.request || m.completer == nil {
 		return nil
@@ -230,12 +230,12 @@ func validCandidates(found []Candidate) []Candidate {
 }
 
 // menuOpen reports whether a list is shown.
-func (m *Model) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
+func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
 
 // menuKey deals with a key while something is offered, and reports whether that
 // is all it does. A list of what the word was before is shown, but nothing of it
 // is taken.
-func (m *Model) menuKey(do action) (cmd tea.Cmd, done bool) {
+func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	o := m.menu
 	current := m.menuOpen() && o.answered == o.wanted
 	switch {
@@ -253,7 +253,7 @@ func (m *Model) menuKey(do action) (cmd tea.Cmd, done bool) {
 		return cmd, true
 	case do == cancel && m.menuOpen():
 		m.menu = nil
-		return nil, m.vim == nil // in vim, esc means more than that
+		return nil, true
 	case do == up && m.menuOpen():
 		o.selected, o.moved = (o.selected+len(o.candidates)-1)%len(o.candidates), true
 		return nil, true
@@ -265,7 +265,7 @@ func (m *Model) menuKey(do action) (cmd tea.Cmd, done bool) {
 }
 
 // acceptCandidate writes a candidate in place of the word. A directory is completed further.
-func (m *Model) acceptCandidate(c Candidate) tea.Cmd {
+func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	o := m.menu
 	name := c.Text
 	if c.Directory && o.kind == '@' && !strings.HasSuffix(name, "/") {
@@ -306,7 +306,7 @@ func quotePath(path string, open bool) string {
 }
 
 // menuRows returns how many rows the list would like.
-func (m *Model) menuRows() int {
+func (m *completion) menuRows() int {
 	if !m.menuOpen() {
 		return 0
 	}
@@ -315,7 +315,7 @@ func (m *Model) menuRows() int {
 
 // menuLines draws the list in rows lines, at the bottom of them, next to the
 // text. The rows above what has become a shorter list are empty.
-func (m *Model) menuLines(rows int) []string {
+func (m *completion) menuLines(rows int) []string {
 	if rows == 0 {
 		return nil
 	}
@@ -346,7 +346,7 @@ func (m *Model) menuLines(rows int) []string {
 
 // menuWindow returns the part of the candidates that is shown, the chosen one among
 // them, and the index of its first.
-func (m *Model) menuWindow(rows int) (first int, shown []Candidate) {
+func (m *completion) menuWindow(rows int) (first int, shown []Candidate) {
 	o := m.menu
 	n := min(rows, len(o.candidates))
 	first = max(min(o.selected-n/2, len(o.candidates)-n), 0)
@@ -354,7 +354,7 @@ func (m *Model) menuWindow(rows int) (first int, shown []Candidate) {
 }
 
 // candidateName returns c in at most room cells. Of a path the end says the most.
-func (m *Model) candidateName(c Candidate, room int) string {
+func (m *completion) candidateName(c Candidate, room int) string {
 	name := sanitize.Line(truncateBytes(c.Text, maxShownBytes))
 	if m.menu.kind == '/' {
 		return ansi.Truncate("/"+name, room, "…")
@@ -372,7 +372,7 @@ func (m *Model) candidateName(c Candidate, room int) string {
 func truncateBytes(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
 // chipAt returns the index of the chip at or before the cursor; -1 if there is none.
-func (m *Model) chipAt() int {
+func (m *editor) chipAt() int {
 	for _, i := range []int{m.cur, m.cur - 1} {
 		if i >= 0 && i < len(m.units) && m.units[i].kind == kindChip {
 			return i
@@ -386,7 +386,7 @@ func (m *Model) chipAt() int {
 type TooLongMsg struct{ Bytes int }
 
 // expandChip writes out the chip of this index. Undo folds it again.
-func (m *Model) expandChip(i int) tea.Cmd {
+func (m *editor) expandChip(i int) tea.Cmd {
 	held := m.units[i].text
 	if len(held) > maxInlineBytes {
 		return func() tea.Msg { return TooLongMsg{len(held)} }

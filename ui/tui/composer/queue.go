@@ -26,7 +26,7 @@ const maxQueued = 3
 // SetQueue sets the prompts that wait to be sent, the next one first. They stand
 // above the text. Up on an empty line chooses the last one: enter or right takes
 // it back to be written on, delete or backspace drops it, esc or down leaves.
-func (m *Model) SetQueue(prompts []string) {
+func (m *promptQueue) SetQueue(prompts []string) {
 	if slices.Equal(prompts, m.queue) {
 		return
 	}
@@ -37,7 +37,7 @@ func (m *Model) SetQueue(prompts []string) {
 
 // queueKey deals with a key while a queued prompt is chosen, and reports whether
 // that is all it does. What means nothing there goes to the text.
-func (m *Model) queueKey(do action) (cmd tea.Cmd, done bool) {
+func (m *promptQueue) queueKey(do action) (cmd tea.Cmd, done bool) {
 	at := m.pickedPrompt
 	ask := func(edit bool) tea.Cmd {
 		msg := UnqueueMsg{Index: at, Text: m.queue[at], Edit: edit}
@@ -64,7 +64,7 @@ func (m *Model) queueKey(do action) (cmd tea.Cmd, done bool) {
 	return nil, true
 }
 
-func (m *Model) queueRows() int {
+func (m *promptQueue) queueRows() int {
 	if len(m.queue) > maxQueued {
 		return maxQueued + 1
 	}
@@ -73,7 +73,7 @@ func (m *Model) queueRows() int {
 
 // queueWindow returns the part of the queue that rows show, of which the last says
 // how many more there are.
-func (m *Model) queueWindow(rows int) (first, n int) {
+func (m *promptQueue) queueWindow(rows int) (first, n int) {
 	n = min(rows, len(m.queue))
 	if n < len(m.queue) && n > 1 {
 		n--
@@ -84,7 +84,7 @@ func (m *Model) queueWindow(rows int) (first, n int) {
 	return first, n
 }
 
-func (m *Model) queueLines(rows int) []string {
+func (m *promptQueue) queueLines(rows int) []string {
 	if rows == 0 {
 		return nil
 	}

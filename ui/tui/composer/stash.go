@@ -8,7 +8,7 @@ const maxStash = 20
 
 // Stash sets the draft aside, chips and cursor included, and empties the
 // composer. It reports whether there was anything to set aside.
-func (m *Model) Stash() bool {
+func (m *recall) Stash() bool {
 	m.stopSearch(false)
 	if m.Empty() {
 		return false
@@ -26,7 +26,7 @@ func (m *Model) Stash() bool {
 
 // Unstash brings the draft back that was set aside last, and reports whether
 // there was one. What is written in the meantime is set aside in its place.
-func (m *Model) Unstash() bool {
+func (m *recall) Unstash() bool {
 	n := len(m.stash)
 	if n == 0 {
 		return false
@@ -43,15 +43,15 @@ func (m *Model) Unstash() bool {
 
 // swap puts d in the place of the draft. If the history is being looked at, what
 // was written before that goes to it.
-func (m *Model) swap(d savedText) {
+func (m *recall) swap(d savedText) {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))
 	}
 	m.history.reset()
 	m.set(d.units)
 	m.cur = d.cur
-	m.resetTransient()
+	m.swapped()
 }
 
 // Stashed returns how many drafts are set aside.
-func (m *Model) Stashed() int { return len(m.stash) }
+func (m *recall) Stashed() int { return len(m.stash) }

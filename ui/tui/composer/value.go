@@ -8,7 +8,7 @@ import (
 // Value returns the prompt: chips expanded, control characters left out. Read back by
 // SetValue it means the same: a chip that would begin a command gets a space in
 // front.
-func (m *Model) Value() string { return value(m.units) }
+func (m *editor) Value() string { return value(m.units) }
 
 func value(units []unit) string {
 	if startsWithChip(units) {
@@ -118,7 +118,7 @@ func unitsOf(s string) []unit {
 }
 
 // Len returns how many bytes the prompt has.
-func (m *Model) Len() int {
+func (m *editor) Len() int {
 	n := 0
 	for _, u := range m.units {
 		n += len(u.text)

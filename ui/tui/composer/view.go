@@ -62,7 +62,7 @@ func (m *Model) View() string {
 }
 
 // scrollMark returns an arrow at the right edge where the text goes on out of sight.
-func (m *Model) scrollMark(r, visible int) string {
+func (m *editor) scrollMark(r, visible int) string {
 	arrow := ""
 	switch {
 	case r == m.top && r > 0:
@@ -165,7 +165,7 @@ func (m *Model) Click(x, y int) tea.Cmd {
 }
 
 // clickMenu takes what stands in a row of the list.
-func (m *Model) clickMenu(row, rows int) tea.Cmd {
+func (m *completion) clickMenu(row, rows int) tea.Cmd {
 	first, shown := m.menuWindow(rows)
 	i := row - (rows - len(shown))
 	if i < 0 || m.menu.answered != m.menu.wanted {

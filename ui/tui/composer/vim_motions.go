@@ -14,7 +14,7 @@ func (f charFind) reversed() charFind {
 
 // seek returns where the nth occurrence of a character in the line is, or the place
 // next to it. A repetition of t does not stay where it is already.
-func (m *Model) seek(f charFind, n int, again bool) motionTarget {
+func (m *editor) seek(f charFind, n int, again bool) motionTarget {
 	start, end := m.lineStart(m.cur), m.lineEnd(m.cur)
 	by, i := 1, m.cur
 	if f.key == "F" || f.key == "T" {
@@ -38,7 +38,7 @@ func (m *Model) seek(f charFind, n int, again bool) motionTarget {
 }
 
 // firstInLine returns the first character of a line that is no space.
-func (m *Model) firstInLine(i int) int {
+func (m *editor) firstInLine(i int) int {
 	end := m.lineEnd(min(i, len(m.units)))
 	for i = m.lineStart(end); i < end && isSpace(m.units[i]); i++ {
 	}
@@ -59,7 +59,7 @@ func (b *buffer) lineBelow(i, n int) int {
 
 // lineAway returns the same column of the line n below, or above if n is negative; no
 // target if there is no line at all.
-func (m *Model) lineAway(n int) motionTarget {
+func (m *editor) lineAway(n int) motionTarget {
 	start := m.lineStart(m.cur)
 	column, line := m.cur-start, start
 	for ; n < 0 && line > 0; n++ {
@@ -97,7 +97,7 @@ func inField(u unit) int {
 func isBlank(u unit) bool { return u.kind == kindNewline || isSpace(u) }
 
 // moveWords goes as many words as the command counts.
-func (m *Model) moveWords(v *vim, next func(int, wordClass) int, in wordClass) int {
+func (m *editor) moveWords(v *vim, next func(int, wordClass) int, in wordClass) int {
 	i := m.cur
 	for range v.repeatCount() {
 		i = next(i, in)
