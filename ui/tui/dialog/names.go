@@ -143,7 +143,7 @@ func (p *Picker) promoteExact() {
 		return
 	}
 	p.args = sanitizeItems([]Item{item})
-	p.argIndex = p.indexed(p.args)
+	p.argIndex = indexItems(p.args)
 	at := len(p.hits)
 	if front {
 		at = 0
@@ -169,7 +169,7 @@ func (p *Picker) completeArgs() {
 			p.args[i].Title = c.Title + " " + p.args[i].Title
 			p.argTitleWidth = max(p.argTitleWidth, cells(p.args[i].Title))
 		}
-		p.argIndex = p.indexed(p.args)
+		p.argIndex = indexItems(p.args)
 	}
 	words := wordsOf(arg)
 	p.words = slices.Concat(p.words, words) // both are marked

@@ -68,27 +68,36 @@ type Picker struct {
 	commands bool                        // the first word filters, what follows it is an argument; see preselect
 	argsOf   func(command string) []Item // with commands: what may follow it, by its Value; nil: anything
 
-	kind, title  string
+	kind, title string
+	query       textField
+	message     string // why enter chose nothing; "" once another key was pressed
+	itemSet
+	argSet
+}
+
+// An itemSet is the items to choose from, those of them that match, and the room
+// that they take.
+type itemSet struct {
 	items        []Item // as they are shown
+	args         []Item // what may follow a command; the item that FreeItem made
 	index        index
 	hits         []hit // of items, or behind their end of args
 	words        []queryWord
-	query        textField
 	showHidden   bool              // hidden ones are shown
 	hidden       int               // items that are
 	rows         int               // of all that is not, headings included
 	titleWidth   int               // cells of the widest title
 	cellWidths   []int             // cells of the widest cell of each column
 	groupReasons map[string]string // by group: what all of it lack
+}
 
-	completing bool // args are listed
-
-	args            []Item // what may follow the command of; the item that Free made
+// An argSet is the command whose arguments are completed.
+type argSet struct {
+	completing      bool // args are listed
 	argIndex        index
 	argTitleWidth   int
-	argCommand      string // value of that command
-	argCommandTitle string // and its title
-	message         string // why enter chose nothing; "" once another key was pressed
+	argCommand      string // its Value
+	argCommandTitle string
 }
 
 // Pick asks to choose one of items.
@@ -183,7 +192,7 @@ func (p *Picker) setItems(items []Item) {
 }
 
 // countRows finds how many rows all that can be listed takes, headings included.
-func (p *Picker) countRows() {
+func (p *itemSet) countRows() {
 	group, some := "", false
 	p.rows = 0
 	for i := range p.items {
@@ -219,7 +228,7 @@ func sanitizeItems(items []Item) []Item {
 	return items
 }
 
-func (p *Picker) indexed(items []Item) index {
+func indexItems(items []Item) index {
 	x := newIndex(len(items), func(i int) (title, also string) {
 		item := &items[i]
 		return item.Title, strings.Join(append(slices.Clip(item.Cells), item.Detail, item.Unavailable, item.Keywords), "\n")
@@ -233,7 +242,7 @@ func (p *Picker) indexed(items []Item) index {
 }
 
 // item returns what a hit is of.
-func (p *Picker) item(h hit) *Item {
+func (p *itemSet) item(h hit) *Item {
 	if h.item >= len(p.items) {
 		return &p.args[h.item-len(p.items)]
 	}
@@ -286,7 +295,7 @@ func (p *Picker) find() {
 		return
 	}
 	if p.index.targets == nil { // to look at a list takes no search
-		p.index = p.indexed(p.items)
+		p.index = indexItems(p.items)
 	}
 	from := len(p.hits)
 	if p.completing {

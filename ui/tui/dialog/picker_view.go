@@ -349,7 +349,7 @@ func (p *Picker) foot(t table) string {
 }
 
 // listsArgs reports whether arguments of a command are listed.
-func (p *Picker) listsArgs() bool { return p.completing }
+func (p *argSet) listsArgs() bool { return p.completing }
 
 // hiddenDetail returns what the selected item lacks or, without columns, what else is said of
 // it, where its row or its heading has no room for that.
