@@ -15,10 +15,11 @@ import (
 type result struct{ name, text string }
 
 // tool says what becomes of a call.
-func (p *front) tool(t *turn, c app.Change) {
+func (t *turn) tool(c app.Change) {
+	p := t.front
 	switch e := c.Event.(type) {
 	case nil:
-		p.endThought(t)
+		t.endThought()
 		if c.Tool != nil && c.Tool.Remote {
 			i := slices.IndexFunc(t.remote, func(r *called) bool { return r.id == c.ID })
 			if i < 0 {
@@ -32,7 +33,7 @@ func (p *front) tool(t *turn, c app.Change) {
 	case session.Result:
 		p.output = &result{e.Part.Name, e.Part.Text}
 		if c.Tool.Name != "" && c.Tool.Status != app.CallDenied {
-			p.result(t, c.Tool, e)
+			t.result(c.Tool, e)
 		}
 	}
 }
@@ -54,7 +55,8 @@ func (p *front) decided(tool *app.Tool) {
 }
 
 // result says how a call ended, and as much of its output as is not known.
-func (p *front) result(t *turn, tool *app.Tool, r session.Result) {
+func (t *turn) result(tool *app.Tool, r session.Result) {
+	p := t.front
 	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case t.stopped && r.Part.Failed && !tool.Ran:

@@ -16,6 +16,7 @@ import (
 // A turn is what is known of the running turn.
 type turn struct {
 	app.Turn
+	front   *front
 	cancel  context.CancelFunc
 	pulse   *llm.Pulse
 	began   time.Time
@@ -110,7 +111,7 @@ func (p *front) wait(string) {
 func (p *front) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	t := &turn{cancel: cancel, pulse: pulse, began: p.now(), heard: heard}
+	t := &turn{front: p, cancel: cancel, pulse: pulse, began: p.now(), heard: heard}
 	p.turn, p.failed = t, false
 	p.running.Go(func() {
 		defer cancel()
@@ -154,11 +155,11 @@ func (p *front) event(t *turn, e session.Event) {
 		return
 	}
 	for _, c := range t.Apply(e, now) {
-		p.speak(t, c)
+		t.speak(c)
 	}
 	switch e := e.(type) {
 	case session.Response:
-		p.finish(t)
+		t.finish()
 		for _, c := range t.remote {
 			p.say("The provider ran %s.", callText(c.tool.Name, c.tool.Input))
 		}
@@ -171,7 +172,8 @@ func (p *front) event(t *turn, e session.Event) {
 }
 
 // speak says a change.
-func (p *front) speak(t *turn, c app.Change) {
+func (t *turn) speak(c app.Change) {
+	p := t.front
 	switch c.Kind {
 	case app.UserBlock:
 		p.prompt(c.Event.(session.Prompt), t.heard)
@@ -186,16 +188,16 @@ func (p *front) speak(t *turn, c app.Change) {
 		}
 	case app.TextBlock:
 		if c.Op == app.Closed {
-			p.finishText(t)
+			t.finishText()
 			return
 		}
-		p.endThought(t)
+		t.endThought()
 		t.reads = true
 		p.read(t.text.add(c.Text, p.now()))
 	case app.ToolBlock:
-		p.tool(t, c)
+		t.tool(c)
 	case app.SourceBlock, app.MediaBlock:
-		p.endThought(t)
+		t.endThought()
 		p.named(c)
 	case app.EventBlock, app.RetryBlock:
 		if c.Op != app.Dropped {
@@ -238,23 +240,23 @@ func (p *front) read(text string) {
 }
 
 // finish ends what grows.
-func (p *front) finish(t *turn) {
-	p.finishText(t)
-	p.endThought(t)
+func (t *turn) finish() {
+	t.finishText()
+	t.endThought()
 }
 
-func (p *front) finishText(t *turn) {
+func (t *turn) finishText() {
 	if t.reads {
-		p.read(t.text.end(p.now()))
-		p.out.end()
+		t.front.read(t.text.end(t.front.now()))
+		t.front.out.end()
 		t.reads = false
 	}
 }
 
-func (p *front) endThought(t *turn) {
+func (t *turn) endThought() {
 	if !t.thought.IsZero() {
-		if took := p.now().Sub(t.thought); took >= time.Second {
-			p.say("Thought for %s.", length(took))
+		if took := t.front.now().Sub(t.thought); took >= time.Second {
+			t.front.say("Thought for %s.", length(took))
 		}
 		t.thought = time.Time{}
 	}
@@ -279,11 +281,11 @@ func hint(text string) string {
 }
 
 func (p *front) done(t *turn, d session.Done) {
-	p.finish(t)
+	t.finish()
 	p.turn, p.failed = nil, d.Err != nil
 	p.dropAsked()
 	for _, c := range t.Apply(d, p.now()) {
-		p.speak(t, c)
+		t.speak(c)
 	}
 	if d.Err == nil {
 		p.footer(t, d)
