@@ -26,7 +26,7 @@ func shownBehind(s *Session) (shown []string) {
 
 // What a turn tells beside its messages is there again with the conversation.
 func TestAnnotationsAreKept(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	failed := &llm.Error{Fault: llm.Authentication, Provider: "a", Status: 401, Message: "no", Key: "A_KEY", URL: "https://a.example", Err: errors.New("inner")}
 	fake := llmtest.New(
 		llmtest.Script(llm.Notice{Text: "left out"}, llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server},
@@ -81,7 +81,7 @@ func TestEndsAreToldApartAgain(t *testing.T) {
 // However often something is tried again and however long it is, what is kept of it
 // is bounded, and the newest stays.
 func TestAnnotationsAreBounded(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	storm := func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		for i := range 500 {
 			out.Send(llm.Retry{Attempt: i + 1, Fault: llm.Server})
@@ -109,7 +109,7 @@ func TestAnnotationsAreBounded(t *testing.T) {
 // What a provider's own tools did stays of an answer that was stopped, and no
 // request holds it as anything but text.
 func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	searching := func(ctx context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Call, ID: "s", Name: "web_search", Input: `{"q":"x"}`, Remote: true, State: []byte(`{"id":"s"}`)}})
 		out.Send(llm.Delta{Block: "r", Part: llm.Part{Kind: llm.Result, ID: "s", Name: "web_search", Text: "found", Remote: true, State: []byte(`{"id":"r"}`)}})

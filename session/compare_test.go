@@ -14,9 +14,9 @@ import (
 	. "parley/session"
 )
 
-// lanes returns what each of n models said, as it ended: "text", "text!" if it broke
+// candidateTexts returns what each of n models said, as it ended: "text", "text!" if it broke
 // off.
-func lanes(events []Event, n int) []string {
+func candidateTexts(events []Event, n int) []string {
 	out := make([]string, n)
 	for _, e := range events {
 		l, ok := e.(CandidateEvent)
@@ -71,7 +71,7 @@ func TestCompare(t *testing.T) {
 		for e := range s.Compare(t.Context(), models, say("which?")) {
 			events = append(events, e)
 		}
-		if got := lanes(events, len(models)); !slices.Equal(got, test.lanes) {
+		if got := candidateTexts(events, len(models)); !slices.Equal(got, test.lanes) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.lanes)
 		}
 		if got := texts(s); !slices.Equal(got, test.path) {
@@ -137,7 +137,7 @@ func TestCompareCanceled(t *testing.T) {
 			}
 		}
 	}
-	if got := lanes(events, 2); !slices.Equal(got, []string{"half!", "less!"}) {
+	if got := candidateTexts(events, 2); !slices.Equal(got, []string{"half!", "less!"}) {
 		t.Errorf("got %q", got)
 	}
 	if err := doneOf(t, events).Err; !errors.Is(err, context.Canceled) {
@@ -172,7 +172,7 @@ func TestCompareTooFew(t *testing.T) {
 // What was compared is there again, every branch of it, and so is which one the
 // conversation goes on with.
 func TestCompareKept(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	models := []llm.Endpoint{
 		endpoint("m/0", llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "down"}))),
 		endpoint("m/1", llmtest.New(llmtest.Call(call("1", "read", "{}")))),
@@ -252,7 +252,7 @@ func (broken) Stream(context.Context, llm.Request) llm.Stream {
 // Whatever moment parley ends at, what is kept has no gaps, and the conversation
 // goes on with an answer that is whole if there is one.
 func TestCompareInterrupted(t *testing.T) {
-	lib, path := shelf(t)
+	lib, path := newTestStore(t)
 	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Say("whole"))), endpoint("m/1", llmtest.New(llmtest.Hang("half")))}
 	s := New(Options{Model: models[0], Log: lib.Create(Info{Dir: "/work"})})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -319,7 +319,7 @@ func TestCompareShares(t *testing.T) {
 	for e := range s.Compare(t.Context(), []llm.Endpoint{a, a, b, a}, say("which?")) {
 		events = append(events, e)
 	}
-	if got, want := lanes(events, 4), []string{"0 of 3", "1 of 3", "alone", "2 of 3"}; !slices.Equal(got, want) {
+	if got, want := candidateTexts(events, 4), []string{"0 of 3", "1 of 3", "alone", "2 of 3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if u, _ := s.Usage(); u.Input != 2000 || u.Output != 400 {

@@ -18,8 +18,8 @@ import (
 	"parley/tools"
 )
 
-// shelf returns a library in a directory of its own.
-func shelf(t *testing.T) (*Store, string) {
+// newTestStore returns a store in a directory of its own.
+func newTestStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley", "parley.db")
 	lib, err := store.Open(path)
@@ -46,7 +46,7 @@ func reopen(t *testing.T, lib *Store, s *Session, o Options) *Session {
 
 func TestResume(t *testing.T) {
 	set, _ := workspace(t)
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	state := []byte(`{"signature":"b\u00e9",  "n":1.0}`)
 	fake := llmtest.New(
 		llmtest.Script(
@@ -86,7 +86,7 @@ func TestResume(t *testing.T) {
 }
 
 func TestBranchesAreKept(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
@@ -141,7 +141,7 @@ func TestInterrupted(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			lib, path := shelf(t)
+			lib, path := newTestStore(t)
 			log := lib.Create(Info{})
 			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Log: log})
 			if strings.HasPrefix(tt.name, "while") {
@@ -178,7 +178,7 @@ func TestInterrupted(t *testing.T) {
 // A conversation that lost messages is one that can be gone on with: they are on
 // no branch, and what is new is in nobody's place.
 func TestGaps(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	log := lib.Create(Info{})
 	for _, n := range []Node{
 		{Seq: 2, Message: llm.UserText("two")},
@@ -255,7 +255,7 @@ func said(history []llm.Message) []string {
 }
 
 func TestOneWriter(t *testing.T) {
-	lib, path := shelf(t)
+	lib, path := newTestStore(t)
 	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
@@ -279,7 +279,7 @@ func TestOneWriter(t *testing.T) {
 }
 
 func TestNothingKept(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Info{})})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestNothingKept(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	lib, _ := shelf(t)
+	lib, _ := newTestStore(t)
 	small := llmtest.New(llmtest.Say("\"A short", " title.\""))
 	o := Options{
 		Model: endpoint("a/a", llmtest.New(llmtest.Say("1"))), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"},

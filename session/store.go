@@ -20,7 +20,7 @@ type (
 	Draft      = store.Draft
 	Outcome    = store.Outcome
 
-	Annotation = store.Annotation // something shown that is no message; see EventOf
+	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
 
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError

@@ -34,7 +34,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, er
 		return nil, fmt.Errorf("not a whole zip: %w", err)
 	}
 	left := l.unzip
-	shelf := zipImages{limits: l, left: &left}
+	images := zipImages{limits: l, left: &left}
 	var lists []*zip.File
 	for _, f := range z.File {
 		base := path.Base(f.Name)
@@ -42,12 +42,12 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, er
 		case listing(base):
 			lists = append(lists, f)
 		case strings.HasPrefix(base, "file"):
-			shelf.files = append(shelf.files, zipImage{base, f})
+			images.files = append(images.files, zipImage{base, f})
 		}
 	}
-	slices.SortFunc(shelf.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := chatgptImporter{limits: l, notes: n, files: shelf.take}
+	d := chatgptImporter{limits: l, notes: n, files: images.take}
 	for _, f := range lists {
 		if err := d.file(f, &left); err != nil {
 			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)

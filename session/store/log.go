@@ -19,7 +19,7 @@ import (
 // is kept in memory in its order and tried again every two seconds and with each
 // Put. If the lease was lost, which happens to a process that stood still for
 // long, everything is written anew as a fork, under another ID: Put returns a
-// *LostError once, and Session tells the ID. A session that was deleted
+// *LeaseLostError once, and Session tells the ID. A session that was deleted
 // meanwhile is written anew under its own ID.
 type Log struct {
 	db *DB
@@ -78,7 +78,7 @@ func (db *DB) Create(s Session) *Log {
 	return db.newLog(s, logContent{})
 }
 
-// Resume opens a session for writing; a *HeldError says that another living
+// Resume opens a session for writing; a *LockedError says that another living
 // process has it. With a *DamagedError there is a Log of what could be read.
 func (db *DB) Resume(id string) (*Log, error) {
 	owner := lease{owner: rand.Text(), process: db.process, heartbeat: db.now()}
@@ -179,7 +179,7 @@ func (l *Log) Nodes() []Node {
 // Put inserts n, which becomes the head, or replaces the node of the same Seq.
 // n must not be changed afterwards. It is on disk when Put returns nil; after an
 // error it is kept in memory and written later, except that an impossible n is
-// refused. A *LostError comes after n was written.
+// refused. A *LeaseLostError comes after n was written.
 func (l *Log) Put(n Node) error {
 	if n.Seq < 1 || n.Parent < 0 || n.Parent >= n.Seq {
 		return fmt.Errorf("message %d cannot follow message %d", n.Seq, n.Parent)
@@ -295,7 +295,7 @@ func (l *Log) Update(change func(*Session)) error {
 }
 
 // OnSave calls f, from any goroutine, when writing starts to fail, with nil once
-// everything is on disk again, and with a *LostError. f must not call the Log.
+// everything is on disk again, and with a *LeaseLostError. f must not call the Log.
 func (l *Log) OnSave(f func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

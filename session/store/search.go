@@ -107,7 +107,7 @@ func unindexed(w *writer, last int64) (map[int64]Node, error) {
 	return nodes, err
 }
 
-// reindex makes the index anew. The messages themselves are indexed by catchUp.
+// reindex makes the index anew. The messages themselves are indexed by indexPending.
 func (db *DB) reindex() error {
 	return db.write(func(w *writer) error {
 		if err := w.script(`DROP TABLE words;` + wordsTable + `UPDATE nodes SET indexed = 0;`); err != nil {

@@ -149,7 +149,7 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	})
 }
 
-// Draft returns what KeepDraft kept, and whether there is anything.
+// Draft returns what SaveDraft kept, and whether there is anything.
 func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	var c columns
 	var parts []byte
