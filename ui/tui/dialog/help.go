@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/fuzzy"
 	"parley/ui/theme"
 )
 
@@ -98,7 +99,7 @@ func (g *HelpDialog) found() []Section {
 	for _, s := range g.sections {
 		match := Section{Title: s.Title}
 		for _, r := range s.Rows {
-			if containsAll(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
+			if fuzzy.ContainsAll(strings.ToLower(s.Title+" "+r[0]+" "+r[1]), words) {
 				match.Rows = append(match.Rows, r)
 			}
 		}

@@ -185,3 +185,28 @@ func alignColumns(kept []column, texts ...string) string {
 	}
 	return out.String()
 }
+
+// highlight writes title with look, and the characters that begin at the bytes in
+// marks with found.
+func highlight(title string, marks []int, look, found sgr) string {
+	if len(marks) == 0 {
+		return look.apply(title)
+	}
+	var out strings.Builder
+	from, to := 0, 0 // of the marked characters that were not written yet
+	for _, at := range marks {
+		if at < to {
+			continue // a second rune of the same character
+		}
+		if at > to {
+			out.WriteString(found.apply(title[from:to]))
+			out.WriteString(look.apply(title[to:at]))
+			from = at
+		}
+		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
+		to = at + len(char)
+	}
+	out.WriteString(found.apply(title[from:to]))
+	out.WriteString(look.apply(title[to:]))
+	return out.String()
+}

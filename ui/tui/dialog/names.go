@@ -3,29 +3,13 @@ package dialog
 import (
 	"slices"
 	"strings"
+
+	"parley/ui/fuzzy"
 )
 
-// FindNamed finds the command that typed names: one of its names whole, or the
-// beginning of the names of one command alone. Each command has its own name
-// first and the others behind it; letter case does not count. At is below 0 if
-// there is none; among are then the commands that typed begins a name of.
+// FindNamed finds the command that typed names; see fuzzy.Named.
 func FindNamed(typed string, commands [][]string) (at int, among []int) {
-	typed = strings.ToLower(typed)
-	if typed == "" {
-		return -1, nil
-	}
-	for i, names := range commands {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == typed }) {
-			return i, nil
-		}
-		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), typed) }) {
-			among = append(among, i)
-		}
-	}
-	if len(among) == 1 {
-		return among[0], nil
-	}
-	return -1, among
+	return fuzzy.Named(typed, commands)
 }
 
 // nameMatch orders how far a row is named by what is typed.
@@ -72,12 +56,12 @@ func (p *Picker) preselect() {
 	if at < 0 || arg != "" && nameMatchOf(&p.items[at], wanted) != byName {
 		return // "/the file is" may be a message
 	}
-	p.selected = slices.IndexFunc(p.hits, func(h hit) bool { return h.item == at })
+	p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == at })
 	if arg == "" || !p.listsArgs() {
 		return
 	}
 	if i := p.argument(arg); i >= 0 {
-		p.selected = slices.IndexFunc(p.hits, func(h hit) bool { return h.item == len(p.items)+i })
+		p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == len(p.items)+i })
 	}
 }
 
@@ -102,7 +86,7 @@ func (p *Picker) noMatchReason() string {
 	wanted, _ := p.split()
 	var like []string
 	for _, h := range p.hits {
-		if h.item < len(p.items) && nameMatchOf(p.item(h), wanted) == byPrefix {
+		if h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byPrefix {
 			like = append(like, p.item(h).Title)
 		}
 	}
@@ -117,9 +101,9 @@ func (p *Picker) noMatchReason() string {
 }
 
 // matchedByDescription reports whether what is typed does not name the command of a hit.
-func (p *Picker) matchedByDescription(h hit) bool {
+func (p *Picker) matchedByDescription(h fuzzy.Hit) bool {
 	wanted, _ := p.split()
-	return p.commands && wanted != "" && h.item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
+	return p.commands && wanted != "" && h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
 }
 
 // promoteExact puts the item first that what is typed is the title of, also one that
@@ -131,8 +115,8 @@ func (p *Picker) promoteExact() {
 	}
 	i := slices.IndexFunc(p.items, func(item Item) bool { return strings.EqualFold(item.Title, typed) })
 	if i >= 0 {
-		p.hits = slices.DeleteFunc(p.hits, func(h hit) bool { return h.item == i })
-		p.hits = slices.Insert(p.hits, 0, hit{item: i})
+		p.hits = slices.DeleteFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == i })
+		p.hits = slices.Insert(p.hits, 0, fuzzy.Hit{Item: i})
 		return
 	}
 	if p.FreeItem == nil {
@@ -148,7 +132,7 @@ func (p *Picker) promoteExact() {
 	if front {
 		at = 0
 	}
-	p.hits = slices.Insert(p.hits, at, hit{item: len(p.items)})
+	p.hits = slices.Insert(p.hits, at, fuzzy.Hit{Item: len(p.items)})
 }
 
 // completeArgs finds what may follow the command that is typed.
@@ -171,14 +155,14 @@ func (p *Picker) completeArgs() {
 		}
 		p.argIndex = indexItems(p.args)
 	}
-	words := wordsOf(arg)
+	words := fuzzy.Parse(arg)
 	p.words = slices.Concat(p.words, words) // both are marked
-	found := p.argIndex.find(nil, words, func(i int) bool { return !p.args[i].Hidden })
+	found := p.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden })
 	if p.completing = len(found) > 0; p.completing {
-		p.hits = append(p.hits, hit{item: at})
+		p.hits = append(p.hits, fuzzy.Hit{Item: at})
 	}
 	for _, h := range found {
-		p.hits = append(p.hits, hit{h.item + len(p.items), h.score})
+		p.hits = append(p.hits, fuzzy.Hit{Item: h.Item + len(p.items), Score: h.Score})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/fuzzy"
 	"parley/ui/theme"
 )
 
@@ -80,9 +81,9 @@ type Picker struct {
 type itemSet struct {
 	items        []Item // as they are shown
 	args         []Item // what may follow a command; the item that FreeItem made
-	index        index
-	hits         []hit // of items, or behind their end of args
-	words        []queryWord
+	index        fuzzy.Index
+	hits         []fuzzy.Hit // of items, or behind their end of args
+	words        fuzzy.Query
 	showHidden   bool              // hidden ones are shown
 	hidden       int               // items that are
 	rows         int               // of all that is not, headings included
@@ -94,7 +95,7 @@ type itemSet struct {
 // An argSet is the command whose arguments are completed.
 type argSet struct {
 	completing      bool // args are listed
-	argIndex        index
+	argIndex        fuzzy.Index
 	argTitleWidth   int
 	argCommand      string // its Value
 	argCommandTitle string
@@ -118,7 +119,7 @@ func Commands(kind, title string, items []Item, args func(command string) []Item
 
 // selectCurrent selects what is in use.
 func (p *Picker) selectCurrent() {
-	p.selected = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Current }), 0)
+	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Current }), 0)
 }
 
 // SetQuery writes query, as if it had been typed.
@@ -156,7 +157,7 @@ func (p *Picker) SetItems(items []Item) {
 		p.selectCurrent()
 		return
 	}
-	p.selected = slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected })
+	p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected })
 	if p.selected < 0 {
 		p.selected = max(min(at, len(p.hits)-1), 0)
 	}
@@ -186,7 +187,7 @@ func (p *Picker) setItems(items []Item) {
 			p.groupReasons[item.Group] = item.Unavailable
 		}
 	}
-	p.index, p.argCommand = index{}, ""
+	p.index, p.argCommand = fuzzy.Index{}, ""
 	p.countRows()
 	p.filter()
 }
@@ -228,25 +229,25 @@ func sanitizeItems(items []Item) []Item {
 	return items
 }
 
-func indexItems(items []Item) index {
-	x := newIndex(len(items), func(i int) (title, also string) {
+func indexItems(items []Item) fuzzy.Index {
+	x := fuzzy.New(len(items), func(i int) (title, also string) {
 		item := &items[i]
 		return item.Title, strings.Join(append(slices.Clip(item.Cells), item.Detail, item.Unavailable, item.Keywords), "\n")
 	})
 	for i := range items {
 		if items[i].Disabled {
-			x.targets[i].penalty = penaltyUnusable
+			x.Penalize(i)
 		}
 	}
 	return x
 }
 
 // item returns what a hit is of.
-func (p *itemSet) item(h hit) *Item {
-	if h.item >= len(p.items) {
-		return &p.args[h.item-len(p.items)]
+func (p *itemSet) item(h fuzzy.Hit) *Item {
+	if h.Item >= len(p.items) {
+		return &p.args[h.Item-len(p.items)]
 	}
-	return &p.items[h.item]
+	return &p.items[h.Item]
 }
 
 // pinnedFirst compares for sorting.
@@ -282,40 +283,40 @@ func (p *Picker) filter() {
 // find fills hits. What is hidden is found where nothing else is.
 func (p *Picker) find() {
 	wanted, _ := p.split()
-	words := wordsOf(wanted)
+	words := fuzzy.Parse(wanted)
 	p.words = words
 	p.completeArgs()
 	shown := func(i int) bool { return p.showHidden || !p.items[i].Hidden }
 	if len(p.words) == 0 {
 		for i := range p.items {
 			if shown(i) {
-				p.hits = append(p.hits, hit{item: i})
+				p.hits = append(p.hits, fuzzy.Hit{Item: i})
 			}
 		}
 		return
 	}
-	if p.index.targets == nil { // to look at a list takes no search
+	if p.index.IsZero() { // to look at a list takes no search
 		p.index = indexItems(p.items)
 	}
 	from := len(p.hits)
 	if p.completing {
-		own := p.hits[0].item
+		own := p.hits[0].Item
 		any := shown
 		shown = func(i int) bool { return i != own && any(i) }
 	}
-	p.hits = p.index.find(p.hits, words, shown)
+	p.hits = p.index.Find(p.hits, words, shown)
 	if len(p.hits) == 0 {
-		p.hits = p.index.find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
+		p.hits = p.index.Find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
 	if p.commands { // of those that fit as well, the one of which most is typed
-		slices.SortStableFunc(p.hits[from:], func(a, b hit) int {
+		slices.SortStableFunc(p.hits[from:], func(a, b fuzzy.Hit) int {
 			if named := nameMatchOf(p.item(b), wanted) - nameMatchOf(p.item(a), wanted); named != 0 {
 				return int(named)
 			}
-			if a.score != b.score {
-				return b.score - a.score
+			if a.Score != b.Score {
+				return b.Score - a.Score
 			}
-			return len(p.index.targets[a.item].runes) - len(p.index.targets[b.item].runes)
+			return p.index.Len(a.Item) - p.index.Len(b.Item)
 		})
 	}
 }
@@ -374,7 +375,7 @@ func (p *Picker) showAll() {
 	p.showHidden = !p.showHidden
 	p.countRows()
 	p.filter()
-	p.selected = max(slices.IndexFunc(p.hits, func(h hit) bool { return p.item(h).Value == selected }), 0)
+	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
 }
 
 // accept answers with the selected item. Where nothing matches, what was written
@@ -388,7 +389,7 @@ func (p *Picker) accept() tea.Cmd {
 		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
 	}
 	h := p.hits[p.selected]
-	if h.item >= len(p.items) && p.commands {
+	if h.Item >= len(p.items) && p.commands {
 		return p.answer(PickedMsg{Kind: p.kind, Value: p.argCommand, Arg: p.item(h).Value})
 	}
 	_, arg := p.split()

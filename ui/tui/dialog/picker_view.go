@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/ui/fuzzy"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -223,7 +225,7 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 }
 
 // row draws an item: sign, title, and what is said of it as far as there is room.
-func (p *Picker) row(h hit, selected bool, t table) string {
+func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	item := p.item(h)
 	look, sign := t.text, "  "
 	switch {
@@ -303,14 +305,14 @@ func (p *Picker) reasonWidth(item *Item) int {
 }
 
 // marks returns the bytes of a title that match what is typed.
-func (p *Picker) marks(h hit, title string) []int {
+func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 	switch {
 	case len(p.words) == 0:
 		return nil
-	case h.item >= len(p.items):
-		return p.argIndex.marks(h.item-len(p.items), title, p.words)
+	case h.Item >= len(p.items):
+		return p.argIndex.Marks(h.Item-len(p.items), title, p.words)
 	}
-	return p.index.marks(h.item, title, p.words)
+	return p.index.Marks(h.Item, title, p.words)
 }
 
 // foot returns which keys work; where there is no room in its row, what is said of

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/sanitize"
+	"parley/ui/fuzzy"
 	"parley/ui/theme"
 )
 
@@ -73,7 +74,7 @@ type SessionList struct {
 	rows     []SessionRow // pinned first
 	lower    []string     // title, directory and model of rows in lower case; nil: not needed yet
 	widths   [3]int       // cells of the widest model, cost and age
-	titles   index        // made with lower
+	titles   fuzzy.Index  // made with lower
 	hits     []sessionHit
 	query    textField
 	words    string // by which hits were found
@@ -240,19 +241,19 @@ func (l *SessionList) filter() {
 		for i, r := range l.rows {
 			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Folder + "\n" + r.Model)
 		}
-		l.titles = newIndex(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
+		l.titles = fuzzy.New(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
 	}
-	letters := wordsOf(strings.Join(words, ""))
-	titled := l.titles.find(nil, letters, func(i int) bool { return !containsAll(l.lower[i], words) })
+	letters := fuzzy.Parse(strings.Join(words, ""))
+	titled := l.titles.Find(nil, letters, func(i int) bool { return !fuzzy.ContainsAll(l.lower[i], words) })
 	for i, text := range l.lower {
-		if containsAll(text, words) {
+		if fuzzy.ContainsAll(text, words) {
 			l.hits = append(l.hits, sessionHit{item: i})
 		}
 	}
 	for _, h := range titled {
-		title := l.rows[h.item].Title
-		if marks := l.titles.marks(h.item, title, letters); matchesInitials(title, marks) {
-			l.hits = append(l.hits, sessionHit{h.item, marks})
+		title := l.rows[h.Item].Title
+		if marks := l.titles.Marks(h.Item, title, letters); fuzzy.Initials(title, marks) {
+			l.hits = append(l.hits, sessionHit{h.Item, marks})
 		}
 	}
 }

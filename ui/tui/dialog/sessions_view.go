@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/fuzzy"
 )
 
 const (
@@ -175,7 +176,7 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	}
 	title, marks := titleOf(r), h.marks
 	if marks == nil {
-		marks = occurrences(title, words)
+		marks = fuzzy.Occurrences(title, words)
 	}
 	title = ansi.Truncate(highlight(title, marks, newSGR(look), l.matchSGR()), max(room-cells(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)

@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/ui/fuzzy"
 )
 
 // The bounds of a walk.
@@ -145,39 +147,22 @@ func (x *Index) publish(list []entry) {
 
 // An entry is a file with what a search wants to know of it.
 type entry struct {
+	fuzzy.Path
 	path   string
-	low    string // path in lower case
-	base   int32  // where the name begins in low
-	depth  uint16 // how many directories it lies in
 	folder bool
-	letter uint64 // which occur in low
+	letter uint64 // which occur in Lower
 }
 
 func newEntry(path string, folder bool) entry {
 	low := strings.ToLower(path) // no copy if it is already
 	return entry{
-		path: path, low: low, folder: folder, letter: letters(low),
-		base: int32(strings.LastIndexByte(low, '/') + 1), depth: uint16(strings.Count(low, "/")),
+		Path: fuzzy.Path{Lower: low, Base: int32(strings.LastIndexByte(low, '/') + 1), Depth: uint16(strings.Count(low, "/"))},
+		path: path, folder: folder, letter: fuzzy.Letters(low),
 	}
 }
 
 // bytes returns about how much memory e takes.
-func (e entry) bytes() int { return 64 + len(e.path) + len(e.low) }
-
-// letters returns a bit for each letter and digit in s, and a few that others share.
-func letters(s string) (set uint64) {
-	for _, r := range s {
-		switch {
-		case 'a' <= r && r <= 'z':
-			set |= 1 << (r - 'a')
-		case '0' <= r && r <= '9':
-			set |= 1 << (26 + r - '0')
-		default:
-			set |= 1 << (36 + uint32(r)%28)
-		}
-	}
-	return set
-}
+func (e entry) bytes() int { return 64 + len(e.path) + len(e.Lower) }
 
 // maxPath sets the longest path that is kept; systems have about this limit.
 const maxPath = 4096

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/ui/fuzzy"
+
 	"go.uber.org/goleak"
 )
 
@@ -153,9 +155,9 @@ func TestFindIsSorting(t *testing.T) {
 	list := many(3000)
 	for _, query := range []string{"", "a", "go", "comp", "src/", "x1", "ut", "zq"} {
 		var all []hit
-		want := letters(query)
+		want := fuzzy.Letters(query)
 		for i := range list {
-			if score, ok := list[i].match(query); ok && list[i].letter&want == want {
+			if score, ok := list[i].Match(query); ok && list[i].letter&want == want {
 				all = append(all, hit{score, i})
 			}
 		}
@@ -307,8 +309,20 @@ func FuzzFind(f *testing.F) {
 		if lower == same && len(query) <= maxPath && len(found) != 1 {
 			t.Errorf("%q is not found by itself", path)
 		}
-		if _, sub := scattered(strings.ToLower(path), strings.ToLower(query)); len(found) > 0 && !sub {
+		if len(found) > 0 && !subsequence(strings.ToLower(path), strings.ToLower(query)) {
 			t.Errorf("%q is found by %q", path, query)
 		}
 	})
+}
+
+// subsequence reports whether the bytes of query occur in s in their order.
+func subsequence(s, query string) bool {
+	for i := range len(query) {
+		_, rest, found := strings.Cut(s, query[i:i+1])
+		if !found {
+			return false
+		}
+		s = rest
+	}
+	return true
 }

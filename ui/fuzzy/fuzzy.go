@@ -1,4 +1,7 @@
-package dialog
+// Package fuzzy finds what a user means by a few letters: titles by the words of a
+// query (Index), paths by a part of one (Path), commands by the beginning of a name
+// (Named), sentences by whole words (ContainsAll).
+package fuzzy
 
 import (
 	"cmp"
@@ -6,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // What a match is worth. Each word of a query has to occur in a title, its
@@ -39,8 +40,8 @@ const (
 	maxWordRunes  = 64  // runes of a word that are looked for
 )
 
-// A hit is an item that matches. Hits without a query have no score.
-type hit struct{ item, score int }
+// A Hit is an item that matches. Hits without a query have no score.
+type Hit struct{ Item, Score int }
 
 // A indexEntry is a title to be searched.
 type indexEntry struct {
@@ -51,13 +52,25 @@ type indexEntry struct {
 	penalty int     // is taken off what it is worth
 }
 
-// An index is titles to be searched. It allocates when it is made, and when it
+// An Index is titles to be searched. It allocates when it is made, and when it
 // grows.
-type index struct {
+type Index struct {
 	targets []indexEntry
 	rows    [2][]int // of the search: scores that end at a rune
 	from    []int32  // of marks: where the letter before was found
 }
+
+// IsZero reports whether nothing was indexed yet.
+func (x *Index) IsZero() bool { return x.targets == nil }
+
+// Penalize takes something off the score of an item that cannot be used.
+func (x *Index) Penalize(item int) { x.targets[item].penalty = penaltyUnusable }
+
+// Len returns how many runes the title of an item has.
+func (x *Index) Len(item int) int { return len(x.targets[item].runes) }
+
+// A Query is the words that are looked for.
+type Query []word
 
 // separator stands for the signs between words.
 const separator = ' '
@@ -76,9 +89,9 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// newIndex makes titles ready, and what else is said of them.
-func newIndex(n int, said func(item int) (title, also string)) index {
-	x := index{targets: make([]indexEntry, n)}
+// New makes titles ready, and what else is said of them.
+func New(n int, said func(item int) (title, also string)) Index {
+	x := Index{targets: make([]indexEntry, n)}
 	var runes []rune
 	var worth []uint8
 	for i := range n {
@@ -125,8 +138,8 @@ func bonusAt(before, r rune) uint8 {
 	return 0
 }
 
-// A queryWord word, folded as titles are.
-type queryWord struct {
+// A word word, folded as titles are.
+type word struct {
 	plain   string // in lower case
 	runes   []rune
 	letters uint64
@@ -134,12 +147,12 @@ type queryWord struct {
 
 // minScore returns what a match of w has to be worth: letters from anywhere mean nothing,
 // most titles hold any four of them.
-func (w *queryWord) minScore() int { return len(w.runes)*(scoreLetter+minExtra) - minExtra }
+func (w *word) minScore() int { return len(w.runes)*(scoreLetter+minExtra) - minExtra }
 
-func wordsOf(query string) []queryWord {
-	var out []queryWord
+func Parse(query string) Query {
+	var out Query
 	for _, w := range strings.Fields(query) {
-		s := queryWord{plain: strings.ToLower(w)}
+		s := word{plain: strings.ToLower(w)}
 		for _, r := range w {
 			r = fold(r)
 			s.runes = append(s.runes, r)
@@ -150,9 +163,9 @@ func wordsOf(query string) []queryWord {
 	return out
 }
 
-// find returns the items for which want is true that have every word, the best
+// Find returns the items for which want is true that have every word, the best
 // first, and else in their order. It appends to hits.
-func (x *index) find(hits []hit, words []queryWord, want func(item int) bool) []hit {
+func (x *Index) Find(hits []Hit, words Query, want func(item int) bool) []Hit {
 	from := len(hits)
 	for i := range x.targets {
 		if !want(i) {
@@ -167,17 +180,17 @@ func (x *index) find(hits []hit, words []queryWord, want func(item int) bool) []
 			sum += score
 		}
 		if all {
-			hits = append(hits, hit{i, sum})
+			hits = append(hits, Hit{i, sum})
 		}
 	}
 	if len(words) > 0 {
-		slices.SortFunc(hits[from:], func(a, b hit) int { return cmp.Or(b.score-a.score, a.item-b.item) })
+		slices.SortFunc(hits[from:], func(a, b Hit) int { return cmp.Or(b.Score-a.Score, a.Item-b.Item) })
 	}
 	return hits
 }
 
 // score returns what a word is worth in t; below 0 if it does not occur.
-func (x *index) score(w *queryWord, t *indexEntry) int {
+func (x *Index) score(w *word, t *indexEntry) int {
 	best, _ := x.align(w, t, nil)
 	if best < w.minScore() {
 		best = none
@@ -191,7 +204,7 @@ func (x *index) score(w *queryWord, t *indexEntry) int {
 // align finds the letters of a word in t where they are worth most, by dynamic
 // programming over (letter, place). If from is not nil, it keeps where the letter
 // before each was found; end is where the last one was.
-func (x *index) align(w *queryWord, t *indexEntry, from []int32) (best, end int) {
+func (x *Index) align(w *word, t *indexEntry, from []int32) (best, end int) {
 	n := len(t.runes)
 	if w.letters&^t.letters != 0 || len(w.runes) > min(n, maxWordRunes) {
 		return none, 0
@@ -254,8 +267,8 @@ func (x *index) align(w *queryWord, t *indexEntry, from []int32) (best, end int)
 	return best, end
 }
 
-// marks returns the bytes of an item's title at which letters were found.
-func (x *index) marks(item int, title string, words []queryWord) []int {
+// Marks returns the bytes of an item's title at which letters were found.
+func (x *Index) Marks(item int, title string, words Query) []int {
 	t := &x.targets[item]
 	n := len(t.runes)
 	found := make([]bool, n)
@@ -282,33 +295,8 @@ func (x *index) marks(item int, title string, words []queryWord) []int {
 	return marks
 }
 
-// highlight writes title with look, and the characters that begin at the bytes in
-// marks with found.
-func highlight(title string, marks []int, look, found sgr) string {
-	if len(marks) == 0 {
-		return look.apply(title)
-	}
-	var out strings.Builder
-	from, to := 0, 0 // of the marked characters that were not written yet
-	for _, at := range marks {
-		if at < to {
-			continue // a second rune of the same character
-		}
-		if at > to {
-			out.WriteString(found.apply(title[from:to]))
-			out.WriteString(look.apply(title[to:at]))
-			from = at
-		}
-		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
-		to = at + len(char)
-	}
-	out.WriteString(found.apply(title[from:to]))
-	out.WriteString(look.apply(title[to:]))
-	return out.String()
-}
-
-// containsAll reports whether every word occurs in s.
-func containsAll(s string, words []string) bool {
+// ContainsAll reports whether every word occurs in s.
+func ContainsAll(s string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(s, w) {
 			return false
@@ -317,10 +305,10 @@ func containsAll(s string, words []string) bool {
 	return true
 }
 
-// matchesInitials reports whether each letter that matched begins a word or stands in
+// Initials reports whether each letter that matched begins a word or stands in
 // the word of the letter before it. In a title that is a sentence, letters from
 // anywhere mean nothing: most sentences hold any four of them.
-func matchesInitials(title string, marks []int) bool {
+func Initials(title string, marks []int) bool {
 	from := -1 // where the word of the last letter begins
 	for _, at := range marks {
 		start := strings.LastIndexFunc(title[:at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -338,8 +326,8 @@ func matchesInitials(title string, marks []int) bool {
 	return true
 }
 
-// occurrences returns the bytes of title where words stand, whatever their case.
-func occurrences(title string, words []string) []int {
+// Occurrences returns the bytes of title where words stand, whatever their case.
+func Occurrences(title string, words []string) []int {
 	longer := func(r rune) bool { return utf8.RuneLen(unicode.ToLower(r)) != utf8.RuneLen(r) }
 	if strings.ContainsFunc(title, longer) {
 		return nil // a letter has another length in lower case: bytes shift
@@ -360,4 +348,27 @@ func occurrences(title string, words []string) []int {
 	}
 	slices.Sort(marks)
 	return slices.Compact(marks)
+}
+
+// Named finds the command that typed names: one of its names whole, or the
+// beginning of the names of one command alone. Each command has its own name
+// first and the others behind it; letter case does not count. At is below 0 if
+// there is none; among are then the commands that typed begins a name of.
+func Named(typed string, commands [][]string) (at int, among []int) {
+	typed = strings.ToLower(typed)
+	if typed == "" {
+		return -1, nil
+	}
+	for i, names := range commands {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == typed }) {
+			return i, nil
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), typed) }) {
+			among = append(among, i)
+		}
+	}
+	if len(among) == 1 {
+		return among[0], nil
+	}
+	return -1, among
 }
