@@ -191,10 +191,10 @@ func nextPage(page map[string]any) url.Values {
 
 // fetchPage reads one page. A bare list, which Together has, counts as data.
 func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, error) {
-	base := l.Options.BaseURL + "/"
+	base := l.BaseURL + "/"
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
-		base, path = strings.TrimSuffix(l.Options.BaseURL, "/v1")+"/", rest
-	} else if l.service.kind == gemini.Kind && !versioned(l.Options.BaseURL) {
+		base, path = strings.TrimSuffix(l.BaseURL, "/v1")+"/", rest
+	} else if l.service.kind == gemini.Kind && !versioned(l.BaseURL) {
 		base += "v1beta/"
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
@@ -228,18 +228,14 @@ func versioned(address string) bool {
 func (l lister) authorize(req *http.Request) {
 	switch {
 	case l.service.kind == anthropic.Kind:
-		req.Header.Set("Anthropic-Version", "2023-06-01")
-		if l.Options.Key != "" {
-			req.Header.Set("X-Api-Key", l.Options.Key)
+		for name, value := range anthropic.Headers(l.Options) {
+			req.Header.Set(name, value)
 		}
-		if l.Options.Key != "" && req.URL.Hostname() != "api.anthropic.com" { // gateways want it in one place or the other
-			req.Header.Set("Authorization", "Bearer "+l.Options.Key)
-		}
-	case l.Options.Key == "":
+	case l.Key == "":
 	case l.service.kind == gemini.Kind:
-		req.Header.Set("X-Goog-Api-Key", l.Options.Key)
+		req.Header.Set("X-Goog-Api-Key", l.Key)
 	default:
-		req.Header.Set("Authorization", "Bearer "+l.Options.Key)
+		req.Header.Set("Authorization", "Bearer "+l.Key)
 	}
 	for name, value := range l.Headers {
 		req.Header.Set(name, value)

@@ -5,19 +5,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
-
-// pattern compiles an expression when it is first needed, for most runs of the
-// program start no other.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // phrases lists words of the programs themselves; those of the services behind
 // them are known to package wire.
@@ -25,11 +19,11 @@ var phrases = []struct {
 	fault llm.Fault
 	words func() *regexp.Regexp
 }{
-	{llm.Authentication, pattern(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
-	{llm.Quota, pattern(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
-	{llm.ModelNotFound, pattern(`(?i)requested entity was not found|issue with the selected model`)},
-	{llm.Permission, pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
-	{llm.Network, pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.Authentication, adapter.Pattern(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, adapter.Pattern(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
+	{llm.Network, adapter.Pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
 // toError returns the error for words that a program said. Code is its own, status
@@ -104,10 +98,10 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 }
 
 // secretVariable matches how variables are called that hold what nobody may see.
-var secretVariable = pattern(`(?i)(key|token|secret|password|credentials?)$`)
+var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
 // escapes matches the sequences that steer a terminal.
-var escapes = pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
+var escapes = adapter.Pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
 
 func stripEscapes(s string) string { return escapes().ReplaceAllString(s, "") }
 

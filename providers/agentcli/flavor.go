@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"syscall"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -63,7 +64,7 @@ var flavors = map[string]flavor{
 		answerSchema:  true,
 		hasEffort:     true,
 		forksSession:  true,
-		lostSession:   pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
+		lostSession:   adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
 		exitStatuses: map[int]exit{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -83,7 +84,7 @@ var flavors = map[string]flavor{
 		env:         geminiEnv,
 		optional:    set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
 		decoder:     newGemini,
-		lostSession: pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+		lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		exitStatuses: map[int]exit{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
@@ -113,4 +114,4 @@ func set(flags ...string) map[string]bool {
 
 // unknownFlagRE matches how the two argument parsers in use, commander and yargs, say
 // that they do not know a flag, or a value of it.
-var unknownFlagRE = pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)
+var unknownFlagRE = adapter.Pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)

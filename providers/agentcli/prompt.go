@@ -3,12 +3,12 @@ package agentcli
 import (
 	"encoding/json"
 	"fmt"
-	"mime"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -186,10 +186,7 @@ var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg
 // attach gives the program a file: beside the text as a block or on disk, or
 // else in the text that it returns.
 func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
-	kind, _, err := mime.ParseMediaType(part.MIME)
-	if err != nil {
-		kind = strings.ToLower(part.MIME)
-	}
+	kind := adapter.MIMEType(part)
 	suffix, image := imageExtensions[kind]
 	if kind == "application/pdf" {
 		suffix = ".pdf"
@@ -228,7 +225,7 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 
 // mentionRE matches how the programs are told to read a file of the user's. Only paths
 // that lead out of the empty directory matter.
-var mentionRE = pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+var mentionRE = adapter.Pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
 // escapeMentions makes text that came from anywhere, a tool's output included, say
 // nothing to the program but only to the model: "@/etc/passwd" would send the

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -18,7 +19,7 @@ type state struct {
 }
 
 // validSessionID matches what the id of a session looks like. It becomes an argument.
-var validSessionID = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var validSessionID = adapter.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable looks for the last answer whose session can go on, and the index of
 // the first message that the session does not hold. A history that was changed

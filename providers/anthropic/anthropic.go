@@ -54,23 +54,28 @@ type Model struct {
 func New(o Options) *Model {
 	o = o.WithDefaults()
 	own := isAnthropic(o.BaseURL)
+	return &Model{
+		o:               o,
+		facts:           factsOf(o.Model, own),
+		onAnthropic:     own,
+		client:          adapter.Client{HTTP: o.HTTP, Headers: Headers(o)},
+		refusedThinking: map[[32]byte]bool{},
+	}
+}
+
+// Headers returns what goes with every request to the service of o.
+func Headers(o Options) map[string]string {
 	headers := map[string]string{"Anthropic-Version": apiVersion}
 	if o.Key != "" {
 		headers["X-Api-Key"] = o.Key
-		if !own { // gateways want the key in one place or the other
+		if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
 			headers["Authorization"] = "Bearer " + o.Key
 		}
 	}
 	for name, value := range o.Headers {
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
-	return &Model{
-		o:               o,
-		facts:           factsOf(o.Model, own),
-		onAnthropic:     own,
-		client:          adapter.Client{HTTP: o.HTTP, Headers: headers},
-		refusedThinking: map[[32]byte]bool{},
-	}
+	return headers
 }
 
 // isAnthropic reports whether a base URL is Anthropic's own.

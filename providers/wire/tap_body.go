@@ -109,34 +109,33 @@ const minTorn = 4
 
 // dropTornEnd returns s without the beginning of a secret at its end.
 func (m mask) dropTornEnd(s string) string {
-	longest := 0
-	for _, form := range m.forms {
-		for n := min(len(form)-1, len(s)); n >= minTorn && n > longest; n-- {
-			if strings.HasSuffix(s, form[:n]) {
-				longest = n
-			}
-		}
-	}
-	if longest == 0 {
+	n := m.torn(s, func(form string, n int) bool { return strings.HasSuffix(s, form[:n]) })
+	if n == 0 {
 		return s
 	}
-	return s[:len(s)-longest] + redacted
+	return s[:len(s)-n] + redacted
 }
 
 // dropTornStart returns s without the end of a secret at its beginning.
 func (m mask) dropTornStart(s string) string {
-	longest := 0
+	n := m.torn(s, func(form string, n int) bool { return strings.HasPrefix(s, form[len(form)-n:]) })
+	if n == 0 {
+		return s
+	}
+	return redacted + s[n:]
+}
+
+// torn returns the length of the longest piece of a secret that stands in s, as isTorn
+// finds the n bytes of one; 0 if there is none.
+func (m mask) torn(s string, isTorn func(form string, n int) bool) (longest int) {
 	for _, form := range m.forms {
 		for n := min(len(form)-1, len(s)); n >= minTorn && n > longest; n-- {
-			if strings.HasPrefix(s, form[len(form)-n:]) {
+			if isTorn(form, n) {
 				longest = n
 			}
 		}
 	}
-	if longest == 0 {
-		return s
-	}
-	return redacted + s[longest:]
+	return longest
 }
 
 // secretNames lists parts of the names of headers that hold keys and what is as good as
