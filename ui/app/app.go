@@ -4,5 +4,6 @@
 //	ui/cli ──► Options ──► screen, plain lines
 //	             ├── drafts, attachments, exports, typed commands
 //	             ├── MCP servers: state, consent, choices
-//	             └── usage, hints, titles, ages
+//	             ├── usage, hints, titles, ages
+//	             └── Turn: events of a session folded into changes of blocks, live and replayed
 package app

@@ -23,6 +23,7 @@ func Replay(s Stored, path []session.Node, from, to int, newID func() string, sh
 	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
+	r.summarized = summarizedBy(path, lastSummary(path, from))
 	r.branch(path, along, from, to)
 	r.end()
 }
@@ -46,6 +47,8 @@ type replay struct {
 	model string        // that wrote the last answer of all, or that was switched to
 	cut   *session.Node // the last answer, while nothing was shown of why it broke off; else nil
 	left  map[int]bool  // answers of other branches that were shown, by Seq
+
+	summarized int // messages that the last summary stands for
 }
 
 func (r *replay) apply(e session.Event, note int) {
@@ -95,18 +98,27 @@ func (r *replay) branch(path []session.Node, along [][]session.Annotation, from,
 // summary shows the summary path[i], without the words that introduce it to the
 // model.
 func (r *replay) summary(path []session.Node, i int) {
-	n, from := path[i], i-1
-	for from > 0 && !path[from].Summary { // it stands for what is behind the one before
-		from--
-	}
+	n := path[i]
 	text := n.Text()
 	if _, rest, ok := strings.Cut(text, "\n\n"); ok {
 		text = rest
 	}
-	r.seq = n.Seq
-	r.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: i - max(from, 0)})
+	r.seq, r.summarized = n.Seq, summarizedBy(path, i)
+	r.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: r.summarized})
 	r.flush(0)
 }
+
+// lastSummary returns where the last summary in front of path[i] is; 0 if there is
+// none.
+func lastSummary(path []session.Node, i int) int {
+	for i--; i > 0 && !path[i].Summary; i-- {
+	}
+	return max(i, 0)
+}
+
+// summarizedBy returns how many messages the summary path[i] stands for: those from
+// the one before it on.
+func summarizedBy(path []session.Node, i int) int { return i - lastSummary(path, i) }
 
 // annotations shows what stood between the messages.
 func (r *replay) annotations(list []session.Annotation) {
@@ -124,6 +136,9 @@ func (r *replay) annotations(list []session.Annotation) {
 			}
 		case session.Done:
 			r.cut, r.calls = nil, nil
+			r.apply(e, a.N)
+		case session.Compacted:
+			e.Messages = r.summarized // which is not stored with it
 			r.apply(e, a.N)
 		default:
 			if to := switchedTo(e); to != "" {

@@ -115,7 +115,7 @@ func (b *board) words(all bool) (out []string) {
 		case session.Done:
 			text = "error " + e.Err.Error() // where it stands counts, not to which message it belongs
 		case session.Compacted:
-			text = fmt.Sprint("compacted ", e.Before, e.After)
+			text = fmt.Sprint("compacted ", e.Messages, " ", e.Before, " ", e.After)
 		default:
 			text = fmt.Sprintf("%T %+v", e, e)
 		}
@@ -133,6 +133,7 @@ type talk struct {
 	seen board
 	time atomic.Int64
 	said []string // what was done, for whoever reads a failure
+	over bool
 }
 
 func (k *talk) now() time.Time { return time.Unix(k.time.Add(1), 0) }
@@ -313,11 +314,9 @@ func (k *talk) act() {
 			k.prompt()
 		}
 	case 10:
-		head := k.s.Head()
 		_ = k.s.SwitchBranch(1 + k.r.IntN(len(k.s.Nodes())))
-		if last := k.s.Path(); len(last) > 0 && last[len(last)-1].Interrupted {
-			_ = k.s.SwitchBranch(head) // going on from in front of it once more shows it twice
-		}
+		last := k.s.Path()
+		k.over = len(last) > 0 && last[len(last)-1].Interrupted // to go on from in front of it once more would show it twice
 		redrawn(nil)
 	case 11:
 		for _, e := range []session.Event{
@@ -343,7 +342,7 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 	}
 	for seed := range seeds {
 		k := startTalk(t, seed)
-		for range 6 {
+		for n := 0; n < 6 && !k.over; n++ {
 			k.act()
 			live, path := k.seen.words(false), k.s.Path()
 			whole := board{t: t}
@@ -364,6 +363,30 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 			if got := whole.words(true); len(path) > 0 && !slices.Equal(got, pages) {
 				t.Fatalf("seed %d, %v: in pages\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
 			}
+		}
+	}
+}
+
+// Whatever order events come in, nothing breaks: a session may have been left in the
+// middle of a turn.
+func TestTurnTakesEventsInAnyOrder(t *testing.T) {
+	part := func(kind llm.Kind, id string) llm.Part {
+		return llm.Part{Kind: kind, ID: id, Name: "read", Text: "x", Input: "{"}
+	}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var turn Turn
+		for range 40 {
+			id := fmt.Sprint(r.IntN(3))
+			kind := []llm.Kind{llm.Text, llm.Thinking, llm.Call, llm.Result, llm.Source, llm.Media, ""}[r.IntN(7)]
+			events := []session.Event{
+				session.Prompt{Seq: 1}, session.Step{Model: "a/b"}, llm.Delta{Block: id, Part: part(kind, id)}, llm.Delta{Block: id, Part: part(kind, id)},
+				session.Response{Seq: 2, Message: llm.Message{Interrupted: r.IntN(2) == 0, Parts: []llm.Part{part(llm.Call, id)}}}, session.Call{Part: part(llm.Call, id)},
+				session.ApprovalRequest{Call: part(llm.Call, id), Action: &tools.Action{}}, session.Decision{ID: id, Verdict: tools.Allow}, session.Progress{ID: id, Text: "x"},
+				session.Result{Part: part(llm.Result, id)}, session.CandidateEvent{}, session.Done{Err: errors.New("x")}, session.Done{}, llm.Retry{}, session.Compacted{Seq: 3}, nil,
+			}
+			turn.Apply(events[r.IntN(len(events))], time.Unix(int64(r.IntN(1000)), 0))
+			turn.Tick(time.Unix(2000, 0))
 		}
 	}
 }
