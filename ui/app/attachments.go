@@ -168,3 +168,68 @@ func (o Options) mentioned(text string) []mcp.Resource {
 		})
 	})
 }
+
+// attach attaches the files that arg names, or the image on the clipboard.
+func (a *App) attach(arg string) Effect {
+	if arg == "" {
+		return a.AttachClipboard()
+	}
+	return Effect{Async: func(context.Context) Effect {
+		items, err := Attach(arg)
+		return Effect{Then: func() Effect { return a.attached(items, err) }}
+	}}
+}
+
+// AttachPaths attaches files by their paths.
+func (a *App) AttachPaths(paths []string) Effect {
+	return Effect{Async: func(context.Context) Effect {
+		items, err := AttachFiles(paths)
+		return Effect{Then: func() Effect { return a.attached(items, err) }}
+	}}
+}
+
+// AttachClipboard attaches the image on the clipboard.
+func (a *App) AttachClipboard() Effect {
+	board := a.Clipboard
+	return Effect{Async: func(ctx context.Context) Effect {
+		data, err := board.Image(ctx)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		item, err := attach.FromBytes("pasted.png", data, attach.DefaultLimits())
+		if err != nil {
+			return Effect{Err: err}
+		}
+		return Effect{Then: func() Effect { return a.attached([]attach.Attachment{item}, nil) }}
+	}}
+}
+
+// attached adds what was read to the next prompt, and says what became of it.
+func (a *App) attached(items []attach.Attachment, err error) Effect {
+	var parts []llm.Part
+	e := Effect{}
+	for _, item := range items {
+		parts = append(parts, item.Part)
+		if item.Note != "" {
+			e.Notes = append(e.Notes, item.Part.Name+": "+item.Note)
+		}
+	}
+	more := a.attachParts(parts)
+	e.Notes, e.Changed, e.Err = append(e.Notes, more.Notes...), true, err
+	return e
+}
+
+// attachParts adds parts to the next prompt.
+func (a *App) attachParts(parts []llm.Part) Effect {
+	a.Attached = append(a.Attached, parts...)
+	return Effect{Changed: true, Notes: a.VisionNotes(parts)}
+}
+
+// VisionNotes tells, before anything is sent, that the model takes no images.
+func (a *App) VisionNotes(parts []llm.Part) []string {
+	model := a.Session.Model()
+	if !slices.ContainsFunc(parts, func(p llm.Part) bool { return LacksVision(model, p) }) {
+		return nil
+	}
+	return []string{model.Name + " takes no images: it will only be told that there was one. " + a.KeyOf("model") + " picks a model with vision"}
+}

@@ -1,6 +1,15 @@
 package app
 
-// A Choice is one model of the picker, as a person reads it.
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A Choice is one model of the picker, as a user reads it.
 type Choice struct {
 	Name      string // provider/model
 	Title     string // the name that its maker gives it
@@ -11,4 +20,175 @@ type Choice struct {
 	Ready     bool   // can be asked now
 	Why       string // if not: what is missing, such as "set OPENAI_API_KEY"
 	Retired   bool   // its maker takes it away; hidden unless it is in use
+}
+
+// rememberModel puts a model in front of those that were used.
+func (a *App) rememberModel(name string) {
+	a.Recent = append([]string{name}, slices.DeleteFunc(a.Recent, func(n string) bool { return n == name })...)
+}
+
+// model switches to a model that is named whole, or shows those that match.
+func (a *App) model(arg string) Effect {
+	if strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
+		return a.Use(arg)
+	}
+	return Effect{Panel: PanelModels, Query: arg}
+}
+
+// Use switches to another model in mid-conversation.
+func (a *App) Use(name string) Effect {
+	e, switched := a.use(name)
+	if switched {
+		a.rememberModel(a.Session.Model().Name)
+		e.Async = a.Keep("models", strings.Join(a.Recent[:min(len(a.Recent), 10)], "\n")).Async
+	}
+	return e
+}
+
+func (a *App) use(name string) (e Effect, switched bool) {
+	if name == a.Session.Model().Name {
+		return Effect{}, false
+	}
+	model, err := a.Open(name)
+	if err != nil {
+		return Effect{Failed: err}, false
+	}
+	return a.annotate(a.Session.SetModel(model)), true
+}
+
+// cycleModels returns a command that goes round the recent models without changing
+// their order.
+func cycleModels(by int) func(*App, string) Effect {
+	return func(a *App, _ string) Effect {
+		at := slices.Index(a.Recent, a.Session.Model().Name)
+		e, _ := a.use(a.Recent[(at+by+len(a.Recent))%len(a.Recent)])
+		return e
+	}
+}
+
+// defaultEffort is the effort of the provider's own choice, as a user writes it.
+const defaultEffort = "default"
+
+// effortItems returns how much the model can be made to think.
+func effortItems(a *App) []Item {
+	items := []Item{{Title: defaultEffort, Detail: "what the provider does by itself", Value: defaultEffort, Current: a.Session.Effort() == ""}}
+	for _, e := range a.Session.Model().Efforts {
+		items = append(items, Item{Title: string(e), Value: string(e), Current: e == a.Session.Effort()})
+	}
+	return items
+}
+
+// effort sets how much the model thinks.
+func (a *App) effort(arg string) Effect {
+	efforts, e := a.Session.Model().Efforts, llm.Effort(arg)
+	switch {
+	case arg == "":
+		return Effect{List: &List{Title: "Effort", Noun: "effort", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
+	case arg == defaultEffort:
+		a.Session.SetEffort("")
+		return Say("effort: as the provider likes")
+	case !slices.Contains(efforts, e):
+		return Say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
+	}
+	a.Session.SetEffort(e)
+	return Say("effort: " + arg)
+}
+
+// changeEffort returns a command that has the model think more or less.
+func changeEffort(by int) func(*App, string) Effect {
+	return func(a *App, _ string) Effect {
+		efforts := a.Session.Model().Efforts
+		at := slices.Index(efforts, a.Session.Effort())
+		if at < 0 { // the provider's default stands in the middle
+			at = len(efforts) / 2
+		} else {
+			at += by
+		}
+		return a.effort(string(efforts[min(max(at, 0), len(efforts)-1)]))
+	}
+}
+
+// toggleThinking turns thinking off, or back to what it was.
+func (a *App) toggleThinking(string) Effect {
+	if now := a.Session.Effort(); now != llm.EffortOff {
+		a.previousEffort = now
+		return a.effort(string(llm.EffortOff))
+	}
+	if a.previousEffort == "" {
+		return a.effort(defaultEffort)
+	}
+	return a.effort(string(a.previousEffort))
+}
+
+// A Taste says which models a user likes, or will not see: patterns of the
+// configuration, and behind them what keys said of one model each, as "+" or "-" and
+// its name. The last word about a name counts.
+type Taste []string
+
+// Says reports whether a name is meant, and by which word; -1 if there is none.
+func (t Taste) Says(name string) (yes bool, at int) {
+	for i, word := range slices.Backward(t) {
+		if word == "-"+name {
+			return false, i
+		}
+		if word == "+"+name || matchesModel(word, name) {
+			return true, i
+		}
+	}
+	return false, -1
+}
+
+// matchesModel reports whether a pattern stands for a name. A star stands for slashes
+// as well: gateways have them in the names of models.
+func matchesModel(pattern, name string) bool {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return pattern == name
+	}
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, err := path.Match(flat(pattern), flat(name))
+	return ok && err == nil
+}
+
+// LoadTastes reads what keys said of models, here and in other windows.
+func (a *App) LoadTastes() {
+	a.tastes = map[string]Taste{}
+	for _, key := range []string{"favorites", "hidden"} {
+		if kept, err := a.Library.Get(key); err == nil {
+			a.tastes[key] = strings.Fields(kept)
+		}
+	}
+}
+
+// Taste returns the one under key, "favorites" or "hidden", behind what is configured.
+func (a *App) Taste(key string, configured []string) Taste {
+	return slices.Concat(configured, a.tastes[key])
+}
+
+// SetTaste keeps what a key said of a model, in the place of what was said before.
+func (a *App) SetTaste(key, name string, on bool) Effect {
+	words := slices.DeleteFunc(slices.Clone(a.tastes[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
+	sign := "-"
+	if on {
+		sign = "+"
+	}
+	a.tastes[key] = append(words, sign+name)
+	return a.Keep(key, strings.Join(a.tastes[key], "\n"))
+}
+
+// Labels are the names of models to tell their answers apart by: those that
+// stand there more than once are numbered.
+func CandidateLabels(names []string) []string {
+	count, at := map[string]int{}, map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	labels := make([]string, len(names))
+	for i, name := range names {
+		at[name]++
+		labels[i] = name
+		if count[name] > 1 {
+			labels[i] = fmt.Sprintf("%s (%d of %d)", name, at[name], count[name])
+		}
+	}
+	return labels
 }

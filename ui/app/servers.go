@@ -1,9 +1,13 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/format"
@@ -133,4 +137,184 @@ func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did s
 		}
 	}
 	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Fingerprint)
+}
+
+// ServerChanged says what the user has to know or do about a server that changed, once.
+func (a *App) ServerChanged(name string) Effect {
+	servers := a.Servers()
+	if servers == nil {
+		return Effect{}
+	}
+	for _, s := range servers.States() {
+		if s.Name != name {
+			continue
+		}
+		if a.told[name] == s.Status {
+			if line := ServerProgress(s); line != "" {
+				return Say("MCP server " + name + ": " + line)
+			}
+			return Effect{}
+		}
+		a.told[name] = s.Status
+		if news := ServerNews(s); news != "" {
+			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
+		}
+	}
+	return Effect{}
+}
+
+// mcp lists the servers, or shows the one that is named.
+func (a *App) mcp(name string) Effect {
+	list := &List{Title: "MCP servers", Noun: "MCP server", Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}
+	for _, s := range a.Servers().States() {
+		if s.Name == name {
+			return a.server(s)
+		}
+		about := []string{string(s.Status)}
+		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
+			about = append(about, allowed)
+		}
+		switch line := ServerProgress(s); {
+		case line != "":
+			about = append(about, line)
+		case s.Reason != "":
+			about = append(about, s.Reason)
+		default:
+			about = append(about, format.Plural(len(s.Tools), "tool"), format.Plural(s.Prompts, "prompt"), format.Plural(s.Resources, "resource"))
+		}
+		list.Items = append(list.Items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
+	}
+	if name != "" {
+		return Say(fmt.Sprintf("there is no MCP server %q", name))
+	}
+	return Effect{List: list}
+}
+
+// server shows a server, with everything the model would be told of its tools, and
+// asks what to do with it.
+func (a *App) server(s mcp.State) Effect {
+	text, unseen := AboutServer(s)
+	servers, policy := a.Servers(), a.Session.Policy()
+	if !unseen {
+		return Effect{Confirm: &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+			if !yes {
+				return Effect{}
+			}
+			return Effect{List: a.serverChoices(s)}
+		}}}
+	}
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return Effect{Async: func(context.Context) Effect {
+			did, err := AgreeServer(servers, s, policy)
+			if err != nil {
+				return Effect{Err: err}
+			}
+			return Say(did)
+		}}
+	}}}
+}
+
+// serverChoices lists what can be done about a server.
+func (a *App) serverChoices(s mcp.State) *List {
+	servers, choices := a.Servers(), ServerChoices(s)
+	list := &List{Title: "MCP server " + s.Name, Noun: "choice"}
+	for _, c := range choices {
+		list.Items = append(list.Items, Item{Title: c.Name, Detail: c.Detail, Value: c.Name})
+	}
+	list.Choose = func(i Item, _ string) Effect {
+		at := slices.IndexFunc(choices, func(c ServerChoice) bool { return c.Name == i.Value })
+		return Effect{Async: func(context.Context) Effect {
+			if err := choices[at].Do(servers); err != nil {
+				return Effect{Err: err}
+			}
+			return Say(s.Name + ": " + choices[at].Name)
+		}}
+	}
+	return list
+}
+
+// PromptItems returns what servers have written for users to send.
+func (a *App) PromptItems() []Item {
+	var items []Item
+	servers := a.Servers()
+	if servers == nil {
+		return nil
+	}
+	for _, p := range servers.Prompts() {
+		var args []string
+		for _, arg := range p.Arguments {
+			args = append(args, arg.Name)
+		}
+		items = append(items, Item{Title: p.Server + ":" + p.Name, Detail: strings.TrimSpace(p.Description + " " + strings.Join(args, " ")), Value: p.Server + ":" + p.Name})
+	}
+	return items
+}
+
+// prompt puts a server's prompt into the draft, where it can be read before it is
+// sent. Its arguments stand behind its name, in their order.
+func (a *App) prompt(line string) Effect {
+	if line == "" {
+		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakeArg: true, Choose: func(i Item, arg string) Effect {
+			return a.prompt(strings.TrimSpace(i.Value + " " + arg))
+		}}}
+	}
+	name, rest, _ := strings.Cut(line, " ")
+	server, prompt, _ := strings.Cut(name, ":")
+	servers, args := a.Servers(), map[string]string{}
+	for _, p := range servers.Prompts() {
+		if p.Server != server || p.Name != prompt {
+			continue
+		}
+		words := strings.Fields(rest)
+		for i, arg := range p.Arguments {
+			if i == len(p.Arguments)-1 && len(words) > i { // the last one takes the rest
+				args[arg.Name] = strings.Join(words[i:], " ")
+			} else if i < len(words) {
+				args[arg.Name] = words[i]
+			}
+		}
+	}
+	return Effect{Async: func(ctx context.Context) Effect {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		messages, err := servers.GetPrompt(ctx, server, prompt, args)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		var texts []string
+		for _, msg := range messages {
+			texts = append(texts, msg.Text())
+		}
+		return Effect{Text: strings.Join(texts, "\n\n")}
+	}}
+}
+
+// resource lists what servers have to attach, and attaches what is chosen.
+func (a *App) resource(string) Effect {
+	list := &List{Title: "Attach", Noun: "resource"}
+	for _, r := range a.Servers().Resources() {
+		list.Items = append(list.Items, Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
+	}
+	servers := a.Servers()
+	list.Choose = func(i Item, _ string) Effect {
+		server, uri, _ := strings.Cut(i.Value, " ")
+		return Effect{Async: func(ctx context.Context) Effect {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			parts, err := servers.ReadResource(ctx, server, uri)
+			if err != nil {
+				return Effect{Err: err}
+			}
+			for i := range parts {
+				if parts[i].Name == "" {
+					parts[i].Name = uri
+				}
+			}
+			return Effect{Then: func() Effect { return a.attachParts(parts) }}
+		}}
+	}
+	return Effect{List: list}
 }

@@ -49,7 +49,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.enter("/new")
-	d.open(id)
+	d.apply(d.app.OpenSession(id, 0))
 	d.idle()
 	from := len(d.said())
 	d.enter("/read all")

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,47 +16,46 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// A command is what a line that begins with a slash can do. A new one is a row
-// of the table below.
+// A command is what a line that begins with a slash can do. What every front end has is
+// a row of app.Commands; what is only for lines, or is said otherwise there, is a row of
+// ownCommands.
 type command struct {
-	name string // without the slash
-	also string // other names that people know it by, with spaces between them
-	args string // what may stand behind it
-	help string
-	run  func(p *front, arg string)
+	app.Command
+	run func(p *front, arg string) // in place of Command.Run; nil: that is run
 }
 
-func commands() []command {
-	return []command{
-		{"help", "", "", "read this list", (*front).help},
-		{"model", "models", "NAME", "switch to another model; without a name, a list", (*front).model},
-		{"effort", "", "LEVEL", "how much the model thinks", (*front).effort},
-		{"mode", "", "NAME", "approval mode: ask, auto, read-only", (*front).mode},
-		{"retry", "", "", "try the failed or stopped turn again", (*front).retry},
-		{"wait", "", "", "keep waiting for a model that sends nothing", (*front).wait},
-		{"read", "", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack},
-		{"output", "", "", "read all that the last tool answered", (*front).allOutput},
-		{"copy", "", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy},
-		{"edit", "", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write},
-		{"draft", "", "", "read the draft, which was not sent", (*front).showDraft},
-		{"send", "", "", "send the draft", (*front).sendDraft},
-		{"unqueue", "", "", "make a draft of the messages that wait", (*front).takeBack},
-		{"attach", "", "PATH", "attach a file; @path in a message does that too", (*front).attach},
-		{"detach", "", "", "take the last attachment off", (*front).detach},
-		{"sessions", "resume continue", "", "the conversations that are kept: open one by its number", (*front).sessions},
-		{"new", "clear", "", "start a new conversation", (*front).fresh},
-		{"fork", "", "", "go on from here in a copy", (*front).fork},
-		{"rename", "", "TITLE", "give this conversation a title", (*front).rename},
-		{"export", "", "FORMAT PATH", "write this conversation to a file: md, html or jsonl", (*front).export},
-		{"compact", "", "", "summarize what was said, to save room", (*front).compact},
-		{"history", "", "MODE", "what requests hold: full, dynamic, stateless", (*front).history},
-		{"context", "", "", "what every request holds", (*front).context},
-		{"usage", "", "", "tokens and cost", (*front).usage},
-		{"permissions", "", "", "rules about tools: hear them, take one away", (*front).permissions},
-		{"cd", "", "PATH", "work in another folder, in a new conversation", (*front).folder},
-		{"mcp", "", "NAME", "MCP servers: their state and their tools", (*front).mcp},
-		{"quit", "exit", "", "leave parley", func(p *front, _ string) { p.quit() }},
+func ownCommands() []command {
+	row := func(name, arg, help string, run func(*front, string), aliases ...string) command {
+		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
 	}
+	return []command{
+		row("help", "", "read this list", func(p *front, _ string) { p.help() }),
+		row("wait", "", "keep waiting for a model that sends nothing", (*front).wait),
+		row("read", "NUMBER", "read the last answer again, or the last so many, or all", (*front).readBack),
+		row("output", "", "read all that the last tool answered", (*front).allOutput),
+		row("copy", "code", "copy the last answer, or its last code block, to the clipboard", (*front).copy),
+		row("edit", "", "write in $VISUAL or $EDITOR; what you save is sent", (*front).write),
+		row("draft", "", "read the draft, which was not sent", (*front).showDraft),
+		row("send", "", "send the draft", (*front).sendDraft),
+		row("unqueue", "", "make a draft of the messages that wait", (*front).takeBack),
+		row("detach", "", "take the last attachment off", (*front).detach),
+		row("mode", "MODE", "approval mode: ask, auto, read-only", (*front).mode),
+	}
+}
+
+// commands returns all there are, in the order of the help.
+func commands() []command {
+	all := ownCommands()
+	for _, c := range app.Commands() {
+		if !slices.ContainsFunc(all, func(o command) bool { return o.Name == c.Name }) {
+			all = append(all, command{Command: c})
+		}
+	}
+	order := func(c command) int {
+		return slices.Index(app.Groups, cmp.Or(c.Group, app.Talking))
+	}
+	slices.SortStableFunc(all, func(a, b command) int { return order(a) - order(b) })
+	return all
 }
 
 // commanding reports whether text is a line for parley, as "!command" and "/name
@@ -69,26 +69,29 @@ func commanding(text string) bool {
 
 // command carries out "/name argument".
 func (p *front) command(line string) {
-	name, arg, _ := strings.Cut(strings.TrimPrefix(line, "/"), " ")
-	arg = strings.TrimSpace(arg)
+	name, arg, _ := app.ParseCommand(line)
 	all := commands()
 	names := make([][]string, len(all))
 	for i, c := range all {
-		names[i] = append([]string{c.name}, strings.Fields(c.also)...)
+		names[i] = c.Names()
 	}
 	at, among := dialog.FindNamed(name, names)
 	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
-		all[at].run(p, arg)
+		if run := all[at].run; run != nil {
+			run(p, arg)
+			return
+		}
+		p.apply(all[at].Do(p.app, arg))
 		return
 	}
 	var near []string
 	for _, i := range append(among, at) {
 		if i >= 0 {
-			near = append(near, all[i].name)
+			near = append(near, all[i].Name)
 		}
 	}
 	if len(near) == 0 {
-		near = app.NearestNames(name, slices.Concat(names...), 1)
+		near = app.NearestNames(name, slices.Concat(names...), 2)
 	}
 	maybe := ""
 	if len(near) > 0 {
@@ -97,13 +100,13 @@ func (p *front) command(line string) {
 	p.say("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
 }
 
-func (p *front) help(string) {
+func (p *front) help() {
 	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message, and no command.")
 	p.say("@ and a path bring a file along. ! and a command run it in your shell; its output goes along with your next message.")
 	p.say("Ctrl+c stops the reply, or quits when pressed twice. Ctrl+d quits.")
 	p.say("What you enter while a reply is running waits for its end.")
 	for _, c := range commands() {
-		p.say("%s: %s.", strings.TrimSpace("/"+c.name+" "+c.args), c.help)
+		p.say("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
 	}
 }
 
@@ -129,7 +132,9 @@ func (p *front) expanded(text string, parts []llm.Part, notes []string, err erro
 	for _, n := range notes {
 		p.show(annotated(p.app.Session, llm.Notice{Text: n}))
 	}
-	p.blindTo(parts)
+	for _, n := range p.app.VisionNotes(parts) {
+		p.show(annotated(p.app.Session, llm.Notice{Text: n}))
+	}
 	p.dispatch(text, parts)
 }
 
@@ -158,43 +163,6 @@ func (p *front) takeBack(string) {
 		return
 	}
 	p.unqueue()
-}
-
-func (p *front) retry(string) {
-	if p.turn != nil || !p.failed {
-		p.say("There is nothing to try again.")
-		return
-	}
-	p.runTurn(true)
-}
-
-func (p *front) attach(arg string) {
-	if arg == "" {
-		p.say("/attach and a path.")
-		return
-	}
-	items, err := app.Attach(arg)
-	var parts []llm.Part
-	for _, item := range items {
-		parts = append(parts, item.Part)
-		if item.Note != "" {
-			p.show(annotated(p.app.Session, llm.Notice{Text: item.Part.Name + ": " + item.Note}))
-		}
-	}
-	p.app.Attached = append(p.app.Attached, parts...)
-	p.tellAttached(parts)
-	p.blindTo(parts)
-	if err != nil {
-		p.fail(err)
-	}
-}
-
-// blindTo tells, before anything is sent, that the model takes no pictures.
-func (p *front) blindTo(parts []llm.Part) {
-	model := p.app.Session.Model()
-	if slices.ContainsFunc(parts, func(part llm.Part) bool { return app.LacksVision(model, part) }) {
-		p.say("%s takes no images: it will only be told that there was one. /model switches to one that does.", model.Name)
-	}
 }
 
 func (p *front) detach(string) {
@@ -249,30 +217,6 @@ func (p *front) copy(arg string) {
 	})
 }
 
-// model switches to the model that arg names, or reads the list.
-func (p *front) model(arg string) {
-	if arg == "" {
-		p.say("The model is %s.", p.app.Session.Model().Name)
-		live := p.app.Live
-		p.soon(func() func() {
-			found := live() // seconds, at the most
-			return func() { p.choose("model", modelRows(found), p.use) }
-		})
-		return
-	}
-	found, near := match(modelRows(p.app.Choices()), arg)
-	switch {
-	case strings.Contains(arg, "/"): // named whole: servers have models that no list names
-		p.use(arg)
-	case len(found) == 1 && !found[0].off && !near:
-		p.use(found[0].value)
-	case len(found) > 1 && !near:
-		p.choose("model", found, p.use)
-	default:
-		p.use(arg)
-	}
-}
-
 // modelRows are the models, those that can be asked first.
 func modelRows(found []app.Choice) []choice {
 	var ready, rest []choice
@@ -294,23 +238,6 @@ func modelRows(found []app.Choice) []choice {
 	return append(ready, rest...)
 }
 
-// use switches to another model in mid-conversation.
-func (p *front) use(name string) {
-	if name == p.app.Session.Model().Name {
-		p.say("It is %s already.", name)
-		return
-	}
-	model, err := p.app.Open(name)
-	if err != nil {
-		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(err.Error()))+" "+hint(llm.Hint(err))))
-		return
-	}
-	p.show(annotated(p.app.Session, p.app.Session.SetModel(model)))
-	p.app.RememberModel(model.Name)
-	lib, models := p.app.Library, strings.Join(p.app.Recent[:min(len(p.app.Recent), 10)], "\n")
-	p.running.Go(func() { _ = lib.Set("models", models) })
-}
-
 // pick takes one of names, that is what arg names or what is chosen from a list.
 func (p *front) pick(thing, arg string, rows []choice, chosen func(string)) {
 	if arg == "" {
@@ -328,30 +255,6 @@ func (p *front) pick(thing, arg string, rows []choice, chosen func(string)) {
 		names = append(names, r.name)
 	}
 	p.say("There is no %s: %s.", arg, strings.Join(names, ", "))
-}
-
-func (p *front) effort(arg string) {
-	efforts := p.app.Session.Model().Efforts
-	if len(efforts) == 0 {
-		p.say("This model has no effort to set.")
-		return
-	}
-	rows := []choice{{name: "default", detail: "what the provider does by itself"}}
-	for _, e := range efforts {
-		rows = append(rows, choice{name: string(e), value: string(e)})
-	}
-	for i := range rows {
-		if rows[i].value == string(p.app.Session.Effort()) {
-			rows[i].detail = strings.TrimPrefix(rows[i].detail+", now", ", ")
-		}
-	}
-	p.pick("effort", arg, rows, func(value string) {
-		p.app.Session.SetEffort(llm.Effort(value))
-		if value == "" {
-			value = "as the provider likes"
-		}
-		p.say("Effort: %s.", value)
-	})
 }
 
 func (p *front) mode(arg string) {
@@ -392,7 +295,7 @@ func (p *front) mode(arg string) {
 }
 
 // context says what a request holds.
-func (p *front) context(string) {
+func (p *front) context() {
 	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {
 		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)

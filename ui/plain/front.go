@@ -13,7 +13,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -61,12 +60,11 @@ type front struct {
 	written   []string  // lines that ended in a backslash
 
 	turn      *turn // nil: idle
+	failed    bool  // the last turn can be tried again
 	questions []*question
-	asked     bool                  // the first of the questions was asked
-	failed    bool                  // the last turn can be tried again
-	draft     string                // was not sent
-	draftAt   string                // where it was kept; "" if it was not
-	servers   map[string]mcp.Status // what was told of them
+	asked     bool   // the first of the questions was asked
+	draft     string // was not sent
+	draftAt   string // where it was kept; "" if it was not
 	shells    map[int]context.CancelFunc
 	shell     int         // counts those
 	unsaved   error       // why what is said is not on disk
@@ -80,9 +78,11 @@ func newFront(o app.Options, out io.Writer) *front {
 	p := &front{
 		app: a, out: &speaker{w: out, width: widthOf(out)}, now: a.Now,
 		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),
-		servers: map[string]mcp.Status{}, shells: map[int]context.CancelFunc{},
+		shells: map[int]context.CancelFunc{},
 	}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	a.Busy, a.Failed = func() bool { return p.turn != nil }, func() bool { return p.failed }
+	a.Leaving, a.Clipboard = func() { _ = p.keepDraft() }, a.Board(nil)
 	return p
 }
 

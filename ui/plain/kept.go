@@ -124,156 +124,11 @@ func (p *front) listed(found []session.Info, err error) {
 		p.say("No conversation is kept yet.")
 		return
 	}
-	p.choose("conversation", rows, p.open)
-}
-
-// open goes on with a stored conversation.
-func (p *front) open(id string) {
-	if id == p.app.Session.ID() {
-		p.say("It is this one.")
-		return
-	}
-	if p.app.Start.TakeFork() {
-		p.copyOf(id)
-		return
-	}
-	p.enterBy(id, func() (*session.Session, string, error) { return p.app.Resume(id) })
-}
-
-// fork goes on in a copy of this conversation.
-func (p *front) fork(string) {
-	if len(p.app.Session.History()) == 0 {
-		p.say("There is nothing to copy yet.")
-		return
-	}
-	p.copyOf(p.app.Session.ID())
-}
-
-func (p *front) copyOf(id string) {
-	p.enterBy(id, func() (*session.Session, string, error) {
-		s, note, err := p.app.Fork(id, 0)
-		if note == "" {
-			note = "This is a copy: the other conversation stays as it is."
-		}
-		return s, note, err
-	})
-}
-
-// enterBy opens a conversation in the place of this one.
-func (p *front) enterBy(id string, open func() (*session.Session, string, error)) {
-	if !p.idle() {
-		return
-	}
-	s, note, err := open()
-	var held *session.LockedError
-	switch {
-	case errors.As(err, &held):
-		p.later(p.confirm("This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", false, func(yes bool) {
-			if yes {
-				p.copyOf(id)
-			}
-		}))
-	case err != nil:
-		p.fail(err)
-	default:
-		p.replace(s)
-		if note != "" {
-			p.say("Note: %s", sentence(oneLine(note)))
-		}
-	}
-}
-
-// fresh starts a new conversation with the model and settings of this one.
-func (p *front) fresh(string) {
-	if !p.idle() {
-		return
-	}
-	s, err := p.app.New()
-	if err != nil {
-		p.fail(err)
-		return
-	}
-	s.SetModel(p.app.Session.Model())
-	s.SetEffort(p.app.Session.Effort())
-	p.replace(s)
-	p.say("A new conversation.")
-}
-
-// replace goes on with another conversation.
-func (p *front) replace(s *session.Session) {
-	old := p.app.Session
-	_ = p.keepDraft()
-	p.running.Go(func() { old.Close() })
-	s.Policy().SetMode(old.Policy().Mode())
-	p.app.Session, p.unsaved, p.failed, p.app.Attached, p.draft = s, nil, false, nil, ""
-	p.hear()
-	p.resumed()
-}
-
-func (p *front) rename(arg string) {
-	if arg == "" || len(p.app.Session.History()) == 0 {
-		p.say("/rename and a title, once something was said.")
-		return
-	}
-	if err := p.app.Library.Rename(p.app.Session.ID(), arg); err != nil {
-		p.fail(err)
-		return
-	}
-	p.say("Called %s.", arg)
-}
-
-// export writes the conversation to a file.
-func (p *front) export(arg string) {
-	if len(p.app.Session.History()) == 0 {
-		p.say("There is nothing to write yet.")
-		return
-	}
-	format, path, _ := strings.Cut(arg, " ")
-	rows := []choice{
-		{name: "md", detail: "Markdown, the current branch", value: "md"},
-		{name: "html", detail: "one file for any browser", value: "html"},
-		{name: "jsonl", detail: "everything, every branch; parley sessions import takes it", value: "jsonl"},
-	}
-	p.pick("format", format, rows, func(format string) {
-		s := p.app.Session
-		p.soon(func() func() { // a command that prints a key takes its time
-			path, note, err := p.app.Export(s, format, strings.TrimSpace(path))
-			return func() {
-				if err != nil {
-					p.fail(err)
-					return
-				}
-				p.say("Wrote %s%s", p.app.Short(path), note)
-			}
-		})
-	})
-}
-
-func (p *front) compact(string) {
-	if p.idle() {
-		p.play(true, p.app.Session.Compact)
-	}
-}
-
-// history sets what of the conversation requests hold.
-func (p *front) history(arg string) {
-	rows := []choice{
-		{name: "full", detail: "everything that was said", value: string(session.HistoryFull)},
-		{name: "dynamic", detail: "the newest turns that fit the window of the model", value: string(session.HistoryDynamic)},
-		{name: "stateless", detail: "each prompt alone", value: string(session.HistoryStateless)},
-	}
-	p.pick("way", arg, rows, func(value string) {
-		p.app.Session.SetHistoryMode(session.History(value))
-		for _, r := range rows {
-			if r.value == value {
-				p.say("Requests hold %s.", r.detail)
-			}
-		}
-	})
+	p.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
 }
 
 // usage says what was spent.
-func (p *front) usage(string) {
+func (p *front) usage() {
 	say := func(name string, u llm.Usage) {
 		if u == (llm.Usage{}) {
 			return
@@ -306,7 +161,7 @@ func (p *front) usage(string) {
 }
 
 // permissions reads the rules, and takes away the one that is chosen.
-func (p *front) permissions(string) {
+func (p *front) permissions() {
 	policy := p.app.Session.Policy()
 	var rows []choice
 	kept := policy.Rules()

@@ -351,7 +351,7 @@ func (p *front) offerSummary() {
 		"summarize", "leave it", false, func(yes bool) {
 			if yes {
 				p.again = true
-				p.compact("")
+				p.play(true, p.app.Session.Compact)
 			}
 		}))
 }

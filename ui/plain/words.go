@@ -60,9 +60,11 @@ func glance(text string, most int) string {
 	return text
 }
 
-// sentence is text with a full stop, unless it ends in a sign of its own.
+// sentence returns text with a full stop, unless it ends in a sign of its own, or in a
+// path, which is to be copied.
 func sentence(text string) string {
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") {
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || strings.Contains(last, "/") {
 		return text
 	}
 	return text + "."

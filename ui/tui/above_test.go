@@ -11,7 +11,6 @@ import (
 
 	"parley/providers/llmtest"
 	"parley/ui/app"
-	"parley/ui/tui/dialog"
 )
 
 // lengthy is an answer that takes more rows than a screen has.
@@ -47,7 +46,7 @@ func TestScrollsBehindQuestions(t *testing.T) {
 			s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse = true }, llmtest.Say(lengthy()))
 			s.ask("go", "the end")
 			s.idle()
-			s.m.confirm(false, dialog.Confirm("x", strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), "yes", "no", s.m.theme))
+			s.m.ask(app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}, nil)
 			s.Resize(80, 25).Resize(80, 24)
 			top := func() string { row, _, _ := strings.Cut(s.Screen(), "\n"); return row }
 			before := top()
@@ -136,7 +135,7 @@ func TestSlashLeaves(t *testing.T) {
 func TestOtherNames(t *testing.T) {
 	own := map[string]bool{}
 	for _, a := range actions() {
-		for _, name := range append(strings.Fields(a.also), a.name) {
+		for _, name := range a.Names() {
 			if own[name] {
 				t.Errorf("%s is the name of two", name)
 			}

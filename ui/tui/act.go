@@ -13,7 +13,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/composer"
@@ -202,28 +201,6 @@ func (m *Model) interrupt(string) tea.Cmd {
 	return m.sayWhile("ctrl+c again quits", func() bool { return m.now().Sub(m.quitAsked) < quitWithin && m.composer.Empty() })
 }
 
-// retry asks again. What came of an answer of nothing stays as a branch.
-func (m *Model) retry(string) tea.Cmd {
-	path := m.app.Session.Path()
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
-		return m.regenerate(path[n-1].Seq)
-	}
-	return m.run()
-}
-
-// fresh starts a new conversation with the model and settings of this one.
-func (m *Model) fresh(string) tea.Cmd {
-	old, kept := m.app.Session, m.keepDraft()
-	created, err := m.app.New()
-	if err != nil {
-		return m.say(err.Error())
-	}
-	created.SetModel(old.Model())
-	created.SetEffort(old.Effort())
-	m.replace(created)
-	return kept
-}
-
 // rewind lists the person's messages; the picked one goes back to the composer.
 func (m *Model) rewind(string) tea.Cmd {
 	var items []dialog.Item
@@ -233,7 +210,13 @@ func (m *Model) rewind(string) tea.Cmd {
 		}
 	}
 	slices.Reverse(items)
-	return m.open(dialog.Pick("rewind", "Edit which message? What follows it stays as a branch", items, m.theme))
+	return m.choose(dialog.Pick("", "Edit which message? What follows it stays as a branch", items, m.theme), func(p dialog.PickedMsg) tea.Cmd {
+		seq, err := strconv.Atoi(p.Value)
+		if err != nil {
+			return m.say(err.Error())
+		}
+		return m.edit(seq)
+	})
 }
 
 // spoken is the first line of what a message says, or what it brings along.
@@ -243,28 +226,6 @@ func spoken(msg llm.Message) string {
 		text = strings.Join(labels(attached), ", ")
 	}
 	return app.FirstLine(text)
-}
-
-func (m *Model) mode(arg string) tea.Cmd {
-	p := m.app.Session.Policy()
-	switch {
-	case arg == "":
-		p.NextMode()
-	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
-		p.SetMode(tools.Mode(arg))
-	default:
-		return m.say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, Join(tools.Modes)))
-	}
-	return m.say("approval mode: " + string(p.Mode()))
-}
-
-// Join is values as a person reads them.
-func Join[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
 }
 
 // editor hands the draft to the person's own editor.
@@ -288,46 +249,8 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 	return nil
 }
 
-// keepState keeps what the screen changed for the next start.
-func (m *Model) keepState(key, value string) tea.Cmd {
-	lib := m.app.Library
-	return func() tea.Msg {
-		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
-			return didMsg{err: err}
-		}
-		return nil
-	}
-}
-
-// trusted keeps what the person thinks of the folder, and goes on.
-func (m *Model) trusted(yes bool) tea.Cmd {
-	m.app.Question = ""
-	decide := m.app.Decide
-	return func() tea.Msg {
-		system, err := decide(yes)
-		return trustedMsg{yes, system, err}
-	}
-}
-
-// trustedMsg says what follows from what the person thinks of the folder.
-type trustedMsg struct {
-	yes    bool
-	system string
-	err    error
-}
-
-func (m *Model) adopted(msg trustedMsg) tea.Cmd {
-	m.app.Session.SetSystem(msg.system)
-	if msg.err != nil {
-		m.note(msg.err.Error())
-	} else if msg.yes {
-		return tea.Batch(m.first(), m.say("trusted: /context shows what every request holds"))
-	}
-	return m.first()
-}
-
 // context lists what a request holds.
-func (m *Model) context(string) tea.Cmd {
+func (m *Model) context() tea.Cmd {
 	var items []dialog.Item
 	row := func(name string, tokens int, note string) {
 		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", count(tokens), note), " · ")})
@@ -355,27 +278,7 @@ func (m *Model) context(string) tea.Cmd {
 	for i := range items {
 		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
 	}
-	return m.open(dialog.Pick("context", "What every request holds", items, m.theme))
-}
-
-// confirmed acts on a yes or no.
-func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
-	m.dialog = nil
-	m.layout()
-	var cmd tea.Cmd
-	switch {
-	case msg.Kind == "mcp" && msg.Yes:
-		cmd = m.serverDecided()
-	case msg.Kind == "trust":
-		cmd = m.trusted(msg.Yes)
-	case !msg.Yes:
-	case msg.Kind == "fork":
-		cmd = m.enterFork(m.forking, 0)
-	case msg.Kind == "compact":
-		m.compacting = true
-		cmd = m.compact("")
-	}
-	return tea.Batch(cmd, m.askNext())
+	return m.choose(dialog.Pick("", "What every request holds", items, m.theme), nil)
 }
 
 func (m *Model) toggleMouse(string) tea.Cmd {
@@ -384,56 +287,6 @@ func (m *Model) toggleMouse(string) tea.Cmd {
 		return m.say("mouse: the wheel scrolls, and what is selected is copied")
 	}
 	return m.say("mouse: left to the terminal")
-}
-
-// picked carries out what was chosen from a list.
-func (m *Model) picked(p dialog.PickedMsg) tea.Cmd {
-	m.dialog, m.slash = nil, false
-	cmd := m.pick(p)
-	m.layout()
-	return tea.Batch(cmd, m.askNext())
-}
-
-func (m *Model) pick(p dialog.PickedMsg) tea.Cmd {
-	switch p.Kind {
-	case "command":
-		if cmd, ok := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg)); ok {
-			return cmd
-		}
-	case "model":
-		return m.use(p.Value)
-	case "compare":
-		return m.compare(p.Value)
-	case "effort":
-		return m.setEffort(llm.Effort(p.Value))
-	case "theme":
-		m.before = nil
-		return m.pickTheme(p.Value)
-	case "rewind":
-		seq, err := strconv.Atoi(p.Value)
-		if err != nil {
-			return m.say(err.Error())
-		}
-		return m.edit(seq)
-	case "mcp":
-		return m.server(p.Value)
-	case "mcp-do":
-		return m.serverDo(p.Value)
-	case "folder":
-		return m.enterFolder(p.Value)
-	case "wire":
-		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
-		return m.showWire(id, true)
-	case "prompt":
-		return m.prompt(strings.TrimSpace(p.Value + " " + p.Arg))
-	case "resource":
-		return m.resource(p.Value)
-	case "export":
-		return m.export(p.Value)
-	case "history":
-		return m.history(p.Value)
-	}
-	return nil
 }
 
 // closed takes a dialog away that was left without a choice.
@@ -455,7 +308,7 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 		if cmd, ok := m.command(typed); ok {
 			return tea.Batch(cmd, m.askNext())
 		}
-	} else if m.names(msg.Typed) {
+	} else if slices.ContainsFunc(m.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }) {
 		return m.askNext()
 	}
 	m.composer.SetValue(typed)
@@ -463,15 +316,6 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 		return tea.Batch(m.say(why), m.askNext())
 	}
 	return m.askNext()
-}
-
-// names reports whether a person wrote the name of a command, and nothing behind
-// it.
-func (m *Model) names(typed string) bool {
-	typed = strings.TrimSpace(typed)
-	return slices.ContainsFunc(m.actions, func(a action) bool {
-		return a.name == typed || slices.Contains(strings.Fields(a.also), typed)
-	})
 }
 
 // answered passes on what a person said to a call, and asks about the next one.
@@ -500,11 +344,11 @@ var pages = []string{"page-up", "page-down", "top", "bottom"}
 // for the dialog.
 func (m *Model) above(key string) *action {
 	a := m.keys[key]
-	if a == nil || a.above && a.rank != reading {
+	if a == nil || a.above && a.Group != app.Reading {
 		return a
 	}
 	q, asks := m.dialog.(question)
-	free := asks && !q.Scrolls() && slices.Contains(pages, a.name)
+	free := asks && !q.Scrolls() && slices.Contains(pages, a.Name)
 	if m.clear() > 0 && (a.above || free) {
 		return a
 	}

@@ -10,109 +10,134 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// An action is one thing a person can do: by key, from the palette, and as a
-// /command of the same name. A new one is a row of the table below.
+// An action is a command on the screen: by key, from the palette, and typed behind a
+// slash. What every front end has is a row of app.Commands; what only a screen can do
+// is a row of ownActions.
 type action struct {
-	name string   // the /command, without the slash
-	also string   // other names that people know it by, with spaces between them
-	keys []string // "ctrl+x m" is a sequence
-	help string
-	run  func(m *Model, arg string) tea.Cmd
-	when func(m *Model) bool          // nil: always; otherwise the key goes on to the focused child
-	lack func(m *Model) string        // why it cannot run now, "" if it can; nil: it always can
-	args func(m *Model) []dialog.Item // what may follow the /command; nil: anything, or nothing
-	rank section
+	app.Command
+	run         func(m *Model, arg string) tea.Cmd // in place of Command.Run
+	unavailable func(m *Model) string              // in place of Command.Unavailable
+	args        func(m *Model) []dialog.Item       // in place of Command.Args
 
-	above  bool // its keys work above a dialog as well
-	second bool // another action does the same and is the one that is listed
+	when   func(m *Model) bool // nil: always; otherwise the key goes on to the focused child
+	above  bool                // its keys work above a dialog as well
+	second bool                // another action does the same and is the one that is listed
 }
 
-// A section groups actions in the help.
-type section string
+// own returns an action that only a screen has.
+func own(name string, keys []string, group app.Group, help string, run func(*Model, string) tea.Cmd) action {
+	return action{Command: app.Command{Name: name, Keys: keys, Group: group, Help: help}, run: run}
+}
 
-// The sections, in the order of the help.
-const (
-	talking   section = "Talking"
-	kept      section = "Conversations"
-	models    section = "Models"
-	reading   section = "Reading"
-	workplace section = "Program"
-)
+// unless returns a with the reason why it cannot run now.
+func (a action) unless(why func(*Model) string) action { a.unavailable = why; return a }
 
+// only returns a with the condition under which its keys are its own.
+func (a action) only(when func(*Model) bool) action { a.when = when; return a }
+
+// overDialogs returns a with keys that work above a dialog as well.
+func (a action) overDialogs() action { a.above = true; return a }
+
+// unlisted returns a as another way to do what is listed.
+func (a action) unlisted() action { a.second = true; return a }
+
+// with returns a with what its argument may be.
+func (a action) with(args func(*Model) []dialog.Item) action { a.args = args; return a }
+
+// shared stands for the command of this name in app.Commands.
+func shared(name string) action { return action{Command: app.Command{Name: name}} }
+
+// scroll returns an action that moves or folds the conversation.
+func scroll(name, key, help string, f func(*Model)) action {
+	return own(name, []string{key}, app.Reading, help, func(m *Model, _ string) tea.Cmd { f(m); return nil })
+}
+
+// unwritten reports whether the draft is empty, and idle that keys are its own as well.
+func unwritten(m *Model) bool { return m.composer.Empty() }
+func idle(m *Model) bool      { return m.composer.Empty() && !m.transcript.Browsing() }
+
+// actions returns all there are, in the order of the help: what a screen shows where it
+// is asked for by name, and other commands behind it.
 func actions() []action {
-	empty := func(m *Model) bool { return m.composer.Empty() && !m.transcript.Browsing() }
-	unwritten := func(m *Model) bool { return m.composer.Empty() }
-	queued := func(m *Model) bool { return m.app.Session.QueueLen() > 0 }
-	holding := func(m *Model) bool { return empty(m) && len(m.app.Attached) > 0 }
+	list := slices.Concat(talkingActions(), readingActions())
+	commands := app.Commands()
+	for i, a := range list {
+		if at := slices.IndexFunc(commands, func(c app.Command) bool { return c.Name == a.Name }); at >= 0 && a.run == nil {
+			list[i].Command = commands[at]
+			commands = slices.Delete(commands, at, at+1)
+		}
+	}
+	for _, c := range commands {
+		list = append(list, action{Command: c})
+	}
+	return list
+}
+
+func talkingActions() []action {
 	busy := func(m *Model) bool { return m.turn != nil }
-	call := func(f func(*Model)) func(*Model, string) tea.Cmd {
-		return func(m *Model, _ string) tea.Cmd { f(m); return nil }
-	}
+	queued := func(m *Model) bool { return m.app.Session.QueueLen() > 0 }
+	holding := func(m *Model) bool { return idle(m) && len(m.app.Attached) > 0 }
 	return []action{
-		{name: "stop", keys: []string{"esc"}, help: "stop the reply or the running tool", when: busy, run: (*Model).halt, lack: (*Model).lacksTurn, rank: talking},
-		{name: "wait", keys: []string{"ctrl+x a"}, help: "keep waiting for a model that sends nothing", run: (*Model).waitOn, lack: (*Model).lacksSilence, rank: talking},
-		{name: "rewind", keys: []string{"esc esc"}, help: "edit an earlier message of yours as a branch", when: empty, run: (*Model).rewind, lack: (*Model).lacksOwn, rank: talking},
-		{name: "interrupt", keys: []string{"ctrl+c"}, help: "stop, else clear the draft, else quit (twice)", run: (*Model).interrupt, rank: talking},
-		{name: "unqueue", help: "take all queued messages back", when: queued, run: (*Model).unqueue, lack: (*Model).lacksQueue, rank: talking},
-		{name: "stash", keys: []string{"ctrl+x s"}, help: "put the draft aside; on an empty line, bring it back", run: (*Model).stash, rank: talking},
-		{name: "retry", keys: []string{"ctrl+x r"}, help: "try the failed turn again", run: (*Model).retry, lack: (*Model).lacksFault, rank: talking},
-		{name: "editor", keys: []string{"ctrl+g", "ctrl+x ctrl+e"}, help: "write in $VISUAL or $EDITOR", run: (*Model).editor, lack: (*Model).lacksEditor, rank: talking},
-		{name: "sessions", also: "resume continue", keys: []string{"ctrl+x l"}, help: "find a conversation: open, rename, pin, delete", run: (*Model).sessions, rank: kept},
-		{name: "fork", keys: []string{"ctrl+x f"}, help: "go on from here in a copy", run: (*Model).fork, lack: (*Model).lacksTalkOrRest, rank: kept},
-		{name: "tree", keys: []string{"ctrl+x t"}, help: "the branches of this conversation", run: (*Model).tree, lack: (*Model).lacksBranches, rank: kept},
-		{name: "rename", help: "give this conversation a title", run: (*Model).entitle, lack: (*Model).lacksTalk, rank: kept},
-		{name: "export", keys: []string{"ctrl+x e"}, help: "write this conversation to a file", run: (*Model).export, lack: (*Model).lacksTalk, args: func(*Model) []dialog.Item { return exportFormats() }, rank: kept},
-		{name: "compact", keys: []string{"ctrl+x k"}, help: "summarize what was said, to save room", run: (*Model).compact, lack: (*Model).lacksTalkOrRest, rank: kept},
-		{name: "history", help: "what requests hold: full, dynamic, stateless", run: (*Model).history, args: (*Model).histories, rank: kept},
-		{name: "context", help: "what every request holds", run: (*Model).context, rank: kept},
-		{name: "usage", keys: []string{"ctrl+x u"}, help: "tokens and cost", run: (*Model).usage, rank: kept},
-		{name: "attach", help: "attach a file, or the picture on the clipboard", run: (*Model).attach, rank: talking},
-		{name: "paste-picture", keys: []string{"ctrl+v"}, help: "attach the picture on the clipboard", run: (*Model).attachClipboard, rank: talking},
-		{name: "detach", keys: []string{"backspace"}, help: "take the last attachment off, on an empty line", when: holding, run: (*Model).detach, lack: (*Model).lacksAttached, rank: talking},
-		{name: "new", also: "clear", keys: []string{"ctrl+x n"}, help: "start a new conversation", run: (*Model).fresh, lack: (*Model).lacksRest, rank: kept},
-		{name: "mcp", help: "MCP servers: their state and their tools", run: (*Model).mcp, lack: (*Model).lacksServers, rank: workplace},
-		{name: "prompt", help: "a prompt of an MCP server", run: (*Model).prompted, lack: (*Model).lacksPrompts, args: (*Model).promptItems, rank: talking},
-		{name: "resource", help: "attach a resource of an MCP server", run: (*Model).resources, lack: (*Model).lacksResources, rank: talking},
-		{name: "permissions", help: "rules about tools: what may run unasked, and what never", run: (*Model).permissions, lack: (*Model).lacksRules, rank: talking},
-		{name: "mode", keys: []string{"shift+tab"}, help: "approval mode: ask, auto, read-only; yolo by name", run: (*Model).mode, args: (*Model).modes, rank: talking},
-
-		{name: "model", also: "models", keys: []string{"ctrl+x m", "alt+p"}, help: "pick a model", run: (*Model).pickModel, args: (*Model).modelArgs, rank: models},
-		{name: "next-model", keys: []string{"f2", "ctrl+x ."}, help: "next recent model", run: (*Model).nextModel, lack: (*Model).lacksOthers, rank: models},
-		{name: "previous-model", keys: []string{"shift+f2"}, help: "previous recent model", run: (*Model).previousModel, lack: (*Model).lacksOthers, rank: models},
-		{name: "effort", help: "pick how much the model thinks", run: (*Model).pickEffort, lack: (*Model).lacksEfforts, args: (*Model).efforts, rank: models},
-		{name: "less-effort", keys: []string{"alt+,"}, help: "think less", run: (*Model).lessEffort, lack: (*Model).lacksEfforts, rank: models},
-		{name: "more-effort", keys: []string{"alt+."}, help: "think more", run: (*Model).moreEffort, lack: (*Model).lacksEfforts, rank: models},
-		{name: "thinking", keys: []string{"alt+t"}, help: "thinking off or on", run: (*Model).toggleEffort, lack: (*Model).lacksOff, rank: models},
-
-		{name: "browse", keys: []string{"tab"}, help: "browse the conversation", when: empty, run: call(func(m *Model) { m.transcript.Browse(true) }), lack: (*Model).lacksShown, rank: reading},
-		{name: "fold-thinking", keys: []string{"ctrl+t"}, help: "fold or unfold thinking", run: call(func(m *Model) { m.transcript.ToggleThinking() }), rank: reading},
-		{name: "fold-output", keys: []string{"ctrl+o"}, help: "fold or unfold tool output", run: call(func(m *Model) { m.transcript.ToggleOutput() }), rank: reading},
-		{name: "page-up", keys: []string{"pgup"}, help: "scroll up", run: call(func(m *Model) { m.transcript.Page(-0.9) }), rank: reading},
-		{name: "page-down", keys: []string{"pgdown"}, help: "scroll down", run: call(func(m *Model) { m.transcript.Page(0.9) }), rank: reading},
-		{name: "line-up", keys: []string{"shift+up"}, help: "scroll up a line", run: call(func(m *Model) { m.transcript.Scroll(-1) }), rank: reading, above: true},
-		{name: "line-down", keys: []string{"shift+down"}, help: "scroll down a line", run: call(func(m *Model) { m.transcript.Scroll(1) }), rank: reading, above: true},
-		{name: "top", keys: []string{"ctrl+home"}, help: "to the beginning", run: call(func(m *Model) { m.transcript.Top() }), rank: reading},
-		{name: "bottom", keys: []string{"ctrl+end"}, help: "to the end", run: call(func(m *Model) { m.transcript.Bottom() }), rank: reading},
-		{name: "previous-message", keys: []string{"alt+up"}, help: "to your previous message", run: call(func(m *Model) { m.transcript.PrevUser() }), rank: reading},
-		{name: "next-message", keys: []string{"alt+down"}, help: "to your next message", run: call(func(m *Model) { m.transcript.NextUser() }), rank: reading},
-		{name: "copy", keys: []string{"ctrl+x y"}, help: "copy the last answer", run: (*Model).copyAnswer, lack: (*Model).lacksAnswer, rank: reading},
-		{name: "copy-code", keys: []string{"ctrl+x c"}, help: "copy the last code block", run: (*Model).copyCode, lack: (*Model).lacksCode, rank: reading},
-
-		{name: "compare", keys: []string{"ctrl+x v"}, help: "ask several models the same; again, one answers", run: (*Model).compare, lack: (*Model).lacksRest, args: (*Model).modelArgs, rank: models},
-		{name: "wire", keys: []string{"ctrl+x w", "f12"}, help: "what went over the wire: requests and answers as they were", run: (*Model).wires, rank: reading},
-
-		{name: "palette", keys: []string{"ctrl+p", "ctrl+x p"}, help: "all commands", run: (*Model).palette, rank: workplace},
-		{name: "commands", keys: []string{"/"}, help: "all commands, on an empty line", when: empty, run: (*Model).slashed, rank: workplace, second: true},
-		{name: "help", keys: []string{"f1", "ctrl+x ?"}, help: "keys", run: (*Model).help, rank: workplace},
-		{name: "keys", keys: []string{"?"}, help: "keys, on an empty line", when: unwritten, run: (*Model).help, rank: workplace, second: true},
-		{name: "theme", help: "pick the theme", run: (*Model).pickTheme, args: (*Model).themes, rank: workplace},
-		{name: "mouse", keys: []string{"ctrl+x o"}, help: "mouse capture on or off", run: (*Model).toggleMouse, rank: workplace},
-		{name: "redraw", keys: []string{"ctrl+l"}, help: "draw the screen anew", run: func(*Model, string) tea.Cmd { return tea.ClearScreen }, rank: workplace, above: true},
-		{name: "folder", also: "cd", help: "work in another folder, in a new conversation", run: (*Model).folder, lack: (*Model).lacksFolders, rank: workplace},
-		{name: "suspend", keys: []string{"ctrl+z"}, help: "to the shell; fg comes back", run: func(*Model, string) tea.Cmd { return tea.Suspend }, rank: workplace, above: true},
-		{name: "end", keys: []string{"ctrl+d"}, help: "quit, on an empty line", when: empty, run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace, second: true},
-		{name: "quit", also: "exit", help: "leave parley", run: func(m *Model, _ string) tea.Cmd { return m.quit() }, rank: workplace},
+		own("stop", []string{"esc"}, app.Talking, "stop the reply or the running tool", (*Model).halt).only(busy).unless((*Model).lacksTurn),
+		own("wait", []string{"ctrl+x a"}, app.Talking, "keep waiting for a model that sends nothing", (*Model).waitOn).unless((*Model).lacksSilence),
+		own("rewind", []string{"esc esc"}, app.Talking, "edit an earlier message of yours as a branch", (*Model).rewind).only(idle).unless((*Model).lacksOwn),
+		own("interrupt", []string{"ctrl+c"}, app.Talking, "stop, else clear the draft, else quit (twice)", (*Model).interrupt),
+		own("unqueue", nil, app.Talking, "take all queued messages back", (*Model).unqueue).only(queued).unless((*Model).lacksQueue),
+		own("stash", []string{"ctrl+x s"}, app.Talking, "put the draft aside; on an empty line, bring it back", (*Model).stash),
+		shared("retry"),
+		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Talking, "write in $VISUAL or $EDITOR", (*Model).editor).unless((*Model).lacksEditor),
+		shared("sessions"), shared("fork"),
+		own("tree", []string{"ctrl+x t"}, app.Conversations, "the branches of this conversation", (*Model).tree).unless((*Model).lacksBranches),
+		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach"),
+		own("paste-picture", []string{"ctrl+v"}, app.Talking, "attach the picture on the clipboard", func(m *Model, _ string) tea.Cmd { return m.perform(m.app.AttachClipboard()) }),
+		own("detach", []string{"backspace"}, app.Talking, "take the last attachment off, on an empty line", (*Model).detach).only(holding).unless((*Model).lacksAttached),
+		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
+		shared("model").with((*Model).modelArgs), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
+}
+
+func readingActions() []action {
+	return []action{
+		own("browse", []string{"tab"}, app.Reading, "browse the conversation", func(m *Model, _ string) tea.Cmd { m.transcript.Browse(true); return nil }).only(idle).unless((*Model).lacksShown),
+		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.transcript.ToggleThinking() }),
+		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.transcript.ToggleOutput() }),
+		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.transcript.Page(-0.9) }),
+		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.transcript.Page(0.9) }),
+		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.transcript.Scroll(-1) }).overDialogs(),
+		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.transcript.Scroll(1) }).overDialogs(),
+		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.transcript.Top() }),
+		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.transcript.Bottom() }),
+		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.transcript.PrevUser() }),
+		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.transcript.NextUser() }),
+		own("copy", []string{"ctrl+x y"}, app.Reading, "copy the last answer", (*Model).copyAnswer).unless((*Model).lacksAnswer),
+		own("copy-code", []string{"ctrl+x c"}, app.Reading, "copy the last code block", (*Model).copyCode).unless((*Model).lacksCode),
+
+		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "ask several models the same; again, one answers", (*Model).compare).unless((*Model).lacksRest).with((*Model).modelArgs),
+		own("wire", []string{"ctrl+x w", "f12"}, app.Reading, "what went over the wire: requests and answers as they were", (*Model).wires),
+
+		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "all commands", (*Model).palette),
+		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", (*Model).slashed).only(idle).unlisted(),
+		shared("help"),
+		own("keys", []string{"?"}, app.Program, "keys, on an empty line", (*Model).help).only(unwritten).unlisted(),
+		own("theme", nil, app.Program, "pick the theme", (*Model).pickTheme).with((*Model).themes),
+		own("mouse", []string{"ctrl+x o"}, app.Program, "mouse capture on or off", (*Model).toggleMouse),
+		own("redraw", []string{"ctrl+l"}, app.Program, "draw the screen anew", func(*Model, string) tea.Cmd { return tea.ClearScreen }).overDialogs(),
+		shared("folder"),
+		own("suspend", []string{"ctrl+z"}, app.Program, "to the shell; fg comes back", func(*Model, string) tea.Cmd { return tea.Suspend }).overDialogs(),
+		own("end", []string{"ctrl+d"}, app.Program, "quit, on an empty line", func(m *Model, _ string) tea.Cmd { return m.quit() }).only(idle).unlisted(),
+		shared("quit"),
+	}
+}
+
+// why says why a cannot run now; "" if it can.
+func (m *Model) why(a *action) string {
+	switch {
+	case a.unavailable != nil:
+		return a.unavailable(m)
+	case a.Unavailable != nil:
+		return a.Unavailable(m.app)
+	}
+	return ""
 }
 
 // bind maps keys to actions, and says which begin a sequence. Escapes are
@@ -120,7 +145,7 @@ func actions() []action {
 func bind(actions []action) (keys map[string]*action, leaders map[string]bool) {
 	keys, leaders = map[string]*action{}, map[string]bool{}
 	for i := range actions {
-		for _, k := range actions[i].keys {
+		for _, k := range actions[i].Keys {
 			keys[k] = &actions[i]
 			if first, _, two := strings.Cut(k, " "); two && first != "esc" {
 				leaders[first] = true
@@ -161,12 +186,13 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 
 // do runs an action, or says why it cannot run.
 func (m *Model) do(a *action, arg string) tea.Cmd {
-	if a.lack != nil {
-		if why := a.lack(m); why != "" {
-			return m.say(why)
-		}
+	if why := m.why(a); why != "" {
+		return m.say(why)
 	}
-	return a.run(m, arg)
+	if a.run != nil {
+		return a.run(m, arg)
+	}
+	return m.perform(a.Run(m.app, arg))
 }
 
 // escape counts: twice on an empty line is an action of its own.
@@ -187,33 +213,26 @@ func (m *Model) escape() (tea.Cmd, bool) {
 // command, or, where nothing follows, the beginning of the names of one command
 // alone. "/the file" is no /theme.
 func (m *Model) command(text string) (tea.Cmd, bool) {
-	rest, ok := strings.CutPrefix(text, "/")
-	if !ok || strings.Contains(rest, "\n") {
+	name, arg, ok := app.ParseCommand(text)
+	if !ok {
 		return nil, false
 	}
-	name, arg, _ := strings.Cut(rest, " ")
-	arg = strings.TrimSpace(arg)
 	at, _ := dialog.FindNamed(name, m.commandNames())
 	if at < 0 {
 		return nil, false
 	}
 	a := &m.actions[at]
-	if arg != "" && !a.named(name) {
+	if arg != "" && !a.Named(name) {
 		return nil, false
 	}
 	return m.do(a, arg), true
-}
-
-// named reports whether name is one of the names of an action, whole.
-func (a *action) named(name string) bool {
-	return a.name == name || slices.Contains(strings.Fields(a.also), name)
 }
 
 // commandNames are the names of each action, its own first.
 func (m *Model) commandNames() [][]string {
 	names := make([][]string, len(m.actions))
 	for i, a := range m.actions {
-		names[i] = append([]string{a.name}, strings.Fields(a.also)...)
+		names[i] = a.Names()
 	}
 	return names
 }

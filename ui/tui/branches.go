@@ -117,13 +117,3 @@ func (m *Model) branch() error {
 	m.redraw()
 	return nil
 }
-
-// regenerate asks for another answer; this one stays as a branch.
-func (m *Model) regenerate(seq int) tea.Cmd {
-	if err := m.app.Session.Regenerate(seq); err != nil {
-		return m.say(err.Error())
-	}
-	m.transcript.Browse(false)
-	m.redraw()
-	return m.run()
-}

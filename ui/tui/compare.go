@@ -326,7 +326,7 @@ func (m *Model) compare(arg string) tea.Cmd {
 		m.layout()
 		return m.say("one model answers again")
 	case len(names) == 0:
-		return m.offerModels("compare", "Compare "+m.app.Session.Model().Name+" with", "")
+		return m.offerModels("Compare "+m.app.Session.Model().Name+" with", "", func(name string) tea.Cmd { return m.compare(name) })
 	case len(names) == 1:
 		names = []string{m.app.Session.Model().Name, names[0]}
 	}
@@ -381,7 +381,7 @@ func (m *Model) compared(msg comparedMsg) tea.Cmd {
 	}
 	cmd := m.switchTo(col.seq)
 	if col.name != m.app.Session.Model().Name {
-		cmd = tea.Batch(cmd, m.use(col.name))
+		cmd = tea.Batch(cmd, m.perform(m.app.Use(col.name)))
 	}
 	m.transcript.Bottom()
 	return tea.Batch(cmd, m.say("going on with "+col.label+": ctrl+x t shows the other answers"))

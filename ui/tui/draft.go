@@ -50,7 +50,7 @@ func (m *Model) keepDraft() tea.Cmd {
 	save, of, estimate := m.draftSaver(text), m.weighed, m.app.Estimate
 	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
-			return didMsg{err: err}
+			return effectMsg{Err: err}
 		}
 		return nil
 	})

@@ -2,13 +2,11 @@ package tui
 
 import (
 	"context"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
 	"parley/ui/clip"
-	"parley/ui/tui/dialog"
 )
 
 type (
@@ -50,29 +48,4 @@ func (m *Model) copied(msg copiedMsg) tea.Cmd {
 	}
 	msg.result.File = m.app.Short(msg.result.File)
 	return m.say(msg.result.Message(msg.what))
-}
-
-// export writes the conversation to a file in the working folder.
-func (m *Model) export(arg string) tea.Cmd {
-	format, path, _ := strings.Cut(arg, " ")
-	if format == "" {
-		return m.open(dialog.Pick("export", "Export as", exportFormats(), m.theme))
-	}
-	o, s := m.app, m.app.Session
-	return m.about("", func() error {
-		path, note, err := o.Export(s, format, strings.TrimSpace(path))
-		if err == nil {
-			m.send(didMsg{text: "wrote " + o.Short(path) + note})
-		}
-		return err
-	})
-}
-
-// exportFormats returns the formats of export.
-func exportFormats() []dialog.Item {
-	return []dialog.Item{
-		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
-		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
-		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
-	}
 }

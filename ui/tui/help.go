@@ -7,51 +7,52 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
-
-// sections is the order of the help and the palette.
-var sections = []section{talking, kept, models, reading, workplace}
 
 // unusable orders what cannot run now behind what can.
 var unusable = map[bool]int{true: 1}
 
 // palette lists every action with its keys, and what it lacks to run now.
 func (m *Model) palette(string) tea.Cmd {
-	var items []dialog.Item
-	for _, rank := range sections {
-		from := len(items)
+	var rows []dialog.Item
+	for _, rank := range app.Groups {
+		from := len(rows)
 		for _, a := range m.actions {
-			if a.rank != rank || a.second {
+			if a.Group != rank || a.second {
 				continue
 			}
-			item := dialog.Item{Title: a.name, Detail: a.help, Keywords: a.also, Key: strings.Join(a.keys, ", "), Value: a.name, Group: string(rank)}
-			if a.lack != nil {
-				item.Unavailable = a.lack(m)
-				item.Disabled = item.Unavailable != ""
-			}
-			items = append(items, item)
+			item := dialog.Item{Title: a.Name, Detail: a.Help, Keywords: strings.Join(a.Aliases, " "), Key: strings.Join(a.Keys, ", "), Value: a.Name, Group: string(rank)}
+			item.Unavailable = m.why(&a)
+			item.Disabled = item.Unavailable != ""
+			rows = append(rows, item)
 		}
-		slices.SortStableFunc(items[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
+		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
 	}
-	for _, p := range m.promptItems() {
+	for _, p := range items(m.app.PromptItems()) {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
-		items = append(items, p)
+		rows = append(rows, p)
 	}
-	list := dialog.Commands("command", "Commands", items, m.argsOf, m.theme)
-	return tea.Batch(m.open(list), m.known())
+	list := dialog.Commands("", "Commands", rows, m.argsOf, m.theme)
+	return tea.Batch(m.choose(list, func(p dialog.PickedMsg) tea.Cmd {
+		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
+		return cmd
+	}), m.known())
 }
 
 // argsOf is what may follow a command.
 func (m *Model) argsOf(command string) []dialog.Item {
-	i := slices.IndexFunc(m.actions, func(a action) bool { return a.name == command })
-	if i < 0 || m.actions[i].args == nil {
-		return nil
+	i := slices.IndexFunc(m.actions, func(a action) bool { return a.Name == command })
+	switch {
+	case i >= 0 && m.actions[i].args != nil:
+		return m.actions[i].args(m)
+	case i >= 0 && m.actions[i].Args != nil:
+		return items(m.actions[i].Args(m.app))
 	}
-	return m.actions[i].args(m)
+	return nil
 }
 
 // modelArgs are the models, as what may follow a command.
@@ -59,7 +60,7 @@ func (m *Model) modelArgs() []dialog.Item {
 	if m.choices == nil {
 		m.choices = m.app.Choices()
 	}
-	m.readTastes()
+	m.app.LoadTastes()
 	items := m.modelItems()
 	for i := range items {
 		item := &items[i]
@@ -67,23 +68,6 @@ func (m *Model) modelArgs() []dialog.Item {
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
 		item.Exact = true // "mo/m1" is not the mo/m10 that is listed
 		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
-	}
-	return items
-}
-
-// modesMean is what each way to approve tools does.
-var modesMean = map[tools.Mode]string{
-	tools.ModeAsk: "reading runs; all else is asked about", tools.ModeAuto: "edits run too, and commands in the sandbox",
-	tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "nothing is asked; only rules deny",
-}
-
-// modes are the ways to approve tools.
-func (m *Model) modes() []dialog.Item {
-	var items []dialog.Item
-	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
-		if !slices.ContainsFunc(items, func(i dialog.Item) bool { return i.Value == string(mode) }) {
-			items = append(items, dialog.Item{Title: string(mode), Detail: modesMean[mode], Value: string(mode), Current: mode == m.app.Session.Policy().Mode()})
-		}
 	}
 	return items
 }
@@ -142,11 +126,11 @@ func (m *Model) bindings() []dialog.Section {
 	}
 	write.Rows = append(write.Rows, typed...)
 	var out []dialog.Section
-	for _, rank := range sections {
+	for _, rank := range app.Groups {
 		s := dialog.Section{Title: string(rank)}
 		for _, a := range m.actions {
-			if a.rank == rank && len(a.keys) > 0 {
-				s.Rows = append(s.Rows, [2]string{strings.Join(a.keys, ", "), a.help})
+			if a.Group == rank && len(a.Keys) > 0 {
+				s.Rows = append(s.Rows, [2]string{strings.Join(a.Keys, ", "), a.Help})
 			}
 		}
 		out = append(out, s)

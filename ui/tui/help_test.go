@@ -24,7 +24,7 @@ func TestHelpTellsEveryKey(t *testing.T) {
 		}
 	}
 	for _, a := range s.m.actions {
-		expect(a.name, a.keys...)
+		expect(a.Name, a.Keys...)
 	}
 	expect("own keys", "f7", "f8, ctrl+x j")
 	if strings.Contains(told, "alt+p") {

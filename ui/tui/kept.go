@@ -32,18 +32,7 @@ type (
 		id    string
 		lines []string
 	}
-	enteredMsg struct {
-		session *session.Session
-		at      int // message to show; 0: the end
-		err     error
-		id      string
-		note    string
-	}
 	savedMsg struct{ err error }
-	didMsg   struct {
-		text string
-		err  error
-	}
 )
 
 // sessions lists the stored conversations, with words typed into the list.
@@ -152,124 +141,6 @@ func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
 	return path
 }
 
-// chosen acts on what a person did in the list of conversations.
-func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
-	lib := m.app.Library
-	do := func(f func() error) tea.Cmd {
-		return func() tea.Msg { return didMsg{err: f()} }
-	}
-	switch msg := msg.(type) {
-	case dialog.SessionChosen:
-		m.dialog = nil
-		m.layout()
-		if msg.ID == m.app.Session.ID() {
-			m.transcript.Show(msg.Seq)
-			return m.askNext(), true
-		}
-		if m.app.Start.TakeFork() {
-			return m.enterFork(msg.ID, 0), true
-		}
-		return m.enter(msg.ID, msg.Seq), true
-	case dialog.SessionFork:
-		m.dialog = nil
-		m.layout()
-		return m.enterFork(msg.ID, 0), true
-	case dialog.SessionRename:
-		return do(func() error { return lib.Rename(msg.ID, msg.Title) }), true
-	case dialog.SessionPin:
-		return do(func() error { return lib.Pin(msg.ID, msg.On) }), true
-	case dialog.SessionTrash:
-		return do(func() error { return lib.Trash(msg.ID) }), true
-	case dialog.SessionRestore:
-		return do(func() error { return lib.Restore(msg.ID) }), true
-	case dialog.SessionFilter:
-		return m.search(msg.Words), true
-	case dialog.PreviewRequest:
-		return m.preview(msg.ID, msg.Seq), true
-	case dialog.BranchChosen:
-		m.dialog = nil
-		return m.switchTo(msg.Seq), true
-	case dialog.ForkChosen:
-		m.dialog = nil
-		m.layout()
-		return m.enterFork(m.app.Session.ID(), msg.Seq), true
-	}
-	return nil, false
-}
-
-// enter opens a stored conversation in the place of this one.
-func (m *Model) enter(id string, at int) tea.Cmd {
-	if m.turn != nil {
-		return m.say("stop the running turn first")
-	}
-	return tea.Batch(m.keepDraft(), func() tea.Msg {
-		s, note, err := m.app.Resume(id)
-		return enteredMsg{session: s, note: note, err: err, id: id, at: at}
-	})
-}
-
-// enterFork opens a copy of a conversation that ends with the message head.
-func (m *Model) enterFork(id string, head int) tea.Cmd {
-	if m.turn != nil {
-		return m.say("stop the running turn first")
-	}
-	own := m.app.Session
-	return tea.Batch(m.keepDraft(), func() tea.Msg {
-		s, note, err := m.app.Fork(id, head)
-		if err == nil && id == own.ID() { // it goes on as this one would
-			s.SetModel(own.Model())
-			s.SetEffort(own.Effort())
-			s.SetHistoryMode(own.HistoryMode())
-		}
-		if note == "" {
-			note = "a copy: the other conversation stays as it is"
-		}
-		return enteredMsg{session: s, note: note, err: err, id: id}
-	})
-}
-
-// fork goes on from here in a conversation of its own.
-func (m *Model) fork(string) tea.Cmd {
-	return m.enterFork(m.app.Session.ID(), 0)
-}
-
-// entered shows another conversation.
-func (m *Model) entered(msg enteredMsg) tea.Cmd {
-	var held *session.LockedError
-	if errors.As(msg.err, &held) {
-		m.forking = msg.id
-		return m.confirm(true, dialog.Confirm("fork", "This conversation is open in "+held.By+". Go on with a copy of it?", "go on with a copy", "leave it", m.theme))
-	}
-	if msg.err != nil {
-		m.shown = true
-		m.transcript.AddError(msg.err.Error(), "")
-		return nil
-	}
-	m.replace(msg.session)
-	if msg.at > 0 {
-		m.transcript.Show(msg.at)
-	}
-	if msg.note != "" {
-		return m.say(msg.note)
-	}
-	return nil
-}
-
-// replace puts another conversation on the screen.
-func (m *Model) replace(s *session.Session) {
-	old := m.app.Session
-	m.running.Go(func() { old.Close() })
-	s.Policy().SetMode(old.Policy().Mode())
-	m.app.Session, m.editing = s, 0
-	s.OnSave(func(err error) { m.send(savedMsg{err}) })
-	m.unsaved = nil
-	m.transcript.Clear()
-	m.shown, m.failed, m.app.Attached = false, false, nil
-	m.replay(s)
-	m.recall()
-	m.layout()
-}
-
 // saved tells that what is said cannot be kept, for as long as that is so.
 func (m *Model) saved(err error) tea.Cmd {
 	was := m.unsaved
@@ -287,72 +158,14 @@ func (m *Model) saved(err error) tea.Cmd {
 	return nil
 }
 
-// entitle gives the conversation another title.
-func (m *Model) entitle(arg string) tea.Cmd {
-	if arg == "" {
-		return m.say("/rename and a title")
-	}
-	lib, id := m.app.Library, m.app.Session.ID()
-	return m.about("called "+arg, func() error { return lib.Rename(id, arg) })
-}
-
-// about changes something of the stored conversation.
-func (m *Model) about(text string, f func() error) tea.Cmd {
-	if len(m.app.Session.History()) == 0 {
-		return m.say("there is nothing to keep yet")
-	}
-	return func() tea.Msg { return didMsg{text, f()} }
-}
-
-func (m *Model) did(msg didMsg) tea.Cmd {
-	if msg.err != nil {
-		return m.say(msg.err.Error())
-	}
-	if msg.text != "" {
-		return m.say(msg.text)
-	}
-	return nil
-}
-
 // rewrites reports whether what is written stands in the place of an answer.
 func (m *Model) rewrites() bool {
 	n, err := m.app.Session.At(m.editing)
 	return m.editing > 0 && err == nil && n.Role == llm.RoleAssistant
 }
 
-// compact summarizes the conversation.
-func (m *Model) compact(string) tea.Cmd {
-	if m.turn != nil {
-		return m.say("stop the running turn first")
-	}
-	return m.play(m.app.Session.Compact)
-}
-
-// histories are what requests can hold.
-func (m *Model) histories() []dialog.Item {
-	return []dialog.Item{
-		{Title: "full", Detail: "everything that was said", Value: "full", Current: m.app.Session.HistoryMode() == session.HistoryFull},
-		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic", Current: m.app.Session.HistoryMode() == session.HistoryDynamic},
-		{Title: "stateless", Detail: "each prompt alone", Value: "stateless", Current: m.app.Session.HistoryMode() == session.HistoryStateless},
-	}
-}
-
-// history sets what of the conversation requests hold.
-func (m *Model) history(arg string) tea.Cmd {
-	if arg == "" {
-		return m.open(dialog.Pick("history", "What requests hold of this conversation", m.histories(), m.theme))
-	}
-	if arg == "full" {
-		arg = string(session.HistoryFull)
-	} else if h := session.History(arg); h != session.HistoryDynamic && h != session.HistoryStateless {
-		return m.say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
-	}
-	m.app.Session.SetHistoryMode(session.History(arg))
-	return m.say("requests hold: " + map[string]string{"": "everything", "dynamic": "what fits", "stateless": "each prompt alone"}[arg])
-}
-
 // usage shows what was spent.
-func (m *Model) usage(string) tea.Cmd {
+func (m *Model) usage() tea.Cmd {
 	lib, now, own := m.app.Library, m.now(), m.app.Session.ID()
 	total, last := m.app.Session.Usage()
 	return func() tea.Msg {
@@ -461,7 +274,7 @@ func (m *Model) missed() string {
 }
 
 // permissions lists the rules about tools, to be looked at and taken away.
-func (m *Model) permissions(string) tea.Cmd {
+func (m *Model) permissions() tea.Cmd {
 	var rows []dialog.PermissionRow
 	for _, r := range m.app.Session.Policy().Rules() {
 		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: m.app.Short(r.Workspace)}
@@ -486,4 +299,46 @@ func (m *Model) revoke(row dialog.PermissionRow) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// chosen acts on what a user did in the list of conversations, or of branches.
+func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
+	lib := m.app.Library
+	do := func(f func() error) tea.Cmd {
+		return func() tea.Msg { return effectMsg{Err: f()} }
+	}
+	leave := func(e app.Effect) tea.Cmd {
+		m.dialog = nil
+		m.layout()
+		return m.perform(e)
+	}
+	switch msg := msg.(type) {
+	case dialog.SessionChosen:
+		if msg.ID == m.app.Session.ID() {
+			cmd := leave(app.Effect{})
+			m.transcript.Show(msg.Seq)
+			return tea.Batch(cmd, m.askNext()), true
+		}
+		return leave(m.app.OpenSession(msg.ID, msg.Seq)), true
+	case dialog.SessionFork:
+		return leave(m.app.ForkSession(msg.ID, 0)), true
+	case dialog.SessionRename:
+		return do(func() error { return lib.Rename(msg.ID, msg.Title) }), true
+	case dialog.SessionPin:
+		return do(func() error { return lib.Pin(msg.ID, msg.On) }), true
+	case dialog.SessionTrash:
+		return do(func() error { return lib.Trash(msg.ID) }), true
+	case dialog.SessionRestore:
+		return do(func() error { return lib.Restore(msg.ID) }), true
+	case dialog.SessionFilter:
+		return m.search(msg.Words), true
+	case dialog.PreviewRequest:
+		return m.preview(msg.ID, msg.Seq), true
+	case dialog.BranchChosen:
+		m.dialog = nil
+		return m.switchTo(msg.Seq), true
+	case dialog.ForkChosen:
+		return leave(m.app.ForkSession(m.app.Session.ID(), msg.Seq)), true
+	}
+	return nil, false
 }

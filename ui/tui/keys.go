@@ -80,7 +80,7 @@ func (k Keys) Validate() error {
 func (k Keys) apply(list []action) ([]action, error) {
 	index := map[string]int{}
 	for i := range list {
-		index[list[i].name] = i
+		index[list[i].Name] = i
 	}
 	names := slices.Sorted(maps.Keys(k))
 	for _, name := range names {
@@ -100,27 +100,27 @@ func (k Keys) apply(list []action) ([]action, error) {
 				return nil, fmt.Errorf("keys.%s = %q: this would be missing when one writes: add ctrl+ or alt+, or use two keys such as \"ctrl+x %s\"", name, key, key)
 			}
 		}
-		list[i].keys = k[name]
+		list[i].Keys = k[name]
 	}
 	owner := map[string]string{}
 	for _, own := range []bool{false, true} { // what is usual first, so that it is First
 		for _, a := range list {
-			if _, set := k[a.name]; set != own {
+			if _, set := k[a.Name]; set != own {
 				continue
 			}
-			for _, key := range a.keys {
+			for _, key := range a.Keys {
 				taken := func(other string) (string, bool) {
 					name, ok := owner[other]
-					return name, ok && name != a.name
+					return name, ok && name != a.Name
 				}
 				first, clash := taken(key)
 				if lead, _, two := strings.Cut(key, " "); two && !clash && lead != "esc" {
 					first, clash = taken(lead) // the second key would never be waited for
 				}
 				if clash {
-					return nil, k.conflict(key, first, a.name)
+					return nil, k.conflict(key, first, a.Name)
 				}
-				owner[key] = a.name
+				owner[key] = a.Name
 			}
 		}
 	}

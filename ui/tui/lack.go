@@ -33,28 +33,12 @@ func (m *Model) lacksRest() string {
 	return ""
 }
 
-func (m *Model) lacksTalk() string {
-	if len(m.app.Session.History()) == 0 {
-		return "nothing was said yet"
-	}
-	return ""
-}
-
-func (m *Model) lacksTalkOrRest() string { return cmp.Or(m.lacksRest(), m.lacksTalk()) }
-
 func (m *Model) lacksOwn() string {
 	said := slices.ContainsFunc(m.app.Session.History(), func(msg llm.Message) bool { return msg.Role == llm.RoleUser })
 	if !said {
 		return cmp.Or(m.lacksRest(), "there is no message of yours yet")
 	}
 	return m.lacksRest()
-}
-
-func (m *Model) lacksFault() string {
-	if m.turn != nil || !m.failed {
-		return "there is nothing to try again"
-	}
-	return ""
 }
 
 func (m *Model) lacksQueue() string {
@@ -85,55 +69,6 @@ func (m *Model) lacksBranches() string {
 	return ""
 }
 
-func (m *Model) lacksRules() string {
-	if len(m.app.Session.Policy().Rules()) == 0 {
-		return "there are no rules yet: p in a question makes one"
-	}
-	return ""
-}
-
-func (m *Model) lacksOthers() string {
-	if len(m.app.Recent) < 2 {
-		return "no other recent model: " + m.keyOf("model") + " picks one"
-	}
-	return ""
-}
-
-func (m *Model) lacksEfforts() string {
-	if len(m.app.Session.Model().Efforts) == 0 {
-		return "this model has no effort to set"
-	}
-	return ""
-}
-
-func (m *Model) lacksOff() string {
-	if !slices.Contains(m.app.Session.Model().Efforts, llm.EffortOff) {
-		return "this model cannot switch thinking off and on"
-	}
-	return ""
-}
-
-func (m *Model) lacksServers() string {
-	if m.app.Servers() == nil {
-		return "no MCP server is configured: [mcp.NAME] in the configuration adds one"
-	}
-	return ""
-}
-
-func (m *Model) lacksPrompts() string {
-	if servers := m.app.Servers(); servers != nil && len(servers.Prompts()) == 0 {
-		return "no MCP server has prompts"
-	}
-	return m.lacksServers()
-}
-
-func (m *Model) lacksResources() string {
-	if servers := m.app.Servers(); servers != nil && len(servers.Resources()) == 0 {
-		return "no MCP server has resources"
-	}
-	return m.lacksServers()
-}
-
 func (m *Model) lacksAnswer() string {
 	if m.transcript.LastAnswer() == "" {
 		return "there is no answer to copy"
@@ -158,8 +93,8 @@ func (m *Model) lacksShown() string {
 // keyOf is the key that runs an action, or its command if it has none.
 func (m *Model) keyOf(name string) string {
 	for _, a := range m.actions {
-		if a.name == name && len(a.keys) > 0 {
-			return a.keys[0]
+		if a.Name == name && len(a.Keys) > 0 {
+			return a.Keys[0]
 		}
 	}
 	return "/" + name

@@ -10,7 +10,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/attach"
-	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/clip"
 	"parley/ui/format"
@@ -41,19 +40,18 @@ type Model struct {
 	mouse         bool
 	chat
 	composer    *composer.Model
-	dialog      dialog.Dialog         // nil: none
-	servers     map[string]mcp.Status // what was told of them
-	asked       mcp.State             // the one that is shown
+	dialog      dialog.Dialog                  // nil: none
+	choosing    func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
+	answering   func(yes bool) tea.Cmd         // takes the answer to the open question
 	shellsRun   []*shellRun
-	endedShells []func()         // take back the records of those whose output is attached
-	files       *files.Index     // of the workspace
-	clip        *clip.Board      // where text is copied to
-	models      *dialog.Picker   // the list of models that was opened last
-	choices     []app.Choice     // what it lists
-	served      serving          // what servers said of that
-	tastes      map[string]taste // what keys said of models
-	wire        wireView         // what is shown of the wire
-	slash       bool             // it is the palette, opened by typing a slash
+	endedShells []func()       // take back the records of those whose output is attached
+	files       *files.Index   // of the workspace
+	clip        *clip.Board    // where text is copied to
+	models      *dialog.Picker // the list of models that was opened last
+	choices     []app.Choice   // what it lists
+	served      serving        // what servers said of that
+	wire        wireView       // what is shown of the wire
+	slash       bool           // it is the palette, opened by typing a slash
 	actions     []action
 	keys        map[string]*action
 	leaders     map[string]bool // keys that begin a sequence
@@ -64,21 +62,19 @@ type Model struct {
 	toastTill   time.Time
 	toastWhile  func() bool // what it tells of is so; nil: it has no cause that goes
 
-	effort     llm.Effort // before alt+t turned thinking off
-	lost       error      // what could not be kept in the end
-	away       bool       // the terminal says that another window has the focus
-	draws      bool       // the terminal draws pictures
-	drawn      []uint32   // those it has
-	loading    []tea.Cmd  // what a replay left to be fetched
-	unsaved    error      // why what is said is not on disk; nil if it is
-	comparing  []string   // models that the next prompt goes to; none: the session's alone
-	compacting bool       // the failed turn is tried again once the conversation is summarized
-	editing    int        // message that is being edited; 0: none
-	forking    string     // session that a copy is offered of
-	drafted    bool       // the draft changed since it was kept
-	draftAt    string     // where it was kept; "" if it was not
-	unsent     int        // about how many tokens it has
-	weighed    int        // drafts that were to be counted, or were sent
+	lost       error     // what could not be kept in the end
+	away       bool      // the terminal says that another window has the focus
+	draws      bool      // the terminal draws pictures
+	drawn      []uint32  // those it has
+	loading    []tea.Cmd // what a replay left to be fetched
+	unsaved    error     // why what is said is not on disk; nil if it is
+	comparing  []string  // models that the next prompt goes to; none: the session's alone
+	compacting bool      // the failed turn is tried again once the conversation is summarized
+	editing    int       // message that is being edited; 0: none
+	drafted    bool      // the draft changed since it was kept
+	draftAt    string    // where it was kept; "" if it was not
+	unsent     int       // about how many tokens it has
+	weighed    int       // drafts that were to be counted, or were sent
 
 	frames frames
 }
@@ -114,13 +110,16 @@ func newModel(o Options) *Model {
 	m.transcript.SetMotion(o.Config.Motion != "off")
 	m.transcript.Now = m.now
 	m.clip = a.Board(func(seq string) { m.send(writeMsg(seq)) })
+	a.Clipboard, a.KeyOf = m.clip, m.keyOf
+	a.Busy, a.Failed = func() bool { return m.turn != nil }, func() bool { return m.failed }
+	a.Leaving = func() { m.loading = append(m.loading, m.keepDraft()) }
 	m.files = files.New(a.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
 	m.composer.SetCompleter(m.complete)
 	m.app.Session.OnSave(func(err error) { m.send(savedMsg{err}) })
-	a.Watch(func(name string) { m.send(serverMsg{name}) })
+	a.Watch(func(name string) { m.send(serverMsg(name)) })
 	if a.Wire.Hear != nil {
-		a.Wire.Hear(func(trouble string) { m.send(didMsg{text: trouble}) })
+		a.Wire.Hear(func(trouble string) { m.send(effectMsg{Toast: trouble}) })
 	}
 	m.replay(m.app.Session)
 	m.recall()
@@ -135,7 +134,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	cmds = append(cmds, m.prompts())
 	if m.app.Question != "" {
-		cmds = append(cmds, m.confirm(false, dialog.Confirm("trust", m.app.Question, "trust it", "use none of it", m.theme)))
+		cmds = append(cmds, m.askTrust())
 	} else {
 		cmds = append(cmds, m.first())
 	}
@@ -220,8 +219,6 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.edited(msg)
 	case listedMsg:
 		return m.listed(msg)
-	case foldersMsg:
-		return m.pickFolder(msg)
 	case foundMsg:
 		return m.found(msg)
 	case previewMsg:
@@ -230,8 +227,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 			m.layout()
 		}
 		return nil
-	case enteredMsg:
-		return m.entered(msg)
+	case effectMsg:
+		return m.perform(app.Effect(msg))
 	case tea.BlurMsg:
 		m.away = true
 		return nil
@@ -243,33 +240,22 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case servedMsg:
 		return m.serves(msg)
 	case dialog.PinMsg:
-		return m.remember("favorites", msg.Value, msg.On)
+		return m.setTaste("favorites", msg.Value, msg.On)
 	case dialog.MovedMsg:
 		m.look(msg.Value)
 		return nil
 	case dialog.HideMsg:
-		return m.hide(msg.Value, msg.On)
+		cmd := m.setTaste("hidden", msg.Value, msg.On)
+		if msg.On {
+			cmd = tea.Batch(cmd, m.say("hidden: "+strings.Join(m.models.Keys.Details, ", ")+" shows it"))
+		}
+		return cmd
 	case trustedMsg:
-		return m.adopted(msg)
+		return m.trusted(msg)
 	case serverMsg:
-		return m.serverNews(msg)
-	case promptMsg:
-		if msg.err != nil {
-			return m.say(msg.err.Error())
-		}
-		m.draft(msg.text)
-		return m.written()
-	case resourceMsg:
-		if msg.err != nil {
-			return m.say(msg.err.Error())
-		}
-		m.app.Attached = append(m.app.Attached, msg.parts...)
-		m.layout()
-		return m.written()
+		return m.perform(m.app.ServerChanged(string(msg)))
 	case savedMsg:
 		return m.saved(msg.err)
-	case didMsg:
-		return m.did(msg)
 	case spentMsg:
 		return m.spent(msg)
 	case pastMsg:
@@ -280,8 +266,6 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.keepDraft()
 	case weighedMsg:
 		return m.weigh(msg)
-	case attachedMsg:
-		return m.took(msg)
 	case expandedMsg:
 		return m.expanded(msg)
 	case dialog.PermissionRemoved:
@@ -289,7 +273,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case dialog.Confirmed:
 		return m.confirmed(msg)
 	case transcript.RegenerateMsg:
-		return m.regenerate(msg.Seq)
+		return m.perform(m.app.Regenerate(msg.Seq))
 	case transcript.EditMsg:
 		if n, err := m.app.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
 			return m.edit(msg.Seq)
@@ -297,7 +281,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.edit(msg.User)
 	case transcript.ForkMsg:
 		m.transcript.Browse(false)
-		return m.enterFork(m.app.Session.ID(), msg.Seq)
+		return m.perform(m.app.ForkSession(m.app.Session.ID(), msg.Seq))
 	case transcript.CopyMsg:
 		return m.copy(msg.Text, msg.What)
 	case copiedMsg:
@@ -382,7 +366,7 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
 		if paths := attach.DroppedPaths(paste.Content); paths != nil { // dragged into the terminal
-			return m.attachFiles(paths)
+			return m.perform(m.app.AttachPaths(paths))
 		}
 	}
 	m.composer.SetQueue(m.queuedTexts())
@@ -444,12 +428,6 @@ func (m *Model) open(d dialog.Dialog) tea.Cmd {
 	m.dialog = d
 	m.layout()
 	return m.paintSoon()
-}
-
-// confirm asks a question. One that is harmless can be answered unread.
-func (m *Model) confirm(harmless bool, c *dialog.Confirmation) tea.Cmd {
-	c.Now, c.Harmless = m.now, harmless
-	return m.open(c)
 }
 
 // quit ends the turn and the program.

@@ -1,15 +1,12 @@
 package tui
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/tui/dialog"
 )
@@ -25,32 +22,24 @@ type (
 	servedMsg  []app.Choice
 )
 
-// pickModel switches to a model that is named whole, or shows those that match:
-// what is known of the last time, at once.
-func (m *Model) pickModel(arg string) tea.Cmd {
-	if strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
-		return m.use(arg)
-	}
-	return m.offerModels("model", "Model", arg)
-}
-
 // offerModels lists the models for whoever asks, and those that servers have as
 // they become known.
-func (m *Model) offerModels(kind, title, arg string) tea.Cmd {
-	m.readTastes()
+func (m *Model) offerModels(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
+	m.app.LoadTastes()
 	known := m.known()
-	m.models = dialog.Pick(kind, title, m.modelItems(), m.theme)
+	m.models = dialog.Pick("", title, m.modelItems(), m.theme)
 	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	m.models.Favorites, m.models.FreeItem = true, m.typedModel
 	if arg != "" {
 		m.models.SetQuery(arg)
 	}
+	open := m.choose(m.models, func(p dialog.PickedMsg) tea.Cmd { return picked(p.Value) })
 	if known == nil {
-		return m.open(m.models)
+		return open
 	}
 	live := m.app.Live
 	m.served.asked = true
-	return tea.Batch(m.open(m.models), m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
+	return tea.Batch(open, m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
 }
 
 // typedModel makes an item of a model that is named whole and not listed: servers
@@ -131,7 +120,7 @@ const (
 // each provider's, those that can be asked first.
 func (m *Model) modelItems() []dialog.Item {
 	current, recent := m.app.Session.Model().Name, m.app.Recent[:min(len(m.app.Recent), fewRecent)]
-	favourite, hidden := m.tasteOf("favorites", m.config.Favorites), m.tasteOf("hidden", m.config.Hidden)
+	favourite, hidden := m.app.Taste("favorites", m.config.Favorites), m.app.Taste("hidden", m.config.Hidden)
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -146,10 +135,10 @@ func (m *Model) modelItems() []dialog.Item {
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
 		}
-		if yes, at := favourite.says(c.Name); yes {
+		if yes, at := favourite.Says(c.Name); yes {
 			row.Group, row.Pinned, row.at = favourites, true, at-len(favourite)-len(recent)
 		}
-		yes, at := hidden.says(c.Name)
+		yes, at := hidden.Says(c.Name)
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
 		rows[i] = row
 	}
@@ -159,151 +148,4 @@ func (m *Model) modelItems() []dialog.Item {
 		items[i] = row.Item
 	}
 	return items
-}
-
-// A taste is what a person likes, or will not see: patterns of the configuration,
-// and behind them what keys said of one model each, as "+" or "-" and its name.
-// The last word about a name counts.
-type taste []string
-
-// readTastes reads what keys said, here and in other windows.
-func (m *Model) readTastes() {
-	m.tastes = map[string]taste{}
-	for _, key := range []string{"favorites", "hidden"} {
-		if kept, err := m.app.Library.Get(key); err == nil {
-			m.tastes[key] = strings.Fields(kept)
-		}
-	}
-}
-
-// tasteOf is the one that is kept under a key.
-func (m *Model) tasteOf(key string, configured []string) taste {
-	return slices.Concat(configured, m.tastes[key])
-}
-
-// says is whether a name is meant, and by which word; -1 if there is none.
-func (t taste) says(name string) (yes bool, at int) {
-	for i, word := range slices.Backward(t) {
-		if word == "-"+name {
-			return false, i
-		}
-		if word == "+"+name || matches(word, name) {
-			return true, i
-		}
-	}
-	return false, -1
-}
-
-// matches reports whether a pattern stands for a name. A star stands for slashes
-// as well: gateways have them in the names of models.
-func matches(pattern, name string) bool {
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		return pattern == name
-	}
-	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-	ok, err := path.Match(flat(pattern), flat(name))
-	return ok && err == nil
-}
-
-// remember keeps what a key said of a model, in the place of what was said before.
-func (m *Model) remember(key, name string, on bool) tea.Cmd {
-	words := slices.DeleteFunc(slices.Clone(m.tastes[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
-	m.tastes[key] = append(words, map[bool]string{true: "+", false: "-"}[on]+name)
-	m.listModels()
-	return m.keepState(key, strings.Join(m.tastes[key], "\n"))
-}
-
-// hide takes a model off the list, or puts it back.
-func (m *Model) hide(name string, on bool) tea.Cmd {
-	kept := m.remember("hidden", name, on)
-	if !on {
-		return kept
-	}
-	return tea.Batch(kept, m.say("hidden: "+strings.Join(m.models.Keys.Details, ", ")+" shows it"))
-}
-
-// use switches to another model in mid-conversation.
-func (m *Model) use(name string) tea.Cmd {
-	if name == m.app.Session.Model().Name {
-		return nil
-	}
-	model, err := m.app.Open(name)
-	if err != nil {
-		m.shown = true
-		m.transcript.AddError(err.Error(), llm.Hint(err))
-		return nil
-	}
-	m.annotate(m.app.Session.SetModel(model))
-	m.app.RememberModel(model.Name)
-	return m.keepState("models", strings.Join(m.app.Recent[:min(len(m.app.Recent), 10)], "\n"))
-}
-
-// nextModel and previousModel go round the recent models without changing
-// their order.
-func (m *Model) nextModel(string) tea.Cmd     { return m.cycle(1) }
-func (m *Model) previousModel(string) tea.Cmd { return m.cycle(-1) }
-
-func (m *Model) cycle(by int) tea.Cmd {
-	at := slices.Index(m.app.Recent, m.app.Session.Model().Name)
-	name := m.app.Recent[(at+by+len(m.app.Recent))%len(m.app.Recent)]
-	order := slices.Clone(m.app.Recent)
-	cmd := m.use(name)
-	m.app.Recent = order
-	return cmd
-}
-
-func (m *Model) pickEffort(arg string) tea.Cmd {
-	if arg != "" {
-		return m.setEffort(llm.Effort(arg))
-	}
-	return m.open(dialog.Pick("effort", "Effort", m.efforts(), m.theme))
-}
-
-// byItself is the effort of the provider's own choice, as a person writes it.
-const byItself = "default"
-
-// efforts are how much the model can be made to think.
-func (m *Model) efforts() []dialog.Item {
-	items := []dialog.Item{{Title: byItself, Detail: "what the provider does by itself", Value: byItself, Current: m.app.Session.Effort() == ""}}
-	for _, e := range m.app.Session.Model().Efforts {
-		items = append(items, dialog.Item{Title: string(e), Value: string(e), Current: e == m.app.Session.Effort()})
-	}
-	return items
-}
-
-func (m *Model) setEffort(e llm.Effort) tea.Cmd {
-	efforts := m.app.Session.Model().Efforts
-	if e == byItself {
-		e = ""
-	}
-	if e != "" && !slices.Contains(efforts, e) {
-		return m.say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
-	}
-	m.app.Session.SetEffort(e)
-	if e == "" {
-		return m.say("effort: as the provider likes")
-	}
-	return m.say("effort: " + string(e))
-}
-
-func (m *Model) lessEffort(string) tea.Cmd { return m.turnEffort(-1) }
-func (m *Model) moreEffort(string) tea.Cmd { return m.turnEffort(1) }
-
-func (m *Model) turnEffort(by int) tea.Cmd {
-	efforts := m.app.Session.Model().Efforts
-	at := slices.Index(efforts, m.app.Session.Effort())
-	if at < 0 { // the provider's default stands in the middle
-		at = len(efforts) / 2
-	} else {
-		at += by
-	}
-	return m.setEffort(efforts[min(max(at, 0), len(efforts)-1)])
-}
-
-func (m *Model) toggleEffort(string) tea.Cmd {
-	if now := m.app.Session.Effort(); now != llm.EffortOff {
-		m.effort = now
-		return m.setEffort(llm.EffortOff)
-	}
-	return m.setEffort(m.effort)
 }

@@ -125,7 +125,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case again && d.Err == nil:
 		return m.run()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.dialog == nil:
-		return m.confirm(true, dialog.Confirm("compact", "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.", "summarize", "leave it", m.theme))
+		return m.offerSummary()
 	}
 	if m.app.Session.QueueLen() > 0 { // queued after the turn's last look
 		return m.next()
@@ -143,7 +143,7 @@ func (m *Model) name() tea.Cmd {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.GenerateTitle(ctx); err != nil {
-			return didMsg{err: err}
+			return effectMsg{Err: err}
 		}
 		return nil
 	}

@@ -101,12 +101,12 @@ func functions(keys Keys) map[string]string {
 	}
 	does := map[string]string{"enter": "send", "ctrl+j": "new line", "alt+enter": "new line", "shift+enter": "new line"}
 	for _, a := range list {
-		for _, key := range a.keys {
+		for _, key := range a.Keys {
 			lead, _, two := strings.Cut(key, " ")
 			if two && does[lead] == "" {
 				does[lead] = "begins a sequence"
 			} else if !two {
-				does[key] = strings.TrimPrefix(does[key]+"; "+a.help, "; ")
+				does[key] = strings.TrimPrefix(does[key]+"; "+a.Help, "; ")
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func Bound(keys Keys) ([][2]string, error) {
 	}
 	var rows [][2]string
 	for _, a := range list {
-		rows = append(rows, [2]string{a.name, strings.Join(a.keys, ", ")})
+		rows = append(rows, [2]string{a.Name, strings.Join(a.Keys, ", ")})
 	}
 	return rows, nil
 }

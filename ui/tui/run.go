@@ -94,7 +94,7 @@ func (c Config) Validate() error {
 		may     []string
 	}{{"theme", c.Theme, c.names()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
 		if !slices.Contains(value.may, value.is) {
-			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, Join(value.may))
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, app.Join(value.may))
 		}
 	}
 	return nil

@@ -293,13 +293,13 @@ func TestSlash(t *testing.T) {
 // Every action can be run by its name at any time, and none breaks the screen.
 func TestEveryAction(t *testing.T) {
 	for _, a := range actions() {
-		if a.name == "quit" || a.name == "end" || a.name == "suspend" || a.name == "editor" {
+		if a.Name == "quit" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
 			continue // leave, or need a terminal
 		}
-		t.Run(a.name, func(t *testing.T) {
+		t.Run(a.Name, func(t *testing.T) {
 			s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Hang("two"))
 			run := func() {
-				s.Paste("/" + a.name).Press("enter").Press("esc")
+				s.Paste("/" + a.Name).Press("enter").Press("esc")
 			}
 			run()
 			s.Press("esc").Press("ctrl+c")
@@ -486,21 +486,21 @@ func TestKeysAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	names := map[string]bool{}
 	for _, a := range actions() {
-		if names[a.name] {
-			t.Errorf("two actions are called %q", a.name)
+		if names[a.Name] {
+			t.Errorf("two actions are called %q", a.Name)
 		}
-		names[a.name] = true
-		if a.help == "" {
-			t.Errorf("%q has no help", a.name)
+		names[a.Name] = true
+		if a.Help == "" {
+			t.Errorf("%q has no help", a.Name)
 		}
-		for _, k := range a.keys {
+		for _, k := range a.Keys {
 			if seen[k] != "" {
-				t.Errorf("%s is bound to %s and %s", k, seen[k], a.name)
+				t.Errorf("%s is bound to %s and %s", k, seen[k], a.Name)
 			}
-			seen[k] = a.name
+			seen[k] = a.Name
 			for _, taken := range []string{"ctrl+b", "ctrl+a", "ctrl+s", "ctrl+q", "ctrl+h", "ctrl+i", "ctrl+m"} {
 				if k == taken {
-					t.Errorf("%s: %s belongs to tmux, screen, flow control or the terminal", a.name, k)
+					t.Errorf("%s: %s belongs to tmux, screen, flow control or the terminal", a.Name, k)
 				}
 			}
 		}

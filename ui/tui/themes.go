@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/tui/dialog"
 )
 
@@ -35,17 +36,20 @@ func (m *Model) themes() []dialog.Item {
 // is selected, and the one there was comes back if none is taken.
 func (m *Model) pickTheme(arg string) tea.Cmd {
 	if arg == "" {
-		list := dialog.Pick("theme", "Theme", m.themes(), m.theme)
+		list := dialog.Pick("", "Theme", m.themes(), m.theme)
 		list.NotifyMoves = true
 		m.before = m.theme
-		return m.open(list)
+		return m.choose(list, func(p dialog.PickedMsg) tea.Cmd {
+			m.before = nil
+			return m.pickTheme(p.Value)
+		})
 	}
 	if names := m.config.names(); !slices.Contains(names, arg) {
-		return m.say(fmt.Sprintf("there is no theme %q: %s", arg, Join(names)))
+		return m.say(fmt.Sprintf("there is no theme %q: %s", arg, app.Join(names)))
 	}
 	m.config.Theme = arg
 	ask := m.wear(arg)
-	return tea.Batch(ask, m.keepState("theme", arg))
+	return tea.Batch(ask, m.perform(m.app.Keep("theme", arg)))
 }
 
 // wear shows the screen in a theme.

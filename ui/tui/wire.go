@@ -78,9 +78,12 @@ func (m *Model) turnTime(t transcript.Target) (from, to time.Time) {
 
 // listWire opens the list, with one exchange selected.
 func (m *Model) listWire(selected int) tea.Cmd {
-	m.wire.list = dialog.Pick("wire", "Wire", m.wireItems(selected), m.theme)
+	m.wire.list = dialog.Pick("", "Wire", m.wireItems(selected), m.theme)
 	m.wire.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
-	return tea.Batch(m.open(m.wire.list), m.wireTick())
+	return tea.Batch(m.choose(m.wire.list, func(p dialog.PickedMsg) tea.Cmd {
+		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
+		return m.showWire(id, true)
+	}), m.wireTick())
 }
 
 func (m *Model) wireItems(selected int) []dialog.Item {
@@ -205,7 +208,7 @@ func (m *Model) wireAct(msg dialog.PageAction) tea.Cmd {
 		folder, short := m.app.Folder, m.app.Short
 		return func() tea.Msg {
 			path, err := saveWire(folder, e)
-			return didMsg{"wrote " + short(path), err}
+			return effectMsg{Toast: "wrote " + short(path), Err: err}
 		}
 	}
 	if e.Curl == "" {

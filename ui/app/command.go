@@ -1,0 +1,62 @@
+package app
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Command is something a user can do. One table serves keys, palette, plain lines,
+// help and manual.
+type Command struct {
+	Name        string // typed behind a slash
+	Aliases     []string
+	Keys        []string // that run it, such as "ctrl+x m"
+	Group       Group
+	Arg         string // what may stand behind it, in capitals; "" is nothing
+	Help        string
+	Unavailable func(*App) string // why it cannot run now, "" if it can; nil: it always can
+	Args        func(*App) []Item // what its argument may be; nil: anything, or nothing
+	Run         func(a *App, arg string) Effect
+}
+
+// Groups of commands, in the order of the help.
+type Group string
+
+const (
+	Talking       Group = "Talking"
+	Conversations Group = "Conversations"
+	ModelsGroup   Group = "Models"
+	Reading       Group = "Reading"
+	Program       Group = "Program"
+)
+
+// Groups lists all of them in order.
+var Groups = []Group{Talking, Conversations, ModelsGroup, Reading, Program}
+
+// Named reports whether name is one of the names of c, whole.
+func (c *Command) Named(name string) bool {
+	return c.Name == name || slices.Contains(c.Aliases, name)
+}
+
+// Names returns the names of c, its own first.
+func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
+
+// Do runs c, or says why it cannot run.
+func (c *Command) Do(a *App, arg string) Effect {
+	if c.Unavailable != nil {
+		if why := c.Unavailable(a); why != "" {
+			return Say(why)
+		}
+	}
+	return c.Run(a, arg)
+}
+
+// ParseCommand splits "/name argument"; ok is false for text that is none.
+func ParseCommand(text string) (name, arg string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok || strings.Contains(rest, "\n") {
+		return "", "", false
+	}
+	name, arg, _ = strings.Cut(rest, " ")
+	return name, strings.TrimSpace(arg), true
+}

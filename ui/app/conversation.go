@@ -1,0 +1,271 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+)
+
+// replace puts another conversation in the place of the open one.
+func (a *App) replace(s *session.Session, seq int) Effect {
+	a.Leaving()
+	left := a.Session
+	s.Policy().SetMode(left.Policy().Mode())
+	a.Session, a.Attached = s, nil
+	return Effect{Entered: &Entered{left, seq}}
+}
+
+// newSession starts a conversation with the model and settings of the open one.
+func (a *App) newSession(string) Effect {
+	s, err := a.New()
+	if err != nil {
+		return Effect{Err: err}
+	}
+	s.SetModel(a.Session.Model())
+	s.SetEffort(a.Session.Effort())
+	return a.replace(s, 0)
+}
+
+// OpenSession opens a stored conversation in the place of this one, at a message; 0 is the
+// end. The first one that is opened is a copy where the command line asks for that.
+func (a *App) OpenSession(id string, seq int) Effect {
+	if id == a.Session.ID() {
+		return Say("It is this one")
+	}
+	if a.Start.TakeFork() {
+		return a.ForkSession(id, 0)
+	}
+	return a.open(id, seq, func() (*session.Session, string, error) { return a.Resume(id) })
+}
+
+// ForkSession opens a copy of a conversation that ends with the message head; 0 is its end.
+func (a *App) ForkSession(id string, head int) Effect {
+	own, mode := a.Session, a.Session.HistoryMode()
+	return a.open(id, 0, func() (*session.Session, string, error) {
+		s, note, err := a.Fork(id, head)
+		if err == nil && id == own.ID() { // it goes on as this one would
+			s.SetModel(own.Model())
+			s.SetEffort(own.Effort())
+			s.SetHistoryMode(mode)
+		}
+		if note == "" {
+			note = "a copy: the other conversation stays as it is"
+		}
+		return s, note, err
+	})
+}
+
+func forkHere(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
+
+func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
+	if why := busy(a); why != "" {
+		return Say(why)
+	}
+	return Effect{Async: func(context.Context) Effect {
+		s, note, err := open()
+		return Effect{Then: func() Effect { return a.opened(id, seq, s, note, err) }}
+	}}
+}
+
+func (a *App) opened(id string, seq int, s *session.Session, note string, err error) Effect {
+	var held *session.LockedError
+	switch {
+	case errors.As(err, &held):
+		return Effect{Confirm: &Confirm{
+			Text: "This conversation is open in " + held.By + ". Go on with a copy of it?",
+			Yes:  "go on with a copy", No: "leave it", Harmless: true,
+			Answer: func(yes bool) Effect {
+				if !yes {
+					return Effect{}
+				}
+				return a.ForkSession(id, 0)
+			},
+		}}
+	case err != nil:
+		return Effect{Failed: err}
+	}
+	e := a.replace(s, seq)
+	e.Toast = note
+	return e
+}
+
+// rename gives the conversation another title.
+func (a *App) rename(title string) Effect {
+	if title == "" {
+		return Say("/rename and a title")
+	}
+	lib, id := a.Library, a.Session.ID()
+	return Effect{Async: func(context.Context) Effect {
+		if err := lib.Rename(id, title); err != nil {
+			return Effect{Err: err}
+		}
+		return Say("called " + title)
+	}}
+}
+
+// exportItems returns the formats of export.
+func exportItems(*App) []Item {
+	return []Item{
+		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
+		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
+		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
+	}
+}
+
+// export writes the conversation to a file in the working directory.
+func (a *App) export(arg string) Effect {
+	format, path, _ := strings.Cut(arg, " ")
+	if format == "" {
+		return Effect{List: &List{Title: "Export as", Noun: "format", Items: exportItems(a), Choose: func(i Item, _ string) Effect { return a.export(i.Value) }}}
+	}
+	o, s := a.Options, a.Session
+	return Effect{Async: func(context.Context) Effect { // a command that prints a key takes its time
+		path, note, err := o.Export(s, format, strings.TrimSpace(path))
+		if err != nil {
+			return Effect{Err: err}
+		}
+		return Say("wrote " + o.Short(path) + note)
+	}}
+}
+
+func compact(a *App, _ string) Effect { return Effect{Turn: a.Session.Compact} }
+
+// retry asks again. What came of an answer of nothing stays as a branch.
+func (a *App) retry(string) Effect {
+	path := a.Session.Path()
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
+		return a.Regenerate(path[n-1].Seq)
+	}
+	s := a.Session
+	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
+}
+
+// Regenerate asks for another answer in the place of one, which stays as a branch.
+func (a *App) Regenerate(seq int) Effect {
+	if err := a.Session.Regenerate(seq); err != nil {
+		return Effect{Err: err}
+	}
+	s := a.Session
+	return Effect{Entered: &Entered{}, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
+}
+
+// historyItems returns what requests can hold of the conversation.
+func historyItems(a *App) []Item {
+	items := []Item{
+		{Title: "full", Detail: "everything that was said", Value: "full"},
+		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic"},
+		{Title: "stateless", Detail: "each prompt alone", Value: "stateless"},
+	}
+	for i, mode := range []session.History{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
+		items[i].Current = a.Session.HistoryMode() == mode
+	}
+	return items
+}
+
+// history sets what of the conversation requests hold.
+func (a *App) history(arg string) Effect {
+	if arg == "" {
+		return Effect{List: &List{Title: "What requests hold of this conversation", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}}
+	}
+	mode := session.History(arg)
+	if arg == "full" {
+		mode = session.HistoryFull
+	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
+		return Say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
+	}
+	a.Session.SetHistoryMode(mode)
+	return Say("requests hold: " + map[session.History]string{session.HistoryFull: "everything", session.HistoryDynamic: "what fits", session.HistoryStateless: "each prompt alone"}[mode])
+}
+
+// modeHelp says what each way to approve tools does.
+var modeHelp = map[tools.Mode]string{
+	tools.ModeAsk: "reading runs; all else is asked about", tools.ModeAuto: "edits run too, and commands in the sandbox",
+	tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "nothing is asked; only rules deny",
+}
+
+// modeItems returns the ways to approve tools.
+func modeItems(a *App) []Item {
+	var items []Item
+	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
+		if !slices.ContainsFunc(items, func(i Item) bool { return i.Value == string(mode) }) {
+			items = append(items, Item{Title: string(mode), Detail: modeHelp[mode], Value: string(mode), Current: mode == a.Session.Policy().Mode()})
+		}
+	}
+	return items
+}
+
+// mode sets the approval mode; without a name, the next one.
+func (a *App) mode(arg string) Effect {
+	p := a.Session.Policy()
+	switch {
+	case arg == "":
+		p.NextMode()
+	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
+		p.SetMode(tools.Mode(arg))
+	default:
+		return Say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, Join(tools.Modes)))
+	}
+	return Say("approval mode: " + string(p.Mode()))
+}
+
+// Join returns values with commas between them.
+func Join[T ~string](values []T) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
+	return strings.Join(words, ", ")
+}
+
+// folder goes to another directory: by its name, or one from the list.
+func (a *App) folder(arg string) Effect {
+	if arg != "" {
+		return a.enterFolder(arg)
+	}
+	o := a.Options
+	return Effect{Async: func(context.Context) Effect {
+		dirs, err := o.Directories()
+		switch {
+		case len(dirs) == 0 && err != nil:
+			return Effect{Err: err}
+		case len(dirs) == 0:
+			return Say("No other folder is known yet: /cd PATH goes to one")
+		}
+		list := &List{Title: "Work in another folder · /cd PATH goes to any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
+		for _, dir := range dirs {
+			list.Items = append(list.Items, Item{Title: o.Short(dir), Value: dir})
+		}
+		return Effect{List: list}
+	}}
+}
+
+// enterFolder ends this front end and has another begin in a directory.
+func (a *App) enterFolder(name string) Effect {
+	dir, err := a.Directory(name)
+	if err != nil {
+		return Effect{Err: err}
+	}
+	a.Enter(dir)
+	return Effect{Quit: true}
+}
+
+// Titled is what a conversation is called.
+func Title(about session.Info) string {
+	if about.Title != "" {
+		return about.Title
+	}
+	return "untitled"
+}
+
+// NearestNames returns up to n of names that look most like name, the nearest first.
+func NearestNames(name string, names []string, n int) []string {
+	return catalog.Near(name, names, n)
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"iter"
+
+	"parley/session"
+)
+
+// An Effect is what a front end shows for something a user did: data, no terminal. The
+// zero value shows nothing; fields that are set are shown together, in their order.
+type Effect struct {
+	Entered *Entered                                      // App.Session is another conversation now
+	Event   session.Event                                 // stands between the messages from now on
+	Failed  error                                         // stands between the messages as an error with its hint
+	Notes   []string                                      // kept with the conversation as notices, and shown
+	Text    string                                        // put in front of the draft
+	Changed bool                                          // App.Attached is not what it was
+	Toast   string                                        // said in a few words
+	Err     error                                         // said like a Toast: what did not work
+	Panel   Panel                                         // shown, each front end in its own way
+	Query   string                                        // what the Panel is searched for
+	List    *List                                         // asked from
+	Confirm *Confirm                                      // asked
+	Turn    func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
+	Async   func(context.Context) Effect                  // run beside; what it returns is shown then
+	Then    func() Effect                                 // run by the owner of the App; what it returns is shown as well
+	Quit    bool                                          // the front end ends
+}
+
+// Say returns the effect that says text.
+func Say(text string) Effect { return Effect{Toast: text} }
+
+// Entered tells that another conversation is open.
+type Entered struct {
+	Left *session.Session // open before; the front end closes it, which may take a while
+	Seq  int              // message to show; 0 is the end
+}
+
+// Panels are views with a life of their own.
+type Panel string
+
+const (
+	PanelSessions    Panel = "sessions"
+	PanelModels      Panel = "models"
+	PanelPermissions Panel = "permissions"
+	PanelContext     Panel = "context"
+	PanelUsage       Panel = "usage"
+	PanelHelp        Panel = "help"
+)
+
+// A List is something to choose from.
+type List struct {
+	Title   string
+	Noun    string // of one row, as in "3 conversations"
+	Items   []Item
+	TakeArg bool // more words may be typed behind a row
+	Choose  func(item Item, arg string) Effect
+}
+
+// An Item is a row of a List, or something that may follow a command.
+type Item struct {
+	Title    string
+	Detail   string
+	Value    string // what a command takes for it
+	Current  bool   // in use
+	Disabled bool   // cannot be used at the moment
+}
+
+// A Confirm is a question with a yes and a no.
+type Confirm struct {
+	Text, Yes, No string
+	Harmless      bool // a yes that comes before the question was read does no harm
+	Answer        func(yes bool) Effect
+}
