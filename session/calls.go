@@ -78,7 +78,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	return nil
 }
 
-// toolResults is the message that answers an answer's calls, while they run.
+// toolResults holds the message that answers a response's calls, while they run.
 type toolResults struct {
 	store.Node // without parts
 	jobs       []*job

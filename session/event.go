@@ -73,13 +73,13 @@ type Decision struct {
 	By      string        // "person" or "policy"
 }
 
-// Progress is live output of a running tool.
+// Progress holds live output of a running tool.
 type Progress struct {
 	ID   string
 	Text string // to be appended
 }
 
-// Result is a call's answer, as the model will see it.
+// Result holds a call's result, as the model will see it.
 type Result struct {
 	Part     llm.Part // Kind llm.Result
 	Diff     string   // unified diff of what was changed
@@ -112,7 +112,7 @@ type Compacted struct {
 	After    int    `json:"after"`  // and takes now
 }
 
-// ShellCommand is a command of the user's own, not of the model's. It is not part of a
+// ShellCommand holds a command of the user's own, not of the model's. It is not part of a
 // turn: front ends keep it with Annotate.
 type ShellCommand struct {
 	Command  string        `json:"command"`
@@ -122,7 +122,7 @@ type ShellCommand struct {
 	Duration time.Duration `json:"took,omitempty"`  // in ns
 }
 
-// DroppedCall is a call of an answer that broke off: it never runs. It is not part of
+// DroppedCall holds a call of a response that broke off: it never runs. It is not part of
 // the sequence either: Annotations has it.
 type DroppedCall struct {
 	Name  string `json:"name"`

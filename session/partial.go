@@ -28,13 +28,13 @@ type partialResponse struct {
 	done sync.WaitGroup
 }
 
-// blockTimes are when a block began, and when the next one did.
+// blockTimes holds when a block began, and when the next one did.
 type blockTimes struct {
 	name       string
 	began, end time.Time
 }
 
-// PartialResponse is a response that is arriving, or has arrived, as the session
+// PartialResponse holds a response that is arriving, or has arrived, as the session
 // holds it: a front end needs no copy. It is safe for concurrent use. The zero value
 // has no parts.
 type PartialResponse struct{ of *partialResponse }

@@ -9,7 +9,7 @@ import (
 // errStopped holds why the context of a call ended that the user stopped.
 var errStopped = errors.New("stopped by the user")
 
-// runningCalls are the tool calls of the moment. The zero value is none.
+// runningCalls holds the tool calls of the moment. The zero value is none.
 type runningCalls struct {
 	callsLock sync.Mutex
 	cancels   map[*job]context.CancelCauseFunc

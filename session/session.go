@@ -175,7 +175,6 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	}
 }
 
-// errConsumerLeft is the cause of a cancel by a consumer that stopped ranging.
 var errConsumerLeft = fmt.Errorf("nobody listens: %w", context.Canceled)
 
 // stopAfterBreak wraps yield so that it may still be called after the consumer left.

@@ -57,7 +57,7 @@ func MemoryStore() *Store {
 	return lib
 }
 
-// Config is the [session] section of the configuration.
+// Config holds the [session] section of the configuration.
 type Config struct {
 	History    string  `toml:"history"` // "full", "dynamic" or "stateless"
 	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never

@@ -44,7 +44,7 @@ type claudeUsage struct {
 	Output  float64 `json:"output_tokens"`
 }
 
-// claudeBlocks is the content of a message. Alone, text comes as a string.
+// claudeBlocks holds the content of a message. Alone, text comes as a string.
 type claudeBlocks []json.RawMessage
 
 func (b *claudeBlocks) UnmarshalJSON(data []byte) error {

@@ -212,7 +212,7 @@ func (l *lineReader) next() ([]byte, error) {
 // skipped count what could not be taken over.
 type skipped map[string]int
 
-// What is counted, in the words of its notice.
+// The things that are counted, in the words of their notices.
 const (
 	badLines       = "lines skipped that are not what they should be"
 	longLines      = "lines or conversations skipped that are too long"

@@ -94,7 +94,7 @@ func PartLabel(p llm.Part) string {
 	return label
 }
 
-// ErrNotFile is in the errors about what is no regular file: a directory, a
+// ErrNotFile marks errors about what is no regular file: a directory, a
 // pipe, a device.
 var ErrNotFile = errors.New("not a regular file")
 

@@ -163,7 +163,7 @@ func (p decodedImage) note(f *format, out encoded) string {
 	return strings.Join(said, ", ")
 }
 
-// encoded is an image as a file.
+// encoded holds an image as a file.
 type encoded struct {
 	data []byte
 	mime string

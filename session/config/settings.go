@@ -23,7 +23,7 @@ import (
 	"parley/providers/catalog"
 )
 
-// Validator is a pointer to a struct of settings. An error of Validate that begins
+// Validator is implemented by a pointer to a struct of settings. An error of Validate that begins
 // with a key, as in `ui.theme = "pink": …`, is told with the key's line.
 type Validator interface{ Validate() error }
 

@@ -262,7 +262,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	return h, nil
 }
 
-// What is shown around what was found, in bytes.
+// Bounds of the text that is shown around a match, in bytes.
 const (
 	before      = 60
 	snippetSize = 240

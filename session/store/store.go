@@ -94,7 +94,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// ErrNotFound is returned for a session that does not exist.
+// ErrNotFound marks the errors about a session that does not exist.
 var ErrNotFound = errors.New("no such session")
 
 // What every connection is set to. Temporary tables in memory keep

@@ -28,7 +28,7 @@ import (
 	"parley/tools"
 )
 
-// What is read of a file, and of all files for the model together, in bytes.
+// Bounds of a file, and of all files for the model together, in bytes.
 const (
 	maxFile   = 32 << 10
 	maxPrompt = 64 << 10
