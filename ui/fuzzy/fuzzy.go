@@ -250,12 +250,18 @@ func (x *Index) align(w *word, t *indexEntry, from []int32) (best, end int) {
 		}
 		before, now = now, before
 	}
+	return bestEnd(before, t)
+}
+
+// bestEnd returns the best score and where it ends. A letter that ends the title, or
+// a word of it, counts more.
+func bestEnd(scores []int, t *indexEntry) (best, end int) {
 	best = none
-	for j, score := range before {
+	for j, score := range scores {
 		switch {
 		case score < 0:
 			continue
-		case j == n-1:
+		case j == len(scores)-1:
 			score += scoreEnd
 		case t.runes[j+1] == separator:
 			score += scoreWordEnd

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -403,9 +404,4 @@ func (l *SessionList) restore() tea.Cmd {
 }
 
 // titleOf names a conversation that may not have a title yet.
-func titleOf(r SessionRow) string {
-	if r.Title == "" {
-		return "untitled"
-	}
-	return r.Title
-}
+func titleOf(r SessionRow) string { return cmp.Or(r.Title, "untitled") }
