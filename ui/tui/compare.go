@@ -29,8 +29,8 @@ const (
 
 // States of a column that was asked, and that was not.
 const (
-	unheard = "waiting"
-	unasked = "not asked"
+	stateWaiting = "waiting"
+	stateSkipped = "not asked"
 )
 
 // comparedMsg says which answer the conversation goes on with: the nth, or, below
@@ -40,8 +40,8 @@ type comparedMsg struct{ n int }
 // haltMsg asks for the end of what still runs in a comparison.
 type haltMsg struct{}
 
-// A comparison shows several models answering the same, side by side, until a
-// person says which answer counts. It is a dialog: nothing else can be said
+// A comparison shows several models answering the same, side by side, until the
+// user says which answer counts. It is a dialog: nothing else can be said
 // meanwhile.
 type comparison struct {
 	theme         *theme.Theme
@@ -70,7 +70,7 @@ func newComparison(names []string, th *theme.Theme, motion bool) *comparison {
 	for i, label := range app.CandidateLabels(names) {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, state: unheard})
+		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, state: stateWaiting})
 	}
 	return c
 }
@@ -132,8 +132,8 @@ func (c *column) answer(a session.Response, err error) {
 func (c *comparison) end() {
 	c.running, c.view = false, ""
 	for _, col := range c.columns {
-		if col.state == unheard {
-			col.state = unasked
+		if col.state == stateWaiting {
+			col.state = stateSkipped
 		}
 	}
 	if c.wanted >= 0 && c.columns[c.wanted].seq == 0 {
@@ -143,7 +143,7 @@ func (c *comparison) end() {
 
 // told reports whether everybody was asked, and so has an error of its own.
 func (c *comparison) told() bool {
-	return !slices.ContainsFunc(c.columns, func(col *column) bool { return col.state == unasked })
+	return !slices.ContainsFunc(c.columns, func(col *column) bool { return col.state == stateSkipped })
 }
 
 // SetSize gives the width and the most rows.

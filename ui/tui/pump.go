@@ -25,14 +25,14 @@ type pump struct {
 
 	mu     sync.Mutex
 	events []session.Event
-	open   []*growing    // texts that may go on, at most one for each model that answers
-	every  time.Duration // between wakes
-	last   time.Time     // when the screen took events last
-	due    time.Time     // of the next wake, while one is scheduled
-	awake  bool          // a wake is outstanding or scheduled
-	urgent bool          // and goes out at once
-	size   int           // bytes in events and text
-	room   sync.Cond     // signaled when the screen took some
+	open   []*pendingDelta // texts that may go on, at most one for each model that answers
+	every  time.Duration   // between wakes
+	last   time.Time       // when the screen took events last
+	due    time.Time       // of the next wake, while one is scheduled
+	awake  bool            // a wake is outstanding or scheduled
+	urgent bool            // and goes out at once
+	size   int             // bytes in events and text
+	room   sync.Cond       // signaled when the screen took some
 	closed bool
 	deltas [2]int    // since the screen took events last, and in the frame before
 	came   time.Time // when put returned last; of the goroutine that puts
@@ -74,13 +74,13 @@ func (m *Model) frame() time.Duration { return frameTime(os.Getenv) }
 // to be woken for every token costs more than to read it, and what gathers in
 // the meantime is read at once.
 func (p *pump) put(e session.Event) {
-	nap := p.add(e)
-	time.Sleep(nap)
+	idleDelay := p.add(e)
+	time.Sleep(idleDelay)
 	p.came = time.Now()
 }
 
 // add is put without the wait, which it returns.
-func (p *pump) add(e session.Event) (nap time.Duration) {
+func (p *pump) add(e session.Event) (idleDelay time.Duration) {
 	p.mu.Lock()
 	for p.size > full && !p.closed {
 		p.room.Wait()
@@ -97,7 +97,7 @@ func (p *pump) add(e session.Event) (nap time.Duration) {
 	wake, wait := p.schedule(!isDelta, now)
 	if isDelta {
 		p.deltas[0]++
-		nap = p.nap(now)
+		idleDelay = p.idleDelay(now)
 	}
 	p.mu.Unlock()
 	switch {
@@ -107,13 +107,13 @@ func (p *pump) add(e session.Event) (nap time.Duration) {
 	default:
 		time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
 	}
-	return nap
+	return idleDelay
 }
 
-// nap is how long nothing needs to be read: not at all while there is something
+// idleDelay is how long nothing needs to be read: not at all while there is something
 // to read already, while so much comes that it would not all be kept for us, or
 // when the screen takes it at once.
-func (p *pump) nap(now time.Time) time.Duration {
+func (p *pump) idleDelay(now time.Time) time.Duration {
 	const (
 		waited = 300 * time.Microsecond
 		many   = 150                  // 5,000 tokens a second
@@ -144,8 +144,8 @@ func (p *pump) schedule(urgent bool, now time.Time) (wake bool, wait time.Durati
 // alone is the lane of a model that answers by itself.
 const alone = -1
 
-// A growing text is a delta to which what follows is joined.
-type growing struct {
+// A pendingDelta is a delta to which what follows is joined.
+type pendingDelta struct {
 	lane  int
 	delta llm.Delta
 	text  strings.Builder // its Text or Input
@@ -184,21 +184,21 @@ func (p *pump) join(lane int, d llm.Delta) {
 		p.events = append(p.events, event(lane, d))
 		return
 	}
-	i := slices.IndexFunc(p.open, func(g *growing) bool { return g.lane == lane })
-	if i >= 0 && !p.open[i].goesOn(d) {
+	i := slices.IndexFunc(p.open, func(g *pendingDelta) bool { return g.lane == lane })
+	if i >= 0 && !p.open[i].continues(d) {
 		p.end(lane)
 		i = -1
 	}
 	if i < 0 {
-		p.open = append(p.open, &growing{lane: lane, delta: d})
+		p.open = append(p.open, &pendingDelta{lane: lane, delta: d})
 		i = len(p.open) - 1
 	}
 	p.open[i].text.WriteString(d.Text)
 	p.open[i].text.WriteString(d.Input)
 }
 
-// goesOn reports whether d continues g.
-func (g *growing) goesOn(d llm.Delta) bool {
+// continues reports whether d continues g.
+func (g *pendingDelta) continues(d llm.Delta) bool {
 	return g.delta.Block == d.Block && (g.delta.Input != "") == (d.Input != "") &&
 		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < most
 }
@@ -212,7 +212,7 @@ func plain(d llm.Delta) bool {
 // end puts the open text of a lane among the events; that of all if what comes
 // is about none.
 func (p *pump) end(lane int) {
-	p.open = slices.DeleteFunc(p.open, func(g *growing) bool {
+	p.open = slices.DeleteFunc(p.open, func(g *pendingDelta) bool {
 		if lane != alone && g.lane != lane {
 			return false
 		}

@@ -32,7 +32,7 @@ func TestPumpNaps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.p.nap(now); got != tt.want {
+			if got := tt.p.idleDelay(now); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
