@@ -108,7 +108,7 @@ func TestMistypedCommands(t *testing.T) {
 				return
 			}
 			s.WaitForText(want)
-			if got := s.m.composer.Value(); got != typed || s.m.turn != nil || len(s.m.app.Session.History()) > 0 {
+			if got := s.m.composer.Value(); got != typed || s.m.chat.turn != nil || len(s.m.app.Session.History()) > 0 {
 				t.Errorf("the composer holds %q, and the model got %v", got, s.m.app.Session.History())
 			}
 		})

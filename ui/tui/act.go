@@ -38,12 +38,12 @@ type (
 
 // tick moves elapsed times while a turn runs, once a second.
 func (m *Model) tick() tea.Cmd {
-	t := m.turn
+	t := m.chat.turn
 	return m.later(time.Second, tickMsg{t})
 }
 
 func (m *Model) ticked(msg tickMsg) tea.Cmd {
-	if m.turn == nil || msg.of != m.turn {
+	if m.chat.turn == nil || msg.of != m.chat.turn {
 		return nil
 	}
 	m.chat.tick(m.now())
@@ -109,7 +109,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		return m.say(err.Error())
 	}
 	var models []llm.Endpoint
-	if m.turn == nil && len(m.comparing) > 0 {
+	if m.chat.turn == nil && len(m.comparing) > 0 {
 		var err error
 		if models, err = m.rivals(); err != nil {
 			m.draft(text)
@@ -120,13 +120,13 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	m.app.Attached = nil
 	sent := m.sent(text)
 	m.layout()
-	if m.turn == nil { // what is queued shows above the input, and moves nothing
-		m.transcript.Bottom()
+	if m.chat.turn == nil { // what is queued shows above the input, and moves nothing
+		m.chat.transcript.Bottom()
 	}
 	if len(models) > 0 {
 		return tea.Batch(sent, m.askAll(models, parts))
 	}
-	if m.turn != nil {
+	if m.chat.turn != nil {
 		m.app.Session.Queue(parts...)
 		m.composer.SetQueue(m.queuedTexts())
 		m.layout()
@@ -159,7 +159,7 @@ func (m *Model) rememberDraft() {
 // halt stops the calls that run, or else the turn. A second time shortly after it
 // is the turn in any case: another call may have begun.
 func (m *Model) halt(string) tea.Cmd {
-	t := m.turn
+	t := m.chat.turn
 	if m.now().Sub(t.halted) < escWithin {
 		return m.stop("")
 	}
@@ -172,20 +172,20 @@ func (m *Model) halt(string) tea.Cmd {
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)
 	}
-	return m.sayWhile("stopped "+what+", the model goes on; "+m.keyOf("stop")+" again stops it too", func() bool { return m.turn == t })
+	return m.sayWhile("stopped "+what+", the model goes on; "+m.keyOf("stop")+" again stops it too", func() bool { return m.chat.turn == t })
 }
 
 // stop ends the turn.
 func (m *Model) stop(string) tea.Cmd {
-	m.turn.stopped = true
-	m.turn.cancel()
+	m.chat.turn.stopped = true
+	m.chat.turn.cancel()
 	return nil
 }
 
 // interrupt is ctrl+c: it stops, else clears, else quits.
 func (m *Model) interrupt(string) tea.Cmd {
 	switch {
-	case m.turn != nil && !m.turn.stopped:
+	case m.chat.turn != nil && !m.chat.turn.stopped:
 		return m.stop("")
 	case m.editing > 0:
 		return m.leaveEdit()
@@ -322,11 +322,11 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	m.dialog = nil
 	m.layout()
-	if len(m.asks) == 0 || m.asking != msg.ID {
+	if len(m.chat.asks) == 0 || m.chat.asking != msg.ID {
 		return nil // of a turn that is over
 	}
 	var ask session.ApprovalRequest
-	ask, m.asks = m.asks[0], m.asks[1:]
+	ask, m.chat.asks = m.chat.asks[0], m.chat.asks[1:]
 	ask.Reply(msg.Answer)
 	return m.askNext()
 }
@@ -377,10 +377,10 @@ func (m *Model) dialogKey(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	if key.String() != "ctrl+c" {
 		return nil, false
 	}
-	if _, asks := m.dialog.(*dialog.Approval); asks && m.turn != nil {
+	if _, asks := m.dialog.(*dialog.Approval); asks && m.chat.turn != nil {
 		m.stop("")
 	}
-	if _, compares := m.dialog.(*comparison); compares && m.turn != nil {
+	if _, compares := m.dialog.(*comparison); compares && m.chat.turn != nil {
 		m.stop("")
 		return nil, true // what was answered so far can be chosen
 	}

@@ -54,7 +54,7 @@ func scroll(name, key, help string, f func(*Model)) action {
 
 // unwritten reports whether the draft is empty, and idle that keys are its own as well.
 func unwritten(m *Model) bool { return m.composer.Empty() }
-func idle(m *Model) bool      { return m.composer.Empty() && !m.transcript.Browsing() }
+func idle(m *Model) bool      { return m.composer.Empty() && !m.chat.transcript.Browsing() }
 
 // actions returns all there are, in the order of the help: what a screen shows where it
 // is asked for by name, and other commands behind it.
@@ -74,7 +74,7 @@ func actions() []action {
 }
 
 func talkingActions() []action {
-	busy := func(m *Model) bool { return m.turn != nil }
+	busy := func(m *Model) bool { return m.chat.turn != nil }
 	queued := func(m *Model) bool { return m.app.Session.QueueLen() > 0 }
 	holding := func(m *Model) bool { return idle(m) && len(m.app.Attached) > 0 }
 	return []action{
@@ -98,17 +98,17 @@ func talkingActions() []action {
 
 func readingActions() []action {
 	return []action{
-		own("browse", []string{"tab"}, app.Reading, "browse the conversation", func(m *Model, _ string) tea.Cmd { m.transcript.Browse(true); return nil }).only(idle).unless((*Model).lacksShown),
-		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.transcript.ToggleThinking() }),
-		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.transcript.ToggleOutput() }),
-		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.transcript.Page(-0.9) }),
-		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.transcript.Page(0.9) }),
-		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.transcript.Scroll(-1) }).overDialogs(),
-		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.transcript.Scroll(1) }).overDialogs(),
-		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.transcript.Top() }),
-		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.transcript.Bottom() }),
-		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.transcript.PrevUser() }),
-		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.transcript.NextUser() }),
+		own("browse", []string{"tab"}, app.Reading, "browse the conversation", func(m *Model, _ string) tea.Cmd { m.chat.transcript.Browse(true); return nil }).only(idle).unless((*Model).lacksShown),
+		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.chat.transcript.ToggleThinking() }),
+		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.chat.transcript.ToggleOutput() }),
+		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.chat.transcript.Page(-0.9) }),
+		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.chat.transcript.Page(0.9) }),
+		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.chat.transcript.Scroll(-1) }).overDialogs(),
+		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.chat.transcript.Scroll(1) }).overDialogs(),
+		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.chat.transcript.Top() }),
+		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.chat.transcript.Bottom() }),
+		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.chat.transcript.PrevUser() }),
+		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.chat.transcript.NextUser() }),
 		own("copy", []string{"ctrl+x y"}, app.Reading, "copy the last answer", (*Model).copyAnswer).unless((*Model).lacksAnswer),
 		own("copy-code", []string{"ctrl+x c"}, app.Reading, "copy the last code block", (*Model).copyCode).unless((*Model).lacksCode),
 
@@ -168,10 +168,10 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		m.leader = key
 		return nil, true
 	}
-	if key == "esc" && m.editing > 0 && !m.transcript.Browsing() {
+	if key == "esc" && m.editing > 0 && !m.chat.transcript.Browsing() {
 		return m.leaveEdit(), true
 	}
-	if key == "esc" && m.turn == nil {
+	if key == "esc" && m.chat.turn == nil {
 		if m.stopShells() {
 			return nil, true
 		}
@@ -198,7 +198,7 @@ func (m *Model) do(a *action, arg string) tea.Cmd {
 // escape counts: twice on an empty line is an action of its own.
 func (m *Model) escape() (tea.Cmd, bool) {
 	twice := m.keys["esc esc"]
-	if m.transcript.Browsing() || twice == nil || !twice.when(m) {
+	if m.chat.transcript.Browsing() || twice == nil || !twice.when(m) {
 		return nil, false
 	}
 	if m.now().Sub(m.lastEsc) < escWithin {

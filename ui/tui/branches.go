@@ -40,35 +40,35 @@ func (m *Model) switchTo(seq int) tea.Cmd {
 		return m.say(err.Error())
 	}
 	m.redraw()
-	m.transcript.Show(seq)
+	m.chat.transcript.Show(seq)
 	return nil
 }
 
 // redraw shows the current branch anew.
 func (m *Model) redraw() {
-	m.transcript.Clear()
-	m.replay(m.app.Session)
+	m.chat.transcript.Clear()
+	m.chat.replay(m.app.Session)
 	m.layout()
 }
 
 // edit takes a message of the person's into the composer, to be sent anew as a
 // branch. Nothing changes before that.
 func (m *Model) edit(seq int) tea.Cmd {
-	if m.turn != nil {
+	if m.chat.turn != nil {
 		return m.say("stop the running turn first")
 	}
 	n, err := m.app.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
 		return m.say("your messages can be edited, and answers that call no tools")
 	}
-	m.transcript.Browse(false)
+	m.chat.transcript.Browse(false)
 	if !m.composer.Empty() {
 		m.composer.Stash()
 	}
 	text, attached := attach.SplitMessage(n.Message)
 	m.editing, m.app.Attached = seq, attached
 	m.composer.SetPlain(text) // a model's words, perhaps
-	m.transcript.Show(seq)
+	m.chat.transcript.Show(seq)
 	m.layout()
 	return nil
 }
@@ -80,7 +80,7 @@ func (m *Model) leaveEdit() tea.Cmd {
 	if m.composer.Stashed() > 0 {
 		m.composer.Unstash()
 	}
-	m.transcript.Bottom()
+	m.chat.transcript.Bottom()
 	m.layout()
 	return m.written()
 }

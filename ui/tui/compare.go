@@ -362,7 +362,7 @@ func (m *Model) askAll(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	m.comparing = nil
 	s := m.app.Session
 	cmd := m.play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
-	m.turn.Model = strings.Join(names, " + ")
+	m.chat.turn.Model = strings.Join(names, " + ")
 	return tea.Batch(cmd, m.open(newComparison(names, m.theme, m.config.Motion != "off")))
 }
 
@@ -383,7 +383,7 @@ func (m *Model) compared(msg comparedMsg) tea.Cmd {
 	if col.name != m.app.Session.Model().Name {
 		cmd = tea.Batch(cmd, m.perform(m.app.Use(col.name)))
 	}
-	m.transcript.Bottom()
+	m.chat.transcript.Bottom()
 	return tea.Batch(cmd, m.say("going on with "+col.label+": ctrl+x t shows the other answers"))
 }
 

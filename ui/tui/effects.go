@@ -21,14 +21,14 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		m.enter(*e.Entered)
 	}
 	if e.Event != nil {
-		m.show(e.Event)
+		m.chat.show(e.Event)
 	}
 	for _, n := range e.Notes {
 		m.note(n)
 	}
 	if e.Failed != nil {
-		m.shown = true
-		m.transcript.AddError(e.Failed.Error(), llm.Hint(e.Failed))
+		m.chat.shown = true
+		m.chat.transcript.AddError(e.Failed.Error(), llm.Hint(e.Failed))
 	}
 	if e.Text != "" {
 		m.draft(e.Text)
@@ -157,7 +157,7 @@ func (m *Model) confirmed(msg dialog.Confirmed) tea.Cmd {
 // enter shows the conversation that is open now.
 func (m *Model) enter(e app.Entered) {
 	if e.Left == nil { // another branch of the same one
-		m.transcript.Browse(false)
+		m.chat.transcript.Browse(false)
 		m.redraw()
 		return
 	}
@@ -165,12 +165,12 @@ func (m *Model) enter(e app.Entered) {
 	s := m.app.Session
 	m.editing, m.unsaved = 0, nil
 	s.OnSave(func(err error) { m.send(savedMsg{err}) })
-	m.transcript.Clear()
-	m.replay(s)
+	m.chat.transcript.Clear()
+	m.chat.replay(s)
 	m.recall()
 	m.layout()
 	if e.Seq > 0 {
-		m.transcript.Show(e.Seq)
+		m.chat.transcript.Show(e.Seq)
 	}
 }
 

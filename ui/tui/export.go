@@ -21,11 +21,11 @@ type (
 func write(msg writeMsg) tea.Cmd { return tea.Raw(string(msg)) }
 
 func (m *Model) copyAnswer(string) tea.Cmd {
-	return m.copy(m.transcript.LastAnswer(), "answer")
+	return m.copy(m.chat.transcript.LastAnswer(), "answer")
 }
 
 func (m *Model) copyCode(string) tea.Cmd {
-	code, ok := m.transcript.LastCode()
+	code, ok := m.chat.transcript.LastCode()
 	if !ok {
 		return m.say("there is no code block to copy")
 	}

@@ -78,12 +78,12 @@ func TestEscapeWhileBrowsing(t *testing.T) {
 	s.ask("hi", "half an answer")
 	s.Press("tab").WaitForText("browse: j k")
 	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
-	if s.m.turn == nil || s.m.turn.stopped {
+	if s.m.chat.turn == nil || s.m.chat.turn.stopped {
 		t.Fatal("the answer was stopped")
 	}
 	s.Press("tab").Type("/half").Press("enter").WaitForText("search: n N")
 	s.Press("esc", "esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
-	if s.m.turn == nil || s.m.turn.stopped {
+	if s.m.chat.turn == nil || s.m.chat.turn.stopped {
 		t.Fatal("the answer was stopped")
 	}
 	s.Press("esc").WaitForText("stopped")

@@ -149,9 +149,9 @@ func (m *Model) saved(err error) tea.Cmd {
 	switch {
 	case errors.As(err, &lost):
 		m.unsaved = nil
-		m.show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
+		m.chat.show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
 	case err != nil && was == nil:
-		m.show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
+		m.chat.show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
 	case err == nil && was != nil:
 		return m.say("saved: everything is on disk again")
 	}
@@ -316,7 +316,7 @@ func (m *Model) chosen(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.SessionChosen:
 		if msg.ID == m.app.Session.ID() {
 			cmd := leave(app.Effect{})
-			m.transcript.Show(msg.Seq)
+			m.chat.transcript.Show(msg.Seq)
 			return tea.Batch(cmd, m.askNext()), true
 		}
 		return leave(m.app.OpenSession(msg.ID, msg.Seq)), true

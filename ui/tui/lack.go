@@ -11,7 +11,7 @@ import (
 // shows it, and keys and commands say it.
 
 func (m *Model) lacksTurn() string {
-	if m.turn == nil {
+	if m.chat.turn == nil {
 		return "nothing is running"
 	}
 	return ""
@@ -19,7 +19,7 @@ func (m *Model) lacksTurn() string {
 
 // lacksSilence is said of waiting for an answer that is not silent.
 func (m *Model) lacksSilence() string {
-	if m.turn == nil || !m.turn.Silent(m.now()) {
+	if m.chat.turn == nil || !m.chat.turn.Silent(m.now()) {
 		return "no model is silent"
 	}
 	return ""
@@ -27,7 +27,7 @@ func (m *Model) lacksSilence() string {
 
 // lacksRest is said of what would change the conversation below a running turn.
 func (m *Model) lacksRest() string {
-	if m.turn != nil {
+	if m.chat.turn != nil {
 		return "stop the running turn first"
 	}
 	return ""
@@ -70,21 +70,21 @@ func (m *Model) lacksBranches() string {
 }
 
 func (m *Model) lacksAnswer() string {
-	if m.transcript.LastAnswer() == "" {
+	if m.chat.transcript.LastAnswer() == "" {
 		return "there is no answer to copy"
 	}
 	return ""
 }
 
 func (m *Model) lacksCode() string {
-	if _, ok := m.transcript.LastCode(); !ok {
+	if _, ok := m.chat.transcript.LastCode(); !ok {
 		return "there is no code block to copy"
 	}
 	return ""
 }
 
 func (m *Model) lacksShown() string {
-	if !m.shown {
+	if !m.chat.shown {
 		return "there is nothing to read yet"
 	}
 	return ""

@@ -38,29 +38,29 @@ type Model struct {
 	before        *theme.Theme // others are looked at, and this one comes back; nil: none are
 	width, height int
 	mouse         bool
-	chat
-	composer    *composer.Model
-	dialog      dialog.Dialog                  // nil: none
-	choosing    func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
-	answering   func(yes bool) tea.Cmd         // takes the answer to the open question
-	shellsRun   []*shellRun
-	endedShells []func()       // take back the records of those whose output is attached
-	files       *files.Index   // of the workspace
-	clip        *clip.Board    // where text is copied to
-	models      *dialog.Picker // the list of models that was opened last
-	choices     []app.Choice   // what it lists
-	served      serving        // what servers said of that
-	wire        wireView       // what is shown of the wire
-	slash       bool           // it is the palette, opened by typing a slash
-	actions     []action
-	keys        map[string]*action
-	leaders     map[string]bool // keys that begin a sequence
-	leader      string          // one that was pressed
-	lastEsc     time.Time
-	quitAsked   time.Time
-	toast       string
-	toastTill   time.Time
-	toastWhile  func() bool // what it tells of is so; nil: it has no cause that goes
+	chat          chat
+	composer      *composer.Model
+	dialog        dialog.Dialog                  // nil: none
+	choosing      func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
+	answering     func(yes bool) tea.Cmd         // takes the answer to the open question
+	shellsRun     []*shellRun
+	endedShells   []func()       // take back the records of those whose output is attached
+	files         *files.Index   // of the workspace
+	clip          *clip.Board    // where text is copied to
+	models        *dialog.Picker // the list of models that was opened last
+	choices       []app.Choice   // what it lists
+	served        serving        // what servers said of that
+	wire          wireView       // what is shown of the wire
+	slash         bool           // it is the palette, opened by typing a slash
+	actions       []action
+	keys          map[string]*action
+	leaders       map[string]bool // keys that begin a sequence
+	leader        string          // one that was pressed
+	lastEsc       time.Time
+	quitAsked     time.Time
+	toast         string
+	toastTill     time.Time
+	toastWhile    func() bool // what it tells of is so; nil: it has no cause that goes
 
 	lost       error     // what could not be kept in the end
 	away       bool      // the terminal says that another window has the focus
@@ -107,11 +107,11 @@ func newModel(o Options) *Model {
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
 	m.chat.keyOf, m.chat.images, m.chat.runs = m.keyOf, m.showImages, m.runOf
-	m.transcript.SetMotion(o.Config.Motion != "off")
-	m.transcript.Now = m.now
+	m.chat.transcript.SetMotion(o.Config.Motion != "off")
+	m.chat.transcript.Now = m.now
 	m.clip = a.Board(func(seq string) { m.send(writeMsg(seq)) })
 	a.Clipboard, a.KeyOf = m.clip, m.keyOf
-	a.Busy, a.Failed = func() bool { return m.turn != nil }, func() bool { return m.failed }
+	a.Busy, a.Failed = func() bool { return m.chat.turn != nil }, func() bool { return m.chat.failed }
 	a.Leaving = func() { m.loading = append(m.loading, m.keepDraft()) }
 	m.files = files.New(a.Folder)
 	m.files.Go = func(f func()) { go m.guard(f) }
@@ -121,7 +121,7 @@ func newModel(o Options) *Model {
 	if a.Wire.Hear != nil {
 		a.Wire.Hear(func(trouble string) { m.send(effectMsg{Toast: trouble}) })
 	}
-	m.replay(m.app.Session)
+	m.chat.replay(m.app.Session)
 	m.recall()
 	return m
 }
@@ -280,7 +280,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		}
 		return m.edit(msg.User)
 	case transcript.ForkMsg:
-		m.transcript.Browse(false)
+		m.chat.transcript.Browse(false)
 		return m.perform(m.app.ForkSession(m.app.Session.ID(), msg.Seq))
 	case transcript.CopyMsg:
 		return m.copy(msg.Text, msg.What)
@@ -294,7 +294,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case comparedMsg:
 		return m.compared(msg)
 	case haltMsg:
-		if m.turn != nil {
+		if m.chat.turn != nil {
 			return m.stop("")
 		}
 		return nil
@@ -313,11 +313,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 // input handles keys, pastes and the mouse.
 func (m *Model) input(msg tea.Msg) tea.Cmd {
 	if edge, ok := msg.(transcript.EdgeMsg); ok {
-		return m.transcript.Update(edge)
+		return m.chat.transcript.Update(edge)
 	}
-	if mouse, ok := msg.(tea.MouseMsg); ok && (m.dialog == nil || m.transcript.Dragging()) {
-		if m.transcript.Dragging() { // wherever it goes
-			return m.transcript.Update(mouse)
+	if mouse, ok := msg.(tea.MouseMsg); ok && (m.dialog == nil || m.chat.transcript.Dragging()) {
+		if m.chat.transcript.Dragging() { // wherever it goes
+			return m.chat.transcript.Update(mouse)
 		}
 		at := mouse.Mouse()
 		_, wheel := msg.(tea.MouseWheelMsg)
@@ -325,20 +325,20 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 			if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
 				return nil
 			}
-			m.transcript.Deselect()
-			m.transcript.Browse(false)
+			m.chat.transcript.Deselect()
+			m.chat.transcript.Browse(false)
 			cmd := m.composer.Click(at.X-signWidth, y)
 			m.layout()
 			return cmd
 		}
-		return m.transcript.Update(mouse)
+		return m.chat.transcript.Update(mouse)
 	}
 	if mouse, ok := msg.(tea.MouseMsg); ok && m.wheels(mouse) {
-		return m.transcript.Update(msg)
+		return m.chat.transcript.Update(msg)
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
 	if isKey {
-		m.transcript.Deselect()
+		m.chat.transcript.Deselect()
 	}
 	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
 		key = tea.KeyPressMsg{Code: tea.KeyEscape}
@@ -355,14 +355,14 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 		return tea.Batch(cmd, m.paintSoon())
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
-	own := m.composer.Searching() || esc && (m.composer.Escapes() || m.transcript.Browsing()) || m.transcript.Typing()
+	own := m.composer.Searching() || esc && (m.composer.Escapes() || m.chat.transcript.Browsing()) || m.chat.transcript.Typing()
 	if isKey && !own {
 		if cmd, done := m.press(key.String()); done {
 			return cmd
 		}
 	}
-	if m.transcript.Browsing() {
-		return m.transcript.Update(msg)
+	if m.chat.transcript.Browsing() {
+		return m.chat.transcript.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
 		if paths := attach.DroppedPaths(paste.Content); paths != nil { // dragged into the terminal
@@ -395,7 +395,7 @@ func (m *Model) layout() {
 	if room-bottom > 3 {
 		gap = 1 // a blank row between what is said and what is typed
 	}
-	m.transcript.SetSize(m.width, max(room-bottom-gap, 0))
+	m.chat.transcript.SetSize(m.width, max(room-bottom-gap, 0))
 }
 
 // allowed is how many rows of room a dialog may take: an approval and the help
@@ -416,7 +416,7 @@ func (m *Model) setTheme(th *theme.Theme) {
 		return
 	}
 	m.theme = th
-	m.transcript.SetTheme(th)
+	m.chat.transcript.SetTheme(th)
 	m.composer.SetTheme(th)
 	if m.dialog != nil {
 		m.dialog.SetTheme(th)
@@ -450,8 +450,8 @@ func (m *Model) salvage() {
 func (m *Model) shutdown() {
 	m.salvage()
 	m.cancel()
-	if m.pump != nil {
-		m.pump.close()
+	if m.chat.pump != nil {
+		m.chat.pump.close()
 	}
 	if m.drafted {
 		_ = m.draftSaver(m.composer.Value())() // the screen has gone: there is nobody to tell
@@ -470,8 +470,8 @@ func (m *Model) shutdown() {
 }
 
 func (m *Model) cancel() {
-	if m.stopShells(); m.turn != nil {
-		m.turn.cancel()
+	if m.stopShells(); m.chat.turn != nil {
+		m.chat.turn.cancel()
 	}
 }
 

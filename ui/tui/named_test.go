@@ -25,8 +25,8 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 				s.idle()
 				enter(s)
 				s.WaitForText("no command /" + typed)
-				if n := len(s.fake.Requests()); n != 1 || s.m.turn != nil || s.m.dialog == nil {
-					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.turn != nil, s.m.dialog != nil)
+				if n := len(s.fake.Requests()); n != 1 || s.m.chat.turn != nil || s.m.dialog == nil {
+					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.chat.turn != nil, s.m.dialog != nil)
 				}
 			})
 		}

@@ -15,7 +15,7 @@ import (
 
 // news shows what happened since the last frame.
 func (m *Model) news(msg newsMsg) tea.Cmd {
-	if msg.from != m.pump {
+	if msg.from != m.chat.pump {
 		return nil // of a turn that is over
 	}
 	began := time.Now()
@@ -29,7 +29,7 @@ func (m *Model) news(msg newsMsg) tea.Cmd {
 
 // event shows an event of the turn, and does what else follows from it.
 func (m *Model) event(e session.Event) tea.Cmd {
-	if m.turn == nil {
+	if m.chat.turn == nil {
 		return nil
 	}
 	switch e := e.(type) {
@@ -39,10 +39,10 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.Done:
 		return m.done(e)
 	}
-	m.apply(e, m.now(), nil)
+	m.chat.apply(e, m.now(), nil)
 	switch e := e.(type) {
 	case session.ApprovalRequest:
-		m.asks = append(m.asks, e)
+		m.chat.asks = append(m.chat.asks, e)
 		return tea.Batch(m.askNext(), m.notify("may it run? "+e.Action.Title))
 	case session.CandidateEvent:
 		if c, ok := m.dialog.(*comparison); ok {
@@ -60,12 +60,12 @@ func (m *Model) waitOn(string) tea.Cmd {
 
 // askNext opens the approval of the next call that waits for one.
 func (m *Model) askNext() tea.Cmd {
-	if m.dialog != nil || len(m.asks) == 0 {
+	if m.dialog != nil || len(m.chat.asks) == 0 {
 		return nil // what is open first is answered first
 	}
-	ask := m.asks[0]
-	m.asking = m.transcript.NewID() // of the question: calls may share an id
-	approval := dialog.Approve(m.asking, ask.Action, m.now(), m.theme)
+	ask := m.chat.asks[0]
+	m.chat.asking = m.chat.transcript.NewID() // of the question: calls may share an id
+	approval := dialog.Approve(m.chat.asking, ask.Action, m.now(), m.theme)
 	approval.Now, approval.Workspace, approval.Editor = m.now, m.app.Workspace, composer.New(m.theme)
 	return m.open(approval)
 }
@@ -106,11 +106,11 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 			defer func() { cmd = tea.Batch(cmd, m.compared(comparedMsg{c.wanted})) }()
 		}
 	}
-	m.failed = false
-	m.apply(d, m.now(), func(b app.Change) bool { // those that are compared have it each in its column
+	m.chat.failed = false
+	m.chat.apply(d, m.now(), func(b app.Change) bool { // those that are compared have it each in its column
 		return b.Kind == app.EventBlock && compares && c.told()
 	})
-	m.turn, m.asks, m.failed = nil, nil, m.failed || d.Err != nil
+	m.chat.turn, m.chat.asks, m.chat.failed = nil, nil, m.chat.failed || d.Err != nil
 	if _, ok := m.dialog.(*dialog.Approval); ok {
 		m.dialog = nil
 	}
@@ -164,5 +164,5 @@ func (m *Model) note(text string) { m.annotate(llm.Notice{Text: text}) }
 // annotate shows an event of this front end, and keeps it with the conversation.
 func (m *Model) annotate(e session.Event) {
 	m.app.Session.Annotate(0, e)
-	m.show(e)
+	m.chat.show(e)
 }

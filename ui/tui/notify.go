@@ -68,7 +68,7 @@ func (m *Model) notify(text string) tea.Cmd {
 // title names the window after the conversation.
 func (m *Model) title() string {
 	parts := []string{m.app.Session.Title(), "parley"}
-	if len(m.asks) > 0 {
+	if len(m.chat.asks) > 0 {
 		parts = slices.Insert(parts, 0, "waiting for you")
 	}
 	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
@@ -77,9 +77,9 @@ func (m *Model) title() string {
 // progress is what the terminal shows of the turn beside the window's name.
 func (m *Model) progress() *tea.ProgressBar {
 	switch {
-	case m.turn == nil:
+	case m.chat.turn == nil:
 		return nil
-	case len(m.asks) > 0:
+	case len(m.chat.asks) > 0:
 		return tea.NewProgressBar(tea.ProgressBarWarning, 100)
 	}
 	return tea.NewProgressBar(tea.ProgressBarIndeterminate, 0)

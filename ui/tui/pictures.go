@@ -47,7 +47,7 @@ func (m *Model) picture(parts []llm.Part) tea.Cmd {
 		// Programs share the numbers of a window.
 		msg := picturedMsg{id: 1<<16 + rand.Uint32N(1<<23)}
 		msg.block = fmt.Sprint("picture", msg.id)
-		m.transcript.SetImage(msg.block, nil, 0)
+		m.chat.transcript.SetImage(msg.block, nil, 0)
 		cmds = append(cmds, func() tea.Msg {
 			var err error
 			if msg.png, msg.width, msg.height, err = attach.Preview(p, pictureEdge); err != nil {
@@ -66,7 +66,7 @@ func (m *Model) pictured(msg picturedMsg) tea.Cmd {
 		return nil
 	}
 	m.drawn = append(m.drawn, msg.id)
-	m.transcript.SetImage(msg.block, picture.Cells(msg.id, cols, rows), cols)
+	m.chat.transcript.SetImage(msg.block, picture.Cells(msg.id, cols, rows), cols)
 	return tea.Raw(picture.Upload(msg.id, msg.png, cols, rows))
 }
 

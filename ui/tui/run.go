@@ -187,9 +187,9 @@ func (m *Model) run(parts ...llm.Part) tea.Cmd {
 func (m *Model) play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	m.begin(&turn{cancel: cancel, pulse: pulse}, m.now())
+	m.chat.begin(&turn{cancel: cancel, pulse: pulse}, m.now())
 	pump := newPump(m.send, m.frame())
-	m.pump = pump
+	m.chat.pump = pump
 	m.running.Add(1)
 	go m.guard(func() {
 		defer m.running.Done()

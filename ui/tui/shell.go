@@ -74,8 +74,8 @@ func (m *Model) shell(command string) tea.Cmd {
 	if m.app.Shell == nil {
 		return m.say("there is no shell here")
 	}
-	m.shown = true
-	m.transcript.Bottom()
+	m.chat.shown = true
+	m.chat.transcript.Bottom()
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &shellRun{session: m.app.Session, command: command, started: m.now(), cancel: cancel}
 	run.n = m.app.Session.Annotate(0, session.ShellCommand{Command: command})
@@ -98,7 +98,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	run, shown := msg.run, msg.run.session == m.app.Session
 	if msg.end == nil {
 		if shown {
-			m.transcript.ToolOutput(run.id, msg.text)
+			m.chat.transcript.ToolOutput(run.id, msg.text)
 		}
 		return nil
 	}
@@ -107,7 +107,7 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	e := session.ShellCommand{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Duration: msg.end.Duration}
 	run.session.Annotate(run.n, e)
 	if shown {
-		m.transcript.Tool(run.id, shellTool(e))
+		m.chat.transcript.Tool(run.id, shellTool(e))
 	}
 	m.app.Attached = append(m.app.Attached, llm.Part{
 		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),

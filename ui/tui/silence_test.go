@@ -15,7 +15,7 @@ func TestSilence(t *testing.T) {
 	const line = "the server is still there · ctrl+x a wait · esc stop"
 	later := func(d time.Duration) {
 		s.clock.Add(d)
-		s.Send(tickMsg{s.m.turn})
+		s.Send(tickMsg{s.m.chat.turn})
 	}
 	later(4 * time.Minute)
 	if strings.Contains(s.Screen(), "No content") {
@@ -25,10 +25,10 @@ func TestSilence(t *testing.T) {
 	s.WaitForText("No content for 5 min, " + line)
 	later(3 * time.Minute)
 	s.WaitForText("No content for 8 min, " + line)
-	beats := s.m.turn.pulse.Beats()
+	beats := s.m.chat.turn.pulse.Beats()
 	s.Press("ctrl+x", "a")
-	if strings.Contains(s.Screen(), "No content") || s.m.turn.pulse.Beats() != beats+1 {
-		t.Errorf("after waiting on, with %d signs of life:\n%s", s.m.turn.pulse.Beats()-beats, s.Screen())
+	if strings.Contains(s.Screen(), "No content") || s.m.chat.turn.pulse.Beats() != beats+1 {
+		t.Errorf("after waiting on, with %d signs of life:\n%s", s.m.chat.turn.pulse.Beats()-beats, s.Screen())
 	}
 	later(5 * time.Minute)
 	s.WaitForText("No content for 5 min, " + line)

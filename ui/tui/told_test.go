@@ -98,7 +98,7 @@ func TestQueueWhileReading(t *testing.T) {
 	s.ask("two", "half an answer")
 	s.Press("ctrl+home").WaitForText("› one")
 	s.Type("queued one").Press("enter").WaitForText("1 queued")
-	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.transcript.AtBottom() {
+	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.chat.transcript.AtBottom() {
 		t.Errorf("the reader was moved:\n%s", screen)
 	}
 }

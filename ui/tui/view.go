@@ -53,8 +53,8 @@ func (m *Model) cursor() *tea.Cursor {
 	case m.dialog != nil:
 		height = m.dialog.Height()
 		x, y, ok = m.dialog.Cursor()
-	case m.transcript.Browsing():
-		if x, y, ok := m.transcript.Cursor(); ok && x < m.width && y < m.height {
+	case m.chat.transcript.Browsing():
+		if x, y, ok := m.chat.transcript.Cursor(); ok && x < m.width && y < m.height {
 			return tea.NewCursor(x, y)
 		}
 	default:
@@ -72,8 +72,8 @@ func (m *Model) cursor() *tea.Cursor {
 
 // top is the transcript, or what greets a person before there is one.
 func (m *Model) top() string {
-	if m.shown {
-		return m.transcript.View()
+	if m.chat.shown {
+		return m.chat.transcript.View()
 	}
 	return m.welcome()
 }
@@ -271,18 +271,18 @@ func (m *Model) line() string {
 	if m.composer.Shell() {
 		i.Hint = "enter runs this in your shell"
 	}
-	if m.turn != nil && m.turn.Model != "" {
-		i.Model = m.turn.Model
+	if m.chat.turn != nil && m.chat.turn.Model != "" {
+		i.Model = m.chat.turn.Model
 	}
 	if m.leader != "" {
 		i.Hint = m.leader + " …"
-	} else if m.transcript.Browsing() {
-		i.Hint = m.transcript.Hint()
+	} else if m.chat.transcript.Browsing() {
+		i.Hint = m.chat.transcript.Hint()
 	}
-	if len(m.asks) > 0 {
+	if len(m.chat.asks) > 0 {
 		i.State = "waiting for you"
-	} else if m.turn != nil {
-		i.State, i.Elapsed, i.Rate = m.turn.state(m.now()), m.now().Sub(m.turn.Since), m.turn.Rate(m.now())
+	} else if m.chat.turn != nil {
+		i.State, i.Elapsed, i.Rate = m.chat.turn.state(m.now()), m.now().Sub(m.chat.turn.Since), m.chat.turn.Rate(m.now())
 	}
 	return m.frames.status.View(i, m.width, m.theme)
 }
