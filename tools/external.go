@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"parley/tools/sanitize"
 )
 
 // An External is a tool from outside this package, such as one of an MCP
@@ -50,9 +52,9 @@ func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) 
 // Sanitize is Plain without a limit: nothing is left with which a file or a server
 // could whisper to a model what a user does not see.
 func Sanitize(text string) (plain string, notes []string) {
-	var c sanitizer
-	plain = c.write([]byte(text))
-	return plain + c.close(), c.notes()
+	var o sanitize.Output
+	plain = o.Write([]byte(text))
+	return plain + o.Close(), removalNotes(&o)
 }
 
 // AddExternal offers more tools, behind those that there are. One whose name was added

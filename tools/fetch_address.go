@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/tools/sanitize"
+
 	"golang.org/x/net/idna"
 )
 
@@ -25,7 +27,7 @@ func parseURL(raw string) (*url.URL, error) {
 		return nil, refuse("the URL is empty")
 	case len(raw) > maxURL:
 		return nil, refuse("the URL is longer than %d bytes", maxURL)
-	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || isInvisible(r) }):
+	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || sanitize.IsHidden(r) }):
 		return nil, refuse("the URL %s holds a space, a backslash or a character that cannot be seen; encode it as %%20 and the like", quoteName(raw))
 	}
 	u, err := url.Parse(raw)

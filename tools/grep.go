@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/tools/sanitize"
+
 	"github.com/bmatcuk/doublestar/v4"
 )
 
@@ -298,7 +300,7 @@ func formatLine(line []byte) string {
 	if cut {
 		line = line[:maxShown*utf8.UTFMax]
 	}
-	text, _ := removeInvisible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	text, _ := sanitize.RemoveHidden(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if runes := []rune(text); len(runes) > maxShown {
 		text, cut = string(runes[:maxShown]), true
 	}

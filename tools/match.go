@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"parley/tools/sanitize"
 )
 
 // A span is a place in a text, in bytes.
@@ -181,7 +183,7 @@ func collapseLines(lines []string) []string {
 
 func collapseSpace(line string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || isInvisible(r) {
+		if unicode.IsSpace(r) || sanitize.IsHidden(r) {
 			return -1
 		}
 		return r

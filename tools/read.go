@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"parley/tools/sanitize"
 )
 
 // What one read may hold. A page that is full says how to read on.
@@ -191,7 +193,7 @@ func (p *readResult) addLine(line []byte, length int, cut bool) {
 	if !utf8.Valid(whole) {
 		p.invalid = true
 	}
-	text, dropped := removeInvisible(strings.ToValidUTF8(string(line), "\uFFFD"))
+	text, dropped := sanitize.RemoveHidden(strings.ToValidUTF8(string(line), "\uFFFD"))
 	if utf8.RuneCountInString(text) > maxLine {
 		text, cut = string([]rune(text)[:maxLine]), true
 	}

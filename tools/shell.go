@@ -11,6 +11,7 @@ import (
 
 	"parley/tools/process"
 	"parley/tools/sandbox"
+	"parley/tools/sanitize"
 )
 
 // The clocks of a command.
@@ -130,10 +131,10 @@ type runningCommand struct {
 	allExited  bool  // everything it started is known to be dead
 	terminated int   // processes that outlived the shell and were ended
 
-	sanitizer sanitizer
-	result    headTail
-	live      headTail
-	saved     *savedOutput // what out has not all of; nil if it has, or nothing could be opened
+	output sanitize.Output
+	result headTail
+	live   headTail
+	saved  *savedOutput // what out has not all of; nil if it has, or nothing could be opened
 }
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
@@ -203,7 +204,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 				pieces = nil
 				break
 			}
-			r.addOutput(r.sanitizer.write(piece))
+			r.addOutput(r.output.Write(piece))
 			if flush == nil {
 				flush = time.After(liveInterval)
 			}
@@ -226,12 +227,12 @@ func (r *runningCommand) collect(ctx context.Context) {
 			r.pipe.SetReadDeadline(time.Now().Add(drainTime)) // what still holds it is beyond reach
 			hopeless = time.After(process.GraceTime)
 		case <-hopeless:
-			r.addOutput(r.sanitizer.close())
+			r.addOutput(r.output.Close())
 			r.sendProgress()
 			return
 		}
 	}
-	r.addOutput(r.sanitizer.close())
+	r.addOutput(r.output.Close())
 	r.sendProgress()
 	r.terminated += r.Terminate()
 	r.allExited = true
@@ -292,7 +293,7 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	if text == "" {
 		text = note("no output")
 	}
-	notes := r.sanitizer.notes()
+	notes := removalNotes(&r.output)
 	if r.terminated > 0 && r.stopped == nil {
 		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", pluralize(r.terminated, "process")))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/tools/sanitize"
 )
 
 // maxText is how many characters one answer may hold, for every tool but read.
@@ -118,63 +120,17 @@ func note(format string, args ...any) string {
 	return "[" + fmt.Sprintf(format, args...) + "]"
 }
 
-// removeInvisible drops from text the runes that nobody sees but a model reads: tags
-// and variation selectors beyond the basic ones, in which whole sentences can
-// be hidden, zero-width spaces and the like. Flags made of tags and variants of
-// Han characters stay. It returns how many were dropped.
-func removeInvisible(text string) (string, int) {
-	if !strings.ContainsFunc(text, isInvisible) {
-		return text, 0
+// removalNotes returns remarks about what was taken out of the output of a program.
+func removalNotes(o *sanitize.Output) []string {
+	var notes []string
+	if o.Escapes > 0 {
+		notes = append(notes, note("%s or escape sequences left out", pluralize(o.Escapes, "control character")))
 	}
-	var out strings.Builder
-	dropped := 0
-	var last rune // the rune before this one, dropped or not
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == blackFlag:
-			size = flagLength(text[i:])
-			out.WriteString(text[i : i+size])
-		case !isInvisible(r), selector(r) && unicode.Is(unicode.Han, last):
-			out.WriteString(text[i : i+size])
-		default:
-			dropped++
-		}
-		last = r
-		i += size
+	if o.Invisible > 0 {
+		notes = append(notes, note("%s left out", pluralize(o.Invisible, "invisible character")))
 	}
-	return out.String(), dropped
-}
-
-func isInvisible(r rune) bool {
-	switch {
-	case r < 0x200B:
-		return r == 0x00AD || r == 0x034F || r == 0x180E
-	case r == 0x200B, 0x2060 <= r && r <= 0x2064, r == 0xFEFF:
-		return true
+	if o.Invalid > 0 {
+		notes = append(notes, note("%s shown as \uFFFD: not UTF-8", pluralize(o.Invalid, "byte")))
 	}
-	return 0xE0000 <= r && r <= 0xE0FFF
-}
-
-func selector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
-
-// blackFlag begins the flags of regions, such as Scotland's: the flag, up to six
-// letters and digits as tags, and a closing tag.
-const blackFlag = 0x1F3F4
-
-// flagLength is the length of the flag that text begins with.
-func flagLength(text string) int {
-	end := utf8.RuneLen(blackFlag)
-	for i, tags := end, 0; i < len(text) && tags <= 6; tags++ {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-		switch {
-		case r == 0xE007F && tags > 0:
-			return i
-		case 0xE0030 <= r && r <= 0xE0039, 0xE0061 <= r && r <= 0xE007A:
-		default:
-			return end
-		}
-	}
-	return end
+	return notes
 }

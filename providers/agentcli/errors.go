@@ -6,11 +6,11 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/sanitize"
 )
 
 // phrases lists words of the programs themselves; those of the services behind
@@ -43,7 +43,7 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 		}
 	}
 	e := wire.StatusError(status, nil, body, time.Now())
-	e.Message = oneLine(stripEscapes(e.Message), maxShown)
+	e.Message = oneLine(sanitize.Plain(e.Message), maxShown)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault
 	}
@@ -74,7 +74,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
 		return nil
 	case said == "":
-		said = oneLine(stripEscapes(string(a.plain)), maxStderrTail)
+		said = oneLine(sanitize.Plain(string(a.plain)), maxStderrTail)
 	}
 	fault := m.flavor.toError("", 0, said)
 	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
@@ -100,17 +100,10 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 // secretVariable matches how variables are called that hold what nobody may see.
 var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
-// escapes matches the sequences that steer a terminal.
-var escapes = adapter.Pattern(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|.)?`)
-
-func stripEscapes(s string) string { return escapes().ReplaceAllString(s, "") }
-
 // oneLine puts s into one line of at most limit bytes, of which the last ones
 // stay: that is where programs say why they end.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
+	s = sanitize.Words(s)
 	if len(s) <= limit {
 		return s
 	}

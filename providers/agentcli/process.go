@@ -13,6 +13,7 @@ import (
 
 	"parley/providers/wire"
 	proc "parley/tools/process"
+	"parley/tools/sanitize"
 )
 
 // A process is a program on its way through one run. One goroutine reads its
@@ -199,7 +200,7 @@ func (t *stderrBuffer) Write(b []byte) (int, error) {
 func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := oneLine(stripEscapes(string(t.last)), maxStderrTail)
+	text := oneLine(sanitize.Plain(string(t.last)), maxStderrTail)
 	if t.cut {
 		text = "… " + text
 	}
@@ -210,5 +211,5 @@ func (t *stderrBuffer) text() string {
 func (t *stderrBuffer) beginning() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return oneLine(stripEscapes(string(t.head)), maxStderrHead)
+	return oneLine(sanitize.Plain(string(t.head)), maxStderrHead)
 }

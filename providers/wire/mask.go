@@ -13,10 +13,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 )
 
 const (
@@ -155,23 +155,8 @@ func (m mask) header(h http.Header) http.Header {
 	return h
 }
 
-// oneLine returns s as one line of printable text of at most limit runes.
-func oneLine(s string, limit int) string {
-	space := true // at the beginning: nothing to separate yet
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			if !space {
-				b.WriteByte(' ')
-			}
-			space = true
-			continue
-		}
-		space = false
-		b.WriteRune(r)
-	}
-	return truncate(strings.TrimRight(b.String(), " "), limit)
-}
+// oneLine returns s as one line of at most limit runes.
+func oneLine(s string, limit int) string { return truncate(sanitize.Words(s), limit) }
 
 // truncate shortens s to limit runes.
 func truncate(s string, limit int) string {

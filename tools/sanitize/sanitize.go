@@ -1,4 +1,4 @@
-// Package sanitize makes text from outside printable. Everything a model, tool,
+// Package sanitize makes text from outside harmless, for a screen and for a model. Everything a model, tool,
 // server, file or branch name says is hostile until it has passed through here:
 // what comes out can move no cursor, set no title, reach no clipboard, turn no
 // line around, and hide nothing.
@@ -11,6 +11,9 @@
 // as the characters it consists of. Every function is idempotent, and a Stream
 // gives the same text at every cut, because each rune is judged by what stands
 // before it and never by what follows (the LF after a CR excepted).
+//
+// A model reads what a program wrote as Output makes it: escape sequences and control
+// characters are removed and counted, for they mean nothing to it.
 package sanitize
 
 import (
@@ -115,9 +118,9 @@ func (s *Stream) pass(text string, final bool) Clean {
 	return Clean{string(out)}
 }
 
-// plain is the length of the prefix of s that needs no work: printable ASCII,
+// plain returns the length of the prefix of s that needs no work: printable ASCII,
 // newlines and tabs.
-func plain(s string) int {
+func plain[T string | []byte](s T) int {
 	for i := 0; i < len(s); i++ {
 		if asciiKind[s[i]] != keep {
 			return i
@@ -201,6 +204,15 @@ func (c *cleaner) printable(out []byte, s string) []byte {
 		}
 	}
 	return out
+}
+
+// Words joins the words of s by single spaces: white space and control characters
+// separate them, and invalid UTF-8 becomes U+FFFD. It is for notices and errors, which
+// [Line] makes printable where they are shown.
+func Words(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 }
 
 // Complete is s without the beginning of a character at its end.

@@ -201,3 +201,13 @@ func BenchmarkText(b *testing.B) {
 		})
 	}
 }
+
+func TestWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", " \n\t": "", "a  b\r\n\x00c ": "a b c", "a\xff\xfeb": "a\uFFFDb", "\u0085a\u00a0b": "a b", "zero\u200bwidth": "zero\u200bwidth",
+	} {
+		if got := Words(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

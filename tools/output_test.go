@@ -5,11 +5,13 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/tools/sanitize"
 )
 
 const scotland = "🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F"
 
-func TestCleaner(t *testing.T) {
+func TestOutput(t *testing.T) {
 	tests := []struct {
 		name, in, want string
 		notes          string
@@ -41,13 +43,13 @@ func TestCleaner(t *testing.T) {
 	}
 	for _, test := range tests {
 		for cut := 0; cut <= len(test.in); cut += 1 + len(test.in)/50 {
-			var c sanitizer
-			got := c.write([]byte(test.in[:cut])) + c.write([]byte(test.in[cut:])) + c.close()
+			var c sanitize.Output
+			got := c.Write([]byte(test.in[:cut])) + c.Write([]byte(test.in[cut:])) + c.Close()
 			if got != test.want {
 				t.Errorf("%s, cut at %d: got %q, want %q", test.name, cut, got, test.want)
 				break
 			}
-			if notes := strings.Join(c.notes(), " "); notes != test.notes {
+			if notes := strings.Join(removalNotes(&c), " "); notes != test.notes {
 				t.Errorf("%s, cut at %d: got notes %s, want %s", test.name, cut, notes, test.notes)
 				break
 			}
@@ -60,8 +62,8 @@ func FuzzCleaner(f *testing.F) {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
-		var whole sanitizer
-		want := whole.write(in) + whole.close()
+		var whole sanitize.Output
+		want := whole.Write(in) + whole.Close()
 		if !utf8.ValidString(want) {
 			t.Fatalf("%q became %q, which is not UTF-8", in, want)
 		}
@@ -71,14 +73,14 @@ func FuzzCleaner(f *testing.F) {
 			}
 		}
 		size = 1 + max(size, -size)%7
-		var pieces sanitizer
+		var pieces sanitize.Output
 		var got strings.Builder
 		for rest := in; len(rest) > 0; {
 			n := min(max(size, 1), len(rest))
-			got.WriteString(pieces.write(rest[:n]))
+			got.WriteString(pieces.Write(rest[:n]))
 			rest = rest[n:]
 		}
-		got.WriteString(pieces.close())
+		got.WriteString(pieces.Close())
 		if got.String() != want {
 			t.Fatalf("%q in pieces of %d: got %q, want %q", in, size, got.String(), want)
 		}
@@ -100,7 +102,7 @@ func TestVisible(t *testing.T) {
 		{"❤️ 1️⃣", "❤️ 1️⃣", 0},
 	}
 	for _, test := range tests {
-		if got, dropped := removeInvisible(test.in); got != test.want || dropped != test.dropped {
+		if got, dropped := sanitize.RemoveHidden(test.in); got != test.want || dropped != test.dropped {
 			t.Errorf("%q: got %q and %d, want %q and %d", test.in, got, dropped, test.want, test.dropped)
 		}
 	}
