@@ -195,16 +195,24 @@ echo evil > .envrc
 mkdir .parley
 perl -e 'chdir ".parley"; for (1..1500) { mkdir "d"; chdir "d" }'
 trap '' TERM
+echo > deep
 sleep 100`
 	for _, spaces := range []string{"", "1"} {
 		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
 			f := openSandboxed(t, SandboxConfig{}, map[string]string{".git/config": "[core]\n", "src/x": ""})
-			a, err := f.Plan(t.Context(), "shell", args("command", command, "timeout", 1))
+			a, err := f.Plan(t.Context(), "shell", args("command", command))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := a.Run(t.Context(), nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var out Outcome
+			var running sync.WaitGroup
+			running.Go(func() { out = a.Run(ctx, nil) })
+			f.wait("deep", 1)
+			cancel()
+			running.Wait()
 			for _, name := range []string{".parley", ".envrc", "src/.git/config"} {
 				if _, err := os.Lstat(filepath.Join(f.Root(), name)); err == nil || !strings.Contains(out.Text, name) {
 					t.Errorf("%s is there (%v), or not told of: %s", name, err == nil, out.Text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"parley/providers/llm"
 )
@@ -96,9 +97,12 @@ func childTurns(path, id string) error {
 	}
 	l := db.Create(Session{})
 	for seq := 1; seq <= n; seq++ {
-		if err := l.Put(says(seq, llm.RoleUser, text(seq))); err != nil {
+		if err := l.Put(says(seq, llm.RoleUser, text(seq))); err != nil && code(err) != sqlite3.SQLITE_BUSY {
 			return err
 		}
+	}
+	// What others kept from being written is held, and written once they let it.
+	for deadline := time.Now().Add(time.Minute); code(l.Flush()) == sqlite3.SQLITE_BUSY && time.Now().Before(deadline); {
 	}
 	return errors.Join(l.Close(), db.Close())
 }
