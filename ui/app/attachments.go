@@ -215,14 +215,14 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 		}
 	}
 	more := a.attachParts(parts)
-	e.Notes, e.Changed, e.Err = append(e.Notes, more.Notes...), true, err
+	e.Notes, e.Attached, e.Err = append(e.Notes, more.Notes...), parts, err
 	return e
 }
 
 // attachParts adds parts to the next prompt.
 func (a *App) attachParts(parts []llm.Part) Effect {
 	a.Attached = append(a.Attached, parts...)
-	return Effect{Changed: true, Notes: a.VisionNotes(parts)}
+	return Effect{Attached: parts, Notes: a.VisionNotes(parts)}
 }
 
 // VisionNotes tells, before anything is sent, that the model takes no images.

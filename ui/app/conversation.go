@@ -92,6 +92,10 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	case err != nil:
 		return Effect{Failed: err}
 	}
+	if why := busy(a); why != "" { // a prompt was sent meanwhile
+		_ = s.Close()
+		return Say(why)
+	}
 	e := a.replace(s, seq)
 	e.Toast = note
 	return e

@@ -4,28 +4,29 @@ import (
 	"context"
 	"iter"
 
+	"parley/providers/llm"
 	"parley/session"
 )
 
 // An Effect is what a front end shows for something a user did: data, no terminal. The
 // zero value shows nothing; fields that are set are shown together, in their order.
 type Effect struct {
-	Entered *Entered                                      // App.Session is another conversation now
-	Event   session.Event                                 // stands between the messages from now on
-	Failed  error                                         // stands between the messages as an error with its hint
-	Notes   []string                                      // kept with the conversation as notices, and shown
-	Text    string                                        // put in front of the draft
-	Changed bool                                          // App.Attached is not what it was
-	Toast   string                                        // said in a few words
-	Err     error                                         // said like a Toast: what did not work
-	Panel   Panel                                         // shown, each front end in its own way
-	Query   string                                        // what the Panel is searched for
-	List    *List                                         // asked from
-	Confirm *Confirm                                      // asked
-	Turn    func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
-	Async   func(context.Context) Effect                  // run beside; what it returns is shown then
-	Then    func() Effect                                 // run by the owner of the App; what it returns is shown as well
-	Quit    bool                                          // the front end ends
+	Entered  *Entered                                      // App.Session is another conversation now
+	Event    session.Event                                 // stands between the messages from now on
+	Failed   error                                         // stands between the messages as an error with its hint
+	Notes    []string                                      // kept with the conversation as notices, and shown
+	Text     string                                        // put in front of the draft
+	Attached []llm.Part                                    // added to App.Attached
+	Toast    string                                        // said in a few words
+	Err      error                                         // said like a Toast: what did not work
+	Panel    Panel                                         // shown, each front end in its own way
+	Query    string                                        // what the Panel is searched for
+	List     *List                                         // asked from
+	Confirm  *Confirm                                      // asked
+	Turn     func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
+	Async    func(context.Context) Effect                  // run beside; what it returns is shown then
+	Then     func() Effect                                 // run by the owner of the App; what it returns is shown as well
+	Quit     bool                                          // the front end ends
 }
 
 // Say returns the effect that says text.

@@ -166,6 +166,9 @@ func (a *App) Taste(key string, configured []string) Taste {
 
 // SetTaste keeps what a key said of a model, in the place of what was said before.
 func (a *App) SetTaste(key, name string, on bool) Effect {
+	if a.tastes == nil {
+		a.LoadTastes()
+	}
 	words := slices.DeleteFunc(slices.Clone(a.tastes[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
 	sign := "-"
 	if on {

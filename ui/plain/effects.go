@@ -26,9 +26,7 @@ func (p *front) apply(e app.Effect) {
 		p.addDraft(e.Text)
 		p.say("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
-	if n := len(p.app.Attached); e.Changed && n > 0 {
-		p.tellAttached(p.app.Attached[n-1:])
-	}
+	p.tellAttached(e.Attached)
 	if e.Toast != "" && e.Err == nil {
 		p.say("%s", sentence(capital(oneLine(e.Toast))))
 	}

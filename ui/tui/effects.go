@@ -33,7 +33,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	if e.Text != "" {
 		m.draft(e.Text)
 	}
-	if e.Text != "" || e.Changed {
+	if e.Text != "" || len(e.Attached) > 0 {
 		m.layout()
 		cmds = append(cmds, m.written())
 	}

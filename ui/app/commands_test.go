@@ -1,0 +1,169 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+)
+
+// newApp returns an application with a conversation that holds one prompt, and models
+// of any name but far/away.
+func newApp(t *testing.T) *App {
+	t.Helper()
+	lib := session.MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	endpoint := func(name string) llm.Endpoint {
+		return llm.Endpoint{Name: name, Origin: "fake", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh}}
+	}
+	create := func() *session.Session {
+		s := session.New(session.Options{Model: endpoint("fake/m"), Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(session.Info{})})
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	return New(Options{
+		Session: create(), Library: lib, Getenv: func(string) string { return "" },
+		Open: func(name string) (llm.Endpoint, error) {
+			if name == "far/away" {
+				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
+			}
+			return endpoint(name), nil
+		},
+		New:    func() (*session.Session, error) { return create(), nil },
+		Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
+	})
+}
+
+// run carries out a line such as "/mode auto", and what follows from it beside and
+// behind it.
+func run(t *testing.T, a *App, line string) Effect {
+	t.Helper()
+	name, arg, _ := ParseCommand(line)
+	i := slices.IndexFunc(Commands(), func(c Command) bool { return c.Named(name) })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	e := Commands()[i].Do(a, arg)
+	for e.Async != nil || e.Then != nil {
+		if next := e.Async; next != nil {
+			if e = next(context.Background()); e.Then == nil {
+				break
+			}
+		}
+		e = e.Then()
+	}
+	return e
+}
+
+func TestCommandsAreComplete(t *testing.T) {
+	names, keys := map[string]bool{}, map[string]bool{}
+	for _, c := range Commands() {
+		if c.Help == "" || c.Run == nil || !slices.Contains(Groups, c.Group) {
+			t.Errorf("%s has no help, no group, or does nothing", c.Name)
+		}
+		for _, name := range c.Names() {
+			if names[name] {
+				t.Errorf("%s is the name of two", name)
+			}
+			names[name] = true
+		}
+		for _, key := range c.Keys {
+			if keys[key] {
+				t.Errorf("%s runs two", key)
+			}
+			keys[key] = true
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for line, want := range map[string]string{
+		"/mode":                 "approval mode: auto",
+		"/mode read-only":       "approval mode: read-only",
+		"/mode yolo":            "approval mode: yolo",
+		"/mode loud":            `there is no mode "loud"`,
+		"/effort high":          "effort: high",
+		"/effort default":       "effort: as the provider likes",
+		"/effort huge":          `there is no effort "huge" here`,
+		"/less-effort":          "effort: low",
+		"/thinking":             "effort: off",
+		"/history stateless":    "requests hold: each prompt alone",
+		"/history none":         `there is no history mode "none"`,
+		"/fork":                 "nothing was said yet",
+		"/rename A title":       "nothing was said yet",
+		"/retry":                "there is nothing to try again",
+		"/next-model":           "no other recent model",
+		"/mcp":                  "no MCP server is configured",
+		"/prompt":               "no MCP server is configured",
+		"/permissions":          "there are no rules yet",
+		"/folder":               "The folder is fixed here",
+		"/export md somewhere":  "nothing was said yet",
+		"/model fake/m":         "",
+		"/resume whales beside": "",
+	} {
+		if got := run(t, newApp(t), line); !strings.HasPrefix(got.Toast, want) || want == "" && got.Toast != "" {
+			t.Errorf("%s said %q, want %q", line, got.Toast, want)
+		}
+	}
+}
+
+func TestSwitchOfModel(t *testing.T) {
+	a := newApp(t)
+	e := a.Use("fake/other")
+	if _, ok := e.Event.(session.ModelSwitched); !ok || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
+		t.Errorf("%+v; recent %q", e, a.Recent)
+	}
+	if e := a.Use("far/away"); e.Failed == nil || a.Session.Model().Name != "fake/other" {
+		t.Errorf("%+v with %s", e, a.Session.Model().Name)
+	}
+	run(t, a, "/next-model")
+	if a.Session.Model().Name != "fake/m" || a.Recent[0] != "fake/other" {
+		t.Errorf("%s, recent %q: going round changes no order", a.Session.Model().Name, a.Recent)
+	}
+}
+
+// Another conversation takes over mode, model and effort, and says so before it does.
+func TestNewConversation(t *testing.T) {
+	a := newApp(t)
+	left := ""
+	a.Leaving = func() { left = a.Session.ID() }
+	run(t, a, "/mode auto")
+	run(t, a, "/effort low")
+	old := a.Session
+	e := run(t, a, "/new")
+	if e.Entered == nil || e.Entered.Left != old || a.Session == old || left != old.ID() {
+		t.Fatalf("%+v", e)
+	}
+	if s := a.Session; s.Policy().Mode() != tools.ModeAuto || s.Effort() != llm.EffortLow {
+		t.Errorf("mode %s, effort %s", s.Policy().Mode(), s.Effort())
+	}
+}
+
+// A prompt that was sent while a stored conversation was read is not left alone.
+func TestOpenedTooLate(t *testing.T) {
+	a := newApp(t)
+	own, busy := a.Session, false
+	a.Busy = func() bool { return busy }
+	read := a.OpenSession("another", 0).Async(context.Background())
+	busy = true
+	if e := read.Then(); e.Entered != nil || a.Session != own || e.Toast == "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestTaste(t *testing.T) {
+	a := newApp(t)
+	configured := []string{"openai/*"}
+	a.SetTaste("hidden", "openai/a", false)
+	a.SetTaste("hidden", "far/b", true)
+	for name, want := range map[string]bool{"openai/a": false, "openai/x/y": true, "far/b": true, "far/c": false} {
+		if got, _ := a.Taste("hidden", configured).Says(name); got != want {
+			t.Errorf("%s hidden: %t", name, got)
+		}
+	}
+}
