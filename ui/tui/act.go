@@ -50,19 +50,27 @@ func (m *Model) ticked(msg tickMsg) tea.Cmd {
 	return m.tick()
 }
 
+// A toast is a few words above the composer, which go by themselves.
+type toast struct {
+	text  string
+	till  time.Time
+	while func() bool // what it tells of is so; nil: it has no cause that goes
+}
+
+// shows reports whether the words are to be seen.
+func (t *toast) shows(now time.Time) bool {
+	return now.Before(t.till) && (t.while == nil || t.while())
+}
+
 // say shows a few words above the composer, for as long as it takes to read
 // them.
-func (m *Model) say(text string) tea.Cmd {
-	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
-	m.toast, m.toastTill, m.toastWhile = text, m.now().Add(long), nil
-	return m.later(long, toastOverMsg{})
-}
+func (m *Model) say(text string) tea.Cmd { return m.sayWhile(text, nil) }
 
 // sayWhile is say for as long as what it tells of is so.
 func (m *Model) sayWhile(text string, so func() bool) tea.Cmd {
-	cmd := m.say(text)
-	m.toastWhile = so
-	return cmd
+	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
+	m.toast = toast{text, m.now().Add(long), so}
+	return m.later(long, toastOverMsg{})
 }
 
 // submit sends what was typed, runs it if it is a command, or queues it while
@@ -80,7 +88,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		if cmd, ok := m.command(text); ok {
 			return cmd
 		}
-		if why := m.mistyped(text); why != "" {
+		if why := m.keymap.mistyped(text); why != "" {
 			m.composer.SetValue(text)
 			m.layout()
 			return m.sayWhile(why, func() bool { return m.composer.Value() == text })
@@ -102,7 +110,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 // dispatch sends a prompt, or queues it while the model is busy.
 func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	if m.rewrite(text) {
-		return m.say("rewritten as a branch; " + m.keyOf("tree") + " shows both")
+		return m.say("rewritten as a branch; " + m.keymap.keyOf("tree") + " shows both")
 	}
 	if err := m.branch(); err != nil {
 		m.draft(text)
@@ -172,7 +180,7 @@ func (m *Model) halt(string) tea.Cmd {
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)
 	}
-	return m.sayWhile("stopped "+what+", the model goes on; "+m.keyOf("stop")+" again stops it too", func() bool { return m.chat.turn == t })
+	return m.sayWhile("stopped "+what+", the model goes on; "+m.keymap.keyOf("stop")+" again stops it too", func() bool { return m.chat.turn == t })
 }
 
 // stop ends the turn.
@@ -308,11 +316,11 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 		if cmd, ok := m.command(typed); ok {
 			return tea.Batch(cmd, m.askNext())
 		}
-	} else if slices.ContainsFunc(m.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }) {
+	} else if slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }) {
 		return m.askNext()
 	}
 	m.composer.SetValue(typed)
-	if why := m.mistyped(typed); msg.Accepted && why != "" {
+	if why := m.keymap.mistyped(typed); msg.Accepted && why != "" {
 		return tea.Batch(m.say(why), m.askNext())
 	}
 	return m.askNext()
@@ -343,7 +351,7 @@ var pages = []string{"page-up", "page-down", "top", "bottom"}
 // above gives the action that a key runs although a dialog is open, nil if it is
 // for the dialog.
 func (m *Model) above(key string) *action {
-	a := m.keys[key]
+	a := m.keymap.keys[key]
 	if a == nil || a.above && a.Group != app.Reading {
 		return a
 	}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -140,44 +139,29 @@ func (m *Model) why(a *action) string {
 	return ""
 }
 
-// bind maps keys to actions, and says which begin a sequence. Escapes are
-// counted by themselves.
-func bind(actions []action) (keys map[string]*action, leaders map[string]bool) {
-	keys, leaders = map[string]*action{}, map[string]bool{}
-	for i := range actions {
-		for _, k := range actions[i].Keys {
-			keys[k] = &actions[i]
-			if first, _, two := strings.Cut(k, " "); two && first != "esc" {
-				leaders[first] = true
-			}
-		}
-	}
-	return keys, leaders
-}
-
 // press runs the action of a key, and reports whether the key was used up.
 func (m *Model) press(key string) (tea.Cmd, bool) {
-	if m.leader != "" {
-		key, m.leader = m.leader+" "+key, ""
-		if a := m.keys[key]; a != nil {
+	if m.keymap.leader != "" {
+		key, m.keymap.leader = m.keymap.leader+" "+key, ""
+		if a := m.keymap.keys[key]; a != nil {
 			return m.do(a, ""), true
 		}
 		return m.say(key + " does nothing"), true
 	}
-	if m.leaders[key] {
-		m.leader = key
+	if m.keymap.leaders[key] {
+		m.keymap.leader = key
 		return nil, true
 	}
 	if key == "esc" && m.editing > 0 && !m.chat.transcript.Browsing() {
 		return m.leaveEdit(), true
 	}
 	if key == "esc" && m.chat.turn == nil {
-		if m.stopShells() {
+		if m.shells.stop() {
 			return nil, true
 		}
 		return m.escape()
 	}
-	a := m.keys[key]
+	a := m.keymap.keys[key]
 	if a == nil || a.when != nil && !a.when(m) {
 		return nil, false
 	}
@@ -197,76 +181,23 @@ func (m *Model) do(a *action, arg string) tea.Cmd {
 
 // escape counts: twice on an empty line is an action of its own.
 func (m *Model) escape() (tea.Cmd, bool) {
-	twice := m.keys["esc esc"]
+	twice := m.keymap.keys["esc esc"]
 	if m.chat.transcript.Browsing() || twice == nil || !twice.when(m) {
 		return nil, false
 	}
-	if m.now().Sub(m.lastEsc) < escWithin {
-		m.lastEsc = m.now().Add(-escWithin)
+	if m.now().Sub(m.keymap.lastEsc) < escWithin {
+		m.keymap.lastEsc = m.now().Add(-escWithin)
 		return m.do(twice, ""), true
 	}
-	m.lastEsc = m.now()
+	m.keymap.lastEsc = m.now()
 	return nil, true
 }
 
-// command runs "/name argument", and reports whether text is one: a name of a
-// command, or, where nothing follows, the beginning of the names of one command
-// alone. "/the file" is no /theme.
+// command runs "/name argument", and reports whether text is one.
 func (m *Model) command(text string) (tea.Cmd, bool) {
-	name, arg, ok := app.ParseCommand(text)
-	if !ok {
-		return nil, false
-	}
-	at, _ := dialog.FindNamed(name, m.commandNames())
-	if at < 0 {
-		return nil, false
-	}
-	a := &m.actions[at]
-	if arg != "" && !a.Named(name) {
+	a, arg := m.keymap.find(text)
+	if a == nil {
 		return nil, false
 	}
 	return m.do(a, arg), true
-}
-
-// commandNames are the names of each action, its own first.
-func (m *Model) commandNames() [][]string {
-	names := make([][]string, len(m.actions))
-	for i, a := range m.actions {
-		names[i] = a.Names()
-	}
-	return names
-}
-
-// mistyped says that there is no command like text, if it can hardly be anything
-// else: one word, or the name of a command with a slip in it. Any other text that
-// begins with a slash is a message.
-func (m *Model) mistyped(text string) string {
-	name, arg, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
-		return ""
-	}
-	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
-	near, alone := m.near(name), strings.TrimSpace(arg) == ""
-	switch {
-	case len(near) > 0 && (alone || len(name) >= shortest):
-		return "Unknown command /" + name + ". Did you mean /" + strings.Join(near, " or /") + "? (Start with a space to send it as text)"
-	case alone:
-		return "Unknown command /" + name + ". " + m.keyOf("palette") + " lists them. (Start with a space to send it as text)"
-	}
-	return ""
-}
-
-// near are the commands that a name may have meant: those that begin with it, or
-// else two that look most like it.
-func (m *Model) near(name string) (near []string) {
-	names := m.commandNames()
-	_, among := dialog.FindNamed(name, names)
-	const few = 4
-	for _, i := range among[:min(len(among), few)] {
-		near = append(near, names[i][0])
-	}
-	if len(near) > 0 {
-		return near
-	}
-	return app.NearestNames(name, slices.Concat(names...), 2)
 }

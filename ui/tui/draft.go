@@ -6,7 +6,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/ui/tui/composer"
 )
 
@@ -22,6 +24,14 @@ type (
 	pastMsg struct{ prompts []session.SentPrompt }
 )
 
+// drafts is what is known of the draft beside its text.
+type drafts struct {
+	changed bool   // since it was stored
+	key     string // under which it was; "" if it was not
+	tokens  int    // about how many it has
+	version int    // counts those whose tokens were to be counted, or that were sent
+}
+
 // draftKey names the draft: that of a conversation, or of the folder in which
 // none has begun.
 func (m *Model) draftKey() string {
@@ -33,21 +43,21 @@ func (m *Model) draftKey() string {
 
 // written notes that the draft changed, and has it kept soon.
 func (m *Model) written() tea.Cmd {
-	if m.drafted {
+	if m.drafts.changed {
 		return nil
 	}
-	m.drafted = true
+	m.drafts.changed = true
 	long := time.Duration(m.composer.Len() >> 20)
 	return m.later(keepAfter*(1+long), keepMsg{})
 }
 
 // keepDraft writes the draft.
 func (m *Model) keepDraft() tea.Cmd {
-	if !m.drafted {
+	if !m.drafts.changed {
 		return nil
 	}
 	text := m.composer.Value()
-	save, of, estimate := m.draftSaver(text), m.weighed, m.app.Estimate
+	save, of, estimate := m.draftSaver(text), m.drafts.version, m.app.Estimate
 	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
 			return effectMsg{Err: err}
@@ -61,20 +71,20 @@ func (m *Model) keepDraft() tea.Cmd {
 type weighedMsg struct{ of, tokens int }
 
 func (m *Model) weigh(msg weighedMsg) tea.Cmd {
-	if msg.of == m.weighed { // it was not sent meanwhile
-		m.unsent = msg.tokens
+	if msg.of == m.drafts.version { // it was not sent meanwhile
+		m.drafts.tokens = msg.tokens
 	}
 	return nil
 }
 
 // draftSaver takes the draft as it is now, to be written by the call.
 func (m *Model) draftSaver(text string) func() error {
-	m.drafted = false
-	m.weighed++
+	m.drafts.changed = false
+	m.drafts.version++
 	d := session.Draft{Text: text, Cursor: len(text), Parts: m.app.Attached, At: m.now()}
 	o, key := m.app, m.draftKey()
-	m.draftAt = key
-	ended := m.takeEndedShells()
+	m.drafts.key = key
+	ended := m.shells.takeEnded()
 	return func() error {
 		err := o.KeepDraft(key, d)
 		if err == nil {
@@ -84,29 +94,17 @@ func (m *Model) draftSaver(text string) func() error {
 	}
 }
 
-// takeEndedShells returns what takes back the records of typed commands whose
-// output is attached, to be called once that is kept.
-func (m *Model) takeEndedShells() func() {
-	ended := m.endedShells
-	m.endedShells = nil
-	return func() {
-		for _, end := range ended {
-			end()
-		}
-	}
-}
-
 // sent forgets the draft that was just sent, and remembers the prompt as one: what
 // it begins with does not run when it comes back.
 func (m *Model) sent(text string) tea.Cmd {
-	m.drafted, m.unsent = false, 0
-	m.weighed++
-	lib, key, past := m.app.Library, m.draftAt, session.SentPrompt{Text: composer.Plain(text), Dir: m.app.Folder, At: m.now()}
+	m.drafts.changed, m.drafts.tokens = false, 0
+	m.drafts.version++
+	lib, key, past := m.app.Library, m.drafts.key, session.SentPrompt{Text: composer.Plain(text), Dir: m.app.Folder, At: m.now()}
 	if key == "" {
 		key = m.draftKey()
 	}
-	m.draftAt = ""
-	stored, ended := lib.AddPromptAsync(past), m.takeEndedShells()
+	m.drafts.key = ""
+	stored, ended := lib.AddPromptAsync(past), m.shells.takeEnded()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {
@@ -121,15 +119,15 @@ func (m *Model) sent(text string) tea.Cmd {
 func (m *Model) recall() {
 	key := m.draftKey()
 	d, ok := m.app.Draft(key)
-	m.drafted = false
+	m.drafts.changed = false
 	if !ok {
-		if m.draftAt != "" {
+		if m.drafts.key != "" {
 			m.composer.Reset()
 		}
-		m.draftAt = ""
+		m.drafts.key = ""
 		return
 	}
-	m.draftAt = key
+	m.drafts.key = key
 	m.app.Attached = append(m.app.Attached, d.Parts...)
 	if strings.TrimSpace(d.Text) != "" {
 		m.composer.SetValue(d.Text)
@@ -153,4 +151,64 @@ func (m *Model) past(msg pastMsg) tea.Cmd {
 		m.composer.Remember(p.Text)
 	}
 	return nil
+}
+
+// What follows is about what is not sent yet: queued, put aside, taken back.
+
+// unqueue puts what waits to be sent back into the composer.
+func (m *Model) unqueue(string) tea.Cmd {
+	waiting := m.app.Session.Unqueue()
+	for i := range waiting {
+		m.takeBack(waiting[len(waiting)-1-i])
+	}
+	m.composer.SetQueue(nil)
+	m.layout()
+	return nil
+}
+
+// unqueueAt takes one queued prompt back, to be edited or to be dropped.
+func (m *Model) unqueueAt(msg composer.UnqueueMsg) tea.Cmd {
+	for i, waiting := range m.app.Session.Queued() {
+		text, _ := attach.SplitMessage(waiting)
+		if i != msg.Index || text != msg.Text {
+			continue
+		}
+		if taken, ok := m.app.Session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
+			m.takeBack(taken)
+		}
+	}
+	m.composer.SetQueue(m.queuedTexts())
+	m.layout()
+	return nil
+}
+
+// queuedTexts is what waits to be sent.
+func (m *Model) queuedTexts() []string {
+	var texts []string
+	for _, waiting := range m.app.Session.Queued() {
+		text, _ := attach.SplitMessage(waiting)
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// stash puts the draft aside, or brings back what was.
+func (m *Model) stash(string) tea.Cmd {
+	defer m.layout()
+	if m.composer.Empty() {
+		if !m.composer.Unstash() {
+			return m.say("nothing was put aside")
+		}
+		return m.written()
+	}
+	m.rememberDraft()
+	m.composer.Stash()
+	return tea.Batch(m.written(), m.say("put aside: "+m.keymap.keyOf("stash")+" on an empty line brings it back"))
+}
+
+// takeBack makes a message of the person's a draft again, attachments included.
+func (m *Model) takeBack(msg llm.Message) {
+	text, attached := attach.SplitMessage(msg)
+	m.app.Attached = append(m.app.Attached, attached...)
+	m.draft(text)
 }

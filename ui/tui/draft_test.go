@@ -90,15 +90,15 @@ func TestDraftIsCounted(t *testing.T) {
 		return slices.ContainsFunc(s.Messages(), func(msg tea.Msg) bool { _, ok := msg.(weighedMsg); return ok })
 	})
 	s.Send(keepMsg{}) // is dealt with behind it
-	if s.m.unsent != 25 {
-		t.Errorf("counted %d tokens, want 25", s.m.unsent)
+	if s.m.drafts.tokens != 25 {
+		t.Errorf("counted %d tokens, want 25", s.m.drafts.tokens)
 	}
-	late := weighedMsg{of: s.m.weighed, tokens: 25}
+	late := weighedMsg{of: s.m.drafts.version, tokens: 25}
 	s.Press("enter").WaitForText("I see")
 	s.idle()
 	s.Send(late)
-	if s.m.unsent != 0 {
-		t.Errorf("a draft that was sent counts %d tokens", s.m.unsent)
+	if s.m.drafts.tokens != 0 {
+		t.Errorf("a draft that was sent counts %d tokens", s.m.drafts.tokens)
 	}
 }
 

@@ -21,7 +21,7 @@ func (m *Model) palette(string) tea.Cmd {
 	var rows []dialog.Item
 	for _, rank := range app.Groups {
 		from := len(rows)
-		for _, a := range m.actions {
+		for _, a := range m.keymap.actions {
 			if a.Group != rank || a.second {
 				continue
 			}
@@ -45,20 +45,20 @@ func (m *Model) palette(string) tea.Cmd {
 
 // argsOf is what may follow a command.
 func (m *Model) argsOf(command string) []dialog.Item {
-	i := slices.IndexFunc(m.actions, func(a action) bool { return a.Name == command })
+	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
 	switch {
-	case i >= 0 && m.actions[i].args != nil:
-		return m.actions[i].args(m)
-	case i >= 0 && m.actions[i].Args != nil:
-		return items(m.actions[i].Args(m.app))
+	case i >= 0 && m.keymap.actions[i].args != nil:
+		return m.keymap.actions[i].args(m)
+	case i >= 0 && m.keymap.actions[i].Args != nil:
+		return items(m.keymap.actions[i].Args(m.app))
 	}
 	return nil
 }
 
 // modelArgs are the models, as what may follow a command.
 func (m *Model) modelArgs() []dialog.Item {
-	if m.choices == nil {
-		m.choices = m.app.Choices()
+	if m.models.choices == nil {
+		m.models.choices = m.app.Choices()
 	}
 	m.app.LoadTastes()
 	items := m.modelItems()
@@ -128,7 +128,7 @@ func (m *Model) bindings() []dialog.Section {
 	var out []dialog.Section
 	for _, rank := range app.Groups {
 		s := dialog.Section{Title: string(rank)}
-		for _, a := range m.actions {
+		for _, a := range m.keymap.actions {
 			if a.Group == rank && len(a.Keys) > 0 {
 				s.Rows = append(s.Rows, [2]string{strings.Join(a.Keys, ", "), a.Help})
 			}

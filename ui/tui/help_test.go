@@ -23,7 +23,7 @@ func TestHelpTellsEveryKey(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range s.m.actions {
+	for _, a := range s.m.keymap.actions {
 		expect(a.Name, a.Keys...)
 	}
 	expect("own keys", "f7", "f8, ctrl+x j")

@@ -12,13 +12,11 @@ import (
 	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/clip"
-	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/files"
 	"parley/ui/tui/picture"
-	"parley/ui/tui/renderer"
 	"parley/ui/tui/statusbar"
 	"parley/ui/tui/transcript"
 )
@@ -43,38 +41,25 @@ type Model struct {
 	dialog        dialog.Dialog                  // nil: none
 	choosing      func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
 	answering     func(yes bool) tea.Cmd         // takes the answer to the open question
-	shellsRun     []*shellRun
-	endedShells   []func()       // take back the records of those whose output is attached
-	files         *files.Index   // of the workspace
-	clip          *clip.Board    // where text is copied to
-	models        *dialog.Picker // the list of models that was opened last
-	choices       []app.Choice   // what it lists
-	served        serving        // what servers said of that
-	wire          wireView       // what is shown of the wire
-	slash         bool           // it is the palette, opened by typing a slash
-	actions       []action
-	keys          map[string]*action
-	leaders       map[string]bool // keys that begin a sequence
-	leader        string          // one that was pressed
-	lastEsc       time.Time
+	shells        shells
+	files         *files.Index // of the workspace
+	clip          *clip.Board  // where text is copied to
+	models        modelList
+	wire          wireView // what is shown of the wire
+	slash         bool     // the open list is the palette, opened by typing a slash
+	keymap        keymap
 	quitAsked     time.Time
-	toast         string
-	toastTill     time.Time
-	toastWhile    func() bool // what it tells of is so; nil: it has no cause that goes
+	toast         toast
+	images        images
+	drafts        drafts
 
 	lost       error     // what could not be kept in the end
 	away       bool      // the terminal says that another window has the focus
-	draws      bool      // the terminal draws pictures
-	drawn      []uint32  // those it has
 	loading    []tea.Cmd // what a replay left to be fetched
 	unsaved    error     // why what is said is not on disk; nil if it is
 	comparing  []string  // models that the next prompt goes to; none: the session's alone
 	compacting bool      // the failed turn is tried again once the conversation is summarized
 	editing    int       // message that is being edited; 0: none
-	drafted    bool      // the draft changed since it was kept
-	draftAt    string    // where it was kept; "" if it was not
-	unsent     int       // about how many tokens it has
-	weighed    int       // drafts that were to be counted, or were sent
 
 	frames frames
 }
@@ -92,25 +77,21 @@ func newModel(o Options) *Model {
 		app: a, config: o.Config, now: a.Now, theme: th, mouse: o.Config.Mouse,
 		chat: chat{transcript: transcript.New(th)}, composer: composer.New(th),
 		send: func(tea.Msg) {}, crash: func(any, []byte) {},
-		comparing: o.Start.Compare, draws: picture.Supported(os.Getenv),
+		comparing: o.Start.Compare, images: images{supported: picture.Supported(os.Getenv)},
 	}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
-	m.actions = actions()
-	if own, err := o.Keys.apply(actions()); err == nil { // the configuration was validated
-		m.actions = own
-	}
-	m.keys, m.leaders = bind(m.actions)
+	m.keymap = newKeymap(o.Keys)
 	m.composer.SetPlaceholder("Ask anything")
 	m.composer.Focus(true)
 	m.composer.Now = m.now
 	m.composer.SetVim(o.Config.Vim)
-	m.chat.keyOf, m.chat.images, m.chat.runs = m.keyOf, m.showImages, m.runOf
+	m.chat.keyOf, m.chat.images, m.chat.runs = m.keymap.keyOf, m.showImages, m.runOf
 	m.chat.transcript.SetMotion(o.Config.Motion != "off")
 	m.chat.transcript.Now = m.now
 	m.clip = a.Board(func(seq string) { m.send(writeMsg(seq)) })
-	a.Clipboard, a.KeyOf = m.clip, m.keyOf
+	a.Clipboard, a.KeyOf = m.clip, m.keymap.keyOf
 	a.Busy, a.Failed = func() bool { return m.chat.turn != nil }, func() bool { return m.chat.failed }
 	a.Leaving = func() { m.loading = append(m.loading, m.keepDraft()) }
 	m.files = files.New(a.Folder)
@@ -174,138 +155,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.guarded(cmd)
 }
 
+// update gives msg to the first that knows it; what nobody does is input.
 func (m *Model) update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
-		m.layout()
-		return m.paintSoon()
-	case tea.BackgroundColorMsg:
-		if m.config.Theme == "auto" && !m.theme.Plain {
-			m.setTheme(theme.For(msg.Color))
+	for _, take := range []func(tea.Msg) (tea.Cmd, bool){m.fromTerminal, m.fromBeside, m.fromDialog, m.fromPane, m.wired, m.chosen} {
+		if cmd, ok := take(msg); ok {
+			return cmd
 		}
-		return nil
-	case signalMsg:
-		return m.quit()
-	case renderer.SuspendUnavailableMsg:
-		return m.say("there is no shell to go back to")
-	case newsMsg:
-		return m.news(msg)
-	case tickMsg:
-		return m.ticked(msg)
-	case toastOverMsg:
-		return nil // the frame is drawn anew without it
-	case dialog.ClosedMsg:
-		return m.closed(msg)
-	case dialog.UnhandledKeyMsg: // typed when a question came in between
-		defer m.layout()
-		return m.composer.Update(msg.Msg)
-	case dialog.PickedMsg:
-		return m.picked(msg)
-	case dialog.AnsweredMsg:
-		return m.answered(msg)
-	case composer.CompletedMsg:
-		defer m.layout()
-		return m.composer.Update(msg)
-	case composer.TooLongMsg:
-		return m.say(format.Size(msg.Bytes) + " are too much to be written out here: " + m.keyOf("editor") + " opens them in your editor")
-	case composer.UnqueueMsg:
-		return m.unqueueAt(msg)
-	case shellMsg:
-		return m.shellSays(msg)
-	case composer.SubmitMsg:
-		return m.submit(msg)
-	case editedMsg:
-		return m.edited(msg)
-	case listedMsg:
-		return m.listed(msg)
-	case foundMsg:
-		return m.found(msg)
-	case previewMsg:
-		if list, ok := m.dialog.(*dialog.SessionList); ok {
-			list.SetPreview(msg.id, msg.lines)
-			m.layout()
-		}
-		return nil
-	case effectMsg:
-		return m.perform(app.Effect(msg))
-	case tea.BlurMsg:
-		m.away = true
-		return nil
-	case tea.FocusMsg:
-		m.away = false
-		return nil
-	case choicesMsg:
-		return m.offered(msg)
-	case servedMsg:
-		return m.serves(msg)
-	case dialog.PinMsg:
-		return m.setTaste("favorites", msg.Value, msg.On)
-	case dialog.MovedMsg:
-		m.look(msg.Value)
-		return nil
-	case dialog.HideMsg:
-		cmd := m.setTaste("hidden", msg.Value, msg.On)
-		if msg.On {
-			cmd = tea.Batch(cmd, m.say("hidden: "+strings.Join(m.models.Keys.Details, ", ")+" shows it"))
-		}
-		return cmd
-	case trustedMsg:
-		return m.trusted(msg)
-	case serverMsg:
-		return m.perform(m.app.ServerChanged(string(msg)))
-	case savedMsg:
-		return m.saved(msg.err)
-	case spentMsg:
-		return m.spent(msg)
-	case pastMsg:
-		return m.past(msg)
-	case picturedMsg:
-		return m.pictured(msg)
-	case keepMsg:
-		return m.keepDraft()
-	case weighedMsg:
-		return m.weigh(msg)
-	case expandedMsg:
-		return m.expanded(msg)
-	case dialog.PermissionRemoved:
-		return m.revoke(msg.PermissionRow)
-	case dialog.Confirmed:
-		return m.confirmed(msg)
-	case transcript.RegenerateMsg:
-		return m.perform(m.app.Regenerate(msg.Seq))
-	case transcript.EditMsg:
-		if n, err := m.app.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
-			return m.edit(msg.Seq)
-		}
-		return m.edit(msg.User)
-	case transcript.ForkMsg:
-		m.chat.transcript.Browse(false)
-		return m.perform(m.app.ForkSession(m.app.Session.ID(), msg.Seq))
-	case transcript.CopyMsg:
-		return m.copy(msg.Text, msg.What)
-	case copiedMsg:
-		return m.copied(msg)
-	case writeMsg:
-		return write(msg)
-	case tea.ClipboardMsg:
-		m.clip.Answered(msg.Content)
-		return nil
-	case comparedMsg:
-		return m.compared(msg)
-	case haltMsg:
-		if m.chat.turn != nil {
-			return m.stop("")
-		}
-		return nil
-	case paintedMsg:
-		return m.painted()
-	}
-	if cmd, ok := m.wired(msg); ok {
-		return cmd
-	}
-	if cmd, ok := m.chosen(msg); ok {
-		return cmd
 	}
 	return m.input(msg)
 }
@@ -441,7 +296,7 @@ func (m *Model) quit() tea.Cmd {
 func (m *Model) salvage() {
 	if m.app.Session.QueueLen() > 0 {
 		m.unqueue("")
-		m.drafted = true
+		m.drafts.changed = true
 	}
 }
 
@@ -453,7 +308,7 @@ func (m *Model) shutdown() {
 	if m.chat.pump != nil {
 		m.chat.pump.close()
 	}
-	if m.drafted {
+	if m.drafts.changed {
 		_ = m.draftSaver(m.composer.Value())() // the screen has gone: there is nobody to tell
 	}
 	ended := make(chan struct{})
@@ -470,7 +325,7 @@ func (m *Model) shutdown() {
 }
 
 func (m *Model) cancel() {
-	if m.stopShells(); m.chat.turn != nil {
+	if m.shells.stop(); m.chat.turn != nil {
 		m.chat.turn.cancel()
 	}
 }

@@ -27,18 +27,18 @@ type (
 func (m *Model) offerModels(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
 	m.app.LoadTastes()
 	known := m.known()
-	m.models = dialog.Pick("", title, m.modelItems(), m.theme)
-	m.models.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	m.models.Favorites, m.models.FreeItem = true, m.typedModel
+	m.models.picker = dialog.Pick("", title, m.modelItems(), m.theme)
+	m.models.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	m.models.picker.Favorites, m.models.picker.FreeItem = true, m.typedModel
 	if arg != "" {
-		m.models.SetQuery(arg)
+		m.models.picker.SetQuery(arg)
 	}
-	open := m.choose(m.models, func(p dialog.PickedMsg) tea.Cmd { return picked(p.Value) })
+	open := m.choose(m.models.picker, func(p dialog.PickedMsg) tea.Cmd { return picked(p.Value) })
 	if known == nil {
 		return open
 	}
 	live := m.app.Live
-	m.served.asked = true
+	m.models.served.asked = true
 	return tea.Batch(open, m.inOrder(known, func() tea.Msg { return servedMsg(live()) }))
 }
 
@@ -50,8 +50,8 @@ func (m *Model) typedModel(typed string) (item dialog.Item, first bool) {
 	if !whole || id == "" || provider == "" || strings.Contains(typed, " ") {
 		return dialog.Item{}, false
 	}
-	known, begun := m.choices == nil || m.served.asked, false
-	for _, c := range m.choices {
+	known, begun := m.models.choices == nil || m.models.served.asked, false
+	for _, c := range m.models.choices {
 		known = known || strings.HasPrefix(c.Name, provider+"/")
 		begun = begun || strings.HasPrefix(strings.ToLower(c.Name), strings.ToLower(typed))
 	}
@@ -65,6 +65,13 @@ func (m *Model) typedModel(typed string) (item dialog.Item, first bool) {
 // would say.
 const servedFor = 5 * time.Minute
 
+// modelList is the list of models and what is in it.
+type modelList struct {
+	picker  *dialog.Picker // that was opened last
+	choices []app.Choice   // what it lists
+	served  serving        // what servers said of that
+}
+
 // serving is the models as servers said them.
 type serving struct {
 	choices []app.Choice
@@ -75,10 +82,10 @@ type serving struct {
 // serves takes what servers said. They are not asked again for a while, unless one
 // of them had no answer.
 func (m *Model) serves(choices []app.Choice) tea.Cmd {
-	m.served.asked = false
+	m.models.served.asked = false
 	silent := func(c app.Choice) bool { return strings.HasSuffix(c.Name, "/") }
 	if !slices.ContainsFunc(choices, silent) {
-		m.served = serving{choices: choices, till: m.now().Add(servedFor)}
+		m.models.served = serving{choices: choices, till: m.now().Add(servedFor)}
 	}
 	return m.offered(choices)
 }
@@ -86,8 +93,8 @@ func (m *Model) serves(choices []app.Choice) tea.Cmd {
 // known reads the catalog, beside the loop: that takes longer than a frame the
 // first time. It is nil if servers said more than that not long ago.
 func (m *Model) known() tea.Cmd {
-	if m.now().Before(m.served.till) {
-		m.choices = m.served.choices
+	if m.now().Before(m.models.served.till) {
+		m.models.choices = m.models.served.choices
 		return nil
 	}
 	choices := m.app.Choices
@@ -96,15 +103,15 @@ func (m *Model) known() tea.Cmd {
 
 // offered shows models, if they are still asked for.
 func (m *Model) offered(choices []app.Choice) tea.Cmd {
-	m.choices = choices
+	m.models.choices = choices
 	m.listModels()
 	return nil
 }
 
 // listModels lists them anew, if they are shown.
 func (m *Model) listModels() {
-	if m.models != nil && m.dialog == m.models {
-		m.models.SetItems(m.modelItems())
+	if m.models.picker != nil && m.dialog == m.models.picker {
+		m.models.picker.SetItems(m.modelItems())
 		m.layout()
 	}
 }
@@ -125,8 +132,8 @@ func (m *Model) modelItems() []dialog.Item {
 		at int // before those that stand as they come, at 0
 		dialog.Item
 	}
-	rows := make([]placed, len(m.choices))
-	for i, c := range m.choices {
+	rows := make([]placed, len(m.models.choices))
+	for i, c := range m.models.choices {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
 			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},

@@ -18,6 +18,12 @@ const (
 	pictureEdge              = 768 // pixels
 )
 
+// images are those that the terminal draws.
+type images struct {
+	supported bool
+	drawn     []uint32 // their numbers in its memory
+}
+
 // picturedMsg brings a picture that was made ready.
 type picturedMsg struct {
 	block         string // in the transcript
@@ -36,7 +42,7 @@ func (m *Model) showImages(parts []llm.Part) {
 // picture shows the images among parts, where the terminal draws any. Others are
 // named, as everything that is attached is.
 func (m *Model) picture(parts []llm.Part) tea.Cmd {
-	if !m.draws {
+	if !m.images.supported {
 		return nil
 	}
 	var cmds []tea.Cmd
@@ -65,20 +71,20 @@ func (m *Model) pictured(msg picturedMsg) tea.Cmd {
 	if cols == 0 {
 		return nil
 	}
-	m.drawn = append(m.drawn, msg.id)
+	m.images.drawn = append(m.images.drawn, msg.id)
 	m.chat.transcript.SetImage(msg.block, picture.Cells(msg.id, cols, rows), cols)
 	return tea.Raw(picture.Upload(msg.id, msg.png, cols, rows))
 }
 
 // forget takes the pictures out of the terminal's memory.
 func (m *Model) forget() tea.Cmd {
-	if len(m.drawn) == 0 {
+	if len(m.images.drawn) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	for _, id := range m.drawn {
+	for _, id := range m.images.drawn {
 		b.WriteString(picture.Forget(id))
 	}
-	m.drawn = nil
+	m.images.drawn = nil
 	return tea.Raw(b.String())
 }

@@ -27,6 +27,32 @@ type shellRun struct {
 	cancel  context.CancelFunc
 }
 
+// shells are the commands of the user's own.
+type shells struct {
+	running []*shellRun
+	ended   []func() // take back the records of those whose output is attached
+}
+
+// stop ends those that run, and reports whether any did.
+func (s *shells) stop() bool {
+	for _, run := range s.running {
+		run.cancel()
+	}
+	return len(s.running) > 0
+}
+
+// takeEnded returns what takes back the records of commands whose output is attached,
+// to be called once that is stored.
+func (s *shells) takeEnded() func() {
+	ended := s.ended
+	s.ended = nil
+	return func() {
+		for _, end := range ended {
+			end()
+		}
+	}
+}
+
 // shellMsg is news of a command: live output, or its end.
 type shellMsg struct {
 	run   *shellRun
@@ -56,7 +82,7 @@ func (run *shellRun) show(c *chat) {
 // runOf returns the command that an annotation of this conversation is about; nil if it
 // does not run.
 func (m *Model) runOf(annotation int) *shellRun {
-	for _, run := range m.shellsRun {
+	for _, run := range m.shells.running {
 		if run.session == m.app.Session && run.n == annotation {
 			return run
 		}
@@ -80,7 +106,7 @@ func (m *Model) shell(command string) tea.Cmd {
 	run := &shellRun{session: m.app.Session, command: command, started: m.now(), cancel: cancel}
 	run.n = m.app.Session.Annotate(0, session.ShellCommand{Command: command})
 	run.show(&m.chat)
-	m.shellsRun = append(m.shellsRun, run)
+	m.shells.running = append(m.shells.running, run)
 	send, o, key := m.send, m.app, m.draftKey()
 	m.running.Add(1)
 	go m.guard(func() {
@@ -102,8 +128,8 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 		}
 		return nil
 	}
-	m.shellsRun = slices.DeleteFunc(m.shellsRun, func(r *shellRun) bool { return r == run })
-	m.endedShells = append(m.endedShells, msg.ended)
+	m.shells.running = slices.DeleteFunc(m.shells.running, func(r *shellRun) bool { return r == run })
+	m.shells.ended = append(m.shells.ended, msg.ended)
 	e := session.ShellCommand{Command: run.command, Output: msg.end.Text, Failed: msg.end.Failed, Ended: true, Duration: msg.end.Duration}
 	run.session.Annotate(run.n, e)
 	if shown {
@@ -115,14 +141,6 @@ func (m *Model) shellSays(msg shellMsg) tea.Cmd {
 	})
 	m.layout()
 	return m.written()
-}
-
-// stopShells ends the commands of the person's own, and reports whether any ran.
-func (m *Model) stopShells() bool {
-	for _, run := range m.shellsRun {
-		run.cancel()
-	}
-	return len(m.shellsRun) > 0
 }
 
 // complete finds what the word behind an @ may become.

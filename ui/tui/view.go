@@ -97,8 +97,8 @@ func (m *Model) bottom() string {
 // read.
 func (m *Model) said() string {
 	var lines []string
-	if m.leader == "" && m.now().Before(m.toastTill) && (m.toastWhile == nil || m.toastWhile()) {
-		lines = append(lines, sanitize.Line(m.toast))
+	if m.keymap.leader == "" && m.toast.shows(m.now()) {
+		lines = append(lines, sanitize.Line(m.toast.text))
 	}
 	if m.editing > 0 { // stays in sight: enter means something else
 		lines = append(lines, "editing an earlier message: enter sends it as a branch, esc leaves it")
@@ -200,7 +200,7 @@ func (m *Model) welcome() string {
 		"",
 	}
 	for _, hint := range [][2]string{
-		{"enter", "send"}, {"ctrl+j", "new line"}, {m.keyOf("model"), "pick a model"}, {m.keyOf("commands"), "commands"}, {m.keyOf("keys"), "help"}, {m.keyOf("end"), "quit"},
+		{"enter", "send"}, {"ctrl+j", "new line"}, {m.keymap.keyOf("model"), "pick a model"}, {m.keymap.keyOf("commands"), "commands"}, {m.keymap.keyOf("keys"), "help"}, {m.keymap.keyOf("end"), "quit"},
 	} {
 		lines = append(lines, "  "+m.theme.Dim.Render(pad(hint[0], 10))+m.theme.Faint.Render(hint[1]))
 	}
@@ -236,8 +236,8 @@ func (m *Model) filled() int {
 			fill += f.Tokens
 		}
 	}
-	if fill > 0 || m.unsent > short {
-		fill += m.unsent
+	if fill > 0 || m.drafts.tokens > short {
+		fill += m.drafts.tokens
 	}
 	return fill
 }
@@ -274,8 +274,8 @@ func (m *Model) line() string {
 	if m.chat.turn != nil && m.chat.turn.Model != "" {
 		i.Model = m.chat.turn.Model
 	}
-	if m.leader != "" {
-		i.Hint = m.leader + " …"
+	if m.keymap.leader != "" {
+		i.Hint = m.keymap.leader + " …"
 	} else if m.chat.transcript.Browsing() {
 		i.Hint = m.chat.transcript.Hint()
 	}

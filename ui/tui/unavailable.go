@@ -64,7 +64,7 @@ func (m *Model) lacksEditor() string {
 
 func (m *Model) lacksBranches() string {
 	if len(m.app.Session.Branches()) < 2 {
-		return "there is one way only yet: " + m.keyOf("rewind") + " edits a message, r in browse mode answers anew"
+		return "there is one way only yet: " + m.keymap.keyOf("rewind") + " edits a message, r in browse mode answers anew"
 	}
 	return ""
 }
@@ -88,14 +88,4 @@ func (m *Model) lacksShown() string {
 		return "there is nothing to read yet"
 	}
 	return ""
-}
-
-// keyOf is the key that runs an action, or its command if it has none.
-func (m *Model) keyOf(name string) string {
-	for _, a := range m.actions {
-		if a.Name == name && len(a.Keys) > 0 {
-			return a.Keys[0]
-		}
-	}
-	return "/" + name
 }
