@@ -115,7 +115,10 @@ func readingActions() []action {
 		own("wire", []string{"ctrl+x w", "f12"}, app.Reading, "what went over the wire: requests and answers as they were", (*Model).wires),
 
 		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "all commands", (*Model).palette),
-		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", (*Model).slashed).only(idle).unlisted(),
+		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", func(m *Model, _ string) tea.Cmd { // which may turn out to begin a message
+			m.slash = true
+			return m.palette("")
+		}).only(idle).unlisted(),
 		shared("help"),
 		own("keys", []string{"?"}, app.Program, "keys, on an empty line", (*Model).help).only(unwritten).unlisted(),
 		own("theme", nil, app.Program, "pick the theme", (*Model).pickTheme).with((*Model).themes),

@@ -72,13 +72,6 @@ func (m *Model) modelArgs() []dialog.Item {
 	return items
 }
 
-// slashed is the palette by way of a slash, which may turn out to begin a
-// message.
-func (m *Model) slashed(string) tea.Cmd {
-	m.slash = true
-	return m.palette("")
-}
-
 // writing is what the keys of the composer do.
 var writing = []struct {
 	keys func(composer.Keys) [][]string

@@ -157,12 +157,26 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // update gives msg to the first that knows it; what nobody does is input.
 func (m *Model) update(msg tea.Msg) tea.Cmd {
-	for _, take := range []func(tea.Msg) (tea.Cmd, bool){m.fromTerminal, m.fromBeside, m.fromDialog, m.fromPane, m.wired, m.chosen} {
-		if cmd, ok := take(msg); ok {
-			return cmd
-		}
+	cmd, ok := m.fromTerminal(msg)
+	if !ok {
+		cmd, ok = m.fromBeside(msg)
 	}
-	return m.input(msg)
+	if !ok {
+		cmd, ok = m.fromDialog(msg)
+	}
+	if !ok {
+		cmd, ok = m.fromPane(msg)
+	}
+	if !ok {
+		cmd, ok = m.wired(msg)
+	}
+	if !ok {
+		cmd, ok = m.chosen(msg)
+	}
+	if !ok {
+		cmd = m.input(msg)
+	}
+	return cmd
 }
 
 // input handles keys, pastes and the mouse.
@@ -170,26 +184,10 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 	if edge, ok := msg.(transcript.EdgeMsg); ok {
 		return m.chat.transcript.Update(edge)
 	}
-	if mouse, ok := msg.(tea.MouseMsg); ok && (m.dialog == nil || m.chat.transcript.Dragging()) {
-		if m.chat.transcript.Dragging() { // wherever it goes
-			return m.chat.transcript.Update(mouse)
-		}
-		at := mouse.Mouse()
-		_, wheel := msg.(tea.MouseWheelMsg)
-		if y := at.Y - (m.height - 1 - m.composer.Height()); !wheel && y >= 0 && at.Y < m.height-1 {
-			if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
-				return nil
-			}
-			m.chat.transcript.Deselect()
-			m.chat.transcript.Browse(false)
-			cmd := m.composer.Click(at.X-signWidth, y)
-			m.layout()
+	if mouse, ok := msg.(tea.MouseMsg); ok {
+		if cmd, ok := m.mouseInput(mouse); ok {
 			return cmd
 		}
-		return m.chat.transcript.Update(mouse)
-	}
-	if mouse, ok := msg.(tea.MouseMsg); ok && m.wheels(mouse) {
-		return m.chat.transcript.Update(msg)
 	}
 	key, isKey := msg.(tea.KeyPressMsg)
 	if isKey {
@@ -228,6 +226,29 @@ func (m *Model) input(msg tea.Msg) tea.Cmd {
 	cmd := m.composer.Update(msg)
 	m.layout()
 	return tea.Batch(cmd, m.written())
+}
+
+// mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.
+func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
+	switch {
+	case m.chat.transcript.Dragging(), m.wheels(msg): // wherever it goes
+		return m.chat.transcript.Update(msg), true
+	case m.dialog != nil:
+		return nil, false
+	}
+	at := msg.Mouse()
+	_, wheel := msg.(tea.MouseWheelMsg)
+	y := at.Y - (m.height - 1 - m.composer.Height())
+	if wheel || y < 0 || at.Y >= m.height-1 {
+		return m.chat.transcript.Update(msg), true
+	}
+	if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
+		return nil, true
+	}
+	m.chat.transcript.Deselect()
+	m.chat.transcript.Browse(false)
+	defer m.layout()
+	return m.composer.Click(at.X-signWidth, y), true
 }
 
 // layout gives every pane its size: a dialog, else the composer, takes the rows
