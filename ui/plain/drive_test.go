@@ -117,7 +117,7 @@ func (d *drive) clock() time.Time { return time.Unix(0, d.time.Load()).UTC() }
 func (d *drive) enter(lines ...string) *drive {
 	d.t.Helper()
 	for _, line := range lines {
-		d.came = time.Time{}
+		d.typing.came = time.Time{}
 		d.paste(line)
 		d.idle()
 	}
@@ -158,8 +158,8 @@ func (d *drive) until(so func() bool) *drive {
 		select {
 		case f := <-d.events:
 			f()
-		case <-d.news:
-			d.deliver()
+		case <-d.mail.news:
+			d.mail.deliver()
 		case <-stuck:
 			d.t.Fatalf("nothing comes any more:\n%s", d.said())
 		}

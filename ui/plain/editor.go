@@ -36,15 +36,15 @@ func (p *front) write(string) {
 		p.say("Stop the running reply first, with ctrl+c.")
 		return
 	}
-	text, err := p.edited(p.draft)
+	text, err := p.edited(p.draft.text)
 	switch {
 	case err != nil:
 		p.fail(err)
 	case strings.TrimSpace(text) == "":
-		p.draft = ""
+		p.draft.text = ""
 		p.say("Nothing was written, nothing is sent.")
 	default:
-		p.draft = ""
+		p.draft.text = ""
 		p.say("Sending %s.", format.Plural(lines(text), "line"))
 		p.send(text)
 	}
@@ -52,28 +52,28 @@ func (p *front) write(string) {
 
 // showDraft reads the draft.
 func (p *front) showDraft(string) {
-	if p.draft == "" {
+	if p.draft.text == "" {
 		p.say("There is no draft.")
 		return
 	}
-	p.block(p.draft)
+	p.block(p.draft.text)
 	p.say("/send sends it, /edit opens it in your editor.")
 }
 
 // sendDraft sends the draft as it is.
 func (p *front) sendDraft(string) {
-	text := p.draft
+	text := p.draft.text
 	if strings.TrimSpace(text) == "" {
 		p.say("There is no draft.")
 		return
 	}
-	p.draft = ""
+	p.draft.text = ""
 	p.send(text)
 }
 
 // addDraft puts text behind the draft.
 func (p *front) addDraft(text string) {
-	p.draft = strings.TrimPrefix(p.draft+"\n\n"+text, "\n\n")
+	p.draft.text = strings.TrimPrefix(p.draft.text+"\n\n"+text, "\n\n")
 }
 
 // unqueue makes a draft of what waits to be sent.
@@ -101,31 +101,31 @@ func (p *front) draftKey() string {
 // keepDraft keeps the draft for the next time. Where there never was one, none is
 // taken away: it may be another window's.
 func (p *front) keepDraft() error {
-	if p.draft == "" && len(p.app.Attached) == 0 && p.draftAt == "" {
+	if p.draft.text == "" && len(p.app.Attached) == 0 && p.draft.key == "" {
 		return nil
 	}
-	if p.draftAt == "" {
-		p.draftAt = p.draftKey()
+	if p.draft.key == "" {
+		p.draft.key = p.draftKey()
 	}
-	key := p.draftAt
-	if p.draft == "" && len(p.app.Attached) == 0 {
-		p.draftAt = ""
+	key := p.draft.key
+	if p.draft.text == "" && len(p.app.Attached) == 0 {
+		p.draft.key = ""
 	}
-	return p.app.KeepDraft(key, session.Draft{Text: p.draft, Cursor: len(p.draft), Parts: p.app.Attached, At: p.now()})
+	return p.app.KeepDraft(key, session.Draft{Text: p.draft.text, Cursor: len(p.draft.text), Parts: p.app.Attached, At: p.now()})
 }
 
 // recall brings the draft of the conversation back.
 func (p *front) recall() {
-	p.draftAt = ""
+	p.draft.key = ""
 	d, ok := p.app.Draft(p.draftKey())
 	if !ok {
 		return
 	}
-	p.draftAt = p.draftKey()
+	p.draft.key = p.draftKey()
 	p.app.Attached = append(p.app.Attached, d.Parts...)
 	p.tellAttached(d.Parts)
 	if strings.TrimSpace(d.Text) != "" {
-		p.draft = d.Text
+		p.draft.text = d.Text
 		p.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.Text), "line"), glance(d.Text, 60))
 	}
 }

@@ -121,7 +121,7 @@ func (p *front) entered(e app.Entered) {
 		return
 	}
 	p.running.Go(func() { e.Left.Close() })
-	p.unsaved, p.draft, p.failed = nil, "", false
+	p.unsaved, p.draft.text, p.failed = nil, "", false
 	p.hear()
 	if len(p.app.Session.Path()) == 0 {
 		p.say("A new conversation.")

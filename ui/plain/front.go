@@ -41,44 +41,46 @@ type front struct {
 	gone    chan struct{} // closed at the end: nobody listens any more
 	typed   chan typed
 	events  chan func() // of the turn, which waits for the terminal
-	news    chan struct{}
+	mail    mailbox     // of all others
 	running sync.WaitGroup
-
-	mu     sync.Mutex // guards what follows
-	posted []func()
-	panic  any
-	stack  []byte
 
 	over      bool
 	status    int
 	prompted  bool      // the prompt stands on the last line
 	pending   int       // what will be said soon: there is no prompt before
 	quitAsked time.Time // by a first ctrl+c
-	held      []typed   // lines that may not be the last of their message
-	came      time.Time // when the last line did; zero if none has
-	hasty     bool      // the message at hand came too soon behind that to command anything
-	written   []string  // lines that ended in a backslash
+	typing    typing
 
 	turn      *turn // nil: idle
 	failed    bool  // the last turn can be tried again
 	questions []*question
-	asked     bool   // the first of the questions was asked
-	draft     string // was not sent
-	draftAt   string // where it was kept; "" if it was not
-	shells    map[int]context.CancelFunc
-	shell     int         // counts those
+	asked     bool // the first of the questions was asked
+	draft     draft
+	shells    shells
 	unsaved   error       // why what is said is not on disk
 	output    *result     // of the last tool
 	again     bool        // the failed turn is tried again once the conversation is summarized
 	away      atomic.Bool // an editor has the terminal
 }
 
+// draft is what was written and not sent.
+type draft struct {
+	text string
+	key  string // under which it was stored; "" if it was not
+}
+
+// shells are the commands of the user's own that run, by number.
+type shells struct {
+	running map[int]context.CancelFunc
+	count   int // of all there were
+}
+
 func newFront(o app.Options, out io.Writer) *front {
 	a := app.New(o)
 	p := &front{
 		app: a, out: &speaker{w: out, width: widthOf(out)}, now: a.Now,
-		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), news: make(chan struct{}, 1),
-		shells: map[int]context.CancelFunc{},
+		gone: make(chan struct{}), typed: make(chan typed), events: make(chan func()), mail: newMailbox(),
+		shells: shells{running: map[int]context.CancelFunc{}},
 	}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	a.Busy, a.Failed = func() bool { return p.turn != nil }, func() bool { return p.failed }
@@ -98,28 +100,6 @@ func widthOf(out io.Writer) func() int {
 	}
 }
 
-// post has f run by the goroutine that owns the front. It never waits.
-func (p *front) post(f func()) {
-	p.mu.Lock()
-	p.posted = append(p.posted, f)
-	p.mu.Unlock()
-	select {
-	case p.news <- struct{}{}:
-	default:
-	}
-}
-
-// deliver runs what was posted.
-func (p *front) deliver() {
-	p.mu.Lock()
-	posted := p.posted
-	p.posted = nil
-	p.mu.Unlock()
-	for _, f := range posted {
-		f()
-	}
-}
-
 // run is the front's own goroutine.
 func (p *front) run() {
 	p.start()
@@ -133,8 +113,8 @@ func (p *front) run() {
 			p.line(t)
 		case f := <-p.events:
 			f()
-		case <-p.news:
-			p.deliver()
+		case <-p.mail.news:
+			p.mail.deliver()
 		case <-timer.C:
 			p.tick()
 		}
@@ -154,9 +134,7 @@ func (p *front) pause() time.Duration {
 
 func (p *front) dues() []time.Time {
 	var dues []time.Time
-	if n := len(p.held); n > 0 {
-		dues = append(dues, p.held[n-1].at.Add(together))
-	}
+	dues = append(dues, p.typing.due())
 	if p.turn != nil {
 		dues = append(dues, p.turn.due())
 	}
@@ -169,10 +147,8 @@ func (p *front) dues() []time.Time {
 // tick does what is due by now.
 func (p *front) tick() {
 	now := p.now()
-	if n := len(p.held); n > 0 && !now.Before(p.held[n-1].at.Add(together)) {
-		held := p.held
-		p.held = nil
-		p.message(held)
+	if due := p.typing.due(); !due.IsZero() && !now.Before(due) {
+		p.message(p.typing.take())
 	}
 	if q := p.question(); q != nil && p.asked && !q.settled && !now.Before(q.opened.Add(settle)) {
 		q.settled = true
@@ -186,7 +162,7 @@ func (p *front) tick() {
 // settle asks what is to be asked, or shows the prompt when nothing goes on.
 func (p *front) settle() {
 	switch q := p.question(); {
-	case p.over, len(p.held) > 0:
+	case p.over, len(p.typing.held) > 0:
 	case q != nil && !p.asked:
 		p.ask(q)
 	case q != nil && !p.prompted:
@@ -194,7 +170,7 @@ func (p *front) settle() {
 		p.prompted = true
 	case q == nil && p.turn == nil && p.pending == 0 && !p.prompted:
 		prompt := "You: "
-		if len(p.written) > 0 {
+		if len(p.typing.begun) > 0 {
 			prompt = "More: "
 		}
 		p.out.ask(prompt)
@@ -224,7 +200,7 @@ func (p *front) soon(f func() (done func())) {
 	p.running.Go(func() {
 		done := func() {}
 		defer func() {
-			p.post(func() {
+			p.mail.post(func() {
 				p.pending--
 				done()
 			})
@@ -242,11 +218,10 @@ func (p *front) line(t typed) {
 	p.prompted = false
 	p.quitAsked = time.Time{}
 	if !t.eof {
-		p.held = append(p.held, t)
+		p.typing.held = append(p.typing.held, t)
 		return
 	}
-	if held := p.held; len(held) > 0 {
-		p.held = nil
+	if held := p.typing.take(); len(held) > 0 {
 		p.message(held)
 	}
 	p.out.open = true // no enter has ended the line
@@ -265,22 +240,22 @@ func (p *front) message(lines []typed) {
 		cut = cut || l.cut
 	}
 	text := strings.Join(texts, "\n")
-	p.hasty = !p.came.IsZero() && lines[0].at.Sub(p.came) < alone
-	p.came = lines[len(lines)-1].at
+	p.typing.hasty = !p.typing.came.IsZero() && lines[0].at.Sub(p.typing.came) < alone
+	p.typing.came = lines[len(lines)-1].at
 	if q := p.question(); q != nil && p.asked && p.answer(q, lines, text) {
 		return
 	}
 	if cut {
-		p.addDraft(strings.Join(append(p.written, text), "\n"))
-		p.written = nil
+		p.addDraft(strings.Join(append(p.typing.begun, text), "\n"))
+		p.typing.begun = nil
 		p.say("Not sent: a line of %d bytes is all that the terminal takes, and its end may be lost. /edit opens what there is in your editor.", longestLine)
 		return
 	}
 	if begun, more := strings.CutSuffix(text, `\`); more {
-		p.written = append(p.written, begun)
+		p.typing.begun = append(p.typing.begun, begun)
 		return
 	}
-	text, p.written = strings.Join(append(p.written, text), "\n"), nil
+	text, p.typing.begun = strings.Join(append(p.typing.begun, text), "\n"), nil
 	if len(lines) > 1 {
 		p.say("Taken as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
 	}
@@ -298,7 +273,7 @@ func (p *front) enter(text string) {
 		p.send(text)
 		return
 	}
-	if p.hasty {
+	if p.typing.hasty {
 		p.say("Taken as a message: as soon as that behind another line, no line is a command.")
 		p.send(text)
 		return
@@ -320,8 +295,8 @@ func (p *front) endOfInput() {
 }
 
 func (p *front) quit() {
-	if len(p.written) > 0 {
-		p.addDraft(strings.Join(p.written, "\n"))
+	if len(p.typing.begun) > 0 {
+		p.addDraft(strings.Join(p.typing.begun, "\n"))
 	}
 	p.over = true
 	if p.turn != nil {
@@ -336,7 +311,7 @@ func (p *front) quit() {
 func (p *front) interrupt() {
 	p.hush()
 	p.out.open = true // the terminal's echo of it stands there
-	p.held, p.written = nil, nil
+	p.typing.held, p.typing.begun = nil, nil
 	switch q := p.question(); {
 	case q != nil && q.call == "" && q.leave != nil:
 		p.close()
@@ -345,8 +320,8 @@ func (p *front) interrupt() {
 	case p.turn != nil && !p.turn.stopped:
 		p.stop()
 		return
-	case len(p.shells) > 0:
-		for _, cancel := range p.shells {
+	case len(p.shells.running) > 0:
+		for _, cancel := range p.shells.running {
 			cancel()
 		}
 		p.say("Stopping the command.")
@@ -385,7 +360,7 @@ func (p *front) watch() (stop func()) {
 			case s := <-ch:
 				if s == os.Interrupt {
 					if !p.away.Load() {
-						p.post(p.interrupt)
+						p.mail.post(p.interrupt)
 					}
 					continue
 				}
@@ -393,7 +368,7 @@ func (p *front) watch() (stop func()) {
 					status = 128 + int(n)
 				}
 				p.cancel(context.Canceled)
-				p.post(func() { p.status, p.over = status, true })
+				p.mail.post(func() { p.status, p.over = status, true })
 				end = time.After(patience)
 			}
 		}

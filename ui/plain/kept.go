@@ -17,7 +17,7 @@ import (
 func (p *front) hear() {
 	s := p.app.Session
 	s.OnSave(func(err error) {
-		p.post(func() {
+		p.mail.post(func() {
 			if p.app.Session == s {
 				p.saved(err)
 			}

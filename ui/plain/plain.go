@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -70,8 +69,8 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 		p.out.say("The end of this conversation could not be saved: %s", oneLine(err.Error()))
 	}
 	p.out.end()
-	if p.panic != nil {
-		return app.Crash(p.panic, p.stack)
+	if p.mail.panic != nil {
+		return app.Crash(p.mail.panic, p.mail.stack)
 	}
 	return p.status
 }
@@ -106,13 +105,8 @@ func (p *front) guard(f func()) {
 		if r == nil {
 			return
 		}
-		stack := debug.Stack()
-		p.mu.Lock()
-		if p.panic == nil {
-			p.panic, p.stack = r, stack
-		}
-		p.mu.Unlock()
-		p.post(func() { p.over = true })
+		p.mail.crashed(r)
+		p.mail.post(func() { p.over = true })
 	}()
 	f()
 }

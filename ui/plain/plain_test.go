@@ -192,7 +192,7 @@ func TestPastedCommands(t *testing.T) {
 				d.close()
 			}
 			d.until(func() bool {
-				return d.turn == nil && d.pending == 0 && len(d.shells) == 0 && d.app.Session.QueueLen() == 0
+				return d.turn == nil && d.pending == 0 && len(d.shells.running) == 0 && d.app.Session.QueueLen() == 0
 			})
 			if ran != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
@@ -205,7 +205,7 @@ func TestPastedCommands(t *testing.T) {
 func (d *drive) enterSoon(text string, after time.Duration) {
 	d.heap.WriteString(text + "\n")
 	d.line(typed{text: text, at: d.question().opened.Add(after)})
-	for d.time.Add(int64(together)); len(d.held) > 0; d.time.Add(int64(together)) {
+	for d.time.Add(int64(together)); len(d.typing.held) > 0; d.time.Add(int64(together)) {
 		d.tick()
 	}
 	d.settle()
@@ -301,8 +301,8 @@ func TestQuit(t *testing.T) {
 	d = talk(t, nil)
 	d.paste(`a line that goes on\`)
 	d.line(typed{eof: true, at: d.clock()})
-	if !d.over || d.status != 0 || d.draft != "a line that goes on" {
-		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.draft)
+	if !d.over || d.status != 0 || d.draft.text != "a line that goes on" {
+		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.draft.text)
 	}
 }
 
@@ -389,7 +389,7 @@ func TestDraftIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.app.Library, d.app.Session })
-	if again.draft != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
+	if again.draft.text != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
 		t.Errorf("draft %q:\n%s", again.draft, again.said())
 	}
 	past, err := d.app.Library.Prompts(0)

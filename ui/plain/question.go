@@ -165,7 +165,7 @@ func (p *front) choose(thing string, rows []choice, chosen func(value string)) {
 				p.say("Left.")
 				return true
 			}
-			if strings.HasPrefix(line, "/") && commanding(line) && !p.hasty {
+			if strings.HasPrefix(line, "/") && commanding(line) && !p.typing.hasty {
 				p.command(line)
 				return true
 			}

@@ -17,10 +17,10 @@ func (p *front) runShell(command string) {
 		p.say("! and a command run it in your shell.")
 		return
 	}
-	p.shell++
-	id := p.shell
+	p.shells.count++
+	id := p.shells.count
 	ctx, cancel := context.WithCancel(p.ctx)
-	p.shells[id] = cancel
+	p.shells.running[id] = cancel
 	p.app.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: p.app.Folder, At: p.now()})
 	run, key := p.app.Shell, p.draftKey()
 	own := p.app.Session
@@ -51,7 +51,7 @@ func (p *front) runShell(command string) {
 
 // ranShell says how a command ended.
 func (p *front) ranShell(id int, e session.ShellCommand, rest string) {
-	delete(p.shells, id)
+	delete(p.shells.running, id)
 	if rest != "" {
 		p.block(rest)
 	}

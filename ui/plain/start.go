@@ -23,7 +23,7 @@ func (p *front) start() {
 	}
 	p.say("Type /help for help, ctrl+d quits.")
 	p.hear()
-	p.app.Watch(func(name string) { p.post(func() { p.apply(p.app.ServerChanged(name)) }) })
+	p.app.Watch(func(name string) { p.mail.post(func() { p.apply(p.app.ServerChanged(name)) }) })
 	p.tellAttached(p.app.Attached)
 	p.resumed()
 	if p.app.Question == "" {

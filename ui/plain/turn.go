@@ -364,7 +364,7 @@ func (p *front) name() {
 		defer cancel()
 		p.guard(func() {
 			if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
-				p.post(func() { p.say("Note: %s", sentence(oneLine(err.Error()))) })
+				p.mail.post(func() { p.say("Note: %s", sentence(oneLine(err.Error()))) })
 			}
 		})
 	})
