@@ -149,7 +149,7 @@ var asciiKind = func() (kinds [256]byte) {
 // trace in its state, which is what makes cleaning twice the same as once.
 type cleaner struct {
 	line    bool
-	source  bool   // what has a name or a picture is dropped instead
+	source  bool   // what has a name or an image is dropped instead
 	prev    rune   // last rune written, 0 at the beginning
 	marks   int    // combining marks since the last base
 	tags    string // tag letters written since a black flag, with NUL before them

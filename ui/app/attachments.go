@@ -17,7 +17,7 @@ import (
 	"parley/tools/mcp"
 )
 
-// HomeExpanded is where a file lies that a person calls path. Relative ones stay as they
+// HomeExpanded returns where a file lies that a user calls path. Relative ones stay as they
 // are: the model is to know the file by the same name.
 func HomeExpanded(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
@@ -37,6 +37,7 @@ func Attach(arg string) ([]attach.Attachment, error) {
 	return AttachFiles([]string{HomeExpanded(arg)})
 }
 
+// AttachFiles reads files by their paths. With an error come those that could be read.
 func AttachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
 		item, failed := attach.FromFile(p, attach.DefaultLimits())
@@ -58,7 +59,7 @@ func PlainError(err error) error {
 	return err
 }
 
-// Blind reports whether model is known not to see the picture that p is.
+// LacksVision reports whether model is known not to see the image that p is.
 func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/")
 }
@@ -86,10 +87,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// Mentions reports whether Expand would find something in text.
 func (o Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, isFile)) > 0 || len(o.mentioned(text)) > 0
 }
 
+// Unfound returns the first thing that text seems to mention and that is no file; ""
+// if there is none.
 func (o Options) Unfound(text string) string {
 	for _, r := range o.mentioned(text) {
 		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
@@ -107,6 +111,8 @@ func (o Options) Unfound(text string) string {
 	return ""
 }
 
+// Expand reads the files and the resources of servers that text mentions, and
+// says what was changed of them. The text itself is not among the parts.
 func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
 	resources, servers := o.mentioned(text), o.Servers()
 	for _, r := range resources { // no file is meant by it
@@ -142,6 +148,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 	return append(fetched, parts...), notes, nil
 }
 
+// ResourcesNamed returns the resources of servers whose name holds word.
 func (o Options) ResourcesNamed(word string) []mcp.Resource {
 	servers := o.Servers()
 	if servers == nil {
@@ -156,6 +163,7 @@ func (o Options) ResourcesNamed(word string) []mcp.Resource {
 	return out
 }
 
+// mentioned returns the resources that a prompt mentions, as @server:uri.
 func (o Options) mentioned(text string) []mcp.Resource {
 	if !strings.Contains(text, "@") {
 		return nil

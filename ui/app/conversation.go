@@ -261,7 +261,7 @@ func (a *App) enterFolder(name string) Effect {
 	return Effect{Quit: true}
 }
 
-// Titled is what a conversation is called.
+// Title returns what a conversation is called.
 func Title(about session.Info) string {
 	if about.Title != "" {
 		return about.Title

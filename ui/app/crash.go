@@ -18,7 +18,7 @@ import (
 // StatusPanic is the exit status after a crash, that of an uncaught Go panic.
 const StatusPanic = 2
 
-// stateFolder is where parley keeps what is neither configuration nor cache.
+// StateDir returns where parley keeps what is neither configuration nor cache.
 func StateDir(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
@@ -42,7 +42,7 @@ func Crash(p any, stack []byte) int {
 	return StatusPanic
 }
 
-// crashPath is a file for a crash report, with a name that nobody can guess.
+// CrashPath returns a file for a crash report, with a name that nobody can guess.
 func CrashPath() (string, error) {
 	dir, err := StateDir(os.Getenv)
 	if err != nil {
@@ -51,7 +51,7 @@ func CrashPath() (string, error) {
 	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
-// writeCrash keeps a panic in a file only its owner may read.
+// WriteCrash keeps a panic in a file only its owner may read.
 func WriteCrash(p any, stack []byte) (string, error) {
 	path, err := CrashPath()
 	if err != nil {
@@ -68,7 +68,7 @@ func WriteCrash(p any, stack []byte) (string, error) {
 	return path, errors.Join(err, f.Close())
 }
 
-// keyShapes is what keys and tokens of well-known services look like, for
+// KeyShapes is what keys and tokens of well-known services look like, for
 // regexp and for sed -E.
 const KeyShapes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[opsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|eyJ)[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
 

@@ -11,11 +11,15 @@ import (
 // writer returns the key under which stands who wrote a draft last.
 func writer(key string) string { return "draft of " + key }
 
+// KeepDraft keeps a draft under key, and that this process wrote it.
 func (o Options) KeepDraft(key string, d session.Draft) error {
 	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
 	return o.Library.SaveDraft(key, d)
 }
 
+// Draft returns what was kept under key, unless it stands in another window at the
+// moment. Commands that the user typed there or in the directory, and that parley
+// left running, are attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	if o.elsewhere(key) {
 		return session.Draft{}, false
@@ -35,6 +39,7 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	return d, ok
 }
 
+// elsewhere reports whether a draft stands in another window at the moment.
 func (o Options) elsewhere(key string) bool {
 	kept, err := o.Library.Get(writer(key))
 	pid, bad := strconv.Atoi(kept)

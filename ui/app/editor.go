@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Editor makes the command of the person's own editor on a file that holds text.
+// Editor makes the command of the user's own editor on a file that holds text.
 // Written, which has to be called with the error of the command, returns what
 // the file holds then, and removes it.
 func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {

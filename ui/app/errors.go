@@ -8,7 +8,7 @@ import (
 	"parley/session"
 )
 
-// Hint says what a person can do about the error that ended a turn.
+// Hint says what a user can do about the error that ended a turn.
 func Hint(err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -37,7 +37,7 @@ var ErrTimeout = errors.New("the time limit was reached")
 // ErrPipe is the cause of a cancel because nobody reads standard output.
 var ErrPipe = errors.New("standard output was closed by its reader")
 
-// Mistake marks an error as one of what was typed.
+// A UsageError marks an error as one of what was typed.
 type UsageError struct{ Err error }
 
 func (m UsageError) Error() string { return m.Err.Error() }

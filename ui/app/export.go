@@ -27,7 +27,7 @@ func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
 	}
 }
 
-// format is the export format of this name.
+// ExportFormat returns the export format of this name.
 func ExportFormat(name string) (archive.Format, error) {
 	var names []string
 	for _, f := range archive.Formats {
@@ -39,7 +39,7 @@ func ExportFormat(name string) (archive.Format, error) {
 	return archive.Format{}, UsageError{fmt.Errorf("there is no format %q: %s", name, strings.Join(names, ", "))}
 }
 
-// Export writes a conversation to a new file in folder, mode 0600, and returns
+// WriteExport writes a conversation to a new file in folder, mode 0600, and returns
 // its path. An empty path makes a name of the title.
 func WriteExport(c archive.Conversation, as, path, folder string) (string, error) {
 	form, err := ExportFormat(as)
@@ -93,11 +93,16 @@ func fileName(about session.Info) string {
 	return name
 }
 
+// Board returns where text is copied to. Terminal writes a sequence between frames; if
+// it is nil, text does not go that way.
 func (o Options) Board(terminal func(seq string)) *clip.Board {
 	folder, _ := StateDir(o.Getenv) // without one there is a route less
 	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Folder, Terminal: terminal}
 }
 
+// Export writes the conversation of s to a new file, without the keys that Mask
+// knows. It returns its path, and what to tell behind it: how many texts held
+// such keys, "" for none. See WriteExport.
 func (o Options) Export(s *session.Session, as, path string) (written, note string, err error) {
 	about, _, err := o.Library.Read(s.ID())
 	if err != nil { // it is not kept

@@ -178,7 +178,7 @@ func (a *App) SetTaste(key, name string, on bool) Effect {
 	return a.Keep(key, strings.Join(a.tastes[key], "\n"))
 }
 
-// Labels are the names of models to tell their answers apart by: those that
+// CandidateLabels returns the names of models to tell their answers apart by: those that
 // stand there more than once are numbered.
 func CandidateLabels(names []string) []string {
 	count, at := map[string]int{}, map[string]int{}

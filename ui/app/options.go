@@ -15,21 +15,6 @@ import (
 	"parley/tools/mcp"
 )
 
-// Mentions reports whether Expand would find something in text.
-// Unfound is the first thing that text seems to mention and that is no file; ""
-// if there is none.
-// Expand reads the files and the resources of servers that text mentions, and
-// says what was changed of them. The text itself is not among the parts.
-// KeepDraft keeps a draft under key, and that this process wrote it.
-// Draft is what was kept under key, unless it stands in another window at the
-// moment. Commands that the user typed there or in the folder, and that parley
-// left running, are attached to it.
-// elsewhere reports whether a draft stands in another window at the moment.
-// Board is where text is copied to. Terminal writes a sequence between frames; if
-// it is nil, text does not go that way.
-// Export writes the conversation of s to a new file, without the keys that Mask
-// knows. It returns its path, and what to tell behind it: how many texts held
-// such keys, "" for none. See WriteExport.
 // Directory finds the directory that the user means by name: ~ is the home
 // directory, and what is relative begins in Folder.
 func (o Options) Directory(name string) (string, error) {
@@ -54,7 +39,7 @@ func (o Options) Directory(name string) (string, error) {
 	return name, nil
 }
 
-// Directories are those of stored conversations that are still there, the latest
+// Directories returns those of stored conversations that are still there, the latest
 // first, without Folder.
 func (o Options) Directories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
@@ -69,27 +54,20 @@ func (o Options) Directories() (all []string, err error) {
 	return all, err
 }
 
-// ResourcesNamed are the resources of servers whose name holds word.
-// mentioned are the resources that a prompt mentions, as @server:uri.
-// RecordShell writes that a command the user typed is about to run, and returns
-// once that is on disk or cannot be. The function it returns takes the record
-// back.
-// interruptedShells returns an attachment for each command that ran when its
-// process ended, and the records that are left.
-// AppOptions say what a run of parley has to work with, whatever shows it.
+// Options say what a run of parley has to work with, whatever shows it.
 type Options struct {
 	Session    *session.Session
 	Start      Start
 	Attached   []llm.Part                                                                     // goes with the first prompt
 	Notice     string                                                                         // shown at the start
-	Workspace  string                                                                         // the folder that tools work in, as a person calls it
+	Workspace  string                                                                         // the directory that tools work in, as a user calls it
 	Folder     string                                                                         // the same, absolute
 	ConfigFile string                                                                         // where the configuration is
 	Library    *session.Store                                                                 // nil: nothing is kept
-	Question   string                                                                         // about the folder, asked at the start with no preselected; "" if there is nothing to ask
+	Question   string                                                                         // about the directory, asked at the start with no preselected; "" if there is nothing to ask
 	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
 	Context    func() []Fact                                                                  // what every request tells the model
-	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the person's own
+	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
 	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
 	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
 	Wire       Wire                                                                           // what went to models and came back
@@ -104,7 +82,7 @@ type Options struct {
 	New        func() (*session.Session, error) // an empty conversation with the same settings
 	Resume     func(id string) (s *session.Session, note string, err error)
 	Fork       func(id string, head int) (s *session.Session, note string, err error)
-	Short      func(path string) string                   // a path as a person calls it
+	Short      func(path string) string                   // a path as a user calls it
 	Estimate   func(text string) int                      // about how many tokens text has
 	Price      func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
 	Recent     []string                                   // models used before, the latest first

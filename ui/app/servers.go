@@ -13,7 +13,7 @@ import (
 	"parley/ui/format"
 )
 
-// ServerNews is what a person has to know or do about a server; "" for nothing.
+// ServerNews returns what a user has to know or do about a server; "" for nothing.
 func ServerNews(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
@@ -34,7 +34,7 @@ func ServerNews(s mcp.State) string {
 	return ""
 }
 
-// ServerProgress is the last line that a server wrote which may be downloading; "" if
+// ServerProgress returns the last line that a server wrote which may be downloading; "" if
 // there is nothing to tell.
 func ServerProgress(s mcp.State) string {
 	if s.Status != mcp.StatusStarting || !s.FirstStart {
@@ -44,7 +44,7 @@ func ServerProgress(s mcp.State) string {
 	return lines[len(lines)-1]
 }
 
-// AboutServer is all that there is to know of a server, with everything the
+// AboutServer returns all that there is to know of a server, with everything the
 // model would be told of its tools, and whether it waits for a word on them.
 func AboutServer(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
@@ -95,7 +95,7 @@ type ServerChoice struct {
 	Do           func(*mcp.Servers) error
 }
 
-// ServerChoices are what can be done about a server: above all to allow what the
+// ServerChoices returns what can be done about a server: above all to allow what the
 // sandbox refused it.
 func ServerChoices(s mcp.State) []ServerChoice {
 	allow := func(name string, a mcp.Access) ServerChoice {

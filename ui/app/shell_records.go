@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
+// FirstLine returns the first line of s, with an ellipsis where more follows.
 func FirstLine(s string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	if rest != "" {
@@ -37,6 +38,9 @@ var shellRecords struct {
 // draft had this key.
 func recordKey(draftKey string) string { return "commands of " + draftKey }
 
+// RecordShell writes that a command the user typed is about to run, and returns
+// once that is on disk or cannot be. The function it returns takes the record
+// back.
 func (o Options) RecordShell(draftKey, command string) (end func()) {
 	shellRecords.Lock()
 	defer shellRecords.Unlock()
@@ -50,6 +54,7 @@ func (o Options) RecordShell(draftKey, command string) (end func()) {
 	}
 }
 
+// Shells returns the records of commands typed while the draft had this key.
 func (o Options) Shells(draftKey string) (records []ShellRecord) {
 	text, err := o.Library.Get(recordKey(draftKey))
 	if err == nil && text != "" {
@@ -58,6 +63,7 @@ func (o Options) Shells(draftKey string) (records []ShellRecord) {
 	return records
 }
 
+// SetShells stores records in the place of those.
 func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 	text := ""
 	if len(records) > 0 {
@@ -70,6 +76,8 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 	return o.Library.Set(recordKey(draftKey), text)
 }
 
+// interruptedShells returns an attachment for each command that ran when its
+// process ended, and the records that are left.
 func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
 		if r.PID == os.Getpid() || alive(r.PID) {

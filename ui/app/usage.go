@@ -7,14 +7,14 @@ import (
 	"parley/session"
 )
 
-// groups say what a row is summed up under.
+// UsageGroups say what a row is summed up under.
 var UsageGroups = map[string]func(session.DailyUsage) string{
 	"day":     func(s session.DailyUsage) string { return s.Day },
 	"model":   func(s session.DailyUsage) string { return s.Model },
 	"session": func(s session.DailyUsage) string { return s.Session },
 }
 
-// Sum adds rows up under the name that group gives them, in the order in which
+// SumUsage adds rows up under the name that group gives them, in the order in which
 // the names come first.
 func SumUsage(spent []session.DailyUsage, group func(session.DailyUsage) string) (names []string, sums map[string]session.DailyUsage) {
 	sums = map[string]session.DailyUsage{}
@@ -33,7 +33,7 @@ func SumUsage(spent []session.DailyUsage, group func(session.DailyUsage) string)
 	return names, sums
 }
 
-// Cached is the share of a prompt that came from a provider's cache; "" if that
+// Cached returns the share of a prompt that came from a provider's cache; "" if that
 // is nothing.
 func Cached(u llm.Usage) string {
 	if u.Input == 0 || u.CacheRead == 0 {

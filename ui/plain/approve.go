@@ -116,7 +116,7 @@ func (p *front) always(ask session.ApprovalRequest) {
 	})
 }
 
-// edit has the arguments changed, in the person's editor if there is one. That is
+// edit has the arguments changed, in the user's editor if there is one. That is
 // another call, about which the session asks anew.
 func (p *front) edit(ask session.ApprovalRequest) {
 	a := ask.Action

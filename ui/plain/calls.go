@@ -83,7 +83,7 @@ func (t *turn) result(tool *app.Tool, r session.Result) {
 	}
 }
 
-// change says how a file changed: line by line, unless the person heard it with
+// change says how a file changed: line by line, unless the user heard it with
 // the question.
 func (p *front) change(done, diff string, heard bool) {
 	var added, removed int

@@ -31,7 +31,7 @@ type drive struct {
 	dir  string
 }
 
-// talk makes a front whose model answers with turns, in a folder with one file.
+// talk makes a front whose model answers with turns, in a directory with one file.
 func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...llmtest.Turn) *drive {
 	t.Helper()
 	d := &drive{t: t, fake: llmtest.New(turns...), dir: t.TempDir()}
@@ -168,7 +168,7 @@ func (d *drive) until(so func() bool) *drive {
 	return d
 }
 
-// idle lets the front work until it waits for the person.
+// idle lets the front work until it waits for the user.
 func (d *drive) idle() *drive {
 	d.t.Helper()
 	d.until(func() bool { return d.over || d.pending == 0 && (d.turn == nil || d.question() != nil && d.asked) })

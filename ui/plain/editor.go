@@ -11,7 +11,7 @@ import (
 	"parley/ui/format"
 )
 
-// edited has text changed in the person's own editor. Nothing is written
+// edited has text changed in the user's own editor. Nothing is written
 // meanwhile, and ctrl+c is the editor's.
 func (p *front) edited(text string) (string, error) {
 	cmd, written, err := app.Editor(p.app.Getenv, text)
@@ -89,7 +89,7 @@ func (p *front) unqueue() {
 	}
 }
 
-// draftKey names the draft: that of the conversation, or of the folder in which
+// draftKey names the draft: that of the conversation, or of the directory in which
 // none has begun.
 func (p *front) draftKey() string {
 	if len(p.app.Session.Path()) > 0 {

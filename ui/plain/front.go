@@ -28,7 +28,7 @@ const (
 	quitWithin = 2 * time.Second
 )
 
-// A front is the conversation of a person with a session. One goroutine, that of
+// A front is the conversation of a user with a session. One goroutine, that of
 // run, owns it; what others have to say they post.
 type front struct {
 	app  *app.App
@@ -264,7 +264,7 @@ func (p *front) message(lines []typed) {
 
 // enter carries out a command, or sends a message. One of several lines is never a
 // command, and what came hastily is none: somebody else may have written it, and
-// the person pasted it.
+// the user pasted it.
 func (p *front) enter(text string) {
 	if strings.TrimSpace(text) == "" {
 		return

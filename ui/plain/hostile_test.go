@@ -16,7 +16,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestHostileTexts: whatever a model, a tool, a server, a folder or a file name
+// TestHostileTexts: whatever a model, a tool, a server, a directory or a file name
 // says, the terminal gets printable text and not one escape of any kind.
 func TestHostileTexts(t *testing.T) {
 	texts := uitest.Hostile(120)

@@ -1,6 +1,6 @@
 // Package plain is the front end for screen readers, braille lines and serial
 // consoles: what happens in a session as lines of words, in order, each written
-// once. There is no alternate screen, no colour, no cursor movement and not one
+// once. There is no alternate screen, no color, no cursor movement and not one
 // escape sequence, and the terminal keeps its own line editing and its echo.
 //
 //	session.Turn ──► front ──► speaker ──► lines
@@ -26,7 +26,7 @@ import (
 	"parley/ui/app"
 )
 
-// Run talks with the person at the terminal until they leave, and returns the
+// Run talks with the user at the terminal until they leave, and returns the
 // exit status: 0, or 128+n if a signal ended it.
 func Run(o app.Options) int {
 	in, err := terminal()
@@ -40,7 +40,7 @@ func Run(o app.Options) int {
 	return serve(o, in, os.Stdout)
 }
 
-// terminal is where a person types: standard input, or the terminal itself if
+// terminal is where a user types: standard input, or the terminal itself if
 // that is a pipe.
 func terminal() (*os.File, error) {
 	if term.IsTerminal(os.Stdin.Fd()) {

@@ -16,7 +16,7 @@ import (
 	"parley/ui/app"
 )
 
-// TestDialogues holds whole conversations to what a person hears and types.
+// TestDialogues holds whole conversations to what a user hears and types.
 func TestDialogues(t *testing.T) {
 	priced := llmtest.Script(
 		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Whales are mammals. They breathe air."}},
@@ -145,7 +145,7 @@ func TestTypedAhead(t *testing.T) {
 }
 
 // TestPastedCommands: what is pasted commands nothing, at once or in pieces, and a
-// person who pauses does.
+// user who pauses does.
 func TestPastedCommands(t *testing.T) {
 	tests := []struct {
 		name string

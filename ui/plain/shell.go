@@ -10,7 +10,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// runShell runs a command of the person's own. Its output is read out line by
+// runShell runs a command of the user's own. Its output is read out line by
 // line, and goes along with the next message.
 func (p *front) runShell(command string) {
 	if p.app.Shell == nil || command == "" {

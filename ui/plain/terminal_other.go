@@ -4,7 +4,7 @@ package plain
 
 import "os"
 
-// console is what a person types at.
+// console is what a user types at.
 const console = "CONIN$"
 
 // longestLine is how many bytes of a line the console's line editing keeps.

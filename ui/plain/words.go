@@ -45,7 +45,7 @@ func money(u llm.Usage) string {
 	}
 }
 
-// fault is what went wrong, as a person says it.
+// fault is what went wrong, as a user says it.
 func fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
 // oneLine is text without line breaks.

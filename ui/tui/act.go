@@ -209,7 +209,7 @@ func (m *Model) interrupt(string) tea.Cmd {
 	return m.sayWhile("ctrl+c again quits", func() bool { return m.now().Sub(m.quitAsked) < quitWithin && m.composer.Empty() })
 }
 
-// rewind lists the person's messages; the picked one goes back to the composer.
+// rewind lists the user's messages; the picked one goes back to the composer.
 func (m *Model) rewind(string) tea.Cmd {
 	var items []dialog.Item
 	for _, n := range m.app.Session.Path() {
@@ -236,7 +236,7 @@ func spoken(msg llm.Message) string {
 	return app.FirstLine(text)
 }
 
-// editor hands the draft to the person's own editor.
+// editor hands the draft to the user's own editor.
 func (m *Model) editor(string) tea.Cmd {
 	cmd, written, err := app.Editor(m.app.Getenv, m.composer.Value())
 	if err != nil {
@@ -326,7 +326,7 @@ func (m *Model) closed(msg dialog.ClosedMsg) tea.Cmd {
 	return m.askNext()
 }
 
-// answered passes on what a person said to a call, and asks about the next one.
+// answered passes on what a user said to a call, and asks about the next one.
 func (m *Model) answered(msg dialog.AnsweredMsg) tea.Cmd {
 	m.dialog = nil
 	m.layout()

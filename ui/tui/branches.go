@@ -51,7 +51,7 @@ func (m *Model) redraw() {
 	m.layout()
 }
 
-// edit takes a message of the person's into the composer, to be sent anew as a
+// edit takes a message of the user's into the composer, to be sent anew as a
 // branch. Nothing changes before that.
 func (m *Model) edit(seq int) tea.Cmd {
 	if m.chat.turn != nil {

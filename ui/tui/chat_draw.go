@@ -198,7 +198,7 @@ func footer(t *app.Tally) string {
 	return strings.Join(parts, " · ")
 }
 
-// words is a fault as a person says it.
+// words is a fault as a user says it.
 func words(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
 func count(n int) string { return format.Tokens(n) }

@@ -32,7 +32,7 @@ type drafts struct {
 	version int    // counts those whose tokens were to be counted, or that were sent
 }
 
-// draftKey names the draft: that of a conversation, or of the folder in which
+// draftKey names the draft: that of a conversation, or of the directory in which
 // none has begun.
 func (m *Model) draftKey() string {
 	if len(m.app.Session.Path()) > 0 {
@@ -206,7 +206,7 @@ func (m *Model) stash(string) tea.Cmd {
 	return tea.Batch(m.written(), m.say("put aside: "+m.keymap.keyOf("stash")+" on an empty line brings it back"))
 }
 
-// takeBack makes a message of the person's a draft again, attachments included.
+// takeBack makes a message of the user's a draft again, attachments included.
 func (m *Model) takeBack(msg llm.Message) {
 	text, attached := attach.SplitMessage(msg)
 	m.app.Attached = append(m.app.Attached, attached...)

@@ -59,7 +59,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 }
 
 // An answer that is edited does not run either, and stays as it was but for what
-// the person changed.
+// the user changed.
 func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.Shell = func(context.Context, string, func(string)) tools.Outcome {

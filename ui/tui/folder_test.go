@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A person who started in the wrong folder goes to another one: by its name, or to
+// A user who started in the wrong directory goes to another one: by its name, or to
 // that of a stored conversation.
 func TestFolder(t *testing.T) {
 	entered := ""

@@ -190,7 +190,7 @@ func TestHostileTexts(t *testing.T) {
 						t.Errorf("%q in %q", found, line)
 					}
 				}
-				if title := d.View().WindowTitle; title != sanitize.Line(title) || !strings.HasSuffix(title, "parley") { // the person's words, made printable
+				if title := d.View().WindowTitle; title != sanitize.Line(title) || !strings.HasSuffix(title, "parley") { // the user's words, made printable
 					t.Errorf("title %q", title)
 				}
 			}

@@ -182,7 +182,7 @@ func TestUsagePanel(t *testing.T) {
 	s.Press("esc").WaitFor(lacks("by day"))
 }
 
-// A folder is trusted by a key that was pressed in sight of everything it would
+// A directory is trusted by a key that was pressed in sight of everything it would
 // add, and by nothing that was typed before.
 func TestTrust(t *testing.T) {
 	var asked []bool

@@ -123,7 +123,7 @@ const (
 	fewRecent  = 5
 )
 
-// modelItems are the rows of the list: favourites, what was used before, then
+// modelItems are the rows of the list: favorites, what was used before, then
 // each provider's, those that can be asked first.
 func (m *Model) modelItems() []dialog.Item {
 	current, recent := m.app.Session.Model().Name, m.app.Recent[:min(len(m.app.Recent), fewRecent)]

@@ -9,7 +9,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// catalogued are models of a few providers.
+// catalogd are models of a few providers.
 func catalogued() []app.Choice {
 	all := "tools vision thinking"
 	return []app.Choice{

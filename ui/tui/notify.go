@@ -9,7 +9,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// notices are the ways to call a person back who is in another window. Terminals
+// notices are the ways to call a user back who is in another window. Terminals
 // that do not know one show nothing; none asks for an answer.
 var notices = map[string]func(text string) string{
 	"off":    func(string) string { return "" },
@@ -42,7 +42,7 @@ func noticeFor(name string, env func(string) string) string {
 	return "bell"
 }
 
-// notify calls the person back, if the terminal has said that they look at
+// notify calls the user back, if the terminal has said that they look at
 // another window.
 func (m *Model) notify(text string) tea.Cmd {
 	if !m.away {

@@ -12,7 +12,7 @@ import (
 	"parley/ui/tui/picture"
 )
 
-// Bounds of a picture in the transcript: in cells, and of what is uploaded.
+// Bounds of an image in the transcript: in cells, and of what is uploaded.
 const (
 	pictureCols, pictureRows = 48, 14
 	pictureEdge              = 768 // pixels
@@ -24,7 +24,7 @@ type images struct {
 	drawn     []uint32 // their numbers in its memory
 }
 
-// picturedMsg brings a picture that was made ready.
+// picturedMsg brings an image that was made ready.
 type picturedMsg struct {
 	block         string // in the transcript
 	id            uint32
@@ -39,7 +39,7 @@ func (m *Model) showImages(parts []llm.Part) {
 	}
 }
 
-// picture shows the images among parts, where the terminal draws any. Others are
+// image shows the images among parts, where the terminal draws any. Others are
 // named, as everything that is attached is.
 func (m *Model) picture(parts []llm.Part) tea.Cmd {
 	if !m.images.supported {
@@ -65,7 +65,7 @@ func (m *Model) picture(parts []llm.Part) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// pictured puts a picture in its place.
+// pictured puts an image in its place.
 func (m *Model) pictured(msg picturedMsg) tea.Cmd {
 	cols, rows := picture.Fit(msg.width, msg.height, pictureCols, pictureRows)
 	if cols == 0 {
@@ -76,7 +76,7 @@ func (m *Model) pictured(msg picturedMsg) tea.Cmd {
 	return tea.Raw(picture.Upload(msg.id, msg.png, cols, rows))
 }
 
-// forget takes the pictures out of the terminal's memory.
+// forget takes the images out of the terminal's memory.
 func (m *Model) forget() tea.Cmd {
 	if len(m.images.drawn) == 0 {
 		return nil

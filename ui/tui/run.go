@@ -37,7 +37,7 @@ type Config struct {
 	Theme        string `toml:"theme"`         // "auto", one of theme.Names, or one of Themes
 	Mouse        bool   `toml:"mouse"`         // take the wheel and selecting; off leaves the mouse to the terminal
 	Vim          bool   `toml:"vim"`           // keys of vi in the composer
-	Notify       string `toml:"notify"`        // one of Notices: how to call a person back who is in another window
+	Notify       string `toml:"notify"`        // one of Notices: how to call a user back who is in another window
 	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said
 	ScreenReader bool   `toml:"screen_reader"` // plain lines in order in place of the screen, see package plain
 
@@ -107,7 +107,7 @@ type Options struct {
 	Keys   Keys
 }
 
-// Run shows the screen until the person leaves, and returns the exit status.
+// Run shows the screen until the user leaves, and returns the exit status.
 func Run(o Options) int {
 	m := newModel(o)
 	return present(m, m)

@@ -21,7 +21,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// stage is a screen with a scripted model and the real tools on a folder.
+// stage is a screen with a scripted model and the real tools on a directory.
 type stage struct {
 	*uitest.Driver
 	m     *Model

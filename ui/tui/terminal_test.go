@@ -37,7 +37,7 @@ func flood() []string {
 	return append(tokens, "\n\nThis is its end.")
 }
 
-// TestEditor: the person's editor finds the terminal as it was, and the screen
+// TestEditor: the user's editor finds the terminal as it was, and the screen
 // is back with what was written.
 func TestEditor(t *testing.T) {
 	editor := filepath.Join(t.TempDir(), "editor")

@@ -15,8 +15,8 @@ import (
 )
 
 // reset undoes every mode a full-screen program may have set, whoever set it:
-// synchronised output, margins, mouse, focus reports, bracketed paste, keyboard
-// protocols, cursor shape and visibility, colours, the window's name and
+// synchronized output, margins, mouse, focus reports, bracketed paste, keyboard
+// protocols, cursor shape and visibility, colors, the window's name and
 // progress, the alternate screen. Modes
 // of the alternate screen go first: the keyboard protocol is kept per screen.
 const reset = "\x1b[?2026l\x1b[r\x1b[?7h" +

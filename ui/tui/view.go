@@ -70,7 +70,7 @@ func (m *Model) cursor() *tea.Cursor {
 	return tea.NewCursor(min(left+x, m.width-1), row)
 }
 
-// top is the transcript, or what greets a person before there is one.
+// top is the transcript, or what greets a user before there is one.
 func (m *Model) top() string {
 	if m.chat.shown {
 		return m.chat.transcript.View()

@@ -61,7 +61,7 @@ func (m *Model) wireOf(t transcript.Target) tea.Cmd {
 	return m.listWire(0)
 }
 
-// turnTime is when the turn of a message was held: from when the person's message
+// turnTime is when the turn of a message was held: from when the user's message
 // was kept until the next one was; a zero end is not over.
 func (m *Model) turnTime(t transcript.Target) (from, to time.Time) {
 	begun := false
@@ -217,7 +217,7 @@ func (m *Model) wireAct(msg dialog.PageAction) tea.Cmd {
 	return m.copy(e.Curl, "curl command")
 }
 
-// saveWire writes an exchange to a new file in folder, which nobody else may
+// saveWire writes an exchange to a new file in directory, which nobody else may
 // read.
 func saveWire(folder string, e app.Exchange) (string, error) {
 	path := filepath.Join(folder, fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID))
