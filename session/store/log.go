@@ -342,7 +342,7 @@ func (l *Log) run() {
 		}
 		wait := heartbeatInterval
 		l.mu.Lock()
-		failing, id, born := l.err != nil, l.session.ID, l.onDisk
+		failing, id, born, owner := l.err != nil, l.session.ID, l.onDisk, l.lease.owner
 		l.mu.Unlock()
 		switch {
 		case failing:
@@ -351,7 +351,7 @@ func (l *Log) run() {
 			}
 		case born:
 			_ = l.db.write(func(w *writer) error { // what fails here fails with the next Put
-				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, l.lease.owner)
+				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, owner)
 			})
 		}
 		timer.Reset(wait)
