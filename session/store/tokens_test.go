@@ -13,7 +13,7 @@ import (
 
 func TestSearch(t *testing.T) {
 	db := fresh(t)
-	l := db.Create(Session{Title: "Kubernetes upgrade", Dir: "/work/infra", Model: "openai/gpt"})
+	l := db.Create(Session{Title: "Kubernetes upgrade", Dir: "/srv/infra", Model: "openai/gpt"})
 	nodes := []Node{
 		says(1, llm.RoleUser, "How do I drain a node? Fix read_file in pkg/store/log.go"),
 		{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "gemini/pro", Parts: []llm.Part{
@@ -92,8 +92,8 @@ func TestSearch(t *testing.T) {
 		want  int
 	}{
 		"in a folder above":   {Query{Dir: "/work"}, 1},
-		"in the folder":       {Query{Dir: "/work/infra/"}, 1},
-		"in a folder beside":  {Query{Dir: "/work/in"}, 0},
+		"in the folder":       {Query{Dir: "/srv/infra/"}, 1},
+		"in a folder beside":  {Query{Dir: "/srv/in"}, 0},
 		"of the model":        {Query{Model: "OpenAI"}, 1},
 		"of another model":    {Query{Model: "gemini"}, 0},
 		"since then":          {Query{Since: time.Now().Add(-time.Hour)}, 1},

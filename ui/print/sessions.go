@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -68,57 +67,6 @@ func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f.StringVarP(&q.Model, "model", "m", "", "only those with this model, or a part of its name")
 	f.StringVar(&q.Dir, "folder", "", "only those that began in this folder or below it")
 	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
-}
-
-// A pagination is which part of a list is shown.
-type pagination struct {
-	limit, number int
-	all           bool
-}
-
-// usualPage sets how many lines a page has where --limit does not say.
-const usualPage = 1000
-
-func (p *pagination) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.IntVarP(&p.limit, "limit", "n", usualPage, "how many on a page")
-	f.IntVar(&p.number, "page", 1, "which page")
-	f.BoolVar(&p.all, "all", false, "all of them, on one page")
-	cmd.MarkFlagsMutuallyExclusive("all", "limit")
-	cmd.MarkFlagsMutuallyExclusive("all", "page")
-}
-
-func (p *pagination) check() error {
-	if p.limit < 1 || p.number < 1 {
-		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
-	}
-	return nil
-}
-
-// bounds returns where the page begins and ends in a list of so many.
-func (p *pagination) bounds(total int) (from, to int) {
-	if p.all {
-		return 0, total
-	}
-	if p.number-1 > total/p.limit {
-		return total, total
-	}
-	from = (p.number - 1) * p.limit
-	return from, min(from+min(p.limit, total), total)
-}
-
-// note returns which part of how many is shown; "" if it is all.
-func (p *pagination) note(total int, of string) string {
-	from, to := p.bounds(total)
-	switch {
-	case to-from == total:
-		return ""
-	case from == to:
-		return fmt.Sprintf("Page %d is empty: there are %d %s", p.number, total, of)
-	case to == total:
-		return fmt.Sprintf("%s %d to %d of %d: the last page", of, from+1, to, total)
-	}
-	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
 }
 
 // finish fills in what flags say in words.
@@ -366,117 +314,6 @@ func (s SessionCommands) search() *cobra.Command {
 	page.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
-}
-
-func (s SessionCommands) export() *cobra.Command {
-	var as, to string
-	var raw bool
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
-		if to != "" && as == "" {
-			as = strings.TrimPrefix(filepath.Ext(to), ".")
-		}
-		if as == "" {
-			as = "md"
-		}
-		form, err := app.ExportFormat(as)
-		if err != nil {
-			return err
-		}
-		return s.one(words, raw, func(c archive.Conversation) error {
-			if to == "" || to == "-" {
-				clean := sanitize.Text
-				if form.Name == "jsonl" {
-					clean = escaped
-				}
-				return s.write(c, form.Write, clean)
-			}
-			folder, err := os.Getwd()
-			if err != nil {
-				return err
-			}
-			path, err := app.WriteExport(c, as, to, folder)
-			if err == nil {
-				s.Note("wrote " + path)
-			}
-			return err
-		})
-	}}
-	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
-	cmd.Flags().StringVar(&to, "to", "", "file to write, which must not be there yet")
-	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
-}
-
-// write writes c as a file has it, cleaned for a terminal, which obeys what a
-// file only holds.
-func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
-	if !s.Render {
-		return form(s.Out, c)
-	}
-	var text bytes.Buffer
-	if err := form(&text, c); err != nil {
-		return err
-	}
-	_, err := io.WriteString(s.Out, clean(text.String()))
-	return err
-}
-
-func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
-
-func (s SessionCommands) importCmd() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
-		return s.with(func(lib *session.Store) error {
-			var failed []error
-			for _, file := range files {
-				if err := s.importFile(lib, file, asJSON); err != nil {
-					failed = append(failed, fmt.Errorf("%s: %w", file, err))
-				}
-			}
-			return errors.Join(failed...)
-		})
-	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	return cmd
-}
-
-func (s SessionCommands) importFile(lib *session.Store, file string, asJSON bool) error {
-	info, err := os.Stat(file)
-	if err != nil {
-		return errors.Unwrap(err) // the path is told by the caller
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	defer f.Close()
-	found, notices, err := archive.Read(f, filepath.Base(file))
-	for _, n := range notices {
-		s.Note(file + ": " + n)
-	}
-	if err != nil {
-		return err
-	}
-	var rows []session.Info
-	for _, c := range found {
-		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
-			c.Session.Updated = now
-		}
-		id, err := lib.Import(c.Session, c.Nodes, c.Annotations...)
-		if err != nil {
-			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
-		}
-		about, _, err := lib.Read(id)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, about)
-	}
-	return s.rows(rows, asJSON)
 }
 
 func (s SessionCommands) remove() *cobra.Command {

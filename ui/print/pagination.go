@@ -1,0 +1,60 @@
+package print
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"parley/ui/app"
+)
+
+// A pagination is which part of a list is shown.
+type pagination struct {
+	limit, number int
+	all           bool
+}
+
+// usualPage sets how many lines a page has where --limit does not say.
+const usualPage = 1000
+
+func (p *pagination) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVarP(&p.limit, "limit", "n", usualPage, "how many on a page")
+	f.IntVar(&p.number, "page", 1, "which page")
+	f.BoolVar(&p.all, "all", false, "all of them, on one page")
+	cmd.MarkFlagsMutuallyExclusive("all", "limit")
+	cmd.MarkFlagsMutuallyExclusive("all", "page")
+}
+
+func (p *pagination) check() error {
+	if p.limit < 1 || p.number < 1 {
+		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
+	}
+	return nil
+}
+
+// bounds returns where the page begins and ends in a list of so many.
+func (p *pagination) bounds(total int) (from, to int) {
+	if p.all {
+		return 0, total
+	}
+	if p.number-1 > total/p.limit {
+		return total, total
+	}
+	from = (p.number - 1) * p.limit
+	return from, min(from+min(p.limit, total), total)
+}
+
+// note returns which part of how many is shown; "" if it is all.
+func (p *pagination) note(total int, of string) string {
+	from, to := p.bounds(total)
+	switch {
+	case to-from == total:
+		return ""
+	case from == to:
+		return fmt.Sprintf("Page %d is empty: there are %d %s", p.number, total, of)
+	case to == total:
+		return fmt.Sprintf("%s %d to %d of %d: the last page", of, from+1, to, total)
+	}
+	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
+}

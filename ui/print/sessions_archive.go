@@ -1,0 +1,129 @@
+package print
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/session/archive"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+func (s SessionCommands) export() *cobra.Command {
+	var as, to string
+	var raw bool
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
+		if to != "" && as == "" {
+			as = strings.TrimPrefix(filepath.Ext(to), ".")
+		}
+		if as == "" {
+			as = "md"
+		}
+		form, err := app.ExportFormat(as)
+		if err != nil {
+			return err
+		}
+		return s.one(words, raw, func(c archive.Conversation) error {
+			if to == "" || to == "-" {
+				clean := sanitize.Text
+				if form.Name == "jsonl" {
+					clean = escaped
+				}
+				return s.write(c, form.Write, clean)
+			}
+			folder, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			path, err := app.WriteExport(c, as, to, folder)
+			if err == nil {
+				s.Note("wrote " + path)
+			}
+			return err
+		})
+	}}
+	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
+	cmd.Flags().StringVar(&to, "to", "", "file to write, which must not be there yet")
+	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// write writes c as a file has it, cleaned for a terminal, which obeys what a
+// file only holds.
+func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
+	if !s.Render {
+		return form(s.Out, c)
+	}
+	var text bytes.Buffer
+	if err := form(&text, c); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.Out, clean(text.String()))
+	return err
+}
+
+func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
+
+func (s SessionCommands) importCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
+		return s.with(func(lib *session.Store) error {
+			var failed []error
+			for _, file := range files {
+				if err := s.importFile(lib, file, asJSON); err != nil {
+					failed = append(failed, fmt.Errorf("%s: %w", file, err))
+				}
+			}
+			return errors.Join(failed...)
+		})
+	}}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	return cmd
+}
+
+func (s SessionCommands) importFile(lib *session.Store, file string, asJSON bool) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return errors.Unwrap(err) // the path is told by the caller
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	defer f.Close()
+	found, notices, err := archive.Read(f, filepath.Base(file))
+	for _, n := range notices {
+		s.Note(file + ": " + n)
+	}
+	if err != nil {
+		return err
+	}
+	var rows []session.Info
+	for _, c := range found {
+		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
+			c.Session.Updated = now
+		}
+		id, err := lib.Import(c.Session, c.Nodes, c.Annotations...)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
+		}
+		about, _, err := lib.Read(id)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, about)
+	}
+	return s.rows(rows, asJSON)
+}
