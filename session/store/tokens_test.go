@@ -91,7 +91,7 @@ func TestSearch(t *testing.T) {
 		query Query
 		want  int
 	}{
-		"in a folder above":   {Query{Dir: "/work"}, 1},
+		"in a folder above":   {Query{Dir: "/srv"}, 1},
 		"in the folder":       {Query{Dir: "/srv/infra/"}, 1},
 		"in a folder beside":  {Query{Dir: "/srv/in"}, 0},
 		"of the model":        {Query{Model: "OpenAI"}, 1},
