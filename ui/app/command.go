@@ -3,6 +3,8 @@ package app
 import (
 	"slices"
 	"strings"
+
+	"parley/ui/fuzzy"
 )
 
 // A Command is something a user can do. One table serves keys, palette, plain lines,
@@ -49,6 +51,13 @@ func (c *Command) Do(a *App, arg string) Effect {
 		}
 	}
 	return c.Run(a, arg)
+}
+
+// FindCommand finds the command that a typed name means, by the names of each: one of
+// them whole, or the beginning of the names of one command alone. At is below 0 if there
+// is none; among are then the commands that it begins a name of.
+func FindCommand(name string, commands [][]string) (at int, among []int) {
+	return fuzzy.Named(name, commands)
 }
 
 // ParseCommand splits "/name argument"; ok is false for text that is none.

@@ -6,20 +6,20 @@ import (
 
 	"parley/session"
 	"parley/tools"
-	"parley/ui/tui/dialog"
+	"parley/ui/describe"
 )
 
 // approval asks whether a call may run. All of it is written before the question,
 // so that it is heard before it can be answered.
 func (p *front) approval(ask session.ApprovalRequest) *question {
-	a, online := ask.Action, false
+	a := ask.Action
 	reply := func(answer tools.Approval) bool {
 		ask.Reply(answer)
 		return true
 	}
 	tell := func(details bool) {
-		p.say("%s:", dialog.DescribeTitle(a, online))
-		p.block(strings.Join(dialog.Describe(a, details), "\n"))
+		p.say("%s:", describe.Title(a))
+		p.block(strings.Join(describe.Words(a, details), "\n"))
 	}
 	once, further := "y once", ", a this session, p always"
 	if a.Sandboxed && !a.Network {
@@ -90,7 +90,7 @@ func (p *front) always(ask session.ApprovalRequest) {
 		tell: func() {
 			p.say("It runs now, and later without a question by one of these rules:")
 			for i, n := range prefixes {
-				rule, means, err := dialog.DescribeRule(ask.Action, n)
+				rule, means, err := describe.Rule(ask.Action, n)
 				if err != nil {
 					rule, means = "none", sentence(oneLine(err.Error()))
 				}
@@ -120,9 +120,9 @@ func (p *front) always(ask session.ApprovalRequest) {
 // another call, about which the session asks anew.
 func (p *front) edit(ask session.ApprovalRequest) {
 	a := ask.Action
-	name, text := dialog.EditableText(a)
+	name, text := describe.Editable(a)
 	use := func(written string) bool {
-		input, err := dialog.Arguments(a, name, written)
+		input, err := describe.Arguments(a, name, written)
 		switch {
 		case err != nil:
 			p.fail(err)

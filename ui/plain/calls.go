@@ -7,8 +7,8 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/describe"
 	"parley/ui/format"
-	"parley/ui/tui/dialog"
 )
 
 // A result is what a tool answered.
@@ -87,7 +87,7 @@ func (t *turn) result(tool *app.Tool, r session.Result) {
 // the question.
 func (p *front) change(done, diff string, heard bool) {
 	var added, removed int
-	told := dialog.DescribeDiff(diff)
+	told := describe.DiffWords(diff)
 	for _, line := range told {
 		if strings.HasPrefix(line, "added line") {
 			added++

@@ -13,7 +13,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/markdown"
-	"parley/ui/tui/dialog"
 )
 
 // A command is what a line that begins with a slash can do. What every front end has is
@@ -75,7 +74,7 @@ func (p *front) command(line string) {
 	for i, c := range all {
 		names[i] = c.Names()
 	}
-	at, among := dialog.FindNamed(name, names)
+	at, among := app.FindCommand(name, names)
 	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
 		if run := all[at].run; run != nil {
 			run(p, arg)

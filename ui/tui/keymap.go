@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"parley/ui/app"
-	"parley/ui/tui/dialog"
 )
 
 // A keymap says which keys and names run which actions.
@@ -54,7 +53,7 @@ func (k *keymap) find(text string) (a *action, arg string) {
 	if !ok {
 		return nil, ""
 	}
-	at, _ := dialog.FindNamed(name, k.names())
+	at, _ := app.FindCommand(name, k.names())
 	if at < 0 || arg != "" && !k.actions[at].Named(name) {
 		return nil, ""
 	}
@@ -93,7 +92,7 @@ func (k *keymap) mistyped(text string) string {
 // else two that look most like it.
 func (k *keymap) near(name string) (near []string) {
 	names := k.names()
-	_, among := dialog.FindNamed(name, names)
+	_, among := app.FindCommand(name, names)
 	const few = 4
 	for _, i := range among[:min(len(among), few)] {
 		near = append(near, names[i][0])

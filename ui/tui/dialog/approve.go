@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
+	"parley/ui/describe"
 	"parley/ui/theme"
 )
 
@@ -84,16 +85,16 @@ func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approv
 
 // arrange lays the text out anew; none of it counts as seen then.
 func (a *Approval) arrange() {
-	lines := describe(a.action, a.details)
+	lines := describe.Action(a.action, a.details)
 	cells := ansi.StringWidth(a.title())
 	if shield := ansi.StringWidth(a.sandboxText()); shield > 0 {
 		cells += titleGap + shield
 	}
 	a.headless = cells > a.width
 	if a.headless {
-		head := []line{{"", a.title(), styleStrong, true}}
+		head := []describe.Line{{Text: a.title(), Style: describe.Strong, Exact: true}}
 		if a.action.Command != "" {
-			head = append(head, line{"", a.sandboxText(), a.sandboxStyle(), false})
+			head = append(head, describe.Line{Text: a.sandboxText(), Style: a.sandboxStyle()})
 		}
 		lines = append(head, lines...)
 	}

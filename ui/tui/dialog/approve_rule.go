@@ -9,6 +9,7 @@ import (
 
 	"parley/tools"
 	"parley/tools/sanitize"
+	"parley/ui/describe"
 )
 
 // A ruleChoice is how much is to be allowed for good: exactly what was shown, or as
@@ -38,39 +39,22 @@ func (c *ruleChoice) rule(a *tools.Action) string {
 
 // rows returns the rule, whole, and what it means.
 func (c *ruleChoice) rows(a *Approval) []row {
-	var lines []line
+	var lines []describe.Line
 	for i, part := range strings.Split(c.rule(a.action), "\n") {
 		gutter := "  "
 		if i > 0 {
 			gutter = "> "
 		}
-		lines = append(lines, line{gutter, strings.ReplaceAll(reveal(part), "\t", "␉   "), styleStrong, true})
+		lines = append(lines, describe.Line{Gutter: gutter, Text: strings.ReplaceAll(describe.Reveal(part), "\t", "␉   "), Style: describe.Strong, Exact: true})
 	}
-	meaning, how := ruleMeaning(a.action, c.prefixes[c.at])
+	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at])
 	for _, part := range append([]string{meaning}, c.limitReason()...) {
 		for text := range strings.SplitSeq(ansi.Wrap(part, max(a.width, 1), ""), "\n") {
-			lines = append(lines, line{"", text, how, false})
+			lines = append(lines, describe.Line{Text: text, Style: how})
 		}
-		how = styleDim
+		how = describe.Dim
 	}
 	return wrap(lines, a.width)
-}
-
-// ruleMeaning returns what the rule lets run that is made of so many words of a; 0 is
-// the whole of it.
-func ruleMeaning(a *tools.Action, prefix int) (string, lineStyle) {
-	const here = " will run unasked in this workspace"
-	switch {
-	case prefix > 0:
-		return "Everything that begins so" + here + ", unless an option behind it could write, run or send something.", styleWarning
-	case a.Command != "":
-		return "Exactly this command" + here + ".", styleText
-	case a.Path != "":
-		return "Whatever " + sanitize.Line(reveal(a.Tool)) + " does to this file" + here + ".", styleText
-	case a.Host != "":
-		return "Every fetch from this host" + here + ".", styleWarning
-	}
-	return "Every call of this tool" + here + ", with any arguments.", styleWarning
 }
 
 // limitReason returns why the rule cannot be wider.
@@ -78,7 +62,7 @@ func (c *ruleChoice) limitReason() []string {
 	if c.at < len(c.prefixes)-1 || c.why == "" {
 		return nil
 	}
-	return []string{"No wider: " + sanitize.Line(reveal(c.why)) + "."}
+	return []string{"No wider: " + sanitize.Line(describe.Reveal(c.why)) + "."}
 }
 
 // updateRule widens and narrows; enter runs the call and remembers the rule, once

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools"
+	"parley/ui/describe"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -50,7 +51,7 @@ func TestCautionIsShown(t *testing.T) {
 	if view := d.View(); !strings.Contains(view, "here it asks each time") {
 		t.Errorf("after a key that cannot count, got\n%s", view)
 	}
-	if told := strings.Join(dialog.Describe(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
+	if told := strings.Join(describe.Words(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
 		t.Errorf("in plain lines: %s", told)
 	}
 }

@@ -10,46 +10,22 @@ import (
 
 	"parley/tools"
 	"parley/tools/sanitize"
+	"parley/ui/describe"
 )
 
-// accessVerbs names what a tool asks for, by its access.
-var accessVerbs = map[tools.Access]string{tools.AccessRead: " to read", tools.AccessWrite: " to change files", tools.AccessRun: " to run", tools.AccessFetch: " to reach the network"}
-
 func (a *Approval) title() string {
-	return "Allow " + sanitize.Line(reveal(a.action.Tool)) + wantPhrase(a.action) + "?"
-}
-
-// wantPhrase returns what a tool asks for.
-func wantPhrase(a *tools.Action) string {
-	if a.Command != "" {
-		return " to run a command"
-	}
-	return accessVerbs[a.Access]
+	return "Allow " + sanitize.Line(describe.Reveal(a.action.Tool)) + describe.WantPhrase(a.action) + "?"
 }
 
 const titleGap = 2 // cells between the title and what stands at its right
 
-func (a *Approval) sandboxText() string { return sandboxPhrase(a.action, a.network) }
+func (a *Approval) sandboxText() string { return describe.SandboxPhrase(a.action, a.network) }
 
-// sandboxPhrase returns what protects a user from a command, which may reach the network
-// if online; "" for what is none.
-func sandboxPhrase(a *tools.Action, online bool) string {
-	switch {
-	case a.Command == "":
-		return ""
-	case !a.Sandboxed:
-		return "not sandboxed"
-	case online || a.Network:
-		return "sandboxed, online"
-	}
-	return "sandboxed, offline"
-}
-
-func (a *Approval) sandboxStyle() lineStyle {
+func (a *Approval) sandboxStyle() describe.Style {
 	if a.action.Sandboxed && !a.network && !a.action.Network {
-		return styleDim
+		return describe.Dim
 	}
-	return styleWarning
+	return describe.Warning
 }
 
 // heading returns the title line: what protects, and if there is room the workspace.
@@ -59,7 +35,7 @@ func (a *Approval) heading() string {
 		return a.titleLine(a.title(), a.Workspace)
 	}
 	left := a.theme.Strong.Render(a.title())
-	right := a.sandboxStyle().styleIn(a.theme).Render(shield)
+	right := styleOf(a.sandboxStyle(), a.theme).Render(shield)
 	room := a.width - ansi.StringWidth(a.title()) - ansi.StringWidth(shield)
 	if place := sanitize.Line(a.Workspace); place != "" && room >= titleGap+len(" · ")+ansi.StringWidth(place) {
 		right += a.theme.Faint.Render(" · " + place)
@@ -184,7 +160,7 @@ func (a *Approval) scope(width int) string {
 		return "this command again"
 	case a.action.Access == tools.AccessWrite && a.action.Path != "":
 		const change, shortest = "changes of ", 8
-		path := sanitize.Line(reveal(a.action.Path))
+		path := sanitize.Line(describe.Reveal(a.action.Path))
 		if over := ansi.StringWidth(path) - max(width-len(change), shortest); over > 0 {
 			path = ansi.TruncateLeft(path, over+1, "…")
 		}
@@ -192,7 +168,7 @@ func (a *Approval) scope(width int) string {
 	}
 	switch {
 	case a.action.Host != "":
-		host := sanitize.Line(reveal(a.action.Host))
+		host := sanitize.Line(describe.Reveal(a.action.Host))
 		if room := max(width-len("all of "), 8); ansi.StringWidth(host) > room {
 			host = ansi.TruncateLeft(host, ansi.StringWidth(host)-room+1, "…")
 		}

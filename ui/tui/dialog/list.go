@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/describe"
 )
 
 // A window is a window on rows that may be more than it holds.
@@ -121,7 +122,7 @@ func (b *base) sign(selected bool) string {
 
 // cells returns the width of s, which is one printable line.
 func cells(s string) int {
-	if plain(s) {
+	if describe.IsPlain(s) {
 		return len(s)
 	}
 	return ansi.StringWidth(s)

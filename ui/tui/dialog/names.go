@@ -7,11 +7,6 @@ import (
 	"parley/ui/fuzzy"
 )
 
-// FindNamed finds the command that typed names; see fuzzy.Named.
-func FindNamed(typed string, commands [][]string) (at int, among []int) {
-	return fuzzy.Named(typed, commands)
-}
-
 // nameMatch orders how far a row is named by what is typed.
 type nameMatch int
 
@@ -52,7 +47,7 @@ func (p *Picker) preselect() {
 	for i := range p.items {
 		names[i] = append([]string{p.items[i].Title}, strings.Fields(p.items[i].Keywords)...)
 	}
-	at, _ := FindNamed(wanted, names)
+	at, _ := fuzzy.Named(wanted, names)
 	if at < 0 || arg != "" && nameMatchOf(&p.items[at], wanted) != byName {
 		return // "/the file is" may be a message
 	}
@@ -77,7 +72,7 @@ func (p *Picker) argument(arg string) int {
 		}
 		names[i] = []string{title, item.Value}
 	}
-	at, _ := FindNamed(arg, names)
+	at, _ := fuzzy.Named(arg, names)
 	return at
 }
 

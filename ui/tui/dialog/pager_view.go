@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/describe"
 )
 
 // A paged line is one that is shown: a heading, a line, or one of those into
@@ -103,7 +104,7 @@ func rowEnd(text string, from, width int) int {
 // rowEndAt returns where the last character ends that fits into a row.
 func rowEndAt(text string, from, width int) int {
 	end := min(from+width, len(text))
-	if plain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
+	if describe.IsPlain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
 		return end
 	}
 	wide := 0

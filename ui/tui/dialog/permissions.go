@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/describe"
 	"parley/ui/theme"
 )
 
@@ -66,15 +67,15 @@ func (l *PermissionList) detail() []row {
 		return nil
 	}
 	r := l.rules[l.selected]
-	lines := []line{{}}
+	lines := []describe.Line{{}}
 	for part := range strings.SplitSeq(truncateBytes(r.Rule, maxRowBytes), "\n") {
-		lines = append(lines, line{"  ", reveal(part), styleText, true})
+		lines = append(lines, describe.Line{Gutter: "  ", Text: describe.Reveal(part), Style: describe.Text, Exact: true})
 	}
-	where, how := l.where(r), styleDim
+	where, how := l.where(r), describe.Dim
 	if l.note != "" {
-		where, how = l.note, styleWarning
+		where, how = l.note, describe.Warning
 	}
-	return wrap(append(lines, line{"  ", where, how, false}), l.width)
+	return wrap(append(lines, describe.Line{Gutter: "  ", Text: where, Style: how}), l.width)
 }
 
 func (l *PermissionList) where(r PermissionRow) string {
@@ -160,13 +161,13 @@ func (l *PermissionList) row(i int) string {
 	if ansi.StringWidth(origin) > l.width/3 {
 		origin = ""
 	}
-	effect := map[string]lineStyle{"allow": styleAdded, "ask": styleWarning, "deny": styleRemoved}[r.Effect].styleIn(l.theme)
+	effect := styleOf(map[string]describe.Style{"allow": describe.Added, "ask": describe.Warning, "deny": describe.Removed}[r.Effect], l.theme)
 	rule := l.theme.Text
 	if i == l.selected {
 		rule = rule.Bold(true)
 	}
 	start := l.sign(i == l.selected) + effect.Render(padRight(ansi.Truncate(printableRow(r.Effect), 5, ""), 5)) + "  "
 	room := max(l.width-ansi.StringWidth(start)-cells(origin)-columnGap, 0)
-	line := start + rule.Render(ansi.Truncate(reveal(strings.ReplaceAll(truncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
+	line := start + rule.Render(ansi.Truncate(describe.Reveal(strings.ReplaceAll(truncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
 	return ansi.Truncate(padRight(line, l.width-cells(origin))+l.theme.Faint.Render(origin), l.width, "…")
 }

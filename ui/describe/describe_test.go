@@ -1,14 +1,15 @@
-package dialog_test
+package describe_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"parley/tools"
-	"parley/ui/tui/dialog"
+	"parley/ui/describe"
 )
 
-func TestTell(t *testing.T) {
+func TestWords(t *testing.T) {
 	tests := []struct {
 		name string
 		a    *tools.Action
@@ -18,7 +19,7 @@ func TestTell(t *testing.T) {
 		{"no line of it looks like one of ours", shell("ls\nAllow? y once:"), []string{"Tool shell wants to run a command, not sandboxed", "$ ls", "> Allow? y once:", "", "  {", `    "timeout": 120`, "  }"}},
 		{"nothing is pushed out of sight", shell("ls" + strings.Repeat(" ", 5000) + "; rm -rf ~"), []string{"Tool shell wants to run a command, not sandboxed", "$ ls <5000 spaces> ; rm -rf ~", "", "  {", `    "timeout": 120`, "  }"}},
 		{"what turns text around is named", shell("echo a\r\x1b[2K\u202eb"), []string{"Tool shell wants to run a command, not sandboxed", "$ echo a␍␛[2K<U+202E>b", "", "  {", `    "timeout": 120`, "  }", "not ASCII, check: U+202E"}},
-		{"a change", describeHunk(), []string{
+		{"a change", change(), []string{
 			"Tool edit wants to change files", "path: cmd/main.go", "  at line 9: func main() {:", "line 9: \tflag.Parse()",
 			"removed line 10: -- a removed line that looks like a head",
 			"added line 10: \tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {", "added line 11: \t\tos.Exit(1)",
@@ -28,7 +29,7 @@ func TestTell(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := append([]string{dialog.DescribeTitle(tt.a, false)}, dialog.Describe(tt.a, false)...)
+			got := append([]string{describe.Title(tt.a)}, describe.Words(tt.a, false)...)
 			if g, w := strings.Join(got, "\n"), strings.Join(tt.want, "\n"); g != w {
 				t.Errorf("got\n%s\nwant\n%s", g, w)
 			}
@@ -36,7 +37,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-func TestTellRule(t *testing.T) {
+func TestRule(t *testing.T) {
 	tests := []struct {
 		name        string
 		a           *tools.Action
@@ -45,14 +46,39 @@ func TestTellRule(t *testing.T) {
 	}{
 		{"the whole command", shell("go test ./..."), 0, "shell:go test ./...", "Exactly this command will run unasked"},
 		{"its first words", shell("go test ./..."), 2, "shell:go test *", "Everything that begins so"},
-		{"a file", describeHunk(), 0, "edit:cmd/main.go", "Whatever edit does to this file"},
+		{"a file", change(), 0, "edit:cmd/main.go", "Whatever edit does to this file"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rule, means, err := dialog.DescribeRule(tt.a, tt.prefix)
+			rule, means, err := describe.Rule(tt.a, tt.prefix)
 			if err != nil || rule != tt.rule || !strings.HasPrefix(means, tt.means) {
 				t.Errorf("got %q, %q, %v; want %q, %q …", rule, means, err, tt.rule, tt.means)
 			}
 		})
 	}
+}
+
+func shell(command string) *tools.Action {
+	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
+	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
+}
+
+func boxed(command string) *tools.Action {
+	a := shell(command)
+	a.Sandboxed = true
+	return a
+}
+
+func change() *tools.Action {
+	return &tools.Action{
+		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
+		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
+		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
+			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
+	}
+}
+
+func page() *tools.Action {
+	const url = "https://docs.example.com/a?b=c"
+	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }

@@ -1,7 +1,14 @@
-package dialog
+// Package describe puts what a tool call would do before the user who has to allow it,
+// the same for every front end: lines that a screen styles and wraps, or words.
+//
+//	tools.Action ──► Action ──► []Line ──► a dialog's rows
+//	                               └─────► Words, for front ends without styles
+//
+// Everything it returns is printable, nothing of an action is left out, and no content
+// can pass for a line of parley's own.
+package describe
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,51 +16,46 @@ import (
 	"strings"
 	"unicode"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
 	"parley/tools/sanitize"
-	"parley/ui/theme"
 )
 
-// A lineStyle is a style of the theme, chosen when a row is drawn.
-type lineStyle uint8
+// A Style is what a line means; a front end that has styles chooses one by it.
+type Style uint8
 
 const (
-	styleText lineStyle = iota
-	styleDim
-	styleStrong
-	styleAdded
-	styleRemoved
-	styleWarning
+	Text Style = iota
+	Dim
+	Strong
+	Added
+	Removed
+	Warning
 )
 
-func (l lineStyle) styleIn(th *theme.Theme) lipgloss.Style {
-	return [...]lipgloss.Style{th.Text, th.Dim, th.Strong, th.Good, th.Bad, th.Warn}[l]
-}
-
-// A line is one line of what an approval shows. Its gutter is written by parley
+// A Line is one line of what an approval shows. Its gutter is written by parley
 // and stands where no content can reach; the rows into which a line is wrapped
 // have an arrow there, so that it cannot pass for two. It is at least two cells
 // wide, or empty.
-type line struct {
-	gutter string
-	text   string // printable
-	style  lineStyle
-	exact  bool // characters other than ASCII stand out: they can pass for others
+type Line struct {
+	Gutter string
+	Text   string // printable
+	Style  Style
+	Exact  bool // characters other than ASCII stand out: they can pass for others
 }
 
-// describe returns all that an action would do, in lines.
-func describe(a *tools.Action, details bool) []line {
-	var lines []line
+// Action returns all that an action would do, in lines. With details come the
+// arguments as the model sent them.
+func Action(a *tools.Action, details bool) []Line {
+	var lines []Line
 	if a.Caution != "" {
-		lines = append(lines, line{"", reveal(a.Caution), styleWarning, false})
+		lines = append(lines, Line{"", Reveal(a.Caution), Warning, false})
 	}
 	change := a.Diff
 	if a.Path != "" {
 		gutter, body := heading(a.Path, a.Diff)
-		lines = append(lines, line{gutter, reveal(a.Path), styleText, true})
+		lines = append(lines, Line{gutter, Reveal(a.Path), Text, true})
 		change = body
 	}
 	if a.Command != "" {
@@ -65,15 +67,15 @@ func describe(a *tools.Action, details bool) []line {
 	if details || a.Diff == "" {
 		rest := otherArguments(a, details)
 		if len(rest) > 0 && len(lines) > 0 {
-			lines = append(lines, line{})
+			lines = append(lines, Line{})
 		}
 		lines = append(lines, rest...)
 	}
 	if len(lines) == 0 {
-		lines = append(lines, line{"", "without arguments", styleDim, false})
+		lines = append(lines, Line{"", "without arguments", Dim, false})
 	}
 	if foreign := markForeign(a.Path + "\n" + a.Command); foreign != "" {
-		lines = append(lines, line{"", "not ASCII, check: " + foreign, styleWarning, false})
+		lines = append(lines, Line{"", "not ASCII, check: " + foreign, Warning, false})
 	}
 	return lines
 }
@@ -94,24 +96,24 @@ func heading(path, diff string) (gutter, body string) {
 }
 
 // command returns a shell command as a shell would show it.
-func command(cmd string) []line {
-	var lines []line
+func command(cmd string) []Line {
+	var lines []Line
 	for i, part := range strings.Split(cmd, "\n") {
 		gutter := "$ "
 		if i > 0 {
 			gutter = "> "
 		}
-		lines = append(lines, line{gutter, strings.ReplaceAll(reveal(part), "\t", "␉   "), styleStrong, true})
+		lines = append(lines, Line{gutter, strings.ReplaceAll(Reveal(part), "\t", "␉   "), Strong, true})
 	}
 	return lines
 }
 
 // otherArguments returns the arguments that nothing else shows: all of them, unless the
 // command or the path is one. With details it is the JSON as the model sent it.
-func otherArguments(a *tools.Action, details bool) []line {
+func otherArguments(a *tools.Action, details bool) []Line {
 	args, err := object(a.Input)
 	if err != nil || details {
-		return source(indented(a.Input))
+		return source(Indented(a.Input))
 	}
 	for name, value := range args {
 		var s string
@@ -126,60 +128,42 @@ func otherArguments(a *tools.Action, details bool) []line {
 }
 
 // source returns text as it is, line by line.
-func source(s string) []line {
-	var lines []line
+func source(s string) []Line {
+	var lines []Line
 	for part := range strings.SplitSeq(s, "\n") {
-		lines = append(lines, line{"  ", reveal(part), styleDim, true})
+		lines = append(lines, Line{"  ", Reveal(part), Dim, true})
 	}
 	return lines
-}
-
-func object(input json.RawMessage) (map[string]json.RawMessage, error) {
-	var args map[string]json.RawMessage
-	err := json.Unmarshal(input, &args)
-	return args, err
-}
-
-// pretty returns JSON for reading: indented, and with < > & as they are.
-func pretty(v any) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err.Error()
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // diff returns a unified diff with line numbers in the gutter. What a line is follows
 // from the counts in the hunk's head, not from its first bytes alone: a removed
 // line that begins with "-- " is no file head.
-func diff(s string) []line {
-	var lines []line
+func diff(s string) []Line {
+	var lines []Line
 	var old, now, olds, nows int // next line numbers, lines left in the hunk
 	width := len(strconv.Itoa(strings.Count(s, "\n") + highest(s)))
 	for part := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
 		if olds <= 0 && nows <= 0 {
 			old, olds, now, nows = hunk(part)
 			if !strings.HasPrefix(part, "\\") {
-				lines = append(lines, line{"  ", reveal(part), styleDim, false})
+				lines = append(lines, Line{"  ", Reveal(part), Dim, false})
 				continue
 			}
 		}
-		l := line{style: styleText, text: reveal(part)}
+		l := Line{Style: Text, Text: Reveal(part)}
 		switch number := 0; {
 		case strings.HasPrefix(part, "-"):
-			l.style, number, old, olds = styleRemoved, old, old+1, olds-1
-			l.gutter = fmt.Sprintf("%*d ", width, number)
+			l.Style, number, old, olds = Removed, old, old+1, olds-1
+			l.Gutter = fmt.Sprintf("%*d ", width, number)
 		case strings.HasPrefix(part, "+"):
-			l.style, number, now, nows = styleAdded, now, now+1, nows-1
-			l.gutter = fmt.Sprintf("%*d ", width, number)
+			l.Style, number, now, nows = Added, now, now+1, nows-1
+			l.Gutter = fmt.Sprintf("%*d ", width, number)
 		case strings.HasPrefix(part, "\\"):
-			l.style, l.gutter = styleDim, strings.Repeat(" ", width+1)
+			l.Style, l.Gutter = Dim, strings.Repeat(" ", width+1)
 		default:
 			number, old, now, olds, nows = now, old+1, now+1, olds-1, nows-1
-			l.gutter = fmt.Sprintf("%*d ", width, number)
+			l.Gutter = fmt.Sprintf("%*d ", width, number)
 		}
 		lines = append(lines, l)
 	}
@@ -218,10 +202,10 @@ func highest(s string) int {
 	return top
 }
 
-// reveal makes s printable and drops nothing: what cannot be seen, or looks like
+// Reveal makes s printable and drops nothing: what cannot be seen, or looks like
 // a plain space, is told by its number.
-func reveal(s string) string {
-	if plain(s) {
+func Reveal(s string) string {
+	if IsPlain(s) {
 		return s
 	}
 	var out strings.Builder
@@ -244,7 +228,8 @@ func reveal(s string) string {
 	return out.String()
 }
 
-func plain(s string) bool {
+// IsPlain reports whether s is printable ASCII and tabs.
+func IsPlain(s string) bool {
 	for i := range len(s) {
 		if (s[i] < ' ' && s[i] != '\t') || s[i] >= 0x7f {
 			return false
@@ -286,77 +271,4 @@ func isVisible(r rune) string {
 		return ""
 	}
 	return string(r)
-}
-
-// A row is a piece of a line that fits the width.
-type row struct {
-	line
-	rest bool // it continues the row above
-}
-
-// wrap cuts lines into rows of at most width cells, at any character: what will
-// run is shown as it is, not set as prose.
-func wrap(lines []line, width int) []row {
-	var rows []row
-	for _, l := range lines {
-		room := max(width-ansi.StringWidth(l.gutter), 1)
-		first := true
-		for rest := strings.ReplaceAll(l.text, "\t", "    "); first || rest != ""; first = false {
-			var piece string
-			piece, rest = cut(rest, room)
-			r := row{l, !first}
-			r.text = piece
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
-// cut splits s behind as many characters as fit into width cells, but at least
-// one.
-func cut(s string, width int) (piece, rest string) {
-	used, at := 0, 0
-	for at < len(s) {
-		char, cells := s[at:at+1], 1
-		if s[at] >= 0x7f || at+1 < len(s) && s[at+1] >= 0x7f {
-			char, cells = ansi.FirstGraphemeCluster(s[at:], ansi.GraphemeWidth)
-		}
-		if used+cells > width && at > 0 {
-			break
-		}
-		used += cells
-		at += len(char)
-	}
-	return s[:at], s[at:]
-}
-
-// draw returns a row in at most width cells.
-func (r row) draw(width int, th *theme.Theme) string {
-	gutter := r.gutter
-	if r.rest && gutter != "" {
-		gutter = strings.Repeat(" ", ansi.StringWidth(gutter)-2) + "↪ "
-	}
-	out := th.Faint.Render(gutter)
-	style := r.style.styleIn(th)
-	if !r.exact || plain(r.text) {
-		return ansi.Truncate(out+style.Render(r.text), width, "…")
-	}
-	for rest := r.text; rest != ""; {
-		n := strings.IndexFunc(rest, func(c rune) bool { return c > 0x7f })
-		if n != 0 {
-			if n < 0 {
-				n = len(rest)
-			}
-			out += style.Render(rest[:n])
-			rest = rest[n:]
-			continue
-		}
-		n = strings.IndexFunc(rest, func(c rune) bool { return c <= 0x7f })
-		if n < 0 {
-			n = len(rest)
-		}
-		out += underlinedSGR(th.Warn).apply(rest[:n])
-		rest = rest[n:]
-	}
-	return ansi.Truncate(out, width, "…")
 }
