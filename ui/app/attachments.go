@@ -241,3 +241,17 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 	}
 	return []string{model.Name + " takes no images: it will only be told that there was one. " + a.KeyOf("model") + " picks a model with vision"}
 }
+
+// SplitPrompt returns what a message of the user's says, and what goes with it.
+func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
+	return attach.SplitMessage(msg)
+}
+
+// Labels returns how to call attachments.
+func Labels(parts []llm.Part) []string {
+	var labels []string
+	for _, p := range parts {
+		labels = append(labels, attach.PartLabel(p))
+	}
+	return labels
+}

@@ -17,13 +17,14 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/plain/console"
 	_ "parley/ui/uitest" // has the flag -update
 )
 
-// A drive is a front on a clock of its own, which only the test moves, and on a
+// A drive is a front end on a clock of its own, which only the test moves, and on a
 // terminal that echoes what is typed.
 type drive struct {
-	*front
+	*frontend
 	t    *testing.T
 	fake *llmtest.Fake
 	heap bytes.Buffer
@@ -31,7 +32,7 @@ type drive struct {
 	dir  string
 }
 
-// talk makes a front whose model answers with turns, in a directory with one file.
+// talk makes a front end whose model answers with turns, in a directory with one file.
 func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...llmtest.Turn) *drive {
 	t.Helper()
 	d := &drive{t: t, fake: llmtest.New(turns...), dir: t.TempDir()}
@@ -95,11 +96,11 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 		copied.Log = log
 		return session.New(copied), "", nil
 	}
-	d.front = newFront(o, &d.heap)
-	d.out.width = func() int { return 80 }
+	d.frontend = newFrontend(o, &d.heap)
+	d.out.Width = func() int { return 80 }
 	t.Cleanup(func() {
 		d.leave()
-		d.running.Wait()
+		d.beside.Wait()
 		d.app.Session.Close()
 	})
 	d.start()
@@ -113,11 +114,11 @@ func endpoint(name string, m llm.Model) llm.Endpoint {
 
 func (d *drive) clock() time.Time { return time.Unix(0, d.time.Load()).UTC() }
 
-// enter types lines, each after a pause, and lets the front react.
+// enter types lines, each after a pause, and lets the front end react.
 func (d *drive) enter(lines ...string) *drive {
 	d.t.Helper()
 	for _, line := range lines {
-		d.typing.came = time.Time{}
+		d.input.came = time.Time{}
 		d.paste(line)
 		d.idle()
 	}
@@ -128,7 +129,7 @@ func (d *drive) enter(lines ...string) *drive {
 func (d *drive) paste(lines ...string) {
 	for _, line := range lines {
 		d.heap.WriteString(line + "\n") // the terminal's echo
-		d.line(typed{text: line, at: d.clock()})
+		d.line(console.Line{Text: line, At: d.clock()})
 	}
 	d.pass(together)
 }
@@ -137,7 +138,7 @@ func (d *drive) paste(lines ...string) {
 func (d *drive) pass(span time.Duration) *drive {
 	for d.time.Add(int64(span)); ; {
 		due := false
-		for _, at := range d.dues() {
+		for _, at := range d.deadlines() {
 			due = due || !at.IsZero() && !d.clock().Before(at)
 		}
 		if !due {
@@ -150,7 +151,7 @@ func (d *drive) pass(span time.Duration) *drive {
 	return d
 }
 
-// until lets the front work until it is so.
+// until lets the front end work until it is so.
 func (d *drive) until(so func() bool) *drive {
 	d.t.Helper()
 	stuck := time.After(20 * time.Second)
@@ -168,17 +169,17 @@ func (d *drive) until(so func() bool) *drive {
 	return d
 }
 
-// idle lets the front work until it waits for the user.
+// idle lets the front end work until it waits for the user.
 func (d *drive) idle() *drive {
 	d.t.Helper()
-	d.until(func() bool { return d.over || d.pending == 0 && (d.turn == nil || d.question() != nil && d.asked) })
-	if q := d.question(); q != nil && !q.settled {
+	d.until(func() bool { return d.over || d.pending == 0 && (d.turns.current == nil || d.questions.open() != nil) })
+	if q := d.questions.first(); q != nil && !q.settled {
 		d.pass(settle)
 	}
 	return d
 }
 
-// heard lets the front work until it has said text.
+// heard lets the front end work until it has said text.
 func (d *drive) heard(text string) *drive {
 	d.t.Helper()
 	return d.until(func() bool { return strings.Contains(d.said(), text) })

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/plain/console"
 )
 
 // TestDialogues holds whole conversations to what a user hears and types.
@@ -80,7 +81,7 @@ func TestDialogues(t *testing.T) {
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
 		{name: "long line", do: func(d *drive) {
 			d.heap.WriteString("…\n")
-			d.line(typed{text: "a long line", at: d.clock(), cut: true})
+			d.line(console.Line{Text: "a long line", At: d.clock(), Cut: true})
 			d.pass(together)
 			d.enter("/draft")
 		}},
@@ -104,13 +105,13 @@ func TestTypedAhead(t *testing.T) {
 		ran  bool
 	}{
 		{"before the question", func(d *drive) {
-			d.line(typed{text: "y", at: d.question().opened.Add(-time.Millisecond)})
+			d.line(console.Line{Text: "y", At: d.questions.first().opened.Add(-time.Millisecond)})
 			d.pass(together)
 		}, false},
 		{"begun before it, and entered later", func(d *drive) {
-			at := d.question().opened.Add(-time.Second)
+			at := d.questions.first().opened.Add(-time.Second)
 			d.pass(time.Minute)
-			d.line(typed{text: "y", at: at})
+			d.line(console.Line{Text: "y", At: at})
 			d.pass(together)
 		}, false},
 		{"too early", func(d *drive) { d.enterSoon("y", settle-time.Millisecond) }, false},
@@ -127,16 +128,16 @@ func TestTypedAhead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := talk(t, nil, asks("touch ran"), llmtest.Say("Done."))
 			d.paste("run it")
-			d.until(func() bool { return d.question() != nil && d.asked })
+			d.until(func() bool { return d.questions.open() != nil })
 			tt.do(d)
 			if !tt.ran {
-				if d.question() == nil {
+				if d.questions.first() == nil {
 					t.Fatalf("it was answered:\n%s", d.said())
 				}
 				d.pass(settle)
 				d.paste("n")
 			}
-			d.until(func() bool { return d.turn == nil && d.app.Session.QueueLen() == 0 })
+			d.until(func() bool { return d.turns.current == nil && d.app.Session.QueueLen() == 0 })
 			if _, err := os.Stat(filepath.Join(d.dir, "ran")); (err == nil) != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", err == nil, tt.ran, d.said())
 			}
@@ -187,12 +188,12 @@ func TestPastedCommands(t *testing.T) {
 			if got := d.app.Session.Policy().Mode(); got != tt.mode {
 				t.Errorf("mode %s, want %s:\n%s", got, tt.mode, d.said())
 			}
-			if q := d.question(); q != nil {
+			if q := d.questions.first(); q != nil {
 				q.leave()
-				d.close()
+				d.questions.close()
 			}
 			d.until(func() bool {
-				return d.turn == nil && d.pending == 0 && len(d.shells.running) == 0 && d.app.Session.QueueLen() == 0
+				return d.turns.current == nil && d.pending == 0 && len(d.shells.running) == 0 && d.app.Session.QueueLen() == 0
 			})
 			if ran != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
@@ -204,8 +205,8 @@ func TestPastedCommands(t *testing.T) {
 // enterSoon types a line so long after the question was asked.
 func (d *drive) enterSoon(text string, after time.Duration) {
 	d.heap.WriteString(text + "\n")
-	d.line(typed{text: text, at: d.question().opened.Add(after)})
-	for d.time.Add(int64(together)); len(d.typing.held) > 0; d.time.Add(int64(together)) {
+	d.line(console.Line{Text: text, At: d.questions.first().opened.Add(after)})
+	for d.time.Add(int64(together)); len(d.input.held) > 0; d.time.Add(int64(together)) {
 		d.tick()
 	}
 	d.settle()
@@ -261,7 +262,7 @@ func TestWaiting(t *testing.T) {
 	}
 	d := talk(t, nil, slow)
 	d.paste("hello")
-	d.until(func() bool { return d.turn.still != "" })
+	d.until(func() bool { return d.turns.current.what != "" })
 	for range 130 {
 		d.pass(time.Second)
 	}
@@ -272,8 +273,8 @@ func TestWaiting(t *testing.T) {
 	}
 	gate <- struct{}{}
 	d.heard("Thought for")
-	d.until(func() bool { return d.turn.reads })
-	d.pass(sentenceWait)
+	d.until(func() bool { return d.turns.current.growing })
+	d.pass(console.SentenceWait)
 	gate <- struct{}{}
 	d.idle()
 	d.golden("waiting")
@@ -300,9 +301,9 @@ func TestQuit(t *testing.T) {
 
 	d = talk(t, nil)
 	d.paste(`a line that goes on\`)
-	d.line(typed{eof: true, at: d.clock()})
-	if !d.over || d.status != 0 || d.draft.text != "a line that goes on" {
-		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.draft.text)
+	d.line(console.Line{EOF: true, At: d.clock()})
+	if !d.over || d.status != 0 || d.drafts.text != "a line that goes on" {
+		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.drafts.text)
 	}
 }
 
@@ -317,8 +318,8 @@ func TestInterruptOfAQuestion(t *testing.T) {
 	d.settle()
 	d.golden("interrupt")
 	d.valid()
-	if d.question() != nil || d.over {
-		t.Errorf("questions %v, over %v", d.questions, d.over)
+	if d.questions.first() != nil || d.over {
+		t.Errorf("questions %v, over %v", d.questions.waiting, d.over)
 	}
 }
 
@@ -381,16 +382,16 @@ func TestEditor(t *testing.T) {
 func TestDraftIsKept(t *testing.T) {
 	d := talk(t, nil, llmtest.Hang("Well"))
 	d.paste("hello")
-	d.until(func() bool { return d.turn.some })
+	d.until(func() bool { return d.turns.current.answered })
 	d.paste("later")
 	d.interrupt()
 	d.idle()
-	if err := d.keepDraft(); err != nil {
+	if err := d.drafts.store(); err != nil {
 		t.Fatal(err)
 	}
 	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.app.Library, d.app.Session })
-	if again.draft.text != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
-		t.Errorf("draft %q:\n%s", again.draft, again.said())
+	if again.drafts.text != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
+		t.Errorf("draft %q:\n%s", again.drafts.text, again.said())
 	}
 	past, err := d.app.Library.Prompts(0)
 	if err != nil || len(past) != 2 || past[1].Text != "later" {
@@ -402,10 +403,10 @@ func TestDraftIsKept(t *testing.T) {
 // again.
 func TestUnsaved(t *testing.T) {
 	d := talk(t, nil)
-	d.saved(errors.New("disk full"))
-	d.saved(errors.New("disk full"))
-	d.saved(nil)
-	d.saved(nil)
+	d.conversation.saved(errors.New("disk full"))
+	d.conversation.saved(errors.New("disk full"))
+	d.conversation.saved(nil)
+	d.conversation.saved(nil)
 	if got := d.said(); strings.Count(got, "Not saved: disk full.") != 1 || strings.Count(got, "Saved:") != 1 {
 		t.Errorf("said\n%s", got)
 	}

@@ -7,7 +7,7 @@ import (
 
 // start says where one is, asks whether the directory is trusted, and sends what the
 // command line asked.
-func (p *front) start() {
+func (p *frontend) start() {
 	p.say("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
 	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
 		p.say("Approval mode %s.", mode)
@@ -22,26 +22,25 @@ func (p *front) start() {
 		p.say("Nothing of this conversation is kept.")
 	}
 	p.say("Type /help for help, ctrl+d quits.")
-	p.hear()
+	p.conversation.onSave()
 	p.app.Watch(func(name string) { p.mail.post(func() { p.apply(p.app.ServerChanged(name)) }) })
-	p.tellAttached(p.app.Attached)
-	p.resumed()
+	p.drafts.sayAttached(p.app.Attached)
+	p.conversation.open()
 	if p.app.Question == "" {
 		p.first()
 		return
 	}
 	decide := p.app.Decide
-	q := p.confirm(p.app.Question, "trust it", "use none of it", true, func(yes bool) {
-		p.soon(func() func() {
+	q := p.questions.confirm(p.app.Question, "trust it", "use none of it", true, func(yes bool) {
+		p.async(func() func() {
 			system, err := decide(yes)
 			return func() { p.decidedTrust(yes, system, err) }
 		})
 	})
 	q.leave = p.first // it is asked again the next time
-	p.later(q)
 }
 
-func (p *front) decidedTrust(yes bool, system string, err error) {
+func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	p.app.Session.SetSystem(system)
 	switch {
 	case err != nil:
@@ -55,19 +54,19 @@ func (p *front) decidedTrust(yes bool, system string, err error) {
 }
 
 // first sends what the command line asked.
-func (p *front) first() {
+func (p *frontend) first() {
 	if p.app.Start.Find != nil {
 		for _, part := range p.app.Start.Prompt { // it is for the conversation that is chosen
 			if part.Kind == llm.Text && part.Name == "" {
-				p.addDraft(part.Text)
+				p.drafts.add(part.Text)
 			} else {
 				p.app.Attached = append(p.app.Attached, part)
 			}
 		}
-		p.sessions(*p.app.Start.Find)
+		p.panels.sessions(*p.app.Start.Find)
 		return
 	}
 	if len(p.app.Start.Prompt) > 0 {
-		p.runTurn(false, p.app.Start.Prompt...)
+		p.turns.run(false, p.app.Start.Prompt...)
 	}
 }

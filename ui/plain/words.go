@@ -9,7 +9,7 @@ import (
 	"parley/ui/format"
 )
 
-// length is how long something took, as one says it.
+// length returns how long something took, as one says it.
 func length(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60; {
@@ -26,7 +26,7 @@ func length(d time.Duration) string {
 	}
 }
 
-// money is what usage cost, as one says it; "" if that is unknown or nothing.
+// money returns what usage cost, as one says it; "" if that is unknown or nothing.
 func money(u llm.Usage) string {
 	switch cents := u.Cost * 100; {
 	case u.Cost <= 0:
@@ -45,14 +45,14 @@ func money(u llm.Usage) string {
 	}
 }
 
-// fault is what went wrong, as a user says it.
+// fault returns what went wrong, as a user says it.
 func fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
-// oneLine is text without line breaks.
+// oneLine returns text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// glance is the beginning of text, for one line.
-func glance(text string, most int) string {
+// truncate returns the beginning of text, for one line.
+func truncate(text string, most int) string {
 	text = oneLine(text)
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
@@ -70,11 +70,24 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// lines is how many there are in text.
+// lines returns how many there are in text.
 func lines(text string) int {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return 0
 	}
 	return strings.Count(text, "\n") + 1
+}
+
+// capital returns text with a capital at its beginning.
+func capital(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// hint returns advice without the keys of the screen.
+func hint(text string) string {
+	return sentence(capital(strings.ReplaceAll(oneLine(text), "-m or ctrl+x m", "/model")))
 }

@@ -1,4 +1,4 @@
-package plain
+package console
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 // heard is what is read out of pieces, which arrive at once, without the signs of
 // lines that are not broken.
 func heard(pieces ...string) string {
-	var p prose
+	var p Markdown
 	var out strings.Builder
 	for _, piece := range pieces {
-		out.WriteString(p.add(piece, time.Time{}))
+		out.WriteString(p.Add(piece, time.Time{}))
 	}
-	return strings.ReplaceAll(out.String()+p.end(time.Time{}), exactly, "")
+	return strings.ReplaceAll(out.String()+p.End(time.Time{}), exactly, "")
 }
 
-func TestProse(t *testing.T) {
+func TestMarkdown(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"text", "One. Two.", "One. Two.\n"},
 		{"paragraphs", "one\n\n\n\ntwo\n", "one\n\ntwo\n"},
@@ -81,18 +81,18 @@ func TestSentences(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var p prose
+			var p Markdown
 			now := ""
 			for _, piece := range tt.pieces {
-				now += p.add(piece, start)
+				now += p.Add(piece, start)
 			}
 			if now != tt.now {
 				t.Errorf("at once %q, want %q", now, tt.now)
 			}
-			if got := p.late(start.Add(sentenceWait - 1)); got != "" {
+			if got := p.Late(start.Add(SentenceWait - 1)); got != "" {
 				t.Errorf("too early: %q", got)
 			}
-			if got := strings.ReplaceAll(p.late(start.Add(codeWait)), exactly, ""); got != tt.late && tt.late != "" {
+			if got := strings.ReplaceAll(p.Late(start.Add(CodeWait)), exactly, ""); got != tt.late && tt.late != "" {
 				t.Errorf("late %q, want %q", got, tt.late)
 			}
 		})
@@ -102,8 +102,8 @@ func TestSentences(t *testing.T) {
 // TestCodeThatTakesLong is announced without its length, which is told at its end.
 func TestCodeThatTakesLong(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	var p prose
-	got := p.add("```go\none\n", start) + p.late(start.Add(codeWait)) + p.add("two\n", start.Add(codeWait)) + p.add("```\n", start.Add(codeWait))
+	var p Markdown
+	got := p.Add("```go\none\n", start) + p.Late(start.Add(CodeWait)) + p.Add("two\n", start.Add(CodeWait)) + p.Add("```\n", start.Add(CodeWait))
 	if want := "Code, go:\none\ntwo\nEnd of code, 2 lines.\n"; strings.ReplaceAll(got, exactly, "") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -144,31 +144,31 @@ func TestSpeakerKeepsWords(t *testing.T) {
 	tests := []struct {
 		name  string
 		width int
-		speak func(s *speaker)
+		write func(s *Writer)
 		want  string
 	}{
-		{"a line", 20, func(s *speaker) { s.say("one two three four five six") }, "one two three four\nfive six\n"},
-		{"in pieces", 20, func(s *speaker) { s.text("one two "); s.text("three four "); s.text("five\n") }, "one two three four\nfive\n"},
-		{"a word in pieces", 20, func(s *speaker) { s.text("on"); s.text("e\ntwo") }, "one\ntwo"},
-		{"code is not broken", 20, func(s *speaker) { s.text(exactly + "one two three four five six\nseven\n") }, "one two three four five six\nseven\n"},
-		{"spaces", 20, func(s *speaker) { s.text("  one  two \n\n") }, "  one  two\n\n"},
-		{"wide characters", 20, func(s *speaker) { s.say("海海海海海 海海海海海") }, "海海海海海\n海海海海海\n"},
-		{"a long word", 20, func(s *speaker) { s.say("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
-		{"unknown width", 0, func(s *speaker) { s.say("one two three four five six") }, "one two three four five six\n"},
-		{"a question, and its answer", 20, func(s *speaker) { s.ask("one two three four five: "); s.entered(); s.say("six") }, "one two three four\nfive: six\n"},
-		{"an open line is ended", 20, func(s *speaker) { s.text("one"); s.say("two") }, "one\ntwo\n"},
-		{"what is not printable", 80, func(s *speaker) {
-			s.say("a\x1bb\nc")
-			s.text("\x1b\n")
-			s.text(exactly + "\x1b\n")
-			s.block("d\x9be")
-			s.ask("\x07")
+		{"a line", 20, func(s *Writer) { s.Say("one two three four five six") }, "one two three four\nfive six\n"},
+		{"in pieces", 20, func(s *Writer) { s.Text("one two "); s.Text("three four "); s.Text("five\n") }, "one two three four\nfive\n"},
+		{"a word in pieces", 20, func(s *Writer) { s.Text("on"); s.Text("e\ntwo") }, "one\ntwo"},
+		{"code is not broken", 20, func(s *Writer) { s.Text(exactly + "one two three four five six\nseven\n") }, "one two three four five six\nseven\n"},
+		{"spaces", 20, func(s *Writer) { s.Text("  one  two \n\n") }, "  one  two\n\n"},
+		{"wide characters", 20, func(s *Writer) { s.Say("海海海海海 海海海海海") }, "海海海海海\n海海海海海\n"},
+		{"a long word", 20, func(s *Writer) { s.Say("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
+		{"unknown width", 0, func(s *Writer) { s.Say("one two three four five six") }, "one two three four five six\n"},
+		{"a question, and its answer", 20, func(s *Writer) { s.Ask("one two three four five: "); s.Entered(); s.Say("six") }, "one two three four\nfive: six\n"},
+		{"an open line is ended", 20, func(s *Writer) { s.Text("one"); s.Say("two") }, "one\ntwo\n"},
+		{"what is not printable", 80, func(s *Writer) {
+			s.Say("a\x1bb\nc")
+			s.Text("\x1b\n")
+			s.Text(exactly + "\x1b\n")
+			s.Block("d\x9be")
+			s.Ask("\x07")
 		}, "a␛b␊c\n␛\n␛\nd<U+009B>e\n␇"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			tt.speak(&speaker{w: &out, width: func() int { return tt.width }})
+			tt.write(&Writer{out: &out, Width: func() int { return tt.width }})
 			if got := out.String(); got != tt.want {
 				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
 			}

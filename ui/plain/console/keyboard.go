@@ -1,4 +1,4 @@
-package plain
+package console
 
 import (
 	"bytes"
@@ -12,38 +12,49 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// A typed is what one read of the terminal gave: a line, as the terminal's own
-// line editing made it, or that there will be no more.
-type typed struct {
-	text string // without the newline
-	at   time.Time
-	cut  bool // the terminal dropped the end of the line
-	eof  bool // ctrl+d on an empty line, or the terminal is gone
+// Open returns what a user types at: standard input, or the terminal itself if that is
+// a pipe.
+func Open() (*os.File, error) {
+	if term.IsTerminal(os.Stdin.Fd()) {
+		return os.Stdin, nil
+	}
+	return os.OpenFile(console, os.O_RDWR, 0)
 }
 
-// A keyboard reads lines from a terminal whose modes it leaves alone. Reading
+// A Line is what one read of the terminal gave: a line, as the terminal's own
+// line editing made it, or that there will be no more.
+type Line struct {
+	Text string    // without the newline
+	At   time.Time // of its first byte
+	Cut  bool      // the terminal dropped the end of the line
+	EOF  bool      // ctrl+d on an empty line, or the terminal is gone
+}
+
+// A Keyboard reads lines from a terminal whose modes it leaves alone. Reading
 // can be called off, so that an editor has the terminal for itself.
-type keyboard struct {
-	in      *os.File
+type Keyboard struct {
+	In *os.File
+
 	r, w    *os.File   // a byte in this pipe calls reading off
 	reading sync.Mutex // held while the terminal is read
 	over    atomic.Bool
-	ended   chan struct{} // closed once run has ended
+	ended   chan struct{} // closed once Run has ended
 }
 
-func listen(in *os.File) (*keyboard, error) {
+// Listen returns a Keyboard on in, which does not read before Run.
+func Listen(in *os.File) (*Keyboard, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	return &keyboard{in: in, r: r, w: w, ended: make(chan struct{})}, nil
+	return &Keyboard{In: in, r: r, w: w, ended: make(chan struct{})}, nil
 }
 
-// run sends lines until the terminal has no more, the keyboard is closed, or
+// Run sends lines until the terminal has no more, the keyboard is closed, or
 // nobody listens.
-func (k *keyboard) run(lines chan<- typed, gone <-chan struct{}) {
+func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 	defer close(k.ended)
-	send := func(t typed) bool {
+	send := func(t Line) bool {
 		select {
 		case lines <- t:
 			return true
@@ -69,7 +80,7 @@ func (k *keyboard) run(lines chan<- typed, gone <-chan struct{}) {
 		case len(held) > 0: // ctrl+d behind text is enter
 			held = append(held, '\n')
 		default:
-			send(typed{eof: true, at: time.Now()})
+			send(Line{EOF: true, At: time.Now()})
 			return
 		}
 		for {
@@ -77,7 +88,7 @@ func (k *keyboard) run(lines chan<- typed, gone <-chan struct{}) {
 			if !whole {
 				break
 			}
-			if !send(typed{text: legible(line), at: began, cut: len(line) >= longestLine}) {
+			if !send(Line{Text: legible(line), At: began, Cut: len(line) >= LongestLine}) {
 				return
 			}
 			held = rest
@@ -86,17 +97,17 @@ func (k *keyboard) run(lines chan<- typed, gone <-chan struct{}) {
 }
 
 // read reads once; 0 without an error says that it was called off.
-func (k *keyboard) read(buf []byte) (int, error) {
+func (k *Keyboard) read(buf []byte) (int, error) {
 	k.reading.Lock()
 	defer k.reading.Unlock()
 	if ready, err := k.wait(); !ready || err != nil {
 		return 0, err
 	}
-	return k.in.Read(buf)
+	return k.In.Read(buf)
 }
 
-// isTerminal reports whether the terminal is still there.
-func isTerminal(f *os.File) bool { return term.IsTerminal(f.Fd()) }
+// Gone reports whether the terminal is there no longer.
+func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }
 
 // sequences are what arrow keys and the like leave in a line that the terminal
 // edits.

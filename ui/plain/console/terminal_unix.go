@@ -1,6 +1,6 @@
 //go:build unix
 
-package plain
+package console
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 // console is the terminal of this process.
 const console = "/dev/tty"
 
-// endings are the signals that end the program in order.
-var endings = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+// Endings are the signals that end the program in order.
+var Endings = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
 // wait waits until there is something to read, and reports false once reading was
 // called off. It is select: poll does not know terminals on macOS.
-func (k *keyboard) wait() (ready bool, err error) {
-	in, off := int(k.in.Fd()), int(k.r.Fd())
+func (k *Keyboard) wait() (ready bool, err error) {
+	in, off := int(k.In.Fd()), int(k.r.Fd())
 	for {
 		var set unix.FdSet
 		set.Set(in)
@@ -37,20 +37,20 @@ func (k *keyboard) wait() (ready bool, err error) {
 	}
 }
 
-// pause takes the terminal away from the keyboard until resume.
-func (k *keyboard) pause() (resume func()) {
+// Pause takes the terminal away from the keyboard until resume.
+func (k *Keyboard) Pause() (resume func()) {
 	k.w.Write([]byte{0})
 	k.reading.Lock()
 	k.r.Read(make([]byte, 1))
 	return k.reading.Unlock
 }
 
-// forget throws away what was typed and not read, the line that is being typed
+// Forget throws away what was typed and not read, the line that is being typed
 // included.
-func (k *keyboard) forget() { tty.FlushInput(k.in.Fd()) }
+func (k *Keyboard) Forget() { tty.FlushInput(k.In.Fd()) }
 
-// close ends run, and frees what the keyboard holds.
-func (k *keyboard) close() {
+// Close ends Run, and frees what the keyboard holds.
+func (k *Keyboard) Close() {
 	k.over.Store(true)
 	k.w.Write([]byte{0})
 	<-k.ended

@@ -1,4 +1,4 @@
-package plain
+package console
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // How long text waits for the end of its sentence, and code for its last line,
 // before it is read out all the same.
 const (
-	sentenceWait = 3 * time.Second
-	codeWait     = 5 * time.Second
+	SentenceWait = 3 * time.Second
+	CodeWait     = 5 * time.Second
 )
 
 // longestEnding is more bytes than the end of a sentence has, with its quotes.
@@ -23,11 +23,11 @@ const longestEnding = 16
 // longest is how many bytes of a line wait for the end of a sentence.
 const longest = 4 << 10
 
-// A prose turns Markdown that arrives in pieces into text that can be read out
+// A Markdown turns Markdown that arrives in pieces into text that can be read out
 // from the first line to the last: by whole sentences, links as "text (url)",
 // tables row by row with the names of their columns, code blocks announced with
 // their length. Otherwise it stays as the model wrote it.
-type prose struct {
+type Markdown struct {
 	clean sanitize.Stream
 	line  string    // of the source, as far as it was not read out
 	begun bool      // its beginning was
@@ -59,76 +59,76 @@ var (
 	bold      = regexp.MustCompile(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
 )
 
-// add takes a piece and returns what can be read out now.
-func (p *prose) add(piece string, now time.Time) string {
-	return p.take(p.clean.Add(piece).String(), now)
+// Add takes a piece and returns what can be read out now.
+func (m *Markdown) Add(piece string, now time.Time) string {
+	return m.take(m.clean.Add(piece).String(), now)
 }
 
-func (p *prose) take(text string, now time.Time) string {
+func (m *Markdown) take(text string, now time.Time) string {
 	if text == "" {
 		return ""
 	}
-	if !p.waits() {
-		p.since = now
+	if !m.waits() {
+		m.since = now
 	}
 	var out strings.Builder
-	p.line += text
+	m.line += text
 	for {
-		line, rest, whole := strings.Cut(p.line, "\n")
+		line, rest, whole := strings.Cut(m.line, "\n")
 		if !whole {
 			break
 		}
-		p.line, p.seen = rest, 0
-		out.WriteString(p.whole(line))
-		p.since = now
+		m.line, m.seen = rest, 0
+		out.WriteString(m.whole(line))
+		m.since = now
 	}
-	out.WriteString(p.sentences())
+	out.WriteString(m.sentences())
 	return out.String()
 }
 
-// end returns what is left when the text is over.
-func (p *prose) end(now time.Time) string {
-	out := p.take(p.clean.End().String(), now)
-	if p.line != "" || p.begun {
-		line := p.line
-		p.line = ""
-		out += p.whole(line)
+// End returns what is left when the text is over.
+func (m *Markdown) End(now time.Time) string {
+	out := m.take(m.clean.End().String(), now)
+	if m.line != "" || m.begun {
+		line := m.line
+		m.line = ""
+		out += m.whole(line)
 	}
-	if p.head != "" {
-		out += p.plain(p.head)
-		p.head = ""
+	if m.head != "" {
+		out += m.plain(m.head)
+		m.head = ""
 	}
-	out += p.closeTable()
-	if p.code != nil {
-		out += p.closeCode()
+	out += m.closeTable()
+	if m.code != nil {
+		out += m.closeCode()
 	}
-	*p = prose{}
+	*m = Markdown{}
 	return out
 }
 
 // waits reports whether there is text that was not read out.
-func (p *prose) waits() bool {
-	return p.line != "" || p.head != "" || p.code != nil && len(p.code.held) > 0
+func (m *Markdown) waits() bool {
+	return m.line != "" || m.head != "" || m.code != nil && len(m.code.held) > 0
 }
 
-// due is when late has something to read out; zero if nothing waits.
-func (p *prose) due() time.Time {
+// Due is when late has something to read out; zero if nothing waits.
+func (m *Markdown) Due() time.Time {
 	switch {
-	case !p.waits():
+	case !m.waits():
 		return time.Time{}
-	case p.code != nil:
-		return p.since.Add(codeWait)
+	case m.code != nil:
+		return m.since.Add(CodeWait)
 	}
-	return p.since.Add(sentenceWait)
+	return m.since.Add(SentenceWait)
 }
 
-// late returns what has waited too long.
-func (p *prose) late(now time.Time) string {
-	if due := p.due(); due.IsZero() || now.Before(due) {
+// Late returns what has waited too long.
+func (m *Markdown) Late(now time.Time) string {
+	if due := m.Due(); due.IsZero() || now.Before(due) {
 		return ""
 	}
-	p.since = now
-	if c := p.code; c != nil {
+	m.since = now
+	if c := m.code; c != nil {
 		out := ""
 		if !c.told && len(c.held) > 0 {
 			out = c.announce("")
@@ -136,51 +136,51 @@ func (p *prose) late(now time.Time) string {
 		return out
 	}
 	out := ""
-	if p.head != "" {
-		out, p.head = p.plain(p.head), ""
+	if m.head != "" {
+		out, m.head = m.plain(m.head), ""
 	}
-	if first := strings.TrimLeft(p.line, " "); p.names != nil || strings.HasPrefix(first, "|") || strings.HasPrefix(first, "```") || strings.HasPrefix(first, "~~~") {
+	if first := strings.TrimLeft(m.line, " "); m.names != nil || strings.HasPrefix(first, "|") || strings.HasPrefix(first, "```") || strings.HasPrefix(first, "~~~") {
 		return out // a row, or a fence, is nothing before it is whole
 	}
-	i := strings.LastIndexAny(p.line, " \t") + 1
-	out += p.part(i)
+	i := strings.LastIndexAny(m.line, " \t") + 1
+	out += m.part(i)
 	return out
 }
 
 // part reads out the first n bytes of the line.
-func (p *prose) part(n int) string {
+func (m *Markdown) part(n int) string {
 	if n == 0 {
 		return ""
 	}
-	text := spoken(p.line[:n])
-	p.line, p.seen, p.begun, p.blank = p.line[n:], 0, true, false
+	text := spoken(m.line[:n])
+	m.line, m.seen, m.begun, m.blank = m.line[n:], 0, true, false
 	return text
 }
 
 // sentences reads out the whole sentences of the line that is arriving.
-func (p *prose) sentences() string {
-	if p.code != nil || p.names != nil || p.head != "" || strings.Contains(p.line, "|") {
+func (m *Markdown) sentences() string {
+	if m.code != nil || m.names != nil || m.head != "" || strings.Contains(m.line, "|") {
 		return ""
 	}
 	from := 0
-	if strings.TrimLeft(p.line, " \t") == "" {
+	if strings.TrimLeft(m.line, " \t") == "" {
 		return ""
 	}
-	if !p.begun {
-		from = len(marker.FindString(p.line))
-		if rest := p.line[from:]; strings.HasPrefix(rest, "```") || strings.HasPrefix(rest, "~~~") {
+	if !m.begun {
+		from = len(marker.FindString(m.line))
+		if rest := m.line[from:]; strings.HasPrefix(rest, "```") || strings.HasPrefix(rest, "~~~") {
 			return ""
 		}
 	}
-	if len(p.line) > longest {
-		return p.part(max(strings.LastIndexAny(p.line, " \t")+1, len(p.line)-longest))
+	if len(m.line) > longest {
+		return m.part(max(strings.LastIndexAny(m.line, " \t")+1, len(m.line)-longest))
 	}
-	from = max(from, min(p.seen, len(p.line))-longestEnding)
-	p.seen = len(p.line)
-	ends := ending.FindAllStringIndex(p.line[from:], -1)
+	from = max(from, min(m.seen, len(m.line))-longestEnding)
+	m.seen = len(m.line)
+	ends := ending.FindAllStringIndex(m.line[from:], -1)
 	for i := len(ends) - 1; i >= 0; i-- {
-		if n := from + ends[i][1]; balanced(p.line[:n]) {
-			return p.part(n)
+		if n := from + ends[i][1]; balanced(m.line[:n]) {
+			return m.part(n)
 		}
 	}
 	return ""
@@ -194,74 +194,74 @@ func balanced(text string) bool {
 }
 
 // whole reads out a line of which nothing is to come.
-func (p *prose) whole(line string) string {
-	if p.code != nil {
-		return p.codeLine(line)
+func (m *Markdown) whole(line string) string {
+	if m.code != nil {
+		return m.codeLine(line)
 	}
-	if p.begun { // its rest
-		p.begun = false
+	if m.begun { // its rest
+		m.begun = false
 		return spoken(line) + "\n"
 	}
 	out := ""
-	if p.names != nil {
+	if m.names != nil {
 		if strings.Contains(line, "|") {
-			return p.row(line)
+			return m.row(line)
 		}
-		out = p.closeTable()
+		out = m.closeTable()
 	}
-	if head := p.head; head != "" {
-		p.head = ""
+	if head := m.head; head != "" {
+		m.head = ""
 		if names := cells(head); delimiter.MatchString(line) && strings.Contains(line, "-") && len(cells(line)) == len(names) {
-			p.names = names
+			m.names = names
 			return fmt.Sprintf("Table, %s: %s.\n", format.Plural(len(names), "column"), strings.Join(names, ", "))
 		}
-		out += p.plain(head)
+		out += m.plain(head)
 	}
-	if m := fences.FindStringSubmatch(line); m != nil {
-		p.code = &code{fence: m[2], indent: len(m[1]), lang: m[3]}
+	if f := fences.FindStringSubmatch(line); f != nil {
+		m.code = &code{fence: f[2], indent: len(f[1]), lang: f[3]}
 		return out
 	}
 	if strings.Contains(line, "|") {
-		p.head = line
+		m.head = line
 		return out
 	}
-	return out + p.plain(line)
+	return out + m.plain(line)
 }
 
 // plain reads out a line of text.
-func (p *prose) plain(line string) string {
+func (m *Markdown) plain(line string) string {
 	if strings.TrimSpace(line) == "" {
-		if p.blank {
+		if m.blank {
 			return ""
 		}
-		p.blank = true
+		m.blank = true
 		return "\n"
 	}
 	if ruler.MatchString(line) {
 		return "" // it divides for the eye, and the blank lines around it are there
 	}
-	p.blank = false
+	m.blank = false
 	return spoken(line) + "\n"
 }
 
 // row reads out a row of the open table.
-func (p *prose) row(line string) string {
+func (m *Markdown) row(line string) string {
 	values := cells(line)
 	var parts []string
 	for i, value := range values {
-		if i < len(p.names) && p.names[i] != "" {
-			value = p.names[i] + ": " + value
+		if i < len(m.names) && m.names[i] != "" {
+			value = m.names[i] + ": " + value
 		}
 		parts = append(parts, value)
 	}
 	return strings.Join(parts, "; ") + "\n"
 }
 
-func (p *prose) closeTable() string {
-	if p.names == nil {
+func (m *Markdown) closeTable() string {
+	if m.names == nil {
 		return ""
 	}
-	p.names, p.blank = nil, false
+	m.names, m.blank = nil, false
 	return "End of table.\n"
 }
 
@@ -280,11 +280,11 @@ func cells(line string) []string {
 }
 
 // codeLine takes a line of the open code block.
-func (p *prose) codeLine(line string) string {
-	c := p.code
+func (m *Markdown) codeLine(line string) string {
+	c := m.code
 	rest := strings.TrimLeft(line, " ")
 	if fence := strings.TrimRight(rest, " \t"); len(fence) >= len(c.fence) && strings.Trim(fence, c.fence[:1]) == "" {
-		return p.closeCode()
+		return m.closeCode()
 	}
 	line = line[min(len(line)-len(rest), c.indent):]
 	c.lines++
@@ -295,9 +295,9 @@ func (p *prose) codeLine(line string) string {
 	return ""
 }
 
-func (p *prose) closeCode() string {
-	c := p.code
-	p.code, p.blank = nil, false
+func (m *Markdown) closeCode() string {
+	c := m.code
+	m.code, m.blank = nil, false
 	if c.told {
 		return fmt.Sprintf("End of code, %s.\n", format.Plural(c.lines, "line"))
 	}

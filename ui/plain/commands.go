@@ -1,0 +1,103 @@
+package plain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"parley/ui/app"
+)
+
+// A command is what a line that begins with a slash can do. What every front end has is
+// a row of app.Commands; what is only for lines, or is said otherwise there, is a row of
+// ownCommands.
+type command struct {
+	app.Command
+	run func(p *frontend, arg string) // in place of Command.Run; nil: that is run
+}
+
+func ownCommands() []command {
+	row := func(name, arg, help string, run func(*frontend, string), aliases ...string) command {
+		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
+	}
+	return []command{
+		row("help", "", "read this list", func(p *frontend, _ string) { p.help() }),
+		row("wait", "", "keep waiting for a model that sends nothing", func(p *frontend, _ string) { p.turns.wait() }),
+		row("read", "NUMBER", "read the last answer again, or the last so many, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
+		row("output", "", "read all that the last tool answered", func(p *frontend, _ string) { p.transcript.allOutput() }),
+		row("copy", "code", "copy the last answer, or its last code block, to the clipboard", func(p *frontend, arg string) { p.transcript.copy(arg) }),
+		row("edit", "", "write in $VISUAL or $EDITOR; what you save is sent", func(p *frontend, _ string) { p.drafts.write() }),
+		row("draft", "", "read the draft, which was not sent", func(p *frontend, _ string) { p.drafts.read() }),
+		row("send", "", "send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
+		row("unqueue", "", "make a draft of the messages that wait", func(p *frontend, _ string) { p.unqueue() }),
+		row("detach", "", "take the last attachment off", func(p *frontend, _ string) { p.drafts.detach() }),
+		row("mode", "MODE", "approval mode: ask, auto, read-only", func(p *frontend, arg string) { p.panels.mode(arg) }),
+	}
+}
+
+// commands returns all there are, in the order of the help.
+func commands() []command {
+	all := ownCommands()
+	for _, c := range app.Commands() {
+		if !slices.ContainsFunc(all, func(o command) bool { return o.Name == c.Name }) {
+			all = append(all, command{Command: c})
+		}
+	}
+	order := func(c command) int {
+		return slices.Index(app.Groups, cmp.Or(c.Group, app.Talking))
+	}
+	slices.SortStableFunc(all, func(a, b command) int { return order(a) - order(b) })
+	return all
+}
+
+// isCommand reports whether text is a line for parley, as "!command" and "/name
+// argument" are. What only looks like one, such as a path, is a message.
+func isCommand(text string) bool {
+	rest, ok := strings.CutPrefix(text, "/")
+	name, _, _ := strings.Cut(rest, " ")
+	command := strings.HasPrefix(text, "!") || ok && name != "" && !strings.ContainsAny(name, "/.")
+	return command && !strings.Contains(text, "\n")
+}
+
+// command carries out "/name argument".
+func (p *frontend) command(line string) {
+	name, arg, _ := app.ParseCommand(line)
+	all := commands()
+	names := make([][]string, len(all))
+	for i, c := range all {
+		names[i] = c.Names()
+	}
+	at, among := app.FindCommand(name, names)
+	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
+		if run := all[at].run; run != nil {
+			run(p, arg)
+			return
+		}
+		p.apply(all[at].Do(p.app, arg))
+		return
+	}
+	var near []string
+	for _, i := range append(among, at) {
+		if i >= 0 {
+			near = append(near, all[i].Name)
+		}
+	}
+	if len(near) == 0 {
+		near = app.NearestNames(name, slices.Concat(names...), 2)
+	}
+	maybe := ""
+	if len(near) > 0 {
+		maybe = " Did you mean /" + strings.Join(near, " or /") + "?"
+	}
+	p.say("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
+}
+
+func (p *frontend) help() {
+	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message, and no command.")
+	p.say("@ and a path bring a file along. ! and a command run it in your shell; its output goes along with your next message.")
+	p.say("Ctrl+c stops the reply, or quits when pressed twice. Ctrl+d quits.")
+	p.say("What you enter while a reply is running waits for its end.")
+	for _, c := range commands() {
+		p.say("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
+	}
+}

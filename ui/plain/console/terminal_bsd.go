@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package console
+
+// LongestLine is how many bytes of a line the kernel's line editing keeps
+// (MAX_CANON is 1024 on macOS, with the newline, and 255 or more elsewhere).
+const LongestLine = 1023

@@ -1,0 +1,78 @@
+package plain
+
+import (
+	"errors"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// A conversation tells of the one that is open: what it holds when it is opened, and
+// whether it is on disk.
+type conversation struct {
+	*desk
+	transcript *transcript
+	drafts     *drafts
+	turns      *turns
+
+	saveErr error // why what is said is not on disk
+}
+
+// open tells of a conversation that was held before, and reads its end.
+func (c *conversation) open() {
+	path := c.app.Session.Path()
+	if n := len(path); n > 0 {
+		last := path[n-1]
+		c.turns.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
+		c.say("Conversation: %s, %s. Its end:", c.app.Session.Title(), format.Plural(n, "message"))
+		c.transcript.readBack("")
+		if c.turns.failed && !endedEarly(c.app.Session, path) {
+			c.say("Stopped. /retry goes on.")
+		}
+	}
+	c.drafts.load()
+}
+
+// onSave listens to the session's news of the disk.
+func (c *conversation) onSave() {
+	s := c.app.Session
+	s.OnSave(func(err error) {
+		c.mail.post(func() {
+			if c.app.Session == s {
+				c.saved(err)
+			}
+		})
+	})
+}
+
+// saved tells that what is said cannot be kept, for as long as that is so.
+func (c *conversation) saved(err error) {
+	was := c.saveErr
+	c.saveErr = err
+	var lost *session.LeaseLostError
+	switch {
+	case errors.As(err, &lost):
+		c.saveErr = nil
+		c.say("Another parley took this conversation over while this one was stopped: going on in a copy, %s.", lost.Fork)
+	case err != nil && was == nil:
+		c.say("Not saved: %s The chat goes on; what is said is kept in memory and saved as soon as that works again.", sentence(oneLine(err.Error())))
+	case err == nil && was != nil:
+		c.say("Saved: everything is on disk again.")
+	}
+}
+
+// entered goes on with the conversation that is open now.
+func (c *conversation) entered(e app.Entered) {
+	if e.Left == nil { // another branch of the same one
+		return
+	}
+	c.concurrent(func() { e.Left.Close() })
+	c.saveErr, c.drafts.text, c.turns.failed = nil, "", false
+	c.onSave()
+	if len(c.app.Session.Path()) == 0 {
+		c.say("A new conversation.")
+	}
+	c.open()
+}

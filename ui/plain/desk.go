@@ -1,0 +1,39 @@
+package plain
+
+import (
+	"io"
+	"time"
+
+	"parley/ui/app"
+	"parley/ui/plain/console"
+)
+
+// A desk holds what every part of the front end works with.
+type desk struct {
+	*runner
+	app   *app.App
+	out   *console.Writer
+	now   func() time.Time
+	apply func(app.Effect) // says what came of something the user did
+}
+
+func newDesk(o app.Options, out io.Writer) *desk {
+	a := app.New(o)
+	a.Clipboard = a.Board(nil)
+	return &desk{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
+}
+
+// say writes a line of parley's own.
+func (d *desk) say(format string, args ...any) { d.out.Say(format, args...) }
+
+// fail says that something went wrong.
+func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(err.Error()))) }
+
+// idle reports whether no reply is running, and says so if one is.
+func (d *desk) idle() bool {
+	if d.app.Busy() {
+		d.say("Stop the running reply first, with ctrl+c.")
+		return false
+	}
+	return true
+}

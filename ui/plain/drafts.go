@@ -1,0 +1,141 @@
+package plain
+
+import (
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// drafts holds what was written and not sent.
+type drafts struct {
+	*desk
+	editor *editor
+	send   func(text string)
+
+	text string
+	key  string // under which it was stored; "" if it was not
+}
+
+// write opens the draft in the editor. What is saved there is sent, as it is with
+// a commit's message: nothing saved, nothing sent.
+func (d *drafts) write() {
+	if !d.idle() {
+		return
+	}
+	text, err := d.editor.edit(d.text)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.text = ""
+	if strings.TrimSpace(text) == "" {
+		d.say("Nothing was written, nothing is sent.")
+		return
+	}
+	d.say("Sending %s.", format.Plural(lines(text), "line"))
+	d.send(text)
+}
+
+// read reads the draft out.
+func (d *drafts) read() {
+	if d.text == "" {
+		d.say("There is no draft.")
+		return
+	}
+	d.out.Block(d.text)
+	d.say("/send sends it, /edit opens it in your editor.")
+}
+
+// sendAll sends the draft as it is.
+func (d *drafts) sendAll() {
+	text := d.text
+	if strings.TrimSpace(text) == "" {
+		d.say("There is no draft.")
+		return
+	}
+	d.text = ""
+	d.send(text)
+}
+
+// add puts text behind the draft.
+func (d *drafts) add(text string) {
+	d.text = strings.TrimPrefix(d.text+"\n\n"+text, "\n\n")
+}
+
+// unqueue makes a draft of the messages that wait to be sent, and reports whether there
+// was one.
+func (d *drafts) unqueue() bool {
+	waiting := d.app.Session.Unqueue()
+	for _, m := range waiting {
+		text, attached := app.SplitPrompt(m)
+		d.app.Attached = append(d.app.Attached, attached...)
+		d.add(text)
+	}
+	if n := len(waiting); n > 0 {
+		d.say("%s that waited became your draft: /send sends it, /edit opens it.", capital(format.Plural(n, "message")))
+	}
+	return len(waiting) > 0
+}
+
+// keyNow names the draft: that of the conversation, or of the directory in which
+// none has begun.
+func (d *drafts) keyNow() string {
+	if len(d.app.Session.Path()) > 0 {
+		return "session:" + d.app.Session.ID()
+	}
+	return "folder:" + d.app.Folder
+}
+
+// store keeps the draft for the next time. Where there never was one, none is
+// taken away: it may be another window's.
+func (d *drafts) store() error {
+	empty := d.text == "" && len(d.app.Attached) == 0
+	if empty && d.key == "" {
+		return nil
+	}
+	if d.key == "" {
+		d.key = d.keyNow()
+	}
+	key := d.key
+	if empty {
+		d.key = ""
+	}
+	return d.app.KeepDraft(key, session.Draft{Text: d.text, Cursor: len(d.text), Parts: d.app.Attached, At: d.now()})
+}
+
+// load brings the draft of the conversation back.
+func (d *drafts) load() {
+	d.key = ""
+	stored, ok := d.app.Draft(d.keyNow())
+	if !ok {
+		return
+	}
+	d.key = d.keyNow()
+	d.app.Attached = append(d.app.Attached, stored.Parts...)
+	d.sayAttached(stored.Parts)
+	if strings.TrimSpace(stored.Text) != "" {
+		d.text = stored.Text
+		d.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
+	}
+}
+
+// sayAttached says what goes with the next message.
+func (d *drafts) sayAttached(parts []llm.Part) {
+	for _, label := range app.Labels(parts) {
+		d.say("Attached, for your next message: %s.", label)
+	}
+}
+
+// detach takes the last attachment off.
+func (d *drafts) detach() {
+	last := len(d.app.Attached) - 1
+	if last < 0 {
+		d.say("Nothing is attached.")
+		return
+	}
+	d.say("Took off %s.", app.Labels(d.app.Attached[last:])[0])
+	d.app.Attached = d.app.Attached[:last]
+}

@@ -1,0 +1,214 @@
+package plain
+
+import (
+	"context"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/plain/console"
+)
+
+// quitWithin is how soon behind the first ctrl+c the second one has to come.
+const quitWithin = 2 * time.Second
+
+// A frontend is the conversation of a user with a session. One goroutine, that of
+// run, owns it and its parts; what others have to say goes through the runner.
+type frontend struct {
+	*desk
+	input        *input
+	editor       *editor
+	questions    *questions
+	lists        *lists
+	transcript   *transcript
+	drafts       *drafts
+	turns        *turns
+	sender       *sender
+	shells       *shells
+	panels       *panels
+	conversation *conversation
+
+	quitAsked time.Time // by a first ctrl+c
+}
+
+func newFrontend(o app.Options, out io.Writer) *frontend {
+	d := newDesk(o, out)
+	p := &frontend{desk: d, input: &input{lines: make(chan console.Line)}, transcript: &transcript{desk: d}}
+	d.apply = p.apply
+	p.editor = &editor{desk: d, input: p.input}
+	p.questions = &questions{desk: d, input: p.input}
+	p.lists = &lists{desk: d, input: p.input, questions: p.questions, command: p.command}
+	p.drafts = &drafts{desk: d, editor: p.editor}
+	asking := &approvals{desk: d, questions: p.questions, editor: p.editor}
+	p.turns = &turns{desk: d, transcript: p.transcript, questions: p.questions, approvals: asking, drafts: p.drafts}
+	p.sender = &sender{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
+	p.drafts.send = p.sender.send
+	p.shells = &shells{desk: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
+	p.panels = &panels{desk: d, lists: p.lists, questions: p.questions}
+	p.conversation = &conversation{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
+	d.app.Busy, d.app.Failed = func() bool { return p.turns.current != nil }, func() bool { return p.turns.failed }
+	d.app.Leaving = func() { _ = p.drafts.store() }
+	return p
+}
+
+// run is the loop of the goroutine that owns the front end.
+func (p *frontend) run() {
+	p.start()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !p.over {
+		p.settle()
+		timer.Reset(p.pause())
+		select {
+		case l := <-p.input.lines:
+			p.line(l)
+		case f := <-p.events:
+			f()
+		case <-p.mail.news:
+			p.mail.deliver()
+		case <-timer.C:
+			p.tick()
+		}
+	}
+}
+
+// pause returns how long there is nothing to do by itself.
+func (p *frontend) pause() time.Duration {
+	next := p.now().Add(time.Hour)
+	for _, due := range p.deadlines() {
+		if !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	return max(next.Sub(p.now()), time.Millisecond)
+}
+
+// deadlines returns when tick has something to do; zero for never.
+func (p *frontend) deadlines() []time.Time {
+	return []time.Time{p.input.due(), p.turns.due(), p.questions.due()}
+}
+
+// tick does what is due by now.
+func (p *frontend) tick() {
+	now := p.now()
+	if due := p.input.due(); !due.IsZero() && !now.Before(due) {
+		p.message(p.input.take())
+	}
+	p.questions.tick(now)
+	p.turns.tick(now)
+}
+
+// settle asks what is to be asked, or shows the prompt when nothing goes on.
+func (p *frontend) settle() {
+	switch {
+	case p.over, len(p.input.held) > 0, p.questions.settle():
+	case !p.app.Busy() && p.pending == 0 && !p.out.Prompted():
+		p.out.Ask(p.input.prompt())
+	}
+}
+
+// line takes a line of the terminal's.
+func (p *frontend) line(l console.Line) {
+	p.out.Entered()
+	p.quitAsked = time.Time{}
+	if !l.EOF {
+		p.input.held = append(p.input.held, l)
+		return
+	}
+	if held := p.input.take(); len(held) > 0 {
+		p.message(held)
+	}
+	p.out.Echoed() // no enter has ended the line
+	p.endOfInput()
+}
+
+// message takes what was typed or pasted at once.
+func (p *frontend) message(lines []console.Line) {
+	if p.over {
+		return
+	}
+	text, cut := p.input.join(lines)
+	if p.questions.answer(lines, text) {
+		return
+	}
+	if cut {
+		p.drafts.add(p.input.finish(text))
+		p.say("Not sent: a line of %d bytes is all that the terminal takes, and its end may be lost. /edit opens what there is in your editor.", console.LongestLine)
+		return
+	}
+	if p.input.goesOn(text) {
+		return
+	}
+	text = p.input.finish(text)
+	if len(lines) > 1 {
+		p.say("Taken as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
+	}
+	p.enter(text)
+}
+
+// enter carries out a command, or sends a message. One of several lines is never a
+// command, and what may have been pasted is none: somebody else may have written it.
+func (p *frontend) enter(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	command, isShell := strings.CutPrefix(text, "!")
+	switch {
+	case !isCommand(text):
+		p.sender.send(text)
+	case p.input.maybePasted:
+		p.say("Taken as a message: as soon as that behind another line, no line is a command.")
+		p.sender.send(text)
+	case isShell:
+		p.shells.run(strings.TrimSpace(command))
+	default:
+		p.command(text)
+	}
+}
+
+// unqueue makes a draft of the messages that wait.
+func (p *frontend) unqueue() {
+	if !p.drafts.unqueue() {
+		p.say("Nothing waits.")
+	}
+}
+
+// endOfInput is ctrl+d on an empty line, or that the terminal is gone.
+func (p *frontend) endOfInput() {
+	if keys := p.input.keys; keys != nil && keys.Gone() {
+		p.status = 128 + int(syscall.SIGHUP)
+		p.cancel(errHangup)
+	}
+	p.quit()
+}
+
+func (p *frontend) quit() {
+	if len(p.input.begun) > 0 {
+		p.drafts.add(strings.Join(p.input.begun, "\n"))
+	}
+	p.over = true
+	if p.app.Busy() {
+		p.say("Stopping.")
+	} else {
+		p.say("Goodbye.")
+	}
+}
+
+// interrupt is ctrl+c: it leaves a question, else stops the reply, else what runs
+// beside, else asks whether to quit. The terminal has thrown away what was typed.
+func (p *frontend) interrupt() {
+	p.out.Echoed()
+	p.input.held, p.input.begun = nil, nil
+	switch {
+	case p.questions.leave(), p.turns.interrupt(), p.shells.interrupt():
+	case p.now().Sub(p.quitAsked) < quitWithin:
+		p.status = 128 + int(syscall.SIGINT)
+		p.quit()
+	default:
+		p.quitAsked = p.now()
+		p.say("Press ctrl+c again to quit.")
+	}
+}

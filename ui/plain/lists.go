@@ -1,0 +1,139 @@
+package plain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// A choice is a row of a numbered list.
+type choice struct {
+	name   string
+	detail string
+	off    bool // cannot be chosen, as detail says
+	value  string
+}
+
+// few is how many rows of a list are read out unasked.
+const few = 30
+
+// lists asks for rows of numbered lists.
+type lists struct {
+	*desk
+	input     *input
+	questions *questions
+	command   func(line string)
+}
+
+// choose reads a numbered list out and takes a number or a part of a name. An
+// empty line leaves it, and so does a command.
+func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
+	l.questions.next(&question{
+		tell: func() {
+			l.say("%s:", format.Plural(len(rows), thing))
+			l.read(rows, func(r choice) bool { return !r.off || len(rows) <= few })
+		},
+		prompt: "Number or name, or nothing to leave:",
+		answer: func(line string) bool {
+			if line == "" {
+				l.say("Left.")
+				return true
+			}
+			if strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted {
+				l.command(line)
+				return true
+			}
+			found, near := match(rows, line)
+			among := func(r choice) bool { return slices.Contains(found, r) }
+			switch {
+			case len(found) == 0:
+				l.say("There is no %s in the list.", line)
+				return false
+			case near: // a slip is not to choose
+				l.say("There is no %s in the list. Did you mean:", line)
+				l.read(rows, among)
+				return false
+			case len(found) > 1:
+				l.say("%d match:", len(found))
+				l.read(rows, among)
+				return false
+			case found[0].off:
+				l.say("%s cannot be chosen: %s", found[0].name, found[0].detail)
+				return false
+			}
+			chosen(found[0].value)
+			return true
+		},
+		leave: func() { l.say("Left.") },
+	})
+}
+
+// read reads the rows out that which reports true for, with their numbers.
+func (l *lists) read(rows []choice, which func(choice) bool) {
+	told, left := 0, 0
+	for i, r := range rows {
+		switch {
+		case !which(r):
+		case told == few:
+			left++
+		default:
+			told++
+			l.say("%d. %s", i+1, strings.TrimSuffix(r.name+", "+r.detail, ", "))
+		}
+	}
+	if left > 0 {
+		l.say("And %d more: type a part of a name to hear those.", left)
+	}
+}
+
+// pick takes one of rows: the one that arg names or, without arg, that is chosen.
+func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)) {
+	if arg == "" {
+		l.choose(thing, rows, chosen)
+		return
+	}
+	var names []string
+	for _, r := range rows {
+		if r.name == arg {
+			chosen(r.value)
+			return
+		}
+		names = append(names, r.name)
+	}
+	l.say("There is no %s: %s.", arg, strings.Join(names, ", "))
+}
+
+// match finds the rows that a number, a name or a part of one means. A whole name
+// means that row alone. Near reports that those found only look like line.
+func match(rows []choice, line string) (found []choice, near bool) {
+	if n, err := strconv.Atoi(line); err == nil {
+		if n < 1 || n > len(rows) {
+			return nil, false
+		}
+		return rows[n-1 : n], false
+	}
+	var names []string
+	for _, r := range rows {
+		if strings.EqualFold(r.name, line) {
+			return []choice{r}, false
+		}
+		if strings.Contains(strings.ToLower(r.name), strings.ToLower(line)) {
+			found = append(found, r)
+		}
+		names = append(names, r.name)
+	}
+	if len(found) > 0 {
+		return found, false
+	}
+	for _, name := range app.NearestNames(line, names, 3) {
+		for _, r := range rows {
+			if r.name == name {
+				found = append(found, r)
+			}
+		}
+	}
+	return found, true
+}

@@ -1,0 +1,229 @@
+package plain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// panels says what views of the screen would show.
+type panels struct {
+	*desk
+	lists     *lists
+	questions *questions
+}
+
+// open says what a panel would show, and reports whether there is one.
+func (p *panels) open(panel app.Panel, query string) bool {
+	switch panel {
+	case app.PanelSessions:
+		p.sessions(query)
+	case app.PanelModels:
+		p.models(query)
+	case app.PanelPermissions:
+		p.permissions()
+	case app.PanelContext:
+		p.context()
+	case app.PanelUsage:
+		p.usage()
+	default:
+		return false
+	}
+	return true
+}
+
+// sessions reads the list of the conversations, or of those whose title or ID
+// has words in it.
+func (p *panels) sessions(words string) {
+	if !p.idle() {
+		return
+	}
+	lib := p.app.Library
+	p.async(func() func() {
+		found, err := lib.List(session.Query{})
+		found = slices.DeleteFunc(found, func(s session.Info) bool {
+			return !strings.Contains(strings.ToLower(s.ID+" "+app.Title(s)), strings.ToLower(words))
+		})
+		return func() { p.listSessions(found, err) }
+	})
+}
+
+func (p *panels) listSessions(found []session.Info, err error) {
+	if err != nil {
+		p.fail(err)
+	}
+	var rows []choice
+	for _, s := range found {
+		detail := []string{s.Model, format.Age(p.now().Sub(s.Updated)), p.app.Short(s.Dir)}
+		if s.LockedBy != "" && s.ID != p.app.Session.ID() {
+			detail = append(detail, "open in "+s.LockedBy)
+		}
+		if s.ID == p.app.Session.ID() {
+			detail = append(detail, "this one")
+		}
+		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
+	}
+	if len(rows) == 0 {
+		p.say("No conversation is kept yet.")
+		return
+	}
+	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
+}
+
+// models reads the list of models, or takes the one that query means.
+func (p *panels) models(query string) {
+	use := func(name string) { p.apply(p.app.Use(name)) }
+	if query == "" {
+		p.say("The model is %s.", p.app.Session.Model().Name)
+		live := p.app.Live
+		p.async(func() func() {
+			found := live() // seconds, at the most
+			return func() { p.lists.choose("model", modelRows(found), use) }
+		})
+		return
+	}
+	switch found, near := match(modelRows(p.app.Choices()), query); {
+	case len(found) == 1 && !found[0].off && !near:
+		use(found[0].value)
+	case len(found) > 1 && !near:
+		p.lists.choose("model", found, use)
+	default:
+		use(query)
+	}
+}
+
+// modelRows returns the models, those that can be asked first.
+func modelRows(found []app.Choice) []choice {
+	var ready, rest []choice
+	for _, c := range found {
+		if !c.Ready {
+			rest = append(rest, choice{name: c.Name, detail: c.Why, off: true, value: c.Name})
+			continue
+		}
+		words := []string{c.Abilities}
+		for _, fact := range [][2]string{{"window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
+			if fact[1] != "" {
+				words = append(words, fact[0]+fact[1])
+			}
+		}
+		if !c.Retired {
+			ready = append(ready, choice{name: c.Name, detail: strings.Trim(strings.Join(words, ", "), ", "), value: c.Name})
+		}
+	}
+	return append(ready, rest...)
+}
+
+// permissions reads the rules, and takes away the one that is chosen.
+func (p *panels) permissions() {
+	policy := p.app.Session.Policy()
+	var rows []choice
+	kept := policy.Rules()
+	for i, r := range kept {
+		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.Source), value: strconv.Itoa(i)})
+	}
+	if len(rows) == 0 {
+		p.say("There are no rules yet: p in a question makes one.")
+		return
+	}
+	p.say("A number takes a rule away that an answer of yours made.")
+	p.lists.choose("rule", rows, func(value string) {
+		i, _ := strconv.Atoi(value)
+		if policy.Remove(kept[i]) {
+			p.say("It asks again.")
+			return
+		}
+		p.say("Rules of the configuration and of the command line stay.")
+	})
+}
+
+// mode sets the approval mode.
+func (p *panels) mode(arg string) {
+	policy := p.app.Session.Policy()
+	about := map[tools.Mode]string{
+		tools.ModeAsk: "reading runs, everything else asks", tools.ModeAuto: "edits in the workspace and commands in the sandbox run too",
+		tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "everything runs that no rule denies",
+	}
+	var rows []choice
+	for _, m := range tools.Modes {
+		rows = append(rows, choice{name: string(m), detail: about[m], value: string(m)})
+	}
+	if arg == string(tools.ModeYolo) { // it has to be named
+		rows = append(rows, choice{name: arg, value: arg})
+	}
+	if arg == "" {
+		p.say("The approval mode is %s.", policy.Mode())
+	}
+	p.lists.pick("mode", arg, rows, func(value string) {
+		mode := tools.Mode(value)
+		use := func() {
+			policy.SetMode(mode)
+			p.say("Approval mode: %s, %s.", mode, about[mode])
+		}
+		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.Held != "" // nothing holds what runs then
+		if !bold || mode == policy.Mode() {
+			use()
+			return
+		}
+		p.questions.confirm("In the mode "+value+", "+about[mode]+". Switch to it?", "switch", "leave it", true, func(yes bool) {
+			if yes {
+				use()
+				return
+			}
+			p.say("The approval mode stays %s.", policy.Mode())
+		})
+	})
+}
+
+// usage says what was spent.
+func (p *panels) usage() {
+	say := func(name string, u llm.Usage) {
+		if u == (llm.Usage{}) {
+			return
+		}
+		parts := []string{format.Plural(u.Input, "token") + " in", format.Plural(u.Output, "token") + " out"}
+		if cost := money(u); cost != "" {
+			parts = append(parts, cost)
+		}
+		p.say("%s: %s.", name, strings.Join(parts, ", "))
+	}
+	total, last := p.app.Session.Usage()
+	say("Last answer", last)
+	say("This conversation", total)
+	spent, err := p.app.Library.DailyUsage(p.now().AddDate(0, 0, -30), time.Time{}, false)
+	if err != nil {
+		p.fail(err)
+	}
+	var today, month llm.Usage
+	for _, r := range spent {
+		month = month.Add(r.Usage)
+		if r.Day == p.now().Format(time.DateOnly) {
+			today = today.Add(r.Usage)
+		}
+	}
+	say("Today", today)
+	say("The last 30 days", month)
+	if total == (llm.Usage{}) && month == (llm.Usage{}) {
+		p.say("Nothing was used yet.")
+	}
+}
+
+// context says what a request holds.
+func (p *panels) context() {
+	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
+	if window > 0 {
+		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)
+	} else {
+		p.say("The next request takes about %d tokens; the window of the model is not known.", fill)
+	}
+	for _, f := range p.app.Context() {
+		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))
+	}
+}

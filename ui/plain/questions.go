@@ -1,0 +1,186 @@
+package plain
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"parley/ui/plain/console"
+)
+
+// settle is how long a question must have been asked before a line answers it: a
+// line on its way when it came meant something else.
+const settle = 300 * time.Millisecond
+
+// A question waits for a line. One that is guarded is not answered by what was
+// typed before it could be heard, nor by what is pasted, and an empty line never
+// agrees to anything.
+type question struct {
+	call    string                 // that it is about; "" for none
+	tell    func()                 // writes what has to be known
+	prompt  string                 // stands in front of the answer
+	guarded bool                   // its answer allows something
+	answer  func(line string) bool // false: that was none
+	leave   func()                 // ctrl+c; nil: it has to be answered
+
+	opened  time.Time
+	settled bool
+}
+
+// questions are those that wait for an answer, in their order.
+type questions struct {
+	*desk
+	input   *input
+	waiting []*question
+	asked   bool // the first of them was
+}
+
+// first returns the question that is asked, or asked next; nil if none waits.
+func (a *questions) first() *question {
+	if len(a.waiting) == 0 {
+		return nil
+	}
+	return a.waiting[0]
+}
+
+// open returns the question that was asked; nil if none was.
+func (a *questions) open() *question {
+	if !a.asked {
+		return nil
+	}
+	return a.first()
+}
+
+// later asks q once those before it are answered.
+func (a *questions) later(q *question) { a.waiting = append(a.waiting, q) }
+
+// next asks q before all others.
+func (a *questions) next(q *question) {
+	a.waiting = append([]*question{q}, a.waiting...)
+	a.asked = false
+}
+
+// close takes the first question away.
+func (a *questions) close() {
+	a.waiting = a.waiting[1:]
+	a.asked = false
+}
+
+// leave leaves the first question, as ctrl+c does, and reports whether that can be left.
+func (a *questions) leave() bool {
+	q := a.first()
+	if q == nil || q.call != "" || q.leave == nil {
+		return false
+	}
+	a.close()
+	q.leave()
+	return true
+}
+
+// dropCalls takes questions about calls away that are over.
+func (a *questions) dropCalls() {
+	if q := a.first(); q != nil && q.call != "" {
+		a.asked = false
+		a.out.ClearPrompt()
+	}
+	a.waiting = slices.DeleteFunc(a.waiting, func(q *question) bool { return q.call != "" })
+}
+
+// settle asks the first question, or writes its prompt again where something else was
+// said since. It reports whether one waits.
+func (a *questions) settle() bool {
+	q := a.first()
+	switch {
+	case q == nil:
+		return false
+	case !a.asked:
+		if q.tell != nil {
+			q.tell()
+		}
+		a.out.Ask(q.prompt + " ")
+		a.asked = true
+		a.arm(q)
+	case !a.out.Prompted():
+		a.out.Ask(q.prompt + " ")
+	}
+	return true
+}
+
+// arm makes a guarded question deaf to what was typed so far.
+func (a *questions) arm(q *question) {
+	q.opened, q.settled = a.now(), !q.guarded
+	if q.guarded {
+		a.input.forget()
+	}
+}
+
+// due returns when what was typed ahead of the open question is thrown away; zero if
+// nothing is.
+func (a *questions) due() time.Time {
+	if q := a.open(); q != nil && !q.settled {
+		return q.opened.Add(settle)
+	}
+	return time.Time{}
+}
+
+// tick does what is due by now.
+func (a *questions) tick(now time.Time) {
+	if due := a.due(); !due.IsZero() && !now.Before(due) {
+		a.first().settled = true
+		a.input.forget() // a line that was begun before the question could be heard
+	}
+}
+
+// answer gives the open question what was typed, and reports whether it was meant for it.
+func (a *questions) answer(lines []console.Line, text string) bool {
+	q := a.open()
+	if q == nil {
+		return false
+	}
+	if q.guarded {
+		switch at := lines[0].At; {
+		case at.Before(q.opened):
+			return false
+		case at.Before(q.opened.Add(settle)):
+			a.say("Dropped, it came too early to be an answer: %s", truncate(text, 60))
+			a.arm(q)
+			return true
+		case len(lines) > 1:
+			a.say("Dropped, several lines at once are no answer.")
+			a.arm(q)
+			return true
+		}
+	}
+	a.close()
+	if !q.answer(strings.TrimSpace(text)) {
+		a.waiting = append([]*question{q}, a.waiting...)
+		a.asked = true
+		a.arm(q)
+	}
+	return true
+}
+
+// confirm asks a question with a yes and a no once those before it are answered, and
+// returns it.
+func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
+	q := &question{
+		tell:    func() { a.out.Block(text) },
+		prompt:  "Type y to " + yes + ", n to " + no + ":",
+		guarded: guarded,
+		answer: func(line string) bool {
+			switch strings.ToLower(line) {
+			case "y", "yes":
+				decided(true)
+			case "n", "no":
+				decided(false)
+			default:
+				a.say("That was neither y nor n.")
+				return false
+			}
+			return true
+		},
+		leave: func() { decided(false) },
+	}
+	a.later(q)
+	return q
+}

@@ -1,0 +1,137 @@
+package plain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/markdown"
+	"parley/ui/plain/console"
+)
+
+// readBack reads the last prompt and its answer, or the last so many of them.
+func (t *transcript) readBack(arg string) {
+	most, err := strconv.Atoi(arg)
+	path := t.app.Session.Path()
+	switch {
+	case len(path) == 0:
+		t.say("Nothing was said yet.")
+		return
+	case arg == "all":
+		most = len(path)
+	case arg == "":
+		most = 1
+	case err != nil || most < 1:
+		t.say("/read and a number, or all.")
+		return
+	}
+	from := len(path)
+	for i := len(path) - 1; i >= 0 && most > 0; i-- {
+		if from = i; path[i].Role == llm.RoleUser {
+			most--
+		}
+	}
+	t.readPath(path[from:])
+}
+
+// readPath reads back what was said and shown before.
+func (t *transcript) readPath(path []session.Node) {
+	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
+		switch c.Kind {
+		case app.UserBlock:
+			t.prompt(c.Event.(session.Prompt), false)
+		case app.SummaryBlock:
+			t.say("Summary of what was said before:")
+			t.whole(c.Whole)
+		case app.TextBlock:
+			if c.Op != app.Closed {
+				t.whole(c.Text)
+			}
+		case app.ToolBlock:
+			t.storedCall(c)
+		case app.EventBlock, app.RetryBlock:
+			if c.Op != app.Dropped && !c.Implied {
+				t.event(c.Event)
+			}
+		}
+	})
+}
+
+// whole reads a text that is whole.
+func (t *transcript) whole(text string) {
+	var all console.Markdown
+	t.out.Text(all.Add(text, t.now()) + all.End(t.now()))
+	t.out.End()
+}
+
+// storedCall says that a call was made, and what it brought.
+func (t *transcript) storedCall(c app.Change) {
+	switch e := c.Event.(type) {
+	case nil:
+		if c.Op == app.Opened {
+			t.say("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
+		}
+	case session.Result:
+		t.output = &result{e.Part.Name, e.Part.Text}
+		if c.Tool.Status == app.CallLost {
+			t.say("%s: %s", e.Part.Name, e.Part.Text)
+			return
+		}
+		t.say("%s answered %s.", e.Part.Name, format.Plural(lines(e.Part.Text), "line"))
+	}
+}
+
+// endedEarly reports whether it was shown why the last turn of a path did not come
+// to its end.
+func endedEarly(s *session.Session, path []session.Node) bool {
+	return slices.ContainsFunc(s.Annotations(path)[len(path)], func(a session.Annotation) bool {
+		_, ok := session.DecodeAnnotation(a).(session.Done)
+		return ok
+	})
+}
+
+// allOutput reads what the last tool answered.
+func (t *transcript) allOutput() {
+	if t.output == nil {
+		t.say("No tool has answered yet.")
+		return
+	}
+	t.say("Output of %s, %s:", t.output.name, format.Plural(lines(t.output.text), "line"))
+	t.out.Block(t.output.text)
+	t.say("End of output.")
+}
+
+// copy puts the last answer, or the last code block, on the clipboard of this
+// machine, and says how. The terminal is not asked to: that takes an escape.
+func (t *transcript) copy(arg string) {
+	text, what := "", "answer"
+	for _, n := range slices.Backward(t.app.Session.Path()) {
+		if n.Role != llm.RoleAssistant || n.Summary {
+			continue
+		}
+		text = n.Text()
+		if arg == "code" {
+			blocks := markdown.Fenced(text)
+			if text, what = "", "code"; len(blocks) > 0 {
+				text = blocks[len(blocks)-1].Text
+			}
+		}
+		if strings.TrimSpace(text) != "" {
+			break
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		t.say("There is no %s to copy.", what)
+		return
+	}
+	put, ctx := app.Copy(t.app.Board(nil), text), t.ctx
+	t.async(func() func() {
+		result := put(ctx)
+		result.File = t.app.Short(result.File)
+		return func() { t.say("%s", sentence(capital(result.Message(what)))) }
+	})
+}

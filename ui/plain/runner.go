@@ -1,0 +1,137 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// errHangup is the cause of a cancel because the terminal is gone.
+var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled)
+
+// A runner runs what goes on beside the goroutine that owns the front end, and brings
+// what comes of it back to that one. It knows how all of it ends.
+type runner struct {
+	ctx     context.Context // canceled at the end
+	cancel  context.CancelCauseFunc
+	gone    chan struct{}  // closed at the end: nobody listens any more
+	events  chan func()    // for the owner, from those who wait for the terminal
+	mail    mailbox        // for the owner, from all others
+	beside  sync.WaitGroup // what runs
+	pending int            // calls of async whose result is not said yet: there is no prompt before
+
+	over   bool // the owner is to end
+	status int  // with which the program exits
+}
+
+func newRunner() *runner {
+	r := &runner{gone: make(chan struct{}), events: make(chan func()), mail: newMailbox()}
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	return r
+}
+
+// concurrent runs f beside the owner.
+func (r *runner) concurrent(f func()) { r.beside.Go(func() { r.guard(f) }) }
+
+// async runs f beside the owner, and what it returns by the owner. There is no prompt
+// before.
+func (r *runner) async(f func() (done func())) {
+	r.pending++
+	r.beside.Go(func() {
+		done := func() {}
+		defer func() {
+			r.mail.post(func() {
+				r.pending--
+				done()
+			})
+		}()
+		r.guard(func() { done = f() })
+	})
+}
+
+// send has the owner run f, and waits until it does, nobody listens any more, or
+// canceled is closed; nil never is.
+func (r *runner) send(f func(), canceled <-chan struct{}) {
+	select {
+	case r.events <- f:
+	case <-canceled:
+	case <-r.gone:
+	}
+}
+
+// guard runs f and turns a panic into an orderly end with a report in a file: a
+// trace on the terminal could hold anything.
+func (r *runner) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.mail.crashed(p)
+			r.mail.post(func() { r.over = true })
+		}
+	}()
+	f()
+}
+
+// stop cancels everything that runs.
+func (r *runner) stop() {
+	r.cancel(context.Canceled)
+	close(r.gone)
+}
+
+// await waits, not for long, until what runs has stopped its children.
+func (r *runner) await() {
+	ended := make(chan struct{})
+	go func() {
+		r.beside.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(3 * time.Second):
+	}
+}
+
+// A mailbox holds what others want the owner to do, and why it has to end.
+type mailbox struct {
+	news chan struct{} // something was posted
+
+	mu     sync.Mutex // guards what follows
+	posted []func()
+	panic  any
+	stack  []byte
+}
+
+func newMailbox() mailbox { return mailbox{news: make(chan struct{}, 1)} }
+
+// post has f run by the goroutine that owns the front end. It never waits.
+func (m *mailbox) post(f func()) {
+	m.mu.Lock()
+	m.posted = append(m.posted, f)
+	m.mu.Unlock()
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
+}
+
+// deliver runs what was posted.
+func (m *mailbox) deliver() {
+	m.mu.Lock()
+	posted := m.posted
+	m.posted = nil
+	m.mu.Unlock()
+	for _, f := range posted {
+		f()
+	}
+}
+
+// crashed keeps the first panic, with the stack of the goroutine that calls.
+func (m *mailbox) crashed(p any) {
+	stack := debug.Stack()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.panic == nil {
+		m.panic, m.stack = p, stack
+	}
+}

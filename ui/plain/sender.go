@@ -1,0 +1,54 @@
+package plain
+
+import (
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// A sender sends messages.
+type sender struct {
+	*desk
+	transcript *transcript
+	drafts     *drafts
+	turns      *turns
+}
+
+// send sends a message with the files it mentions.
+func (s *sender) send(text string) {
+	if !s.app.Mentions(text) {
+		s.dispatch(text, nil)
+		return
+	}
+	o, ctx := s.app, s.ctx
+	s.async(func() func() {
+		parts, notes, err := o.Expand(ctx, text)
+		return func() { s.expanded(text, parts, notes, err) }
+	})
+}
+
+func (s *sender) expanded(text string, parts []llm.Part, notes []string, err error) {
+	if err != nil {
+		s.drafts.add(text)
+		s.say("Not sent: %s It is your draft now.", sentence(oneLine(err.Error())))
+		return
+	}
+	for _, n := range append(notes, s.app.VisionNotes(parts)...) {
+		s.transcript.note(n)
+	}
+	s.dispatch(text, parts)
+}
+
+// dispatch sends a message, or queues it while a reply is running.
+func (s *sender) dispatch(text string, mentioned []llm.Part) {
+	parts := append(append(s.app.Attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	s.app.Attached = nil
+	// The conversation has its own way to say that the disk is full.
+	s.app.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: s.app.Folder, At: s.now()})
+	_ = s.drafts.store()
+	if s.app.Busy() {
+		s.app.Session.Queue(parts...)
+		s.say("Queued, it is sent when the reply is finished. /unqueue takes it back.")
+		return
+	}
+	s.turns.run(true, parts...)
+}

@@ -1,0 +1,83 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/plain/console"
+)
+
+// shells runs commands of the user's own.
+type shells struct {
+	*desk
+	transcript *transcript
+	drafts     *drafts
+
+	running map[int]context.CancelFunc // by number
+	count   int                        // of all there were
+}
+
+// run runs a command. Its output is read out line by line, and goes along with the next
+// message.
+func (s *shells) run(command string) {
+	if s.app.Shell == nil || command == "" {
+		s.say("! and a command run it in your shell.")
+		return
+	}
+	s.count++
+	id := s.count
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.running[id] = cancel
+	s.app.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: s.app.Folder, At: s.now()})
+	run, key := s.app.Shell, s.drafts.keyNow()
+	own := s.app.Session
+	n := own.Annotate(0, session.ShellCommand{Command: command})
+	s.async(func() func() {
+		defer cancel()
+		var live console.Output
+		ended := s.app.RecordShell(key, command)
+		out := run(ctx, command, func(text string) {
+			if whole := live.Add(text); whole != "" { // a command that says more than the terminal takes waits
+				s.send(func() { s.out.Block(whole) }, ctx.Done())
+			}
+		})
+		return func() {
+			e := session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}
+			own.Annotate(n, e)
+			delete(s.running, id)
+			s.ended(e, live.Rest())
+			if s.drafts.store() == nil {
+				ended()
+			}
+		}
+	})
+}
+
+// ended says how a command ended, and attaches its output. Rest is the end of that,
+// which was not said yet.
+func (s *shells) ended(e session.ShellCommand, rest string) {
+	if rest != "" {
+		s.out.Block(rest)
+	}
+	s.transcript.output = &result{e.Command, e.Output}
+	s.say("%s", shellEnd(e))
+	s.app.Attached = append(s.app.Attached, llm.Part{
+		Kind: llm.Text, Name: "output of " + truncate(e.Command, 60),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
+	})
+	s.say("The output goes along with your next message. /detach takes it off.")
+}
+
+// interrupt stops all commands, and reports whether one ran.
+func (s *shells) interrupt() bool {
+	if len(s.running) == 0 {
+		return false
+	}
+	for _, cancel := range s.running {
+		cancel()
+	}
+	s.say("Stopping the command.")
+	return true
+}

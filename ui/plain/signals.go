@@ -1,0 +1,57 @@
+package plain
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"parley/ui/plain/console"
+)
+
+// watchSignals hears signals until stop. One that ends programs calls everything off at
+// once; if the front end does not end by itself then, because its terminal takes
+// nothing more, the program ends all the same.
+func (p *frontend) watchSignals() (stop func()) {
+	const patience = 2500 * time.Millisecond
+	ch, over := make(chan os.Signal, 4), make(chan struct{})
+	signal.Notify(ch, os.Interrupt)
+	for _, s := range console.Endings {
+		if !signal.Ignored(s) { // as nohup does
+			signal.Notify(ch, s)
+		}
+	}
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		var end <-chan time.Time
+		status := 0
+		for {
+			select {
+			case <-over:
+				return
+			case <-end:
+				os.Exit(status)
+			case s := <-ch:
+				if s == os.Interrupt {
+					if !p.editor.away.Load() {
+						p.mail.post(p.interrupt)
+					}
+					continue
+				}
+				if n, ok := s.(syscall.Signal); ok {
+					status = 128 + int(n)
+				}
+				p.cancel(context.Canceled)
+				p.mail.post(func() { p.status, p.over = status, true })
+				end = time.After(patience)
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ch)
+		close(over)
+		watching.Wait()
+	}
+}

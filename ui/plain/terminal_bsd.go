@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package plain
-
-// longestLine is how many bytes of a line the kernel's line editing keeps
-// (MAX_CANON is 1024 on macOS, with the newline, and 255 or more elsewhere).
-const longestLine = 1023

@@ -1,0 +1,103 @@
+package plain
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// A transcript says what happens in the conversation, as it comes and when it is read
+// back, in the same words.
+type transcript struct {
+	*desk
+	output *result // of the last tool; nil: none has answered
+}
+
+// A result is what a tool answered.
+type result struct{ name, text string }
+
+// event says an event that stays between the messages, as it comes and when the
+// conversation is read back.
+func (t *transcript) event(e session.Event) {
+	switch e := e.(type) {
+	case llm.Notice:
+		t.say("Note: %s", sentence(oneLine(e.Text)))
+	case llm.Retry:
+		t.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+	case session.Fallback:
+		t.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
+	case session.ModelSwitched: // and what the other model cannot be told
+		text := fmt.Sprintf("The model is %s now, in place of %s", e.To, e.From)
+		for i, c := range e.Changes {
+			text += []string{": ", ", "}[min(i, 1)] + c.String()
+		}
+		t.say("%s.", text)
+	case session.Compacted:
+		t.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", format.Plural(e.Messages, "message"), e.After, e.Before)
+	case session.ShellCommand: // as it was typed and said
+		t.out.Block("You: !" + e.Command)
+		t.out.Block(lastLine(e.Output)[0])
+		if !e.Ended {
+			t.say("Interrupted: what it did until then is not known.")
+			return
+		}
+		t.say("%s", shellEnd(e))
+	case session.Done:
+		if llm.Canceled(e.Err) {
+			t.say("Stopped. /retry goes on.")
+			return
+		}
+		text := sentence("Error: " + oneLine(e.Err.Error()))
+		t.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(app.Hint(e.Err))))
+	}
+}
+
+// note keeps a notice with the conversation, and says it.
+func (t *transcript) note(text string) {
+	notice := llm.Notice{Text: text}
+	t.app.Session.Annotate(0, notice)
+	t.event(notice)
+}
+
+// prompt says what was sent, unless the user just typed it.
+func (t *transcript) prompt(e session.Prompt, heard bool) {
+	text, attached := app.SplitPrompt(e.Message)
+	if !heard {
+		t.out.Block("You: " + text)
+	}
+	for _, label := range app.Labels(attached) {
+		t.say("With it: %s.", label)
+	}
+}
+
+// part says what else is in an answer, once.
+func (t *transcript) part(c app.Change) {
+	switch {
+	case c.Op != app.Opened:
+	case c.Kind == app.SourceBlock:
+		t.say("Source: %s", strings.TrimSpace(c.Part.Text+" "+c.Part.URL))
+	case len(c.Part.Data) > 0:
+		t.say("%s, %d bytes.", c.Part.MIME, len(c.Part.Data))
+	}
+}
+
+// shellEnd says how a command of the user's own ended.
+func shellEnd(e session.ShellCommand) string {
+	end := "Done in "
+	if e.Failed {
+		end = "Failed after "
+	}
+	return fmt.Sprintf("%s%s: %s.", end, length(e.Duration), strings.Trim(lastLine(e.Output)[1], "[]()."))
+}
+
+// lastLine returns output without its last line, which says how a command ended,
+// and that line.
+func lastLine(output string) []string {
+	output = strings.TrimRight(output, "\n")
+	i := strings.LastIndexByte(output, '\n')
+	return []string{output[:max(i, 0)], output[i+1:]}
+}

@@ -1,0 +1,147 @@
+package plain
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// turns runs the turns of the conversation, one at a time.
+type turns struct {
+	*desk
+	transcript *transcript
+	questions  *questions
+	approvals  *approvals
+	drafts     *drafts
+
+	current *turn // nil: idle
+	failed  bool  // the last one can be tried again
+	again   bool  // the failed one is tried again once the conversation is summarized
+}
+
+// due returns when tick has something to do; zero for never.
+func (t *turns) due() time.Time {
+	if t.current == nil {
+		return time.Time{}
+	}
+	return t.current.due()
+}
+
+// tick says what is due.
+func (t *turns) tick(now time.Time) {
+	if t.current != nil {
+		t.current.tick(now, t.questions.open() != nil)
+	}
+}
+
+// wait keeps waiting for a silent model.
+func (t *turns) wait() {
+	if t.current == nil || !t.current.wait() {
+		t.say("No model is silent.")
+		return
+	}
+	t.say("Waiting.")
+}
+
+// play says the events of a turn as they come.
+func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	ctx, pulse := llm.WithPulse(ctx, 0)
+	now := &turn{transcript: t.transcript, cancel: cancel, pulse: pulse, began: t.now(), heard: heard}
+	t.current, t.failed = now, false
+	t.concurrent(func() {
+		defer cancel()
+		for e := range events(ctx) {
+			t.send(func() { t.add(now, e) }, nil)
+		}
+	})
+}
+
+// run sends parts, or goes on from where the conversation stands.
+func (t *turns) run(heard bool, parts ...llm.Part) {
+	s := t.app.Session
+	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
+}
+
+// interrupt stops the running turn, and reports whether there was something to stop.
+func (t *turns) interrupt() bool {
+	if t.current == nil || t.current.stopped {
+		return false
+	}
+	t.current.stopped = true
+	t.current.cancel()
+	t.questions.dropCalls()
+	t.say("Stopping.")
+	return true
+}
+
+// add takes an event of now.
+func (t *turns) add(now *turn, e session.Event) {
+	if t.current != now {
+		return
+	}
+	if d, ok := e.(session.Done); ok {
+		t.done(d)
+		return
+	}
+	now.add(e)
+	if ask, ok := e.(session.ApprovalRequest); ok && !now.stopped {
+		t.questions.later(t.approvals.question(ask))
+	}
+	now.set(now.doing(), t.now())
+}
+
+// done ends the running turn, and begins what follows it.
+func (t *turns) done(d session.Done) {
+	ended := t.current
+	ended.finish()
+	t.current, t.failed = nil, d.Err != nil
+	t.questions.dropCalls()
+	ended.end(d)
+	if d.Err != nil {
+		t.drafts.unqueue()
+	}
+	again := t.again
+	t.again = false
+	switch {
+	case t.over:
+	case again && d.Err == nil:
+		t.run(true)
+	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
+		t.offerSummary()
+	case t.app.Session.QueueLen() > 0: // queued after the turn's last look
+		waiting := t.app.Session.Unqueue()
+		for _, later := range waiting[1:] {
+			t.app.Session.Queue(later.Parts...)
+		}
+		t.run(false, waiting[0].Parts...)
+	case d.Err == nil:
+		t.name()
+	}
+}
+
+// offerSummary asks whether to go on with a summary of what was said.
+func (t *turns) offerSummary() {
+	t.questions.confirm("The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
+		"summarize", "leave it", false, func(yes bool) {
+			if yes {
+				t.again = true
+				t.play(true, t.app.Session.Compact)
+			}
+		})
+}
+
+// name has the conversation named, where a model for that is configured.
+func (t *turns) name() {
+	s := t.app.Session
+	t.concurrent(func() {
+		ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
+		defer cancel()
+		if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
+			t.mail.post(func() { t.say("Note: %s", sentence(oneLine(err.Error()))) })
+		}
+	})
+}
