@@ -22,7 +22,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Style is what a line means; a front end that has styles chooses one by it.
+// A Style marks what a line means; a front end that has styles chooses one by it.
 type Style uint8
 
 const (

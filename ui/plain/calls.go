@@ -10,7 +10,7 @@ import (
 	"parley/ui/format"
 )
 
-// decided says what becomes of a call that was decided about.
+// decided writes what becomes of a call that was decided about.
 func (t *transcript) decided(tool *app.Tool) {
 	denied := tool.Status == app.CallDenied
 	switch {
@@ -26,7 +26,7 @@ func (t *transcript) decided(tool *app.Tool) {
 	}
 }
 
-// result says how a call ended, and as much of its output as is not known.
+// result writes how a call ended, and as much of its output as is not known.
 func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
@@ -54,7 +54,7 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	}
 }
 
-// change says how a file changed: line by line, unless the user heard it with
+// change writes how a file changed: line by line, unless the user heard it with
 // the question.
 func (t *transcript) change(done, diff string, heard bool) {
 	var added, removed int

@@ -8,7 +8,7 @@ import (
 	"parley/ui/app"
 )
 
-// A command is what a line that begins with a slash can do. What every front end has is
+// A command runs for a line that begins with a slash. What every front end has is
 // a row of app.Commands; what is only for lines, or is said otherwise there, is a row of
 // ownCommands.
 type command struct {

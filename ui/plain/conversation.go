@@ -20,7 +20,7 @@ type conversation struct {
 	saveErr error // why what is said is not on disk
 }
 
-// open tells of a conversation that was held before, and reads its end.
+// open introduces a conversation that was held before, and reads its end.
 func (c *conversation) open() {
 	path := c.app.Session.Path()
 	if n := len(path); n > 0 {

@@ -26,7 +26,7 @@ func newDesk(o app.Options, out io.Writer) *desk {
 // say writes a line of parley's own.
 func (d *desk) say(format string, args ...any) { d.out.Say(format, args...) }
 
-// fail says that something went wrong.
+// fail writes an error.
 func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(err.Error()))) }
 
 // idle reports whether no reply is running, and says so if one is.

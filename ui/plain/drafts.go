@@ -122,7 +122,7 @@ func (d *drafts) load() {
 	}
 }
 
-// sayAttached says what goes with the next message.
+// sayAttached writes what goes with the next message.
 func (d *drafts) sayAttached(parts []llm.Part) {
 	for _, label := range app.Labels(parts) {
 		d.say("Attached, for your next message: %s.", label)

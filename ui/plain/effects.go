@@ -8,7 +8,7 @@ import (
 	"parley/ui/app"
 )
 
-// apply says what came of something the user did.
+// apply carries out what came of something the user did.
 func (p *frontend) apply(e app.Effect) {
 	if e.Entered != nil {
 		p.conversation.entered(*e.Entered)

@@ -12,7 +12,7 @@ import (
 	"parley/ui/plain/console"
 )
 
-// quitWithin is how soon behind the first ctrl+c the second one has to come.
+// quitWithin bounds the time between two ctrl+c that quit.
 const quitWithin = 2 * time.Second
 
 // A frontend is the conversation of a user with a session. One goroutine, that of
@@ -54,7 +54,7 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	return p
 }
 
-// run is the loop of the goroutine that owns the front end.
+// run loops in the goroutine that owns the front end, until that is over.
 func (p *frontend) run() {
 	p.start()
 	timer := time.NewTimer(time.Hour)
@@ -176,7 +176,8 @@ func (p *frontend) unqueue() {
 	}
 }
 
-// endOfInput is ctrl+d on an empty line, or that the terminal is gone.
+// endOfInput ends the front end: by ctrl+d on an empty line, or because the terminal is
+// gone.
 func (p *frontend) endOfInput() {
 	if keys := p.input.keys; keys != nil && keys.Gone() {
 		p.status = 128 + int(syscall.SIGHUP)
@@ -197,7 +198,7 @@ func (p *frontend) quit() {
 	}
 }
 
-// interrupt is ctrl+c: it leaves a question, else stops the reply, else what runs
+// interrupt handles ctrl+c: it leaves a question, else stops the reply, else what runs
 // beside, else asks whether to quit. The terminal has thrown away what was typed.
 func (p *frontend) interrupt() {
 	p.out.Echoed()

@@ -17,7 +17,7 @@ type choice struct {
 	value  string
 }
 
-// few is how many rows of a list are read out unasked.
+// few limits the rows of a list that are read out unasked.
 const few = 30
 
 // lists asks for rows of numbered lists.

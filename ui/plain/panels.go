@@ -14,14 +14,14 @@ import (
 	"parley/ui/format"
 )
 
-// panels says what views of the screen would show.
+// panels writes what views of the screen would show.
 type panels struct {
 	*desk
 	lists     *lists
 	questions *questions
 }
 
-// open says what a panel would show, and reports whether there is one.
+// open writes what a panel would show, and reports whether there is one.
 func (p *panels) open(panel app.Panel, query string) bool {
 	switch panel {
 	case app.PanelSessions:
@@ -182,7 +182,7 @@ func (p *panels) mode(arg string) {
 	})
 }
 
-// usage says what was spent.
+// usage writes what was spent.
 func (p *panels) usage() {
 	say := func(name string, u llm.Usage) {
 		if u == (llm.Usage{}) {
@@ -215,7 +215,7 @@ func (p *panels) usage() {
 	}
 }
 
-// context says what a request holds.
+// context writes what a request holds.
 func (p *panels) context() {
 	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {

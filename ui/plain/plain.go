@@ -36,7 +36,7 @@ func Run(o app.Options) int {
 	return serve(o, in, os.Stdout)
 }
 
-// failed says on standard error why there is no terminal to talk on, and returns the exit
+// failed writes to standard error why there is no terminal to talk on, and returns the exit
 // status.
 func failed(err error) int {
 	out := console.NewWriter(os.Stderr)
@@ -45,7 +45,7 @@ func failed(err error) int {
 	return 1
 }
 
-// serve is Run on files.
+// serve runs the front end on files; see Run.
 func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p := newFrontend(o, out)
 	keys, err := console.Listen(in)

@@ -8,8 +8,8 @@ import (
 	"parley/ui/plain/console"
 )
 
-// settle is how long a question must have been asked before a line answers it: a
-// line on its way when it came meant something else.
+// settle bounds the time after a question in which no line answers it: one that was on
+// its way when it came meant something else.
 const settle = 300 * time.Millisecond
 
 // A question waits for a line. One that is guarded is not answered by what was
@@ -27,7 +27,7 @@ type question struct {
 	settled bool
 }
 
-// questions are those that wait for an answer, in their order.
+// questions holds those that wait for an answer, in their order.
 type questions struct {
 	*desk
 	input   *input

@@ -68,7 +68,7 @@ func (t *transcript) whole(text string) {
 	t.out.End()
 }
 
-// storedCall says that a call was made, and what it brought.
+// storedCall writes that a call was made, and what it brought.
 func (t *transcript) storedCall(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errHangup is the cause of a cancel because the terminal is gone.
+// errHangup causes a cancel when the terminal is gone.
 var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled)
 
 // A runner runs what goes on beside the goroutine that owns the front end, and brings

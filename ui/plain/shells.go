@@ -55,7 +55,7 @@ func (s *shells) run(command string) {
 	})
 }
 
-// ended says how a command ended, and attaches its output. Rest is the end of that,
+// ended writes how a command ended, and attaches its output. Rest is the end of that,
 // which was not said yet.
 func (s *shells) ended(e session.ShellCommand, rest string) {
 	if rest != "" {

@@ -5,7 +5,7 @@ import (
 	"parley/tools"
 )
 
-// start says where one is, asks whether the directory is trusted, and sends what the
+// start writes the model and the directory, asks whether the directory is trusted, and sends what the
 // command line asked.
 func (p *frontend) start() {
 	p.say("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)

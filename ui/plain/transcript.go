@@ -20,7 +20,7 @@ type transcript struct {
 // A result is what a tool answered.
 type result struct{ name, text string }
 
-// event says an event that stays between the messages, as it comes and when the
+// event writes an event that stays between the messages, as it comes and when the
 // conversation is read back.
 func (t *transcript) event(e session.Event) {
 	switch e := e.(type) {
@@ -63,7 +63,7 @@ func (t *transcript) note(text string) {
 	t.event(notice)
 }
 
-// prompt says what was sent, unless the user just typed it.
+// prompt writes what was sent, unless the user just typed it.
 func (t *transcript) prompt(e session.Prompt, heard bool) {
 	text, attached := app.SplitPrompt(e.Message)
 	if !heard {
@@ -74,7 +74,7 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 	}
 }
 
-// part says what else is in an answer, once.
+// part writes what else is in an answer, once.
 func (t *transcript) part(c app.Change) {
 	switch {
 	case c.Op != app.Opened:
@@ -85,7 +85,7 @@ func (t *transcript) part(c app.Change) {
 	}
 }
 
-// shellEnd says how a command of the user's own ended.
+// shellEnd writes how a command of the user's own ended.
 func shellEnd(e session.ShellCommand) string {
 	end := "Done in "
 	if e.Failed {

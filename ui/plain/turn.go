@@ -86,8 +86,8 @@ func (t *turn) due() time.Time {
 	return due
 }
 
-// tick says what is due. Nothing is said again while asking, that is while a question
-// waits for its answer.
+// tick writes what is due. While asking, that is while a question waits for its answer,
+// it reminds of nothing.
 func (t *turn) tick(now time.Time, asking bool) {
 	t.out.Text(t.text.Late(now))
 	if due := t.nextReminder(); asking || due.IsZero() || now.Before(due) {
@@ -111,7 +111,7 @@ func (t *turn) wait() bool {
 	return true
 }
 
-// add says what an event changes.
+// add writes what an event changes.
 func (t *turn) add(e session.Event) {
 	now := t.now()
 	switch e.(type) {
@@ -131,7 +131,7 @@ func (t *turn) add(e session.Event) {
 	}
 }
 
-// end says how the turn ended.
+// end writes how the turn ended.
 func (t *turn) end(d session.Done) {
 	for _, c := range t.Apply(d, t.now()) {
 		t.change(c)
@@ -144,7 +144,7 @@ func (t *turn) end(d session.Done) {
 	}
 }
 
-// change says a change.
+// change writes a change.
 func (t *turn) change(c app.Change) {
 	switch c.Kind {
 	case app.UserBlock:
@@ -178,7 +178,7 @@ func (t *turn) change(c app.Change) {
 	}
 }
 
-// tool says what becomes of a call.
+// tool writes what becomes of a call.
 func (t *turn) tool(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:

@@ -30,7 +30,7 @@ func (t *turns) due() time.Time {
 	return t.current.due()
 }
 
-// tick says what is due.
+// tick writes what is due.
 func (t *turns) tick(now time.Time) {
 	if t.current != nil {
 		t.current.tick(now, t.questions.open() != nil)
@@ -46,7 +46,7 @@ func (t *turns) wait() {
 	t.say("Waiting.")
 }
 
-// play says the events of a turn as they come.
+// play writes the events of a turn as they come.
 func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(t.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)

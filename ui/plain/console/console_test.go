@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +11,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// heard is what is read out of pieces, which arrive at once, without the signs of
+// heard returns what is read out of pieces, which arrive at once, without the signs of
 // lines that are not broken.
 func heard(pieces ...string) string {
 	var p Markdown
@@ -156,6 +158,9 @@ func TestSpeakerKeepsWords(t *testing.T) {
 		{"a long word", 20, func(s *Writer) { s.Say("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
 		{"unknown width", 0, func(s *Writer) { s.Say("one two three four five six") }, "one two three four five six\n"},
 		{"a question, and its answer", 20, func(s *Writer) { s.Ask("one two three four five: "); s.Entered(); s.Say("six") }, "one two three four\nfive: six\n"},
+		{"text behind a prompt begins a line", 20, func(s *Writer) { s.Ask("You: "); s.Text("one") }, "You: \none"},
+		{"text behind an answered prompt does not", 20, func(s *Writer) { s.Ask("You: "); s.Entered(); s.Text("one") }, "You: one"},
+		{"a line behind an echo begins anew", 20, func(s *Writer) { s.Ask("You: "); s.Echoed(); s.Say("one") }, "You: \none\n"},
 		{"an open line is ended", 20, func(s *Writer) { s.Text("one"); s.Say("two") }, "one\ntwo\n"},
 		{"what is not printable", 80, func(s *Writer) {
 			s.Say("a\x1bb\nc")
@@ -173,5 +178,35 @@ func TestSpeakerKeepsWords(t *testing.T) {
 				t.Errorf("got\n%q\nwant\n%q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestPrompted holds what makes a prompt one that has to be written again.
+func TestPrompted(t *testing.T) {
+	for name, then := range map[string]func(*Writer){
+		"a line": func(w *Writer) { w.Say("one") }, "a block": func(w *Writer) { w.Block("one") }, "text": func(w *Writer) { w.Text("one") },
+		"an answer": (*Writer).Entered, "an echo": (*Writer).Echoed, "its end": (*Writer).End, "its question": (*Writer).ClearPrompt,
+	} {
+		w := NewWriter(io.Discard)
+		w.Ask("You: ")
+		if !w.Prompted() {
+			t.Fatal("no prompt stands there")
+		}
+		w.Text("")
+		if !w.Prompted() {
+			t.Error("no text takes the prompt away")
+		}
+		if then(w); w.Prompted() {
+			t.Errorf("the prompt stands there after %s", name)
+		}
+	}
+}
+
+// TestOutput hands on whole lines, made printable, and holds the rest.
+func TestOutput(t *testing.T) {
+	var o Output
+	got := []string{o.Add("one\ntw"), o.Add("o"), o.Add("\x1b[2J\nthree"), o.Rest()}
+	if want := []string{"one\n", "", "two␛[2J\n", "three"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -88,7 +88,7 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 			if !whole {
 				break
 			}
-			if !send(Line{Text: legible(line), At: began, Cut: len(line) >= LongestLine}) {
+			if !send(Line{Text: sanitizeTyped(line), At: began, Cut: len(line) >= LongestLine}) {
 				return
 			}
 			held = rest
@@ -109,12 +109,12 @@ func (k *Keyboard) read(buf []byte) (int, error) {
 // Gone reports whether the terminal is there no longer.
 func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }
 
-// sequences are what arrow keys and the like leave in a line that the terminal
+// sequences match what arrow keys and the like leave in a line that the terminal
 // edits.
 var sequences = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
 
-// legible is what was typed, without what is no text.
-func legible(line []byte) string {
+// sanitizeTyped returns what was typed, without what is no text.
+func sanitizeTyped(line []byte) string {
 	text := sequences.ReplaceAllString(strings.ToValidUTF8(string(line), "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {

@@ -17,10 +17,10 @@ const (
 	CodeWait     = 5 * time.Second
 )
 
-// longestEnding is more bytes than the end of a sentence has, with its quotes.
+// longestEnding exceeds the bytes that the end of a sentence has, with its quotes.
 const longestEnding = 16
 
-// longest is how many bytes of a line wait for the end of a sentence.
+// longest limits the bytes of a line that wait for the end of a sentence.
 const longest = 4 << 10
 
 // A Markdown turns Markdown that arrives in pieces into text that can be read out
@@ -111,7 +111,7 @@ func (m *Markdown) waits() bool {
 	return m.line != "" || m.head != "" || m.code != nil && len(m.code.held) > 0
 }
 
-// Due is when late has something to read out; zero if nothing waits.
+// Due returns when Late has something to read out; zero if nothing waits.
 func (m *Markdown) Due() time.Time {
 	switch {
 	case !m.waits():
@@ -265,7 +265,7 @@ func (m *Markdown) closeTable() string {
 	return "End of table.\n"
 }
 
-// cells are the texts of a row of a table.
+// cells returns the texts of a row of a table.
 func cells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
@@ -318,7 +318,7 @@ func (c *code) announce(length string) string {
 	return out
 }
 
-// spoken is a line without the signs that only the eye needs. Code in it stays as
+// spoken returns a line without the signs that only the eye needs. Code in it stays as
 // it is.
 func spoken(line string) string {
 	var out strings.Builder
@@ -337,7 +337,7 @@ func spoken(line string) string {
 	return out.String()
 }
 
-// links is text with the links in it as they are read out.
+// links returns text with the links in it as they are read out.
 func links(text string) string {
 	if !strings.Contains(text, "](") {
 		return text

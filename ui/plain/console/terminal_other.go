@@ -4,16 +4,16 @@ package console
 
 import "os"
 
-// console is what a user types at.
+// console names the device a user types at.
 const console = "CONIN$"
 
-// LongestLine is how many bytes of a line the console's line editing keeps.
+// LongestLine limits the bytes of a line that the console's line editing keeps.
 const LongestLine = 8190
 
-// Endings are the signals that end the program in order, beside ctrl+c.
+// Endings lists the signals that end the program in order, beside ctrl+c.
 var Endings []os.Signal
 
-// wait is always over: reading the console cannot be called off here.
+// wait returns at once: reading the console cannot be called off here.
 func (k *Keyboard) wait() (bool, error) { return !k.over.Load(), nil }
 
 // Pause does nothing: editors have windows of their own here.

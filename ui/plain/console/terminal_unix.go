@@ -12,10 +12,10 @@ import (
 	"parley/ui/tty"
 )
 
-// console is the terminal of this process.
+// console names the terminal of this process.
 const console = "/dev/tty"
 
-// Endings are the signals that end the program in order.
+// Endings lists the signals that end the program in order.
 var Endings = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
 // wait waits until there is something to read, and reports false once reading was

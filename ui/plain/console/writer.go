@@ -48,7 +48,7 @@ func (w *Writer) ClearPrompt() { w.prompted = false }
 // from outside cannot have it: it is a control character.
 const exactly = "\x01"
 
-// narrow is the width below which words are not kept whole.
+// narrow holds the cells below which words are not kept whole.
 const narrow = 20
 
 // Say writes one line, whatever is in it.
