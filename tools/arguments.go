@@ -71,7 +71,7 @@ func schemaOf(t reflect.Type, limits []argumentLimit) (*argumentSchema, error) {
 	return newArgumentSchema(json.RawMessage(text+`,"additionalProperties":false}`), order)
 }
 
-// parseArguments returns a call's input as compact JSON that is valid by s,
+// parseArguments returns a call's input as compact JSON in which s finds nothing invalid,
 // without duplicate keys. It repairs what models commonly get wrong and only
 // means one thing: see coerce. The error names the failing path and what was
 // expected there.
@@ -96,11 +96,11 @@ func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 	if err != nil || s == nil {
 		return out, err
 	}
-	var plain any // reports numbers that no float64 holds
-	if err := json.Unmarshal(out, &plain); err != nil {
-		return nil, syntaxError(err)
+	if err := checkNumbers(value); err != nil {
+		return nil, err
 	}
-	if err := schema.Validate(s.raw, out); err != nil {
+	// What costs too much to check is left to the tool, which checks its arguments itself.
+	if err := schema.Validate(s.raw, out); err != nil && !errors.Is(err, schema.ErrUnchecked) {
 		return nil, errors.New(truncate(err.Error(), 600)) // it quotes values of any number
 	}
 	return out, nil
@@ -118,6 +118,29 @@ func decodeJSON(text string) (any, error) {
 		return nil, fmt.Errorf("not valid JSON: %s follows the end", quoteName(truncate(rest, 40)))
 	}
 	return value, nil
+}
+
+// checkNumbers returns an error for a number in value that no float64 holds.
+func checkNumbers(value any) error {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, member := range v {
+			if err := checkNumbers(member); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return fmt.Errorf("not valid JSON: the number %s is too large", truncate(string(v), 40))
+		}
+	}
+	return nil
 }
 
 func syntaxError(err error) error {
@@ -177,10 +200,14 @@ func coerceText(want, text string) any {
 	if want == "string" || want == "" {
 		return text
 	}
-	value, err := decodeJSON(strings.TrimSpace(text))
-	if err != nil {
-		value, err = decodeJSON(strings.ToLower(strings.TrimSpace(text))) // Python's True
+	literal := strings.TrimSpace(text)
+	if !json.Valid([]byte(literal)) {
+		literal = strings.ToLower(literal) // Python's True
 	}
+	if !json.Valid([]byte(literal)) {
+		return text
+	}
+	value, err := decodeJSON(literal)
 	if err != nil {
 		return text
 	}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -100,6 +101,42 @@ func TestMisfit(t *testing.T) {
 			t.Errorf("%s for %s: %v, want %q", tt.args, tt.schema, err, tt.want)
 		}
 	}
+}
+
+// Large arguments are no bad ones: what the schema's check leaves out, the tool looks at.
+// They take little more memory than the decoding.
+func TestLargeArguments(t *testing.T) {
+	_, large := externalSchema(json.RawMessage(`{"type":"object","properties":{
+		"list":{"type":"array","items":{"type":"integer"}},"text":{"type":"string","pattern":"^[\\s\\S]{1,200}"},"last":{"type":"integer"}}}`))
+	numbers := strings.Repeat("1,", 200e3) + "1"
+	for _, tt := range []struct{ name, input, err string }{
+		{"a list", `{"list":[` + numbers + `]}`, ""},
+		{"a text", `{"text":"` + strings.Repeat("x", 400e3) + `"}`, ""},
+		{"a text, and a problem", `{"text":"` + strings.Repeat("x", 400e3) + `","last":"x"}`, `last: expected integer, got string "x"`},
+		{"a list, and a problem before", `{"last":"x","list":[` + numbers + `]}`, `last: expected integer, got string "x"`},
+		{"a list with a problem", `{"list":["x",` + numbers + `]}`, `list[0]: expected integer, got string "x"`},
+		{"a list with problems only", `{"list":[` + strings.Repeat(`"x",`, 120e3) + `"x"]}`, `list[0]: expected integer, got string "x"`},
+	} {
+		var err error
+		decoding := allocated(func() { _, _ = decodeJSON(tt.input) })
+		parsing := allocated(func() { _, err = parseArguments(large, tt.input) })
+		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.err)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
+		}
+		t.Logf("%s: decoding %.1f MB, parsing %.1f MB", tt.name, decoding/1e6, parsing/1e6)
+		if parsing > 6*decoding { // it decodes twice, and encodes once
+			t.Errorf("%s: parsing allocates %.1f MB, decoding %.1f MB", tt.name, parsing/1e6, decoding/1e6)
+		}
+	}
+}
+
+// allocated returns the bytes that f allocates.
+func allocated(f func()) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
 func TestRefusedArgumentsSayWhatIsTaken(t *testing.T) {

@@ -128,11 +128,12 @@ func (c *checker) isConst(s *object, key string, v any) bool { return equal(s.va
 
 func (c *checker) unique(_ *object, _ string, v any) bool {
 	l, _ := v.([]any)
-	seen := make(map[string]bool, len(l))
+	seen := map[string]bool{}
 	for _, item := range l {
 		text, ok := canonicalText(item, max(0, c.stepsLeft)*bytesPerStep)
-		if !ok || !c.spend(len(text)/bytesPerStep) {
-			return true // check says so
+		if !ok || !c.spend(1+len(text)/bytesPerStep) {
+			c.unchecked++
+			return true
 		}
 		if seen[text] {
 			return false
@@ -201,27 +202,40 @@ func appendCanonical(b []byte, v any, limit int) ([]byte, bool) {
 
 func (c *checker) inPattern(s *object, key string, v any) bool {
 	text, ok := v.(string)
-	return !ok || c.matches(s.text(key), text, true)
+	return !ok || c.matches(s.text(key), text) != invalid
 }
 
-// matches reports whether text matches a pattern, and otherwise where that is
-// none that can be held.
-func (c *checker) matches(pattern, text string, otherwise bool) bool {
+// matches returns whether text matches a pattern; unknown if that is none that can be
+// held, or costs more than is left.
+func (c *checker) matches(pattern, text string) verdict {
 	e, ok := c.expressions[pattern]
 	if !ok {
 		e, _ = compile(pattern)
 		c.expressions[pattern] = e
 	}
-	if e == nil || !c.spend(int(min(float64(e.size)*float64(len(text))/wordsPerStep, maxSteps))) {
-		return otherwise
+	if e == nil {
+		return unknown
 	}
-	return e.MatchString(text)
+	if cost := e.cost(text); cost > float64(c.stepsLeft) || !c.spend(int(cost)) {
+		c.unchecked++
+		return unknown
+	}
+	if e.MatchString(text) {
+		return valid
+	}
+	return invalid
 }
 
-// An expression is a pattern, and what matching it may cost for each byte.
+// An expression is a pattern, and what matching it may cost.
 type expression struct {
 	*regexp.Regexp
-	size int // of its program, roughly
+	size  int     // of its program, in words, roughly: what each byte may cost
+	reach float64 // bytes of a text that it reads at most; +Inf without a bound
+}
+
+// cost returns the steps that matching text may take.
+func (e *expression) cost(text string) float64 {
+	return float64(e.size) * min(float64(len(text)), e.reach) / wordsPerStep
 }
 
 // compile reads a pattern of JSON Schema, whose dialect is JavaScript's; false
@@ -239,7 +253,11 @@ func compile(pattern string) (*expression, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return &expression{re, programSize(parsed)}, true
+	e := &expression{re, programSize(parsed), math.Inf(1)}
+	if isAnchored(parsed) {
+		e.reach = utf8.UTFMax * (1 + maxRunes(parsed))
+	}
+	return e, true
 }
 
 // maxProgram bounds the programs of patterns. "^[a-z]{1,1000}$" has 1002.
@@ -255,6 +273,46 @@ func programSize(re *syntax.Regexp) int {
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}
+
+// isAnchored reports whether a pattern matches at the beginning of a text only.
+func isAnchored(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginText:
+		return true
+	case syntax.OpConcat, syntax.OpCapture:
+		return isAnchored(re.Sub[0])
+	}
+	return false
+}
+
+// maxRunes returns how long a match may be, in runes; +Inf without a bound.
+func maxRunes(re *syntax.Regexp) float64 {
+	n := 0.0
+	for _, sub := range re.Sub {
+		if re.Op == syntax.OpAlternate {
+			n = max(n, maxRunes(sub))
+		} else {
+			n += maxRunes(sub)
+		}
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return float64(len(re.Rune))
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpStar, syntax.OpPlus:
+		return math.Inf(1)
+	case syntax.OpRepeat:
+		if re.Max < 0 {
+			return math.Inf(1)
+		}
+		if re.Max == 0 {
+			return 0
+		}
+		return n * float64(re.Max)
 	}
 	return n
 }

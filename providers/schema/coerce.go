@@ -21,11 +21,11 @@ func Coerce(raw json.RawMessage, value []byte) []byte {
 		return value
 	}
 	before, c := d.coercer(v)
-	if before == nil {
+	if before.count == 0 {
 		return value
 	}
 	better := c.coerce(d.root, v, 0)
-	if d.check(better).distance("") >= before.distance("") {
+	if d.check(better).distance(nil) >= before.distance(nil) {
 		return value
 	}
 	return encode(better)

@@ -42,12 +42,17 @@ const maxRounds = 5
 
 // Validate checks value, a JSON text, against raw. The error names each
 // failing path and what was expected there. Keywords that are malformed say
-// nothing; format is an annotation.
+// nothing; format is an annotation. It is ErrUnchecked if nothing failed and checking the
+// rest would cost too much.
 func Validate(raw json.RawMessage, value []byte) error {
 	d := openDocumentOrObject(raw)
 	v, err := decode(value)
 	if err != nil {
 		return err
 	}
-	return d.check(v).toError()
+	c := d.checker()
+	if err := c.checkRoot(v).toError(); err != nil || c.unchecked == 0 {
+		return err
+	}
+	return ErrUnchecked
 }

@@ -5,48 +5,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// A problem is one constraint that a value does not meet.
-type problem struct {
-	path string // of the value, such as "items[2].name"; "" is the root
-	key  string // the keyword
-	text string // what was expected, and what there is
-}
+// ErrUnchecked reports that a value was not checked in whole, for that would cost too
+// much. In what was checked there is no problem.
+var ErrUnchecked = errors.New("the schema is too complex to check")
 
-type problems []problem
-
-// maxProblems bounds how many an error names.
-const maxProblems = 8
-
-// toError returns the problems as one error, nil if there are none.
-func (p problems) toError() error {
-	if len(p) == 0 {
-		return nil
-	}
-	var lines []string
-	for i, one := range p {
-		if i == maxProblems {
-			lines = append(lines, fmt.Sprintf("and %d more", len(p)-i))
-			break
-		}
-		if one.path != "" {
-			one.text = one.path + ": " + one.text
-		}
-		if !slices.Contains(lines, one.text) {
-			lines = append(lines, one.text)
-		}
-	}
-	return errors.New(strings.Join(lines, "; "))
-}
-
-// A checker holds a value against a document. It names every problem, follows
+// A checker holds a value against a document. It counts every problem, follows
 // references that lead into themselves, and bounds its work.
 type checker struct {
 	*document
 	stepsLeft int // steps that it may still take
+	unchecked int // schemas and keywords that were not held against their values
 }
 
 // A step is about a microsecond of work.
@@ -65,19 +36,22 @@ func (c *checker) spend(steps int) bool {
 	return c.stepsLeft >= 0
 }
 
+// isSpent reports whether no step is left, and notes that what comes is not checked.
+func (c *checker) isSpent() bool {
+	if c.stepsLeft >= 0 {
+		return false
+	}
+	c.unchecked++
+	return true
+}
+
 // check returns what is wrong with v.
 func (d *document) check(v any) problems { return d.checker().checkRoot(v) }
 
 func (c *checker) checkRoot(v any) problems {
-	found := c.check(nil, c.root, v, "", 0)
-	if found == nil && c.stepsLeft < 0 {
-		return problems{tooComplex("")}
-	}
+	var found problems
+	c.check(&found, c.root, v, nil, 0)
 	return found
-}
-
-func tooComplex(path string) problem {
-	return problem{path, "", "the schema is too complex to check"}
 }
 
 // maxInPlace bounds how many schemas may apply to one value through each other;
@@ -86,41 +60,59 @@ const maxInPlace = 64
 
 // check adds to found what is wrong with v. Around counts the schemas that led
 // here without leaving v.
-func (c *checker) check(found problems, s *object, v any, path string, around int) problems {
-	if !c.spend(1) {
-		return append(found, tooComplex(path))
+func (c *checker) check(found *problems, s *object, v any, at *location, around int) {
+	c.spend(1)
+	if c.isSpent() || around > maxInPlace || len(s.keys) == 0 {
+		return
 	}
-	if around > maxInPlace || len(s.keys) == 0 {
-		return found
-	}
-	found = c.checkAssertions(found, s, v, path)
+	c.checkAssertions(found, s, v, at)
 	if s.has("$ref") {
 		if target := c.resolve(s.text("$ref")); target != nil {
-			found = c.check(found, target, v, path, around+1)
+			c.check(found, target, v, at, around+1)
 		}
 	}
 	for _, b := range s.list("allOf") {
-		found = c.check(found, b.(*object), v, path, around+1)
+		c.check(found, b.(*object), v, at, around+1)
 	}
-	found = c.checkBranches(found, s, v, path, around+1)
+	c.checkBranches(found, s, v, at, around+1)
 	switch v := v.(type) {
 	case *object:
-		found = c.checkMembers(found, s, v, path, around+1)
+		c.checkMembers(found, s, v, at, around+1)
 	case []any:
-		found = c.checkItems(found, s, v, path)
+		c.checkItems(found, s, v, at)
 	}
-	return found
 }
 
-// passes reports whether v is valid by s.
-func (c *checker) passes(s *object, v any, around int) bool {
-	return c.check(nil, s, v, "", around) == nil && c.stepsLeft >= 0
+// verdict is what is known of a value and a schema.
+type verdict int
+
+const (
+	unknown verdict = iota // it was not checked in whole
+	valid
+	invalid
+)
+
+// judge returns whether v is valid by s.
+func (c *checker) judge(s *object, v any, around int) verdict {
+	var found problems
+	before := c.unchecked
+	c.check(&found, s, v, nil, around)
+	switch {
+	case found.count > 0:
+		return invalid
+	case c.unchecked > before:
+		return unknown
+	}
+	return valid
 }
+
+// passes reports whether v is valid by s for certain.
+func (c *checker) passes(s *object, v any, around int) bool { return c.judge(s, v, around) == valid }
 
 // checkBranches checks the keywords that look at v as a whole through other schemas.
-func (c *checker) checkBranches(found problems, s *object, v any, path string, around int) problems {
+func (c *checker) checkBranches(found *problems, s *object, v any, at *location, around int) {
 	if branches := s.list("anyOf"); branches != nil {
-		found = append(found, c.closest(branches, v, path, around)...)
+		found.merge(c.closest(branches, v, at, around))
 	}
 	if branches := s.list("oneOf"); branches != nil {
 		n := 0
@@ -131,9 +123,9 @@ func (c *checker) checkBranches(found problems, s *object, v any, path string, a
 		}
 		switch {
 		case n == 0:
-			found = append(found, c.closest(branches, v, path, around)...)
+			found.merge(c.closest(branches, v, at, around))
 		case n > 1:
-			found = append(found, problem{path, "oneOf", fmt.Sprintf("fits %d of the allowed forms, must fit exactly one", n)})
+			found.add(at, "oneOf", fmt.Sprintf("fits %d of the allowed forms, must fit exactly one", n))
 		}
 	}
 	if not := s.object("not"); not != nil && c.passes(not, v, around) {
@@ -141,32 +133,29 @@ func (c *checker) checkBranches(found problems, s *object, v any, path string, a
 		if len(not.keys) == 0 {
 			text = "is not allowed"
 		}
-		found = append(found, problem{path, "not", text})
+		found.add(at, "not", text)
 	}
 	if cond := s.object("if"); cond != nil {
-		then := "else"
-		if c.passes(cond, v, around) {
-			then = "then"
-		}
-		if b := s.object(then); b != nil {
-			found = c.check(found, b, v, path, around)
+		branch := map[verdict]string{valid: "then", invalid: "else"}[c.judge(cond, v, around)]
+		if b := s.object(branch); b != nil {
+			c.check(found, b, v, at, around)
 		}
 	}
-	return found
 }
 
 // closest returns the problems of the branch that v probably was meant for,
-// nothing if it passes one.
-func (c *checker) closest(branches []any, v any, path string, around int) problems {
+// nothing if it passes one, or may pass one that was not checked in whole.
+func (c *checker) closest(branches []any, v any, at *location, around int) problems {
 	var best problems
 	var forms []string
 	worst := math.MaxInt
 	for _, b := range branches {
-		found := c.check(nil, b.(*object), v, path, around)
-		if len(found) == 0 {
-			return nil
+		var found problems
+		c.check(&found, b.(*object), v, at, around)
+		if found.count == 0 {
+			return problems{}
 		}
-		cost := found.distance(path)
+		cost := found.distance(at)
 		if form := c.describe(b.(*object)); !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
@@ -175,27 +164,11 @@ func (c *checker) closest(branches []any, v any, path string, around int) proble
 		}
 	}
 	if worst >= otherKindDistance {
-		return problems{{path, "type", fmt.Sprintf("expected %s, got %s", strings.Join(forms, " or "), showValue(v))}}
+		best = problems{}
+		best.add(at, "type", fmt.Sprintf("expected %s, got %s", strings.Join(forms, " or "), showValue(v)))
 	}
 	return best
 }
-
-// distance returns how far the value at path is from what was expected.
-func (p problems) distance(path string) int {
-	n := len(p)
-	for _, one := range p {
-		switch {
-		case one.path == path && one.key == "type":
-			n += otherKindDistance
-		case one.key == "const" || one.key == "enum":
-			n += 50 // the mark by which variants are told apart
-		}
-	}
-	return n
-}
-
-// otherKindDistance is the cost of a value that is of another kind altogether.
-const otherKindDistance = 1000
 
 // describe returns what s is, through a reference.
 func (c *checker) describe(s *object) string {
@@ -206,45 +179,57 @@ func (c *checker) describe(s *object) string {
 }
 
 // checkMembers checks the members of an object.
-func (c *checker) checkMembers(found problems, s, v *object, path string, around int) problems {
+func (c *checker) checkMembers(found *problems, s, v *object, at *location, around int) {
 	c.spend(len(v.keys) / itemsPerStep)
-	properties, byPattern := s.object("properties"), s.object("patternProperties")
-	extra, names := s.object("additionalProperties"), s.object("propertyNames")
+	names := s.object("propertyNames")
 	for _, name := range v.keys {
-		at, known := joinPath(path, name), false
-		if properties != nil && properties.has(name) {
-			known = true
-			found = c.check(found, properties.object(name), v.values[name], at, 0)
+		if c.isSpent() {
+			return
 		}
-		for _, p := range keysOf(byPattern) {
-			if c.matches(p, name, false) {
-				known = true
-				found = c.check(found, byPattern.object(p), v.values[name], at, 0)
-			}
-		}
-		switch {
-		case known || extra == nil:
-		case isFalse(extra):
-			text := "unexpected property"
-			if properties != nil && len(properties.keys) > 0 {
-				text += ", there are " + truncate(strings.Join(properties.keys, ", "), 200)
-			}
-			found = append(found, problem{at, "additionalProperties", text})
-		default:
-			found = c.check(found, extra, v.values[name], at, 0)
-		}
-		if names != nil && !c.passes(names, name, 0) {
-			found = append(found, problem{at, "propertyNames", "this name is not allowed"})
+		member := &location{parent: at, name: name, depth: at.level() + 1}
+		c.checkMember(found, s, name, v.values[name], member)
+		if names != nil && c.judge(names, name, 0) == invalid {
+			found.add(member, "propertyNames", "this name is not allowed")
 		}
 	}
 	if on := s.object("dependentSchemas"); on != nil {
 		for _, name := range on.keys {
 			if v.has(name) {
-				found = c.check(found, on.object(name), v, path, around)
+				c.check(found, on.object(name), v, at, around)
 			}
 		}
 	}
-	return found
+}
+
+// checkMember checks the value of a member by the schemas that its name chooses.
+func (c *checker) checkMember(found *problems, s *object, name string, v any, at *location) {
+	properties, byPattern := s.object("properties"), s.object("patternProperties")
+	known := false
+	if properties != nil && properties.has(name) {
+		known = true
+		c.check(found, properties.object(name), v, at, 0)
+	}
+	for _, p := range keysOf(byPattern) {
+		switch c.matches(p, name) {
+		case valid:
+			known = true
+			c.check(found, byPattern.object(p), v, at, 0)
+		case unknown:
+			known = true // perhaps; a name that is refused has to be unknown for certain
+		}
+	}
+	extra := s.object("additionalProperties")
+	switch {
+	case known || extra == nil:
+	case isFalse(extra):
+		text := "unexpected property"
+		if properties != nil && len(properties.keys) > 0 {
+			text += ", there are " + truncate(strings.Join(properties.keys, ", "), 200)
+		}
+		found.add(at, "additionalProperties", text)
+	default:
+		c.check(found, extra, v, at, 0)
+	}
 }
 
 func keysOf(o *object) []string {
@@ -255,24 +240,36 @@ func keysOf(o *object) []string {
 }
 
 // checkItems checks the items of an array.
-func (c *checker) checkItems(found problems, s *object, v []any, path string) problems {
-	c.spend(len(v) / itemsPerStep)
+func (c *checker) checkItems(found *problems, s *object, v []any, at *location) {
 	prefix, items, contains := s.list("prefixItems"), s.object("items"), s.object("contains")
-	hits := 0
+	if items == nil && contains == nil {
+		v = v[:min(len(v), len(prefix))]
+	}
+	c.spend(len(v) / itemsPerStep)
+	hits, possible := 0, 0
 	for i := range v {
-		at := path + "[" + strconv.Itoa(i) + "]"
+		if c.isSpent() {
+			return
+		}
+		item := &location{parent: at, index: i, isItem: true, depth: at.level() + 1}
 		switch {
 		case i < len(prefix):
-			found = c.check(found, prefix[i].(*object), v[i], at, 0)
+			c.check(found, prefix[i].(*object), v[i], item, 0)
 		case items != nil:
-			found = c.check(found, items, v[i], at, 0)
+			c.check(found, items, v[i], item, 0)
 		}
-		if contains != nil && c.passes(contains, v[i], 0) {
-			hits++
+		if contains == nil {
+			continue
+		}
+		switch c.judge(contains, v[i], 0) {
+		case valid:
+			hits, possible = hits+1, possible+1
+		case unknown:
+			possible++
 		}
 	}
 	if contains == nil {
-		return found
+		return
 	}
 	least, most := 1.0, math.Inf(1)
 	if f, ok := toFloat(s.values["minContains"]); ok {
@@ -281,73 +278,16 @@ func (c *checker) checkItems(found problems, s *object, v []any, path string) pr
 	if f, ok := toFloat(s.values["maxContains"]); ok {
 		most = f
 	}
-	if f := float64(hits); f < least || f > most {
-		found = append(found, problem{path, "contains", fmt.Sprintf("%d items fit %s, expected at least %g", hits, describeSchema(contains), least)})
+	if float64(possible) < least || float64(hits) > most {
+		found.add(at, "contains", fmt.Sprintf("%d items fit %s, expected at least %g", hits, describeSchema(contains), least))
 	}
-	return found
 }
 
 // checkAssertions checks the keywords that look at v alone.
-func (c *checker) checkAssertions(found problems, s *object, v any, path string) problems {
+func (c *checker) checkAssertions(found *problems, s *object, v any, at *location) {
 	for _, key := range s.keys {
 		if holds, ok := assertions[key]; ok && !holds(c, s, key, v) {
-			found = append(found, explain(s, key, v, path)...)
+			explain(found, s, key, v, at)
 		}
 	}
-	return found
-}
-
-// explain names what was expected where keyword key of s failed.
-func explain(s *object, key string, v any, path string) problems {
-	switch key {
-	case "required":
-		var found problems
-		for _, name := range textsOf(s.list("required")) {
-			if !v.(*object).has(name) {
-				found = append(found, problem{joinPath(path, name), key, "missing" + describeMissing(s, name)})
-			}
-		}
-		return found
-	case "type":
-		return problems{{path, key, fmt.Sprintf("expected %s, got %s", strings.Join(typesOf(s), " or "), showValue(v))}}
-	}
-	return problems{{path, key, fmt.Sprintf("expected %s, got %s", describeConstraint(key, s.values[key]), showValue(v))}}
-}
-
-// describeMissing returns what a missing property should be.
-func describeMissing(s *object, name string) string {
-	properties := s.object("properties")
-	if properties == nil || !properties.has(name) {
-		return ""
-	}
-	if what := describeSchema(properties.object(name)); what != "any value" {
-		return ", expected " + what
-	}
-	return ""
-}
-
-// showValue returns a value in an error: untrusted, and of any size.
-func showValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case *object:
-		return fmt.Sprintf("an object with %d properties", len(v.keys))
-	case []any:
-		return fmt.Sprintf("an array of %d items", len(v))
-	case string:
-		return "string " + strconv.Quote(truncate(v, 60))
-	}
-	return kindOf(v) + " " + truncate(string(encode(v)), 60)
-}
-
-// joinPath returns the path of a member.
-func joinPath(path, name string) string {
-	if name == "" || strings.ContainsAny(name, ".[]\" \n\t") {
-		return path + "[" + strconv.Quote(truncate(name, 60)) + "]"
-	}
-	if path == "" {
-		return truncate(name, 60)
-	}
-	return path + "." + truncate(name, 60)
 }
