@@ -11,6 +11,26 @@ import (
 // writer returns the key under which stands who wrote a draft last.
 func writer(key string) string { return "draft of " + key }
 
+// DraftKey names the draft of the open conversation, or that of the directory in which
+// none has begun.
+func (a *App) DraftKey() string {
+	if len(a.Session.Path()) > 0 {
+		return "session:" + a.Session.ID()
+	}
+	return "folder:" + a.Folder
+}
+
+// NewDraft returns a draft of text with what is attached, the cursor at its end.
+func (a *App) NewDraft(text string) session.Draft {
+	return session.Draft{Text: text, Cursor: len(text), Parts: a.Attached, At: a.Now()}
+}
+
+// RememberPrompt puts text into the history of prompts, where it can be found again, also
+// after a restart. The call returned waits until it is stored.
+func (a *App) RememberPrompt(text string) (stored func() error) {
+	return a.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: a.Folder, At: a.Now()})
+}
+
 // KeepDraft keeps a draft under key, and that this process wrote it.
 func (o Options) KeepDraft(key string, d session.Draft) error {
 	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
@@ -38,6 +58,9 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	}
 	return d, ok
 }
+
+// ForgetDraft takes back the draft that was kept under key.
+func (o Options) ForgetDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
 // elsewhere reports whether a draft stands in another window at the moment.
 func (o Options) elsewhere(key string) bool {

@@ -46,7 +46,7 @@ func TestScrollsBehindQuestions(t *testing.T) {
 			s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse = true }, llmtest.Say(lengthy()))
 			s.ask("go", "the end")
 			s.idle()
-			s.m.ask(app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}, nil)
+			s.m.overlay.Ask(app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}, nil)
 			s.Resize(80, 25).Resize(80, 24)
 			top := func() string { row, _, _ := strings.Cut(s.Screen(), "\n"); return row }
 			before := top()
@@ -101,15 +101,15 @@ func TestMistypedCommands(t *testing.T) {
 	} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 100, 24, llmtest.Say("understood"))
-			s.m.composer.SetValue(typed)
+			s.m.input.Composer.SetValue(typed)
 			s.Press("enter")
 			if want == "" {
 				s.WaitForText("understood")
 				return
 			}
 			s.WaitForText(want)
-			if got := s.m.composer.Value(); got != typed || s.m.chat.turn != nil || len(s.m.app.Session.History()) > 0 {
-				t.Errorf("the composer holds %q, and the model got %v", got, s.m.app.Session.History())
+			if got := s.m.input.Composer.Value(); got != typed || s.m.chat.Turn != nil || len(s.m.App.Session.History()) > 0 {
+				t.Errorf("the composer holds %q, and the model got %v", got, s.m.App.Session.History())
 			}
 		})
 	}
@@ -120,8 +120,8 @@ func TestSlashLeaves(t *testing.T) {
 	for typed, want := range map[string]string{"history ": "", "history": "", "clear": "", "history full": "/history full", "histo": "/histo"} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 80, 24)
-			if s.Type("/" + typed).Press("esc"); s.m.composer.Value() != want {
-				t.Errorf("/%s leaves %q, want %q", typed, s.m.composer.Value(), want)
+			if s.Type("/" + typed).Press("esc"); s.m.input.Composer.Value() != want {
+				t.Errorf("/%s leaves %q, want %q", typed, s.m.input.Composer.Value(), want)
 			}
 		})
 	}

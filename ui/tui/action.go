@@ -28,6 +28,11 @@ func own(name string, keys []string, group app.Group, help string, run func(*Mod
 	return action{Command: app.Command{Name: name, Keys: keys, Group: group, Help: help}, run: run}
 }
 
+// then returns f as what an action does that takes no argument.
+func then(f func(*Model) tea.Cmd) func(*Model, string) tea.Cmd {
+	return func(m *Model, _ string) tea.Cmd { return f(m) }
+}
+
 // unless returns a with the reason why it cannot run now.
 func (a action) unless(why func(*Model) string) action { a.unavailable = why; return a }
 
@@ -52,8 +57,8 @@ func scroll(name, key, help string, f func(*Model)) action {
 }
 
 // unwritten reports whether the draft is empty, and idle that keys are its own as well.
-func unwritten(m *Model) bool { return m.composer.Empty() }
-func idle(m *Model) bool      { return m.composer.Empty() && !m.chat.transcript.Browsing() }
+func unwritten(m *Model) bool { return m.input.Composer.Empty() }
+func idle(m *Model) bool      { return m.input.Composer.Empty() && !m.chat.Transcript.Browsing() }
 
 // actions returns all there are, in the order of the help: what a screen shows where it
 // is asked for by name, and other commands behind it.
@@ -73,60 +78,57 @@ func actions() []action {
 }
 
 func talkingActions() []action {
-	busy := func(m *Model) bool { return m.chat.turn != nil }
-	queued := func(m *Model) bool { return m.app.Session.QueueLen() > 0 }
-	holding := func(m *Model) bool { return idle(m) && len(m.app.Attached) > 0 }
+	busy := func(m *Model) bool { return m.chat.Turn != nil }
+	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
+	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
 	return []action{
-		own("stop", []string{"esc"}, app.Talking, "stop the reply or the running tool", (*Model).halt).only(busy).unless((*Model).lacksTurn),
-		own("wait", []string{"ctrl+x a"}, app.Talking, "keep waiting for a model that sends nothing", (*Model).waitOn).unless((*Model).lacksSilence),
-		own("rewind", []string{"esc esc"}, app.Talking, "edit an earlier message of yours as a branch", (*Model).rewind).only(idle).unless((*Model).lacksOwn),
-		own("interrupt", []string{"ctrl+c"}, app.Talking, "stop, else clear the draft, else quit (twice)", (*Model).interrupt),
-		own("unqueue", nil, app.Talking, "take all queued messages back", (*Model).unqueue).only(queued).unless((*Model).lacksQueue),
-		own("stash", []string{"ctrl+x s"}, app.Talking, "put the draft aside; on an empty line, bring it back", (*Model).stash),
+		own("stop", []string{"esc"}, app.Talking, "stop the reply or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
+		own("wait", []string{"ctrl+x a"}, app.Talking, "keep waiting for a model that sends nothing", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
+		own("rewind", []string{"esc esc"}, app.Talking, "edit an earlier message of yours as a branch", then(func(m *Model) tea.Cmd { return m.branches.rewind() })).only(idle).unless(lacksOwn),
+		own("interrupt", []string{"ctrl+c"}, app.Talking, "stop, else clear the draft, else quit (twice)", then((*Model).interrupt)),
+		own("unqueue", nil, app.Talking, "take all queued messages back", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
+		own("stash", []string{"ctrl+x s"}, app.Talking, "put the draft aside; on an empty line, bring it back", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"),
-		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Talking, "write in $VISUAL or $EDITOR", (*Model).editor).unless((*Model).lacksEditor),
+		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Talking, "write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
 		shared("sessions"), shared("fork"),
-		own("tree", []string{"ctrl+x t"}, app.Conversations, "the branches of this conversation", (*Model).tree).unless((*Model).lacksBranches),
+		own("tree", []string{"ctrl+x t"}, app.Conversations, "the branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches),
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach"),
-		own("paste-picture", []string{"ctrl+v"}, app.Talking, "attach the picture on the clipboard", func(m *Model, _ string) tea.Cmd { return m.perform(m.app.AttachClipboard()) }),
-		own("detach", []string{"backspace"}, app.Talking, "take the last attachment off, on an empty line", (*Model).detach).only(holding).unless((*Model).lacksAttached),
+		own("paste-picture", []string{"ctrl+v"}, app.Talking, "attach the picture on the clipboard", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
+		own("detach", []string{"backspace"}, app.Talking, "take the last attachment off, on an empty line", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
-		shared("model").with((*Model).modelArgs), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
+		shared("model").with(func(m *Model) []dialog.Item { return m.features.models.Args() }), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
 }
 
 func readingActions() []action {
 	return []action{
-		own("browse", []string{"tab"}, app.Reading, "browse the conversation", func(m *Model, _ string) tea.Cmd { m.chat.transcript.Browse(true); return nil }).only(idle).unless((*Model).lacksShown),
-		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.chat.transcript.ToggleThinking() }),
-		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.chat.transcript.ToggleOutput() }),
-		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.chat.transcript.Page(-0.9) }),
-		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.chat.transcript.Page(0.9) }),
-		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.chat.transcript.Scroll(-1) }).overDialogs(),
-		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.chat.transcript.Scroll(1) }).overDialogs(),
-		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.chat.transcript.Top() }),
-		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.chat.transcript.Bottom() }),
-		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.chat.transcript.PrevUser() }),
-		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.chat.transcript.NextUser() }),
-		own("copy", []string{"ctrl+x y"}, app.Reading, "copy the last answer", (*Model).copyAnswer).unless((*Model).lacksAnswer),
-		own("copy-code", []string{"ctrl+x c"}, app.Reading, "copy the last code block", (*Model).copyCode).unless((*Model).lacksCode),
+		own("browse", []string{"tab"}, app.Reading, "browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(lacksShown),
+		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
+		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
+		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
+		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.chat.Transcript.Page(0.9) }),
+		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.chat.Transcript.Scroll(-1) }).overDialogs(),
+		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.chat.Transcript.Scroll(1) }).overDialogs(),
+		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.chat.Transcript.Top() }),
+		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
+		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
+		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
+		own("copy", []string{"ctrl+x y"}, app.Reading, "copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(lacksAnswer),
+		own("copy-code", []string{"ctrl+x c"}, app.Reading, "copy the last code block", then(copyCode)).unless(lacksCode),
 
-		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "ask several models the same; again, one answers", (*Model).compare).unless((*Model).lacksRest).with((*Model).modelArgs),
-		own("wire", []string{"ctrl+x w", "f12"}, app.Reading, "what went over the wire: requests and answers as they were", (*Model).wires),
+		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "ask several models the same; again, one answers", func(m *Model, arg string) tea.Cmd { return m.compare.with(arg) }).unless(lacksRest).with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
+		own("wire", []string{"ctrl+x w", "f12"}, app.Reading, "what went over the wire: requests and answers as they were", then(func(m *Model) tea.Cmd { return m.features.inspector.OpenAll() })),
 
-		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "all commands", (*Model).palette),
-		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", func(m *Model, _ string) tea.Cmd { // which may turn out to begin a message
-			m.slash = true
-			return m.palette("")
-		}).only(idle).unlisted(),
+		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "all commands", then((*Model).palette)),
+		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", then((*Model).slash)).only(idle).unlisted(),
 		shared("help"),
-		own("keys", []string{"?"}, app.Program, "keys, on an empty line", (*Model).help).only(unwritten).unlisted(),
-		own("theme", nil, app.Program, "pick the theme", (*Model).pickTheme).with((*Model).themes),
-		own("mouse", []string{"ctrl+x o"}, app.Program, "mouse capture on or off", (*Model).toggleMouse),
-		own("redraw", []string{"ctrl+l"}, app.Program, "draw the screen anew", func(*Model, string) tea.Cmd { return tea.ClearScreen }).overDialogs(),
+		own("keys", []string{"?"}, app.Program, "keys, on an empty line", then((*Model).help)).only(unwritten).unlisted(),
+		own("theme", nil, app.Program, "pick the theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
+		own("mouse", []string{"ctrl+x o"}, app.Program, "mouse capture on or off", then(toggleMouse)),
+		own("redraw", []string{"ctrl+l"}, app.Program, "draw the screen anew", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
-		own("suspend", []string{"ctrl+z"}, app.Program, "to the shell; fg comes back", func(*Model, string) tea.Cmd { return tea.Suspend }).overDialogs(),
-		own("end", []string{"ctrl+d"}, app.Program, "quit, on an empty line", func(m *Model, _ string) tea.Cmd { return m.quit() }).only(idle).unlisted(),
+		own("suspend", []string{"ctrl+z"}, app.Program, "to the shell; fg comes back", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),
+		own("end", []string{"ctrl+d"}, app.Program, "quit, on an empty line", then((*Model).quit)).only(idle).unlisted(),
 		shared("quit"),
 	}
 }
@@ -137,63 +139,20 @@ func (m *Model) why(a *action) string {
 	case a.unavailable != nil:
 		return a.unavailable(m)
 	case a.Unavailable != nil:
-		return a.Unavailable(m.app)
+		return a.Unavailable(m.App)
 	}
 	return ""
-}
-
-// press runs the action of a key, and reports whether the key was used up.
-func (m *Model) press(key string) (tea.Cmd, bool) {
-	if m.keymap.leader != "" {
-		key, m.keymap.leader = m.keymap.leader+" "+key, ""
-		if a := m.keymap.keys[key]; a != nil {
-			return m.do(a, ""), true
-		}
-		return m.say(key + " does nothing"), true
-	}
-	if m.keymap.leaders[key] {
-		m.keymap.leader = key
-		return nil, true
-	}
-	if key == "esc" && m.editing > 0 && !m.chat.transcript.Browsing() {
-		return m.leaveEdit(), true
-	}
-	if key == "esc" && m.chat.turn == nil {
-		if m.shells.stop() {
-			return nil, true
-		}
-		return m.escape()
-	}
-	a := m.keymap.keys[key]
-	if a == nil || a.when != nil && !a.when(m) {
-		return nil, false
-	}
-	return m.do(a, ""), true
 }
 
 // do runs an action, or says why it cannot run.
 func (m *Model) do(a *action, arg string) tea.Cmd {
 	if why := m.why(a); why != "" {
-		return m.say(why)
+		return m.Say(why)
 	}
 	if a.run != nil {
 		return a.run(m, arg)
 	}
-	return m.perform(a.Run(m.app, arg))
-}
-
-// escape counts: twice on an empty line is an action of its own.
-func (m *Model) escape() (tea.Cmd, bool) {
-	twice := m.keymap.keys["esc esc"]
-	if m.chat.transcript.Browsing() || twice == nil || !twice.when(m) {
-		return nil, false
-	}
-	if m.now().Sub(m.keymap.lastEsc) < escWithin {
-		m.keymap.lastEsc = m.now().Add(-escWithin)
-		return m.do(twice, ""), true
-	}
-	m.keymap.lastEsc = m.now()
-	return nil, true
+	return m.perform(a.Run(m.App, arg))
 }
 
 // command runs "/name argument", and reports whether text is one.
@@ -203,4 +162,20 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	return m.do(a, arg), true
+}
+
+func copyCode(m *Model) tea.Cmd {
+	code, ok := m.chat.Transcript.LastCode()
+	if !ok {
+		return m.Say("there is no code block to copy")
+	}
+	return m.Copy(code, "code")
+}
+
+func toggleMouse(m *Model) tea.Cmd {
+	m.mouse = !m.mouse
+	if m.mouse {
+		return m.Say("mouse: the wheel scrolls, and what is selected is copied")
+	}
+	return m.Say("mouse: left to the terminal")
 }

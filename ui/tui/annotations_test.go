@@ -13,6 +13,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/tui/common"
 	"parley/ui/uitest"
 )
 
@@ -49,7 +50,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 
 // scrolled is what a reader sees who scrolls through the whole conversation.
 func scrolled(d *uitest.Driver) []string {
-	d.Send(toastOverMsg{})
+	d.Send(common.ToastOverMsg{})
 	all := []string{conversation(d.Press("ctrl+home").Screen())}
 	for range 50 {
 		next := conversation(d.Press("pgdown").Screen())
@@ -67,18 +68,18 @@ func (k *reopened) sameAgain() string {
 	k.t.Helper()
 	k.idle()
 	live := scrolled(k.Driver)
-	if err := k.m.app.Session.Close(); err != nil {
+	if err := k.m.App.Session.Close(); err != nil {
 		k.t.Fatal(err)
 	}
 	o := k.m.options()
 	var err error
-	if o.Session, _, err = o.Resume(k.m.app.Session.ID()); err != nil {
+	if o.Session, _, err = o.Resume(k.m.App.Session.ID()); err != nil {
 		k.t.Fatal(err)
 	}
 	again := newModel(o)
-	again.later = k.m.later
+	again.Later = k.m.Later
 	d := uitest.New(k.t, again, k.size[0], k.size[1])
-	again.send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Send(msg) }
 	d.WaitForText("Ask anything")
 	stored := scrolled(d)
 	if strings.Join(stored, "\n----\n") != strings.Join(live, "\n----\n") {

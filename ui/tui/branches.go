@@ -1,119 +1,183 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
 	"parley/session/attach"
+	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/chat"
+	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/input"
+	"parley/ui/tui/overlay"
+	"parley/ui/tui/transcript"
 )
 
-// What follows goes from one branch of the conversation to another, and grows new
-// ones.
+// branches goes from one branch of the conversation to another, and grows new ones.
+type branches struct {
+	*common.Screen
+	chat    *chat.Chat
+	input   *input.Input
+	overlay *overlay.Overlay
+	editing int // message that is being edited; 0: none
+}
+
+// Update takes what the user wants of a message, and reports whether msg is that.
+func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case dialog.BranchChosen:
+		b.overlay.Close()
+		return b.switchTo(msg.Seq), true
+	case dialog.ForkChosen:
+		b.overlay.Close()
+		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
+	case transcript.RegenerateMsg:
+		return b.Perform(b.App.Regenerate(msg.Seq)), true
+	case transcript.EditMsg:
+		if n, err := b.App.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
+			return b.edit(msg.Seq), true
+		}
+		return b.edit(msg.User), true
+	case transcript.ForkMsg:
+		b.chat.Transcript.Browse(false)
+		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
+	}
+	return nil, false
+}
 
 // tree shows the ways the conversation went.
-func (m *Model) tree(string) tea.Cmd {
-	branches := m.app.Session.Branches()
-	rows := make([]dialog.Branch, len(branches))
-	for i, b := range branches {
+func (b *branches) tree() tea.Cmd {
+	known := b.App.Session.Branches()
+	rows := make([]dialog.Branch, len(known))
+	for i, k := range known {
 		rows[i] = dialog.Branch{
-			Seq: b.Node.Seq, Depth: b.Depth, Label: "you", Text: spoken(b.Node.Message), Length: b.Descendants,
-			Model: b.Node.Model, Current: b.Active, Head: b.Active && b.Tip == m.app.Session.Head(),
+			Seq: k.Node.Seq, Depth: k.Depth, Label: "you", Text: spoken(k.Node.Message), Length: k.Descendants,
+			Model: k.Node.Model, Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
-		if !b.Node.At.IsZero() {
-			rows[i].Age = format.Age(m.now().Sub(b.Node.At))
+		if !k.Node.At.IsZero() {
+			rows[i].Age = format.Age(b.Now().Sub(k.Node.At))
 		}
-		if b.Node.Role != llm.RoleUser {
+		if k.Node.Role != llm.RoleUser {
 			rows[i].Label = "answer"
 		}
 	}
-	return m.open(dialog.Tree(rows, m.theme))
+	return b.overlay.Open(dialog.Tree(rows, b.Theme))
+}
+
+// rewind lists the user's messages; the picked one goes back to the composer.
+func (b *branches) rewind() tea.Cmd {
+	var items []dialog.Item
+	for _, n := range b.App.Session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			items = append(items, dialog.Item{Title: spoken(n.Message), Value: fmt.Sprint(n.Seq)})
+		}
+	}
+	slices.Reverse(items)
+	return b.overlay.Choose(dialog.Pick("", "Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
+		seq, err := strconv.Atoi(p.Value)
+		if err != nil {
+			return b.Say(err.Error())
+		}
+		return b.edit(seq)
+	})
+}
+
+// spoken is the first line of what a message says, or what it brings along.
+func spoken(msg llm.Message) string {
+	text, attached := attach.SplitMessage(msg)
+	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
+		text = strings.Join(attach.PartLabels(attached), ", ")
+	}
+	return app.FirstLine(text)
 }
 
 // switchTo goes on at the end of the branch that a message is on.
-func (m *Model) switchTo(seq int) tea.Cmd {
-	if err := m.app.Session.SwitchBranch(seq); err != nil {
-		return m.say(err.Error())
+func (b *branches) switchTo(seq int) tea.Cmd {
+	if err := b.App.Session.SwitchBranch(seq); err != nil {
+		return b.Say(err.Error())
 	}
-	m.redraw()
-	m.chat.transcript.Show(seq)
+	b.chat.Replay()
+	b.chat.Transcript.Show(seq)
 	return nil
-}
-
-// redraw shows the current branch anew.
-func (m *Model) redraw() {
-	m.chat.transcript.Clear()
-	m.chat.replay(m.app.Session)
-	m.layout()
 }
 
 // edit takes a message of the user's into the composer, to be sent anew as a
 // branch. Nothing changes before that.
-func (m *Model) edit(seq int) tea.Cmd {
-	if m.chat.turn != nil {
-		return m.say("stop the running turn first")
+func (b *branches) edit(seq int) tea.Cmd {
+	if b.chat.Turn != nil {
+		return b.Say("stop the running turn first")
 	}
-	n, err := m.app.Session.At(seq)
+	n, err := b.App.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
-		return m.say("your messages can be edited, and answers that call no tools")
+		return b.Say("your messages can be edited, and answers that call no tools")
 	}
-	m.chat.transcript.Browse(false)
-	if !m.composer.Empty() {
-		m.composer.Stash()
+	b.chat.Transcript.Browse(false)
+	written := b.input.Composer
+	if !written.Empty() {
+		written.Stash()
 	}
 	text, attached := attach.SplitMessage(n.Message)
-	m.editing, m.app.Attached = seq, attached
-	m.composer.SetPlain(text) // a model's words, perhaps
-	m.chat.transcript.Show(seq)
-	m.layout()
+	b.editing, b.App.Attached = seq, attached
+	written.SetPlain(text) // a model's words, perhaps
+	b.chat.Transcript.Show(seq)
 	return nil
 }
 
 // leaveEdit goes back to how things were before edit.
-func (m *Model) leaveEdit() tea.Cmd {
-	m.editing, m.app.Attached = 0, nil
-	m.composer.Reset()
-	if m.composer.Stashed() > 0 {
-		m.composer.Unstash()
+func (b *branches) leaveEdit() tea.Cmd {
+	b.editing, b.App.Attached = 0, nil
+	written := b.input.Composer
+	written.Reset()
+	if written.Stashed() > 0 {
+		written.Unstash()
 	}
-	m.chat.transcript.Bottom()
-	m.layout()
-	return m.written()
+	b.chat.Transcript.Bottom()
+	return b.input.Changed()
+}
+
+// rewrites reports whether what is written stands in the place of an answer.
+func (b *branches) rewrites() bool {
+	n, err := b.App.Session.At(b.editing)
+	return b.editing > 0 && err == nil && n.Role == llm.RoleAssistant
 }
 
 // rewrite puts text in the place of an answer that is being edited, and reports
 // whether one is. Nothing is sent.
-func (m *Model) rewrite(text string) bool {
-	if !m.rewrites() {
+func (b *branches) rewrite(text string) bool {
+	if !b.rewrites() {
 		return false
 	}
-	n, _ := m.app.Session.At(m.editing)
-	m.editing = 0
+	n, _ := b.App.Session.At(b.editing)
+	b.editing = 0
 	if was := n.Text(); composer.Plain(was) != was {
 		text = strings.TrimPrefix(text, " ") // which kept it from running
 	}
-	if err := m.app.Session.Rewrite(n.Seq, text); err != nil {
-		m.note(err.Error())
+	if err := b.App.Session.Rewrite(n.Seq, text); err != nil {
+		b.chat.Note(err.Error())
 		return true
 	}
-	m.redraw()
+	b.chat.Replay()
 	return true
 }
 
-// branch makes what is sent next an edit of the message that was chosen.
-func (m *Model) branch() error {
-	if m.editing == 0 {
+// begin makes what is sent next an edit of the message that was chosen, if one was.
+func (b *branches) begin() error {
+	if b.editing == 0 {
 		return nil
 	}
-	seq := m.editing
-	m.editing = 0
-	if _, err := m.app.Session.Edit(seq); err != nil {
+	seq := b.editing
+	b.editing = 0
+	if _, err := b.App.Session.Edit(seq); err != nil {
 		return err
 	}
-	m.redraw()
+	b.chat.Replay()
 	return nil
 }

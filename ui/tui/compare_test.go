@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/ui/theme"
 )
 
 // comparing sets a screen up on which two models say one thing each.
@@ -40,10 +38,10 @@ func TestCompare(t *testing.T) {
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
 			s.Press("right").WaitForText("the second").Press("enter").WaitForText("going on with fake/two")
-			if got := s.m.app.Session.Model().Name; got != "fake/two" {
+			if got := s.m.App.Session.Model().Name; got != "fake/two" {
 				t.Errorf("the conversation goes on with %s", got)
 			}
-			if got := s.m.app.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
+			if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 				t.Errorf("the conversation is %+v", got)
 			}
 			if strings.Contains(s.Screen(), "to compare") {
@@ -67,13 +65,13 @@ func TestAnswers(t *testing.T) {
 	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
 	s.Press("right").Press("enter").WaitForText("going on with fake/one (2 of 2)")
 	var branches []int
-	for _, n := range s.m.app.Session.Nodes() {
+	for _, n := range s.m.App.Session.Nodes() {
 		if n.Parent == 1 {
 			branches = append(branches, n.Seq)
 		}
 	}
-	if len(branches) != 2 || !slices.Contains(branches, s.m.app.Session.Head()) {
-		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.app.Session.Head())
+	if len(branches) != 2 || !slices.Contains(branches, s.m.App.Session.Head()) {
+		t.Errorf("the branches are %v, and the conversation goes on at %d", branches, s.m.App.Session.Head())
 	}
 	s.ask("go on", "and more")
 }
@@ -103,7 +101,7 @@ func TestCompareStops(t *testing.T) {
 				s.Press(key)
 			}
 			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
-			path := s.m.app.Session.Path()
+			path := s.m.App.Session.Path()
 			if len(path) != 2 || path[1].Text() != test.want || !path[1].Interrupted {
 				t.Errorf("the conversation is %+v, want %q", path, test.want)
 			}
@@ -125,7 +123,7 @@ func TestCompareFails(t *testing.T) {
 	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("no money left")
 	s.Press("enter").WaitForText("no answer")
 	s.Press("right", "enter").WaitForText("going on with fake/two")
-	if got := s.m.app.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
+	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 		t.Errorf("the conversation is %+v", got)
 	}
 }
@@ -145,20 +143,7 @@ func TestCompareOutOfReach(t *testing.T) {
 	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
 	gone = true
 	s.Type("which one?").Press("enter").WaitForText("no key")
-	if got := s.m.composer.Value(); got != "which one?" {
+	if got := s.m.input.Composer.Value(); got != "which one?" {
 		t.Errorf("the draft is %q", got)
-	}
-}
-
-// A frame in which nothing changed costs nothing.
-func TestCompareCached(t *testing.T) {
-	c := newComparison([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true)
-	c.SetSize(130, 40)
-	for n := range 3 {
-		c.take(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
-	}
-	c.View()
-	if n := testing.AllocsPerRun(10, func() { c.View() }); n > 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -33,7 +33,7 @@ func (s *stage) copied() (texts []string) {
 		}
 		text, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(body, "\x07"))
 		if err != nil {
-			s.m.crash(err, nil)
+			s.m.Crash(err, nil)
 		}
 		texts = append(texts, string(text))
 	}

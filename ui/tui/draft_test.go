@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,8 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/uitest"
 )
@@ -27,9 +28,9 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 		"a shell line with a long command": "!touch ran" + strings.Repeat(" x", 40_000),
 	} {
 		for how, bring := range map[string]func(*stage){
-			"a server's prompt": func(s *stage) { s.Send(effectMsg{Text: text}) },
+			"a server's prompt": func(s *stage) { s.Send(common.Effect(app.Effect{Text: text})) },
 			"taken back from the queue": func(s *stage) {
-				s.m.app.Session.Queue(llm.Part{Kind: llm.Text, Text: text})
+				s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: text})
 				s.Send(composer.UnqueueMsg{Text: text, Edit: true})
 			},
 		} {
@@ -50,7 +51,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 				}
 				s.Press("up", "enter").WaitForText("again")
 				s.idle()
-				if mode := s.m.app.Session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
+				if mode := s.m.App.Session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
 					t.Errorf("ran %q, mode %s", ran, mode)
 				}
 			})
@@ -71,34 +72,9 @@ func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s.idle()
 	s.Press("tab", "k", "e").WaitForText("editing an earlier message")
 	s.Type(" please").Press("enter").WaitForText("rewritten")
-	path := s.m.app.Session.Path()
+	path := s.m.App.Session.Path()
 	if got, want := path[len(path)-1].Text(), "!touch ran please"; got != want {
 		t.Errorf("the answer is %q, want %q", got, want)
-	}
-}
-
-// A draft is counted and kept beside the loop; what was counted of one that was
-// sent meanwhile does not matter any more.
-func TestDraftIsCounted(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Say("I see"))
-	s.Type(strings.Repeat("word ", 20)).Send(keepMsg{})
-	s.WaitFor(func(string) bool {
-		d, ok, err := s.m.app.Library.Draft(s.m.draftKey())
-		return err == nil && ok && len(d.Text) == 100
-	})
-	s.WaitFor(func(string) bool {
-		return slices.ContainsFunc(s.Messages(), func(msg tea.Msg) bool { _, ok := msg.(weighedMsg); return ok })
-	})
-	s.Send(keepMsg{}) // is dealt with behind it
-	if s.m.drafts.tokens != 25 {
-		t.Errorf("counted %d tokens, want 25", s.m.drafts.tokens)
-	}
-	late := weighedMsg{of: s.m.drafts.version, tokens: 25}
-	s.Press("enter").WaitForText("I see")
-	s.idle()
-	s.Send(late)
-	if s.m.drafts.tokens != 0 {
-		t.Errorf("a draft that was sent counts %d tokens", s.m.drafts.tokens)
 	}
 }
 
@@ -107,7 +83,7 @@ func TestStashIsRemembered(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("for later").Press("ctrl+x", "s")
 	s.WaitFor(func(string) bool {
-		past, err := s.m.app.Library.Prompts(10)
+		past, err := s.m.App.Library.Prompts(10)
 		return err == nil && len(past) == 1 && past[0].Text == "for later"
 	})
 }
@@ -150,7 +126,7 @@ func TestSlashRunsNothingUnchosen(t *testing.T) {
 				}
 				s.Type(key)
 			}
-			if got, mode := s.m.composer.Value(), s.m.app.Session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
+			if got, mode := s.m.input.Composer.Value(), s.m.App.Session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
 				t.Errorf("the composer holds %q, want %q; the mode is %s", got, c.want, mode)
 			}
 		})

@@ -98,11 +98,11 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case "view":
 			f.armed = true
 		case "command":
-			return f, f.guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.say("x")))
+			return f, f.Guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.Say("x")))
 		case "sequence":
-			return f, f.guarded(f.inOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
+			return f, f.Guarded(f.InOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
 		case "goroutine":
-			go f.guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
+			go f.Guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
 		case "library": // nobody recovers
 			go func() { panic("in somebody else's goroutine, with " + shaped) }()
 		case "fatal": // nobody could
@@ -274,27 +274,6 @@ func TestTerminalComesBack(t *testing.T) {
 			s.restored()
 			s.crashes(tt.crashes)
 		})
-	}
-}
-
-// A signal that meets a panic on its way still ends the program in order.
-func TestPanicInTheSignalHandler(t *testing.T) {
-	ended := make(chan struct{})
-	e := &exit{terminal: &terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }, leave: func(time.Duration) bool { return true }}
-	stop := e.signals(func(tea.Msg) { panic("in the handler") })
-	defer stop()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-ended:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the loop was not ended")
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.panic != "in the handler" || e.status != 129 {
-		t.Errorf("panic %v, status %d", e.panic, e.status)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestFindAtStart(t *testing.T) {
 	o.Session, _ = o.New()
 	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
-	again.later = s.m.later
+	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations  cats").WaitFor(func(screen string) bool { return strings.Contains(screen, "› cats") })
 	d.Press("enter").WaitForText("about cats").WaitForText("› the prompt")
@@ -41,16 +41,16 @@ func TestFindToFork(t *testing.T) {
 	s := setUp(t, 80, 30, llmtest.Say("about cats"))
 	s.ask("cats", "about cats")
 	s.idle()
-	old := s.m.app.Session.ID()
+	old := s.m.App.Session.ID()
 	o := s.m.options()
 	o.Session, _ = o.New()
 	o.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
-	again.later = s.m.later
+	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("about cats")
-	if id := again.app.Session.ID(); id == old || len(again.app.Session.History()) != 2 {
-		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.app.Session.History()), old)
+	if id := again.App.Session.ID(); id == old || len(again.App.Session.History()) != 2 {
+		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.App.Session.History()), old)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestExportMasksKeys(t *testing.T) {
 	s.idle()
 	s.Type("/export md out.md").Press("enter").WaitForText("keys masked in")
 	s.WaitForText("providers.x is not masked")
-	got, err := os.ReadFile(filepath.Join(s.m.app.Folder, "out.md"))
+	got, err := os.ReadFile(filepath.Join(s.m.App.Folder, "out.md"))
 	if text := string(got); err != nil || strings.Contains(text, "CANARY") || !strings.Contains(text, "my key is [redacted]") {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -78,12 +78,12 @@ func TestEscapeWhileBrowsing(t *testing.T) {
 	s.ask("hi", "half an answer")
 	s.Press("tab").WaitForText("browse: j k")
 	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
-	if s.m.chat.turn == nil || s.m.chat.turn.stopped {
+	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
 	s.Press("tab").Type("/half").Press("enter").WaitForText("search: n N")
 	s.Press("esc", "esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
-	if s.m.chat.turn == nil || s.m.chat.turn.stopped {
+	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
 	s.Press("esc").WaitForText("stopped")

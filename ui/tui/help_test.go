@@ -15,7 +15,7 @@ import (
 // ones, of the composer, of browsing and of dialogs.
 func TestHelpTellsEveryKey(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "usage": {"f8", "ctrl+x j"}} })
-	told := fmt.Sprint(s.m.bindings())
+	told := fmt.Sprint(s.m.keymap.bindings())
 	expect := func(what string, keys ...string) {
 		for _, key := range keys {
 			if !strings.Contains(told, key) {

@@ -21,6 +21,8 @@ import (
 	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/tui/overlay"
+	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
 )
 
@@ -168,16 +170,16 @@ func TestHostileTexts(t *testing.T) {
 			at := &clock{now: time.Unix(1e9, 0)} // two presses of esc belong together, however slow the machine is
 			o.Now = at.Now
 			m := newModel(o)
-			m.later = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
-				if _, ok := msg.(paintedMsg); !ok {
+			m.Later = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
+				if _, ok := msg.(overlay.PaintedMsg); !ok {
 					return nil
 				}
 				return func() tea.Msg { return msg }
 			}
-			m.crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
+			m.Crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
 			d := uitest.New(t, m, size[0], size[1])
-			m.send = func(msg tea.Msg) { d.Send(msg) }
-			t.Cleanup(func() { d.Send(signalMsg{}); m.running.Wait() })
+			m.Send = func(msg tea.Msg) { d.Send(msg) }
+			t.Cleanup(func() { d.Send(terminal.SignalMsg{}); m.Running.Wait() })
 			seen := map[string]bool{}
 			look := func() {
 				t.Helper()

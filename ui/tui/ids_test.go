@@ -20,9 +20,9 @@ import (
 func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	t.Helper()
 	again := newModel(s.m.options())
-	again.later = s.m.later
+	again.Later = s.m.Later
 	d := uitest.New(t, again, w, h)
-	again.send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Send(msg) }
 	return conversation(d.WaitForText(text).Screen())
 }
 

@@ -14,6 +14,9 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/tui/chat"
+	"parley/ui/tui/input"
+	"parley/ui/tui/overlay"
 	"parley/ui/uitest"
 )
 
@@ -123,13 +126,13 @@ func TestDrafts(t *testing.T) {
 		s := &stage{fake: fake, clock: &clock{}}
 		s.m = newModel(Options{Config: Default(), Options: app.Options{Session: session.New(session.Options{
 			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})
-		s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+		s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)
-		s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }
+		s.m.Send = func(msg tea.Msg) { s.Driver.Send(msg) }
 		return s
 	}
 	s := open()
-	s.Type("half a thought").Send(keepMsg{})
+	s.Type("half a thought").Send(input.KeepMsg{})
 	s.Driver.Close()
 
 	s = open() // as after a crash: nobody said goodbye
@@ -150,11 +153,11 @@ func TestDrafts(t *testing.T) {
 
 func TestNotSaved(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"))
-	s.Send(savedMsg{errors.New("database or disk is full")})
+	s.Send(chat.SavedMsg{Err: errors.New("database or disk is full")})
 	s.WaitFor(contains("not saved: database or disk is full", "The chat goes on"))
 	s.ask("hi", "an answer")
 	s.WaitFor(contains("not saved"))
-	s.Send(savedMsg{})
+	s.Send(chat.SavedMsg{})
 	s.WaitForText("everything is on disk again")
 }
 
@@ -193,7 +196,7 @@ func TestTrust(t *testing.T) {
 	}, llmtest.Say("ok"))
 	s.WaitForText("Do you trust this?")
 	s.Type("yyy")
-	s.Send(paintedMsg{})
+	s.Send(overlay.PaintedMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y")
 	if len(asked) > 0 {
@@ -201,7 +204,7 @@ func TestTrust(t *testing.T) {
 	}
 	for range 10 {
 		s.Press("pgdown")
-		s.Send(paintedMsg{})
+		s.Send(overlay.PaintedMsg{})
 	}
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("trusted")
@@ -225,7 +228,7 @@ func TestRewrite(t *testing.T) {
 	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
 		t.Errorf("the request holds %+v", got)
 	}
-	if n := len(s.m.app.Session.Branches()); n != 3 {
+	if n := len(s.m.App.Session.Branches()); n != 3 {
 		t.Errorf("%d branches: the old answer stays as one", n)
 	}
 }

@@ -3,10 +3,13 @@ package tui
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/ui/tui/terminal"
 )
 
 // Keys is the [keys] section of the configuration: for the name of an action,
@@ -141,4 +144,43 @@ func (k Keys) conflict(key, a, b string) *Conflict {
 		a, b = b, a
 	}
 	return &Conflict{Key: key, First: a, Second: b, Default: !first || !second}
+}
+
+// ShowKeys tells what the terminal really sends for each key that is pressed, and what
+// that key does.
+func ShowKeys(in, out *os.File, keys Keys, getenv func(string) string) error {
+	return terminal.ShowKeys(in, out, functions(keys), getenv)
+}
+
+// functions is what each key does in the screen.
+func functions(keys Keys) map[string]string {
+	list := actions()
+	if own, err := keys.apply(actions()); err == nil {
+		list = own
+	}
+	does := map[string]string{"enter": "send", "ctrl+j": "new line", "alt+enter": "new line", "shift+enter": "new line"}
+	for _, a := range list {
+		for _, key := range a.Keys {
+			lead, _, two := strings.Cut(key, " ")
+			if two && does[lead] == "" {
+				does[lead] = "begins a sequence"
+			} else if !two {
+				does[key] = strings.TrimPrefix(does[key]+"; "+a.Help, "; ")
+			}
+		}
+	}
+	return does
+}
+
+// Bound lists the keys of every action, for those who want to change them.
+func Bound(keys Keys) ([][2]string, error) {
+	list, err := keys.apply(actions())
+	if err != nil {
+		return nil, err
+	}
+	var rows [][2]string
+	for _, a := range list {
+		rows = append(rows, [2]string{a.Name, strings.Join(a.Keys, ", ")})
+	}
+	return rows, nil
 }

@@ -69,12 +69,12 @@ func TestTastesAreKept(t *testing.T) {
 	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
 	s.WaitFor(func(string) bool { return strings.HasPrefix(s.order(), "openai/gpt-x") })
 	s.Press("end", "delete").WaitFor(func(string) bool {
-		kept, _ := s.m.app.Library.Get("hidden")
+		kept, _ := s.m.App.Library.Get("hidden")
 		return kept != "" && !strings.Contains(s.order(), "chat-1")
 	})
 	want := s.order()
 	again := newModel(s.m.options())
-	again.later = s.m.later
+	again.Later = s.m.Later
 	next := &stage{Driver: uitest.New(t, again, 80, 30)}
 	next.Press("ctrl+x", "m").WaitForText("gpt-x")
 	if got := next.order(); got != want || !strings.HasPrefix(got, "openai/gpt-x") || strings.Contains(got, "chat-1") {
@@ -95,11 +95,11 @@ func TestThemesAreLookedAt(t *testing.T) {
 	s := setUp(t, 80, 24)
 	was := s.Styled()
 	s.Press("ctrl+p").Type("theme").Press("enter").WaitForText("for light backgrounds")
-	s.Press("down", "down").WaitFor(func(string) bool { return s.m.theme.Name == "light" })
+	s.Press("down", "down").WaitFor(func(string) bool { return s.m.Theme.Name == "light" })
 	s.Press("esc").WaitFor(func(string) bool { return s.Styled() == was })
 	s.Press("ctrl+p").Type("theme").Press("enter", "down", "down", "ctrl+c").WaitFor(func(string) bool { return s.Styled() == was })
-	s.Press("ctrl+p").Type("theme").Press("enter", "down", "down", "enter").WaitFor(func(string) bool { return s.m.theme.Name == "light" })
-	if kept, _ := s.m.app.Library.Get("theme"); kept != "light" {
+	s.Press("ctrl+p").Type("theme").Press("enter", "down", "down", "enter").WaitFor(func(string) bool { return s.m.Theme.Name == "light" })
+	if kept, _ := s.m.App.Library.Get("theme"); kept != "light" {
 		t.Errorf("%q is kept", kept)
 	}
 }

@@ -25,8 +25,8 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 				s.idle()
 				enter(s)
 				s.WaitForText("no command /" + typed)
-				if n := len(s.fake.Requests()); n != 1 || s.m.chat.turn != nil || s.m.dialog == nil {
-					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.chat.turn != nil, s.m.dialog != nil)
+				if n := len(s.fake.Requests()); n != 1 || s.m.chat.Turn != nil || s.m.overlay.Dialog == nil {
+					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.chat.Turn != nil, s.m.overlay.Dialog != nil)
 				}
 			})
 		}
@@ -46,7 +46,7 @@ func TestBeginningsRun(t *testing.T) {
 		})
 		t.Run("pasted "+typed, func(t *testing.T) {
 			s := setUp(t, 80, 30)
-			s.m.composer.SetValue(typed)
+			s.m.input.Composer.SetValue(typed)
 			s.Press("enter").WaitForText("Usage, the last 30 days")
 		})
 	}
@@ -72,10 +72,10 @@ func TestNamedModelWins(t *testing.T) {
 	for name, enter := range map[string]func(*stage){
 		"slash":        func(s *stage) { s.Type("/model mo/m1").Press("enter") },
 		"palette":      func(s *stage) { s.Press("ctrl+p").Type("model mo/m1").Press("enter") },
-		"pasted":       func(s *stage) { s.m.composer.SetValue("/model mo/m1"); s.Press("enter") },
+		"pasted":       func(s *stage) { s.m.input.Composer.SetValue("/model mo/m1"); s.Press("enter") },
 		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
 		"list not known": func(s *stage) {
-			s.m.app.Choices = func() []app.Choice { return nil }
+			s.m.App.Choices = func() []app.Choice { return nil }
 			s.Type("/model mo/m1").Press("enter")
 		},
 	} {
@@ -87,17 +87,17 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	for name, enter := range map[string]func(*stage){
 		"compare by slash": func(s *stage) { s.Type("/compare mo/m1").Press("enter") },
-		"compare pasted":   func(s *stage) { s.m.composer.SetValue("/compare mo/m1"); s.Press("enter") },
+		"compare pasted":   func(s *stage) { s.m.input.Composer.SetValue("/compare mo/m1"); s.Press("enter") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
 			enter(s)
-			s.WaitFor(func(string) bool { return slices.Equal(s.m.comparing, []string{"fake/one", "mo/m1"}) })
+			s.WaitFor(func(string) bool { return slices.Equal(s.m.input.Compare, []string{"fake/one", "mo/m1"}) })
 		})
 	}
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.app.Live = func() []app.Choice {
+		s.m.App.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
@@ -105,7 +105,7 @@ func TestNamedModelWins(t *testing.T) {
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.app.Live = func() []app.Choice {
+		s.m.App.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/ui/tui/terminal"
+
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -30,13 +32,13 @@ func TestRestoreDrops(t *testing.T) {
 		}
 		defer tty.Close()
 		defer slave.Close()
-		terminal := saveTerminal(slave, slave)
+		tty0 := terminal.Save(slave, slave)
 		before := termios(t, tty)
 		if _, err := term.MakeRaw(slave.Fd()); err != nil {
 			t.Fatal(err)
 		}
 		arrive(t, tty, slave, strings.Join(answers, ""))
-		terminal.restore(abrupt)
+		tty0.Restore(abrupt)
 		if after := termios(t, tty); after != before {
 			t.Errorf("termios:\n got %+v\nwant %+v", after, before)
 		}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/tui/overlay"
+	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
 )
 
@@ -105,14 +106,14 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	}}
 	change(&o)
 	s.m = newModel(o)
-	s.m.later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
+	s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
 	s.Driver = uitest.New(t, s.m, w, h)
-	s.m.send = func(msg tea.Msg) { s.Driver.Send(msg) }
+	s.m.Send = func(msg tea.Msg) { s.Driver.Send(msg) }
 	t.Cleanup(func() { // before the driver is closed
-		s.Send(signalMsg{})
-		s.m.running.Wait()
+		s.Send(terminal.SignalMsg{})
+		s.m.Running.Wait()
 	})
-	s.m.crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
+	s.m.Crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
 	return s
 }
 
@@ -194,7 +195,7 @@ func TestApproval(t *testing.T) {
 		if wrote(s) || !strings.Contains(s.Screen(), "Allow write") {
 			t.Error("a key that was typed blind allowed a write")
 		}
-		s.Send(paintedMsg{})
+		s.Send(overlay.PaintedMsg{})
 		s.Press("esc").WaitForText("fine")
 		if wrote(s) {
 			t.Error("a denied write ran")
@@ -203,7 +204,7 @@ func TestApproval(t *testing.T) {
 	t.Run("y allows once it was", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
 		s.ask("do it", "Allow write")
-		s.Send(paintedMsg{})
+		s.Send(overlay.PaintedMsg{})
 		s.clock.Add(time.Second)
 		s.Type("y").WaitForText("fine")
 		if !wrote(s) {
@@ -213,7 +214,7 @@ func TestApproval(t *testing.T) {
 	t.Run("a note goes to the model", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
 		s.ask("do it", "Allow write")
-		s.Send(paintedMsg{})
+		s.Send(overlay.PaintedMsg{})
 		s.clock.Add(time.Second)
 		s.Type("n").Type("use c.txt").Press("enter").WaitForText("fine")
 		reqs := s.fake.Requests()
@@ -284,7 +285,7 @@ func TestSlash(t *testing.T) {
 	t.Run("commands take an argument", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("/mode yolo").Press("enter").WaitForText("yolo")
-		if got := s.m.app.Session.Policy().Mode(); got != tools.ModeYolo {
+		if got := s.m.App.Session.Policy().Mode(); got != tools.ModeYolo {
 			t.Errorf("mode %s, want yolo", got)
 		}
 	})
@@ -314,7 +315,7 @@ func TestEveryAction(t *testing.T) {
 func TestTypingIntoAnApproval(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	s.ask("do it", "Allow shell")
-	s.Send(paintedMsg{})
+	s.Send(overlay.PaintedMsg{})
 	for _, r := range "please stay" {
 		s.clock.Add(160 * time.Millisecond)
 		s.Type(string(r))
@@ -356,7 +357,7 @@ func TestQuitWithQueue(t *testing.T) {
 	s := setUp(t, 80, 24, slow)
 	s.ask("one", "first answer")
 	s.Type("two").Press("enter").WaitForText("queued")
-	s.Send(signalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
+	s.Send(terminal.SignalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
 }
 
 func TestRetryAfterFailure(t *testing.T) {
@@ -378,7 +379,7 @@ func TestSwitchModel(t *testing.T) {
 	s.idle()
 	s.Press("f2").WaitForText("fake/two → fake/one")
 	s.Press("ctrl+x", "m").Type("gpt").Press("enter").WaitForText("OPENAI_API_KEY")
-	if got := s.m.app.Session.Model().Name; got != "fake/one" {
+	if got := s.m.App.Session.Model().Name; got != "fake/one" {
 		t.Errorf("a model that cannot be opened took over: %s", got)
 	}
 }
@@ -507,50 +508,5 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// The pump gives the same deltas in the same order however they are taken, and
-// keeps at most one wake outstanding.
-func TestPump(t *testing.T) {
-	var mu sync.Mutex
-	wakes := 0
-	p := newPump(func(tea.Msg) { mu.Lock(); wakes++; mu.Unlock() }, time.Hour)
-	put := func(block, text string) {
-		p.put(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: text}})
-	}
-	put("a", "1")
-	for range 1000 {
-		put("a", "2")
-	}
-	put("b", "3")
-	if wakes != 1 {
-		t.Errorf("%d wakes for 1002 deltas, want 1", wakes)
-	}
-	p.put(session.Done{Err: errors.New("x")})
-	if wakes != 1 {
-		t.Errorf("%d wakes: one is outstanding already", wakes)
-	}
-	events := p.take()
-	if len(events) != 3 {
-		t.Fatalf("%d events, want 3: %+v", len(events), events)
-	}
-	if d := events[0].(llm.Delta); d.Text != "1"+strings.Repeat("2", 1000) {
-		t.Errorf("joined to %q", d.Text)
-	}
-	p.put(session.Step{N: 1})
-	if wakes != 2 {
-		t.Errorf("%d wakes: what is no delta wakes at once", wakes)
-	}
-}
-
-func TestPumpHoldsBack(t *testing.T) {
-	p := newPump(func(tea.Msg) {}, time.Hour)
-	big := strings.Repeat("x", most)
-	for i := range 5 {
-		p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Text, Text: big}})
-	}
-	if n := len(p.take()); n != 1 {
-		t.Errorf("took %d blocks of %d bytes at once, want 1", n, most)
-	}
-}
-
 // options are what m was made of, to make another screen of the same.
-func (m *Model) options() Options { return Options{Options: m.app.Options, Config: m.config} }
+func (m *Model) options() Options { return Options{Options: m.App.Options, Config: m.Config} }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llmtest"
+	"parley/ui/tui/chat"
 )
 
 // An answer without content for long says so, with the keys that wait and stop.
@@ -15,7 +16,7 @@ func TestSilence(t *testing.T) {
 	const line = "the server is still there · ctrl+x a wait · esc stop"
 	later := func(d time.Duration) {
 		s.clock.Add(d)
-		s.Send(tickMsg{s.m.chat.turn})
+		s.Send(chat.TickMsg{Of: s.m.chat.Turn})
 	}
 	later(4 * time.Minute)
 	if strings.Contains(s.Screen(), "No content") {
@@ -25,10 +26,10 @@ func TestSilence(t *testing.T) {
 	s.WaitForText("No content for 5 min, " + line)
 	later(3 * time.Minute)
 	s.WaitForText("No content for 8 min, " + line)
-	beats := s.m.chat.turn.pulse.Beats()
+	beats := s.m.chat.Turn.Pulse.Beats()
 	s.Press("ctrl+x", "a")
-	if strings.Contains(s.Screen(), "No content") || s.m.chat.turn.pulse.Beats() != beats+1 {
-		t.Errorf("after waiting on, with %d signs of life:\n%s", s.m.chat.turn.pulse.Beats()-beats, s.Screen())
+	if strings.Contains(s.Screen(), "No content") || s.m.chat.Turn.Pulse.Beats() != beats+1 {
+		t.Errorf("after waiting on, with %d signs of life:\n%s", s.m.chat.Turn.Pulse.Beats()-beats, s.Screen())
 	}
 	later(5 * time.Minute)
 	s.WaitForText("No content for 5 min, " + line)

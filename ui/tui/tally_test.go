@@ -10,6 +10,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/ui/tui/common"
+	"parley/ui/tui/overlay"
 	"parley/ui/uitest"
 )
 
@@ -32,19 +34,19 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	s.Type("two").Press("enter").Type("three").Press("enter").WaitForText("queued")
 	close(release)
 	s.WaitForText("Allow shell")
-	s.Send(paintedMsg{})
+	s.Send(overlay.PaintedMsg{})
 	s.Press("esc").WaitForText("last answer") // which says no
 	s.idle()
 	s.clock.Add(time.Minute) // what was said above the composer goes
-	live := conversation(s.Send(toastOverMsg{}).Screen())
+	live := conversation(s.Send(common.ToastOverMsg{}).Screen())
 	if n := strings.Count(live, "fake/one · "); n != 3 {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
 	}
 
 	again := newModel(s.m.options())
-	again.later = s.m.later
+	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 50)
-	again.send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Send(msg) }
 	if stored := conversation(d.WaitForText("last answer").Screen()); stored != live {
 		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/tui/common"
 )
 
 // status is the last row.
@@ -83,7 +84,7 @@ func TestShownAgainAsItWas(t *testing.T) {
 	s.Press("esc").WaitForText("stopped")
 	s.idle()
 	s.clock.Add(time.Minute)
-	live := conversation(s.Send(toastOverMsg{}).Screen())
+	live := conversation(s.Send(common.ToastOverMsg{}).Screen())
 	if stored := s.shownAgain(t, 80, 60, "half an answer"); stored != live {
 		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
 	}
@@ -98,7 +99,7 @@ func TestQueueWhileReading(t *testing.T) {
 	s.ask("two", "half an answer")
 	s.Press("ctrl+home").WaitForText("› one")
 	s.Type("queued one").Press("enter").WaitForText("1 queued")
-	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.chat.transcript.AtBottom() {
+	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.chat.Transcript.AtBottom() {
 		t.Errorf("the reader was moved:\n%s", screen)
 	}
 }

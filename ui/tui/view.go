@@ -1,32 +1,29 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
-	"parley/session/attach"
 	"parley/tools"
 	"parley/tools/sanitize"
-	"parley/ui/app"
-	"parley/ui/tui/dialog"
+	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
 )
 
-const signWidth = 2 // of prompt, in cells
-
-// prompt is the sign in front of the composer.
-const prompt = "› "
-
-// paintedMsg says that the frame before it was handed to the terminal.
-type paintedMsg struct{}
+// frames is the last frame with its panes.
+type frames struct {
+	top, bottom, line, said, all string
+	status                       statusbar.Line
+}
 
 // View draws the screen. Panes cache their strings, so that a frame in which
 // nothing changed costs a few comparisons.
 func (m *Model) View() tea.View {
-	v := tea.View{AltScreen: true, WindowTitle: m.title(), ProgressBar: m.progress(), ReportFocus: true}
+	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.Waiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.Waiting()), ReportFocus: true}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -47,60 +44,50 @@ func (m *Model) View() tea.View {
 // cursor is where the terminal's own cursor stands, which is where input methods
 // draw: in the composer, or where a dialog is written in.
 func (m *Model) cursor() *tea.Cursor {
-	var x, y, left, height int
+	var x, y, height int
 	var ok bool
 	switch {
-	case m.dialog != nil:
-		height = m.dialog.Height()
-		x, y, ok = m.dialog.Cursor()
-	case m.chat.transcript.Browsing():
-		if x, y, ok := m.chat.transcript.Cursor(); ok && x < m.width && y < m.height {
+	case m.overlay.Dialog != nil:
+		height = m.overlay.Dialog.Height()
+		x, y, ok = m.overlay.Dialog.Cursor()
+	case m.chat.Transcript.Browsing():
+		if x, y, ok := m.chat.Transcript.Cursor(); ok && x < m.width && y < m.height {
 			return tea.NewCursor(x, y)
 		}
 	default:
-		above := len(m.chips())
-		left, height = signWidth, m.composer.Height()+above
-		x, y, ok = m.composer.Cursor()
-		y += above
+		height = m.input.Height(m.width)
+		x, y, ok = m.input.Cursor(m.width)
 	}
 	row := m.height - 1 - min(height, max(m.height-1, 0)) + y
 	if !ok || row < 0 || row >= m.height-1 {
 		return nil
 	}
-	return tea.NewCursor(min(left+x, m.width-1), row)
+	return tea.NewCursor(min(x, m.width-1), row)
 }
 
 // top is the transcript, or what greets a user before there is one.
 func (m *Model) top() string {
-	if m.chat.shown {
-		return m.chat.transcript.View()
+	if m.chat.Shown {
+		return m.chat.Transcript.View()
 	}
 	return m.welcome()
 }
 
 func (m *Model) bottom() string {
-	if m.dialog != nil {
-		return m.dialog.View()
+	if m.overlay.Dialog != nil {
+		return m.overlay.Dialog.View()
 	}
-	rows, at := m.chips(), m.composer.PromptRow()
-	for i, row := range strings.Split(m.composer.View(), "\n") {
-		sign := strings.Repeat(" ", signWidth)
-		if i == at {
-			sign = m.theme.Accent.Render(prompt)
-		}
-		rows = append(rows, sign+row)
-	}
-	return strings.Join(rows, "\n")
+	return m.input.View(m.width)
 }
 
 // said is what a key just did, or what a key would do now: words that have to be
 // read.
 func (m *Model) said() string {
 	var lines []string
-	if m.keymap.leader == "" && m.toast.shows(m.now()) {
-		lines = append(lines, sanitize.Line(m.toast.text))
+	if text := m.Said(); m.keymap.leader == "" && text != "" {
+		lines = append(lines, sanitize.Line(text))
 	}
-	if m.editing > 0 { // stays in sight: enter means something else
+	if m.branches.editing > 0 { // stays in sight: enter means something else
 		lines = append(lines, "editing an earlier message: enter sends it as a branch, esc leaves it")
 	}
 	return strings.Join(lines, "\n")
@@ -115,10 +102,10 @@ func (m *Model) tell(said string) []string {
 	}
 	var rows []string
 	for line := range strings.SplitSeq(said, "\n") {
-		sign := m.theme.Accent.Render("• ")
-		for row := range strings.SplitSeq(ansi.Wrap(line, max(m.width-signWidth, 1), ""), "\n") {
-			rows = append(rows, sign+m.theme.Text.Render(row))
-			sign = strings.Repeat(" ", signWidth)
+		sign := m.Theme.Accent.Render("• ")
+		for row := range strings.SplitSeq(ansi.Wrap(line, max(m.width-input.SignWidth, 1), ""), "\n") {
+			rows = append(rows, sign+m.Theme.Text.Render(row))
+			sign = strings.Repeat(" ", input.SignWidth)
 		}
 	}
 	return rows
@@ -143,7 +130,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 		rows = append(rows, "")
 	}
 	over := rows
-	if _, full := m.dialog.(*dialog.Pager); full { // no row is left above it
+	if m.overlay.Full() { // no row is left above it
 		over = below
 	}
 	copy(over[max(len(over)-len(said), 0):], said[max(len(said)-len(over), 0):])
@@ -176,38 +163,23 @@ func fits(row string, width int) bool {
 	return width >= 0
 }
 
-// chips is the line above the composer that names what goes with the prompt.
-func (m *Model) chips() []string {
-	var names []string
-	if len(m.comparing) > 0 {
-		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(m.comparing), ", "))+"]")
-	}
-	for _, p := range m.app.Attached {
-		names = append(names, "["+sanitize.Line(attach.PartLabel(p))+"]")
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{strings.Repeat(" ", signWidth) + m.theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(m.width-signWidth, 1), "…"))}
-}
-
 // welcome is the empty screen: what answers, and the few keys worth knowing.
 func (m *Model) welcome() string {
-	model := m.app.Session.Model()
+	model := m.App.Session.Model()
 	lines := []string{
 		"",
-		"  " + m.theme.Strong.Render("parley") + "  " + m.theme.Dim.Render(sanitize.Line(model.Name)),
+		"  " + m.Theme.Strong.Render("parley") + "  " + m.Theme.Dim.Render(sanitize.Line(model.Name)),
 		"",
 	}
 	for _, hint := range [][2]string{
 		{"enter", "send"}, {"ctrl+j", "new line"}, {m.keymap.keyOf("model"), "pick a model"}, {m.keymap.keyOf("commands"), "commands"}, {m.keymap.keyOf("keys"), "help"}, {m.keymap.keyOf("end"), "quit"},
 	} {
-		lines = append(lines, "  "+m.theme.Dim.Render(pad(hint[0], 10))+m.theme.Faint.Render(hint[1]))
+		lines = append(lines, "  "+m.Theme.Dim.Render(pad(hint[0], 10))+m.Theme.Faint.Render(hint[1]))
 	}
-	if m.app.Notice != "" {
+	if m.App.Notice != "" {
 		lines = append(lines, "")
-		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(m.app.Notice), max(m.width-4, 1), ""), "\n") {
-			lines = append(lines, "  "+m.theme.Dim.Render(row))
+		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(m.App.Notice), max(m.width-4, 1), ""), "\n") {
+			lines = append(lines, "  "+m.Theme.Dim.Render(row))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -226,38 +198,22 @@ func strategyOf(m llm.Endpoint) string {
 	return m.Strategy
 }
 
-// filled is about how many tokens the next request takes: what was said and what
-// goes with it, and the draft.
-func (m *Model) filled() int {
-	const short = 200 // tokens of a first draft that are not worth a figure
-	fill := m.app.Session.ContextTokens()
-	if fill == 0 && len(m.app.Session.History()) == 0 {
-		for _, f := range m.app.Context() {
-			fill += f.Tokens
-		}
-	}
-	if fill > 0 || m.drafts.tokens > short {
-		fill += m.drafts.tokens
-	}
-	return fill
-}
-
 // line is the status line.
 func (m *Model) line() string {
-	model := m.app.Session.Model()
-	total, _ := m.app.Session.Usage()
-	fill := m.filled()
+	model := m.App.Session.Model()
+	total, _ := m.App.Session.Usage()
+	fill := m.input.Filled()
 	i := statusbar.Info{
-		Model: model.Name, Effort: string(m.app.Session.Effort()), Mode: string(m.app.Session.Policy().Mode()),
+		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.app.Session.QueueLen(),
+		Queue: m.App.Session.QueueLen(),
 	}
 	switch {
-	case m.app.Held != "" && m.app.Session.Policy().Mode() != tools.ModeReadOnly:
+	case m.App.Held != "" && m.App.Session.Policy().Mode() != tools.ModeReadOnly:
 		i.Badge = "no sandbox"
-	case m.app.Ephemeral:
+	case m.App.Ephemeral:
 		i.Badge = "not kept"
-	case m.unsaved != nil:
+	case m.chat.Unsaved != nil:
 		i.Badge = "not saved"
 	case strategyOf(model) == "prompt", strategyOf(model) == "guided":
 		i.Badge = "tools by prompt"
@@ -265,24 +221,44 @@ func (m *Model) line() string {
 	if model.Context > 0 {
 		i.Context = float64(fill) / float64(model.Context)
 	}
-	if mode := m.composer.Mode(); mode != "" && mode != "insert" {
+	if mode := m.input.Composer.Mode(); mode != "" && mode != "insert" {
 		i.Hint = mode
 	}
-	if m.composer.Shell() {
+	if m.input.Composer.Shell() {
 		i.Hint = "enter runs this in your shell"
 	}
-	if m.chat.turn != nil && m.chat.turn.Model != "" {
-		i.Model = m.chat.turn.Model
+	if m.chat.Turn != nil && m.chat.Turn.Model != "" {
+		i.Model = m.chat.Turn.Model
 	}
 	if m.keymap.leader != "" {
 		i.Hint = m.keymap.leader + " …"
-	} else if m.chat.transcript.Browsing() {
-		i.Hint = m.chat.transcript.Hint()
+	} else if m.chat.Transcript.Browsing() {
+		i.Hint = m.chat.Transcript.Hint()
 	}
-	if len(m.chat.asks) > 0 {
+	if m.overlay.Waiting() {
 		i.State = "waiting for you"
-	} else if m.chat.turn != nil {
-		i.State, i.Elapsed, i.Rate = m.chat.turn.state(m.now()), m.now().Sub(m.chat.turn.Since), m.chat.turn.Rate(m.now())
+	} else if m.chat.Turn != nil {
+		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
 	}
-	return m.frames.status.View(i, m.width, m.theme)
+	return m.frames.status.View(i, m.width, m.Theme)
+}
+
+// windowTitle names the window after the conversation.
+func windowTitle(conversation string, waiting bool) string {
+	parts := []string{conversation, "parley"}
+	if waiting {
+		parts = slices.Insert(parts, 0, "waiting for you")
+	}
+	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
+}
+
+// progressBar is what the terminal shows of the turn beside the window's name.
+func progressBar(running, waiting bool) *tea.ProgressBar {
+	switch {
+	case !running:
+		return nil
+	case waiting:
+		return tea.NewProgressBar(tea.ProgressBarWarning, 100)
+	}
+	return tea.NewProgressBar(tea.ProgressBarIndeterminate, 0)
 }

@@ -100,8 +100,9 @@ func New(th *theme.Theme) *Model {
 
 // SetSize gives the composer its width and the most rows it may grow to.
 func (m *editor) SetSize(width, maxHeight int) {
-	m.width, m.height = max(width, 1), max(maxHeight, 1)
-	m.view = ""
+	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != m.width || maxHeight != m.height {
+		m.width, m.height, m.view = width, maxHeight, ""
+	}
 }
 
 // SetTheme changes the looks.

@@ -1,0 +1,110 @@
+// Package chat is the conversation on the screen: the transcript, the turn that grows it,
+// the pump between the two, and the user's own shell commands.
+//
+//	session.Turn ──► pump ──► Chat.Update ──► Heard ──► Chat.Apply ──► transcript
+package chat
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/tui/common"
+	"parley/ui/tui/picture"
+	"parley/ui/tui/transcript"
+)
+
+// A Chat is the conversation on the screen: the transcript, and the turn that grows it.
+type Chat struct {
+	*common.Screen
+	Transcript *transcript.Model
+	Turn       *Turn                       // nil: idle
+	Shown      bool                        // something is in the transcript
+	Failed     bool                        // the last turn can be tried again
+	Unsaved    error                       // why what is said is not on disk; nil if it is
+	Heard      func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
+
+	pump   *pump
+	images images
+	shells []*shellRun // that run
+	ended  []func()    // take back the records of those whose output is attached
+}
+
+// New returns an empty conversation.
+func New(s *common.Screen, t *transcript.Model) *Chat {
+	t.SetMotion(s.Config.Motion != "off")
+	t.Now = s.Now
+	return &Chat{Screen: s, Transcript: t, images: images{supported: picture.Supported(os.Getenv)}}
+}
+
+// Update takes what is said to the conversation, and reports whether msg is that.
+func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case newsMsg:
+		return c.news(msg), true
+	case TickMsg:
+		return c.ticked(msg), true
+	case shellMsg:
+		return c.shellSays(msg), true
+	case picturedMsg:
+		return c.pictured(msg), true
+	case SavedMsg:
+		return c.saved(msg.Err), true
+	case transcript.EdgeMsg:
+		return c.Transcript.Update(msg), true
+	case transcript.CopyMsg:
+		return c.Copy(msg.Text, msg.What), true
+	}
+	return nil, false
+}
+
+// A Turn is the one that runs.
+type Turn struct {
+	app.Turn
+	cancel  context.CancelFunc
+	Pulse   *llm.Pulse
+	Stopped bool      // esc was pressed
+	halted  time.Time // when calls were stopped
+}
+
+// State says what goes on, in a word or two.
+func (t *Turn) State(now time.Time) string {
+	switch {
+	case t.Stopped:
+		return "stopping"
+	case t.WaitedFor(now) > 15*time.Second:
+		return "no answer yet, esc stops"
+	}
+	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing"}[t.Doing]
+	return strings.TrimSpace(doing + " " + t.Tool)
+}
+
+// Apply shows what an event of the turn changes, but for what skip says.
+func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
+	c.Shown = true
+	for _, change := range c.Turn.Apply(e, c.Now()) {
+		if skip == nil || !skip(change) {
+			c.draw(change)
+		}
+	}
+}
+
+// Replay shows the stored conversation, or its current branch, as it looked when it came.
+func (c *Chat) Replay() {
+	c.Transcript.Clear()
+	s := c.App.Session
+	path := s.Path()
+	c.Shown, c.Failed = len(path) > 0, false
+	app.Replay(s, path, 0, len(path), c.Transcript.NewID, c.draw)
+	c.Transcript.Tag(0)
+	if n := len(path); n > 0 { // what has no whole answer can be answered
+		last := path[n-1]
+		c.Failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
+	}
+}

@@ -1,0 +1,204 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/tui/transcript"
+)
+
+func (c *Chat) drawAll(changes []app.Change) {
+	for _, change := range changes {
+		c.draw(change)
+	}
+}
+
+// draw shows a change.
+func (c *Chat) draw(b app.Change) {
+	t := c.Transcript
+	t.Tag(b.Seq)
+	switch {
+	case DrawText(t, b):
+		return
+	case b.Op == app.Dropped:
+		t.Remove(b.ID)
+		return
+	}
+	switch b.Kind {
+	case app.EventBlock:
+		c.drawEvent(b)
+	case app.UserBlock:
+		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
+		t.User(text, attach.PartLabels(attached)...)
+		c.After(c.picture(attached))
+	case app.ToolBlock:
+		c.drawTool(b)
+	case app.SourceBlock:
+		t.Replace(b.ID, transcript.Info, strings.TrimSpace("source: "+b.Part.Text+" "+b.Part.URL))
+	case app.MediaBlock:
+		t.Replace(b.ID, transcript.Info, fmt.Sprintf("%s, %d bytes", b.Part.MIME, len(b.Part.Data)))
+	case app.SummaryBlock:
+		t.Summary(b.ID, b.Text, b.Count)
+	case app.RetryBlock:
+		again := b.Event.(llm.Retry)
+		in := ""
+		if b.Duration > 0 {
+			in = " in " + format.Seconds(b.Duration)
+		}
+		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("retry %d%s: %s", again.Attempt, in, Fault(again.Fault)))
+	case app.SilenceBlock:
+		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
+			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
+	case app.FooterBlock:
+		c.drawFooter(b.Tally)
+	case app.BrokeBlock:
+		if b.Text != "" {
+			t.AddError(b.Text, "")
+			return
+		}
+		t.Marker(transcript.Info, stopped)
+	}
+}
+
+// DrawText shows a change of thinking or of an answer's text, and reports whether
+// it is one.
+func DrawText(t *transcript.Model, b app.Change) bool {
+	if b.Op == app.Renamed {
+		t.Remove(b.Was)
+	}
+	switch grows := b.Op == app.Opened || b.Op == app.Grown || b.Op == app.Renamed; {
+	case b.Kind == app.ThinkingBlock && grows:
+		t.AppendThinking(b.ID, b.Text)
+	case b.Kind == app.ThinkingBlock && b.Op == app.Closed:
+		t.FinishThinking(b.ID, b.Duration)
+	case b.Kind == app.TextBlock && grows:
+		t.AppendAnswer(b.ID, b.Text)
+		transcript.Share(t, b.ID, b.Whole)
+	case b.Kind == app.TextBlock && b.Op == app.Closed:
+		t.FinishAnswer(b.ID)
+	default:
+		return false
+	}
+	return true
+}
+
+// The statuses of calls are those of the transcript.
+var _ = [1]struct{}{}[transcript.Status(app.CallLost)-transcript.Lost]
+
+func (c *Chat) drawTool(b app.Change) {
+	if b.Tool == nil {
+		c.Transcript.ToolOutput(b.ID, b.Text)
+		return
+	}
+	tool := transcript.Tool{Name: b.Tool.Name, Title: b.Tool.Title, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
+		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration}
+	if b.Tool.Stops {
+		tool.Hint = c.KeyOf("stop") + " stops this tool"
+	}
+	c.Transcript.Tool(b.ID, tool)
+}
+
+// drawEvent shows what stands between the messages.
+func (c *Chat) drawEvent(b app.Change) {
+	if _, shell := b.Event.(session.ShellCommand); shell && b.Note > 0 {
+		if run := c.runOf(b.Note); run != nil {
+			run.show(c)
+			return
+		}
+	}
+	c.Show(b.Event)
+}
+
+// stopped stands where the user stopped an answer.
+const stopped = "stopped"
+
+// Show shows an event that stays between the messages.
+func (c *Chat) Show(e session.Event) {
+	c.Shown = true
+	t := c.Transcript
+	switch e := e.(type) {
+	case llm.Notice:
+		t.Note(e.Text)
+	case session.Fallback:
+		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, Fault(e.Fault), e.To))
+	case session.ModelSwitched: // and what the other model cannot be told
+		text := fmt.Sprintf("model: %s → %s", e.From, e.To)
+		for i, c := range e.Changes {
+			text += []string{" · ", ", "}[min(i, 1)] + c.String()
+		}
+		t.Marker(transcript.Switch, text)
+	case session.Compacted:
+		t.Note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
+	case session.ShellCommand:
+		t.Tool(t.NewID(), shellTool(e))
+	case session.Done:
+		if llm.Canceled(e.Err) {
+			t.Marker(transcript.Info, stopped)
+			return
+		}
+		t.AddError(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" tries again", " · "))
+	}
+}
+
+// drawFooter closes the answers to a prompt: what they sum up to, and why they may
+// not be what was asked for.
+func (c *Chat) drawFooter(t *app.Tally) {
+	c.Failed = t.Empty
+	if t.Answered {
+		c.Transcript.Footer(footer(t))
+	}
+	switch why := ended[t.Reason]; {
+	case t.Interrupted:
+	case t.Empty:
+		c.Transcript.Marker(transcript.Warn, "the model answered nothing: "+c.KeyOf("retry")+" tries again")
+	case why != "":
+		c.Transcript.Marker(transcript.Warn, why)
+	}
+}
+
+// ended says why an answer is not what it might have been.
+var ended = map[llm.Reason]string{
+	llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer",
+}
+
+// footer sums a turn up in a line: model, tokens, cost and times.
+func footer(t *app.Tally) string {
+	parts, u := []string{t.Model}, t.Usage
+	if u != (llm.Usage{}) {
+		in, about := count(u.Input)+" in", ""
+		if u.CacheRead > 0 && u.Input > 0 {
+			in += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
+		}
+		if t.Estimated {
+			about = "~"
+		}
+		parts = append(parts, in, about+count(u.Output)+" out")
+	}
+	if u.Cost > 0 {
+		least := ""
+		if !u.Priced {
+			least = "≥"
+		}
+		parts = append(parts, fmt.Sprintf("%s$%.4f", least, u.Cost))
+	}
+	if t.TTFT > 0 {
+		parts = append(parts, "first token "+format.Seconds(t.TTFT))
+	}
+	if pace := t.Pace(); pace > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f tok/s", pace))
+	}
+	if took := t.Duration(); took > 0 {
+		parts = append(parts, format.Seconds(took))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Fault returns a fault as a user says it.
+func Fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
+
+func count(n int) string { return format.Tokens(n) }

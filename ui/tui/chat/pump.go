@@ -1,0 +1,260 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// newsMsg wakes the screen: the pump holds events.
+type newsMsg struct{ from *pump }
+
+// A pump stands between the goroutine that runs a turn and the screen. It joins
+// deltas of the same block and keeps one wake outstanding, two at the most, so
+// that a flood costs the screen no more than a frame: the first delta wakes it at
+// once, further ones every so often, anything but a delta at once.
+type pump struct {
+	send func(tea.Msg)
+
+	mu     sync.Mutex
+	events []session.Event
+	open   []*pendingDelta // texts that may go on, at most one for each model that answers
+	every  time.Duration   // between wakes
+	last   time.Time       // when the screen took events last
+	due    time.Time       // of the next wake, while one is scheduled
+	awake  bool            // a wake is outstanding or scheduled
+	urgent bool            // and goes out at once
+	size   int             // bytes in events and text
+	room   sync.Cond       // signaled when the screen took some
+	closed bool
+	deltas [2]int    // since the screen took events last, and in the frame before
+	came   time.Time // when put returned last; of the goroutine that puts
+}
+
+// most is how many bytes the screen takes at once; the rest comes with the next
+// wake, so that keys get their turn in between.
+const most = 64 << 10
+
+// full is how much may wait for the screen before the model has to.
+const full = 1 << 20
+
+func newPump(send func(tea.Msg), every time.Duration) *pump {
+	p := &pump{send: send, every: every}
+	p.room.L = &p.mu
+	return p
+}
+
+// close lets nothing wait any more: the screen has gone.
+func (p *pump) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.room.Broadcast()
+}
+
+// frameTime is the least time between two wakes.
+func frameTime(env func(string) string) time.Duration {
+	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
+		return 50 * time.Millisecond
+	}
+	return 33 * time.Millisecond
+}
+
+// put adds an event. It waits while much is waiting for the screen already, and
+// until shortly before the screen takes events again if this one was waited for:
+// to be woken for every token costs more than to read it, and what gathers in
+// the meantime is read at once.
+func (p *pump) put(e session.Event) {
+	idleDelay := p.add(e)
+	time.Sleep(idleDelay)
+	p.came = time.Now()
+}
+
+// add is put without the wait, which it returns.
+func (p *pump) add(e session.Event) (idleDelay time.Duration) {
+	p.mu.Lock()
+	for p.size > full && !p.closed {
+		p.room.Wait()
+	}
+	lane, d, isDelta := deltaOf(e)
+	if isDelta {
+		p.size += len(d.Text) + len(d.Input)
+		p.join(lane, d)
+	} else {
+		p.end(laneOf(e))
+		p.events = append(p.events, e)
+	}
+	now := time.Now()
+	wake, wait := p.schedule(!isDelta, now)
+	if isDelta {
+		p.deltas[0]++
+		idleDelay = p.idleDelay(now)
+	}
+	p.mu.Unlock()
+	switch {
+	case !wake:
+	case wait <= 0:
+		p.send(newsMsg{p})
+	default:
+		time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
+	}
+	return idleDelay
+}
+
+// idleDelay is how long nothing needs to be read: not at all while there is something
+// to read already, while so much comes that it would not all be kept for us, or
+// when the screen takes it at once.
+func (p *pump) idleDelay(now time.Time) time.Duration {
+	const (
+		waited = 300 * time.Microsecond
+		many   = 150                  // 5,000 tokens a second
+		before = 2 * time.Millisecond // to read what has gathered
+		most   = 50 * time.Millisecond
+	)
+	much := max(p.deltas[0], p.deltas[1]) > many || p.deltas[1] == 0 // or not known
+	if p.urgent || p.closed || much || now.Sub(p.came) < waited {
+		return 0
+	}
+	return min(p.due.Sub(now)-before, most)
+}
+
+// schedule decides whether this event has to wake the screen, and after which
+// time.
+func (p *pump) schedule(urgent bool, now time.Time) (wake bool, wait time.Duration) {
+	if p.awake && (p.urgent || !urgent) {
+		return false, 0
+	}
+	wait = p.every - now.Sub(p.last)
+	if urgent {
+		wait = 0
+	}
+	p.awake, p.urgent, p.due = true, wait <= 0, now.Add(wait)
+	return true, wait
+}
+
+// alone is the lane of a model that answers by itself.
+const alone = -1
+
+// A pendingDelta is a delta to which what follows is joined.
+type pendingDelta struct {
+	lane  int
+	delta llm.Delta
+	text  strings.Builder // its Text or Input
+}
+
+// laneOf is which of the models that are compared an event is about.
+func laneOf(e session.Event) int {
+	if l, ok := e.(session.CandidateEvent); ok {
+		return l.N
+	}
+	return alone
+}
+
+// deltaOf is the delta that e is, or holds.
+func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
+	if l, is := e.(session.CandidateEvent); is {
+		d, ok = l.Event.(llm.Delta)
+		return l.N, d, ok
+	}
+	d, ok = e.(llm.Delta)
+	return alone, d, ok
+}
+
+// event is d as it came.
+func event(lane int, d llm.Delta) session.Event {
+	if lane == alone {
+		return d
+	}
+	return session.CandidateEvent{N: lane, Event: d}
+}
+
+// join appends a delta to the open text of its lane if it goes on with it.
+func (p *pump) join(lane int, d llm.Delta) {
+	if !plain(d) {
+		p.end(lane)
+		p.events = append(p.events, event(lane, d))
+		return
+	}
+	i := slices.IndexFunc(p.open, func(g *pendingDelta) bool { return g.lane == lane })
+	if i >= 0 && !p.open[i].continues(d) {
+		p.end(lane)
+		i = -1
+	}
+	if i < 0 {
+		p.open = append(p.open, &pendingDelta{lane: lane, delta: d})
+		i = len(p.open) - 1
+	}
+	p.open[i].text.WriteString(d.Text)
+	p.open[i].text.WriteString(d.Input)
+}
+
+// continues reports whether d continues g.
+func (g *pendingDelta) continues(d llm.Delta) bool {
+	return g.delta.Block == d.Block && (g.delta.Input != "") == (d.Input != "") &&
+		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < most
+}
+
+// plain reports whether d only appends, and to one field.
+func plain(d llm.Delta) bool {
+	return (d.Text == "") != (d.Input == "") &&
+		d.ID == "" && d.Name == "" && !d.Failed && !d.Remote && d.MIME == "" && d.URL == "" && d.Data == nil && d.State == nil
+}
+
+// end puts the open text of a lane among the events; that of all if what comes
+// is about none.
+func (p *pump) end(lane int) {
+	p.open = slices.DeleteFunc(p.open, func(g *pendingDelta) bool {
+		if lane != alone && g.lane != lane {
+			return false
+		}
+		d := g.delta
+		if d.Input != "" {
+			d.Input = g.text.String()
+		} else {
+			d.Text = g.text.String()
+		}
+		p.events = append(p.events, event(g.lane, d))
+		return true
+	})
+}
+
+// take returns what the screen should show now. Events beyond most bytes stay
+// for another wake.
+func (p *pump) take() []session.Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end(alone)
+	n, size := 0, 0
+	for n < len(p.events) && size < most {
+		if _, d, ok := deltaOf(p.events[n]); ok {
+			size += len(d.Text) + len(d.Input)
+		}
+		n++
+	}
+	events := p.events[:n:n]
+	p.events = p.events[n:]
+	p.size -= size
+	p.room.Broadcast()
+	p.last = time.Now()
+	p.deltas = [2]int{0, p.deltas[0]}
+	p.awake, p.urgent = false, false
+	if len(p.events) > 0 {
+		p.awake, p.due = true, p.last.Add(p.every)
+		time.AfterFunc(p.every, func() { p.send(newsMsg{p}) })
+	}
+	return events
+}
+
+// took tells the pump what showing the last events cost: the next ones come no
+// sooner than ten times that, so that drawing never eats the machine.
+func (p *pump) took(cost, frame time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.every = max(frame, 10*cost)
+}

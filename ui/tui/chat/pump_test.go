@@ -1,0 +1,182 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// While a token comes now and then, what comes before the next frame is read at
+// once; while tokens come faster, or nobody knows, each is read as it comes.
+func TestPumpNaps(t *testing.T) {
+	now := time.Now()
+	tests := []struct {
+		name string
+		p    *pump
+		want time.Duration
+	}{
+		{"waited for, a frame is due", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond)}, 18 * time.Millisecond},
+		{"it was there already", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond), came: now.Add(-10 * time.Microsecond)}, 0},
+		{"the first frame", &pump{deltas: [2]int{4, 0}, due: now.Add(20 * time.Millisecond)}, 0},
+		{"a flood, so far", &pump{deltas: [2]int{500, 16}, due: now.Add(20 * time.Millisecond)}, 0},
+		{"a flood, lately", &pump{deltas: [2]int{4, 500}, due: now.Add(20 * time.Millisecond)}, 0},
+		{"the screen is awake", &pump{deltas: [2]int{4, 16}, urgent: true}, 0},
+		{"the screen has gone", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond), closed: true}, 0},
+		{"a frame is far off", &pump{deltas: [2]int{4, 16}, due: now.Add(time.Hour)}, 50 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.p.idleDelay(now); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// inWords writes events down: "0:a=text" is text of block a in lane 0.
+func inWords(events []session.Event) (out []string) {
+	for _, e := range events {
+		_, d, ok := deltaOf(e)
+		lane := laneOf(e)
+		at := ""
+		if lane != alone {
+			at = fmt.Sprintf("%d:", lane)
+		}
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("%s%T", at, e))
+		case d.Input != "":
+			out = append(out, at+d.Block+"("+d.Input)
+		default:
+			out = append(out, at+d.Block+"="+d.Text)
+		}
+	}
+	return out
+}
+
+// What goes on is joined, each model's text by itself, and everything else stays
+// where it was among what is about the same.
+func TestPumpJoins(t *testing.T) {
+	text := func(block, s string) llm.Delta {
+		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
+	}
+	in := func(n int, e session.Event) session.Event { return session.CandidateEvent{N: n, Event: e} }
+	call := llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, Name: "read"}}
+	tests := []struct {
+		name string
+		puts []session.Event
+		want []string
+	}{
+		{"one text", []session.Event{text("a", "x"), text("a", "y")}, []string{"a=xy"}},
+		{"two blocks", []session.Event{text("a", "x"), text("b", "y"), text("a", "z")}, []string{"a=x", "b=y", "a=z"}},
+		{"a call between", []session.Event{text("a", "x"), call, text("a", "y")}, []string{"a=x", "c=", "a=y"}},
+		{"an event between", []session.Event{text("a", "x"), llm.Notice{}, text("a", "y")}, []string{"a=x", "llm.Notice", "a=y"}},
+		{"two models", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, text("a", "y")), in(1, text("a", "v"))}, []string{"0:a=xy", "1:a=uv"}},
+		{"one of two ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), in(0, session.Response{}), in(1, text("a", "v"))},
+			[]string{"0:a=x", "0:session.CandidateEvent", "1:a=uv"}},
+		{"the turn ends", []session.Event{in(0, text("a", "x")), in(1, text("a", "u")), session.Done{}}, []string{"0:a=x", "1:a=u", "session.Done"}},
+	}
+	for _, test := range tests {
+		p := newPump(func(tea.Msg) {}, time.Hour)
+		for _, e := range test.puts {
+			p.add(e)
+		}
+		got := inWords(p.take())
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+		if p.size != 0 {
+			t.Errorf("%s: %d bytes are said to wait, and none do", test.name, p.size)
+		}
+	}
+}
+
+// A flood, of one model or of several, wakes the screen once for each time that
+// it takes something, waits in few events, and comes in bounded pieces.
+func TestPumpFlood(t *testing.T) {
+	for _, models := range []int{1, 3} {
+		wakes := 0
+		p := newPump(func(tea.Msg) { wakes++ }, time.Hour)
+		sent := 0
+		for i := range 20_000 {
+			d := llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "0123456789"}}
+			sent += len(d.Text)
+			if models == 1 {
+				p.add(d)
+			} else {
+				p.add(session.CandidateEvent{N: i % models, Event: d})
+			}
+		}
+		if wakes > 1 || p.size != sent || len(p.events) > sent/most+models {
+			t.Errorf("%d models: %d wakes, %d of %d bytes counted, %d events", models, wakes, p.size, sent, len(p.events))
+		}
+		got := 0
+		for p.size > 0 {
+			piece := 0
+			for _, e := range p.take() {
+				_, d, _ := deltaOf(e)
+				piece += len(d.Text)
+			}
+			if got += piece; piece == 0 || piece > 2*most+10 {
+				t.Fatalf("%d models: %d bytes at once", models, piece)
+			}
+		}
+		if got != sent {
+			t.Errorf("%d models: %d of %d bytes arrived", models, got, sent)
+		}
+	}
+}
+
+// The pump gives the same deltas in the same order however they are taken, and
+// keeps at most one wake outstanding.
+func TestPump(t *testing.T) {
+	var mu sync.Mutex
+	wakes := 0
+	p := newPump(func(tea.Msg) { mu.Lock(); wakes++; mu.Unlock() }, time.Hour)
+	put := func(block, text string) {
+		p.put(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: text}})
+	}
+	put("a", "1")
+	for range 1000 {
+		put("a", "2")
+	}
+	put("b", "3")
+	if wakes != 1 {
+		t.Errorf("%d wakes for 1002 deltas, want 1", wakes)
+	}
+	p.put(session.Done{Err: errors.New("x")})
+	if wakes != 1 {
+		t.Errorf("%d wakes: one is outstanding already", wakes)
+	}
+	events := p.take()
+	if len(events) != 3 {
+		t.Fatalf("%d events, want 3: %+v", len(events), events)
+	}
+	if d := events[0].(llm.Delta); d.Text != "1"+strings.Repeat("2", 1000) {
+		t.Errorf("joined to %q", d.Text)
+	}
+	p.put(session.Step{N: 1})
+	if wakes != 2 {
+		t.Errorf("%d wakes: what is no delta wakes at once", wakes)
+	}
+}
+
+func TestPumpHoldsBack(t *testing.T) {
+	p := newPump(func(tea.Msg) {}, time.Hour)
+	big := strings.Repeat("x", most)
+	for i := range 5 {
+		p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Text, Text: big}})
+	}
+	if n := len(p.take()); n != 1 {
+		t.Errorf("took %d blocks of %d bytes at once, want 1", n, most)
+	}
+}

@@ -1,0 +1,174 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/tui/common"
+)
+
+// A TickMsg moves elapsed times while a turn runs, once a second.
+type TickMsg struct{ Of *Turn }
+
+// Run sends parts.
+func (c *Chat) Run(parts ...llm.Part) tea.Cmd {
+	s := c.App.Session
+	return c.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
+}
+
+// Play shows the events of a turn as they come. One at a time runs.
+func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
+	if c.Turn != nil {
+		return c.Say("stop the running turn first")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ctx, pulse := llm.WithPulse(ctx, 0)
+	c.Turn = &Turn{Turn: app.Turn{NewID: c.Transcript.NewID}, cancel: cancel, Pulse: pulse}
+	c.Turn.Begin(c.Now())
+	pump := newPump(c.Send, frameTime(os.Getenv))
+	c.pump = pump
+	c.Go(func() {
+		defer cancel()
+		for e := range events(ctx) {
+			pump.put(e)
+		}
+	})
+	return c.tick()
+}
+
+func (c *Chat) tick() tea.Cmd { return c.Later(time.Second, TickMsg{c.Turn}) }
+
+func (c *Chat) ticked(msg TickMsg) tea.Cmd {
+	if c.Turn == nil || msg.Of != c.Turn {
+		return nil
+	}
+	c.Transcript.Tick(c.Now())
+	c.drawAll(c.Turn.Tick(c.Now()))
+	return c.tick()
+}
+
+// news shows what happened since the last frame.
+func (c *Chat) news(msg newsMsg) tea.Cmd {
+	if msg.from != c.pump {
+		return nil // of a turn that is over
+	}
+	began := time.Now()
+	var cmds []tea.Cmd
+	for _, e := range msg.from.take() {
+		if c.Turn != nil {
+			cmds = append(cmds, c.Heard(e))
+		}
+	}
+	msg.from.took(time.Since(began), frameTime(os.Getenv))
+	return tea.Batch(cmds...)
+}
+
+// Next sends the first of the messages that wait.
+func (c *Chat) Next() tea.Cmd {
+	waiting := c.App.Session.Unqueue()
+	for _, later := range waiting[1:] {
+		c.App.Session.Queue(later.Parts...)
+	}
+	return c.Run(waiting[0].Parts...)
+}
+
+// escWithin is how soon a second esc follows the first one.
+const escWithin = 600 * time.Millisecond
+
+// Halt stops the calls that run, or else the turn. A second time shortly after it
+// is the turn in any case: another call may have begun.
+func (c *Chat) Halt() tea.Cmd {
+	t := c.Turn
+	if c.Now().Sub(t.halted) < escWithin {
+		return c.Stop()
+	}
+	n := c.App.Session.StopCalls()
+	if n == 0 {
+		return c.Stop()
+	}
+	t.halted = c.Now()
+	what := "the tool"
+	if n > 1 {
+		what = fmt.Sprintf("%d tools", n)
+	}
+	return c.SayWhile("stopped "+what+", the model goes on; "+c.KeyOf("stop")+" again stops it too", func() bool { return c.Turn == t })
+}
+
+// Stop ends the turn, if one runs.
+func (c *Chat) Stop() tea.Cmd {
+	if c.Turn != nil {
+		c.Turn.Stopped = true
+		c.Turn.cancel()
+	}
+	return nil
+}
+
+// Cancel ends the turn and the user's commands, for the screen goes.
+func (c *Chat) Cancel() {
+	if c.StopShells(); c.Turn != nil {
+		c.Turn.cancel()
+	}
+}
+
+// Close lets nothing wait for the screen any more.
+func (c *Chat) Close() {
+	if c.pump != nil {
+		c.pump.close()
+	}
+}
+
+// Wait gives a silent model as much time again as it had.
+func (c *Chat) Wait() tea.Cmd {
+	c.Turn.Pulse.Beat()
+	c.drawAll(c.Turn.Wait(c.Now()))
+	return c.Say("Waiting")
+}
+
+// GenerateTitle has the conversation named, where a model for that is configured.
+func (c *Chat) GenerateTitle() tea.Cmd {
+	s := c.App.Session
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.GenerateTitle(ctx); err != nil {
+			return common.Effect(app.Effect{Err: err})
+		}
+		return nil
+	}
+}
+
+// Note shows a line of parley's own, and keeps it with the conversation.
+func (c *Chat) Note(text string) {
+	e := llm.Notice{Text: text}
+	c.App.Session.Annotate(0, e)
+	c.Show(e)
+}
+
+// SavedMsg says whether what was said could be stored.
+type SavedMsg struct{ Err error }
+
+// saved tells that what is said cannot be kept, for as long as that is so.
+func (c *Chat) saved(err error) tea.Cmd {
+	was := c.Unsaved
+	c.Unsaved = err
+	var lost *session.LeaseLostError
+	switch {
+	case errors.As(err, &lost):
+		c.Unsaved = nil
+		c.Show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
+	case err != nil && was == nil:
+		c.Show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
+	case err == nil && was != nil:
+		return c.Say("saved: everything is on disk again")
+	}
+	return nil
+}

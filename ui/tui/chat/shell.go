@@ -1,0 +1,134 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/tui/transcript"
+)
+
+// A shellRun is a command of the user's own that runs.
+type shellRun struct {
+	session *session.Session
+	n       int    // its annotation there
+	id      string // in the transcript
+	command string
+	started time.Time
+	cancel  context.CancelFunc
+}
+
+// StopShells ends the user's commands that run, and reports whether any did.
+func (c *Chat) StopShells() bool {
+	for _, run := range c.shells {
+		run.cancel()
+	}
+	return len(c.shells) > 0
+}
+
+// TakeEnded returns what takes back the records of commands whose output is attached,
+// to be called once that is stored.
+func (c *Chat) TakeEnded() func() {
+	ended := c.ended
+	c.ended = nil
+	return func() {
+		for _, end := range ended {
+			end()
+		}
+	}
+}
+
+// shellMsg is news of a command: live output, or its end.
+type shellMsg struct {
+	run   *shellRun
+	text  string
+	end   *session.ShellCommand
+	ended func() // takes back the record that it runs, once its output is kept
+}
+
+// shellTool is how a command of the user's own looks.
+func shellTool(e session.ShellCommand) transcript.Tool {
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Duration: e.Duration}
+	switch {
+	case e.Ended && e.Failed:
+		tool.Status = transcript.Failed
+	case e.Ended:
+		tool.Status = transcript.Done
+	}
+	return tool
+}
+
+// show shows a command that runs.
+func (run *shellRun) show(c *Chat) {
+	run.id = c.Transcript.NewID()
+	c.Transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+}
+
+// runOf returns the command that an annotation of this conversation is about; nil if it
+// does not run.
+func (c *Chat) runOf(annotation int) *shellRun {
+	for _, run := range c.shells {
+		if run.session == c.App.Session && run.n == annotation {
+			return run
+		}
+	}
+	return nil
+}
+
+// Shell runs a line that began with "!". Its output goes along with the next
+// prompt, as a chip that can be taken off; until it is attached, the draft of this key
+// has the command on record.
+func (c *Chat) Shell(command, draft string) tea.Cmd {
+	command = strings.TrimSpace(command)
+	if command == "" {
+		return nil
+	}
+	if c.App.Shell == nil {
+		return c.Say("there is no shell here")
+	}
+	c.Shown = true
+	c.Transcript.Bottom()
+	ctx, cancel := context.WithCancel(context.Background())
+	run := &shellRun{session: c.App.Session, command: command, started: c.Now(), cancel: cancel}
+	run.n = c.App.Session.Annotate(0, session.ShellCommand{Command: command})
+	run.show(c)
+	c.shells = append(c.shells, run)
+	send, o := c.Send, c.App
+	c.Go(func() {
+		defer cancel()
+		ended := o.RecordShell(draft, command)
+		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
+		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
+	})
+	c.App.RememberPrompt("!" + command)
+	return nil
+}
+
+func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
+	run, shown := msg.run, msg.run.session == c.App.Session
+	if msg.end == nil {
+		if shown {
+			c.Transcript.ToolOutput(run.id, msg.text)
+		}
+		return nil
+	}
+	c.shells = slices.DeleteFunc(c.shells, func(r *shellRun) bool { return r == run })
+	c.ended = append(c.ended, msg.ended)
+	run.session.Annotate(run.n, *msg.end)
+	if shown {
+		c.Transcript.Tool(run.id, shellTool(*msg.end))
+	}
+	part := llm.Part{
+		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
+		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Output),
+	}
+	c.App.Attached = append(c.App.Attached, part)
+	return c.Perform(app.Effect{Attached: []llm.Part{part}})
+}

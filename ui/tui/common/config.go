@@ -1,0 +1,91 @@
+package common
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"parley/ui/app"
+	"parley/ui/theme"
+)
+
+// Config is the [ui] section of the configuration.
+type Config struct {
+	Theme        string `toml:"theme"`         // "auto", one of theme.Names, or one of Themes
+	Mouse        bool   `toml:"mouse"`         // take the wheel and selecting; off leaves the mouse to the terminal
+	Vim          bool   `toml:"vim"`           // keys of vi in the composer
+	Notify       string `toml:"notify"`        // one of Notices: how to call a user back who is in another window
+	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said
+	ScreenReader bool   `toml:"screen_reader"` // plain lines in order in place of the screen, see package plain
+
+	// Names of models, or patterns such as "openai/*-audio*": those that stand first
+	// in the list, and those that are left out. What keys say of a model counts more.
+	Favorites []string `toml:"favorites"`
+	Hidden    []string `toml:"hidden"`
+
+	Themes map[string]theme.Custom `toml:"themes"` // of one's own, by their names
+}
+
+// DefaultConfig returns what holds where the configuration says nothing.
+func DefaultConfig() Config { return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on"} }
+
+// ThemeNames lists the values of Theme.
+func (c Config) ThemeNames() []string {
+	return slices.Concat([]string{"auto"}, theme.Names(), slices.Sorted(maps.Keys(c.Themes)))
+}
+
+// ThemeNamed makes the theme of this name; nil if there is none. The configuration was
+// validated.
+func (c Config) ThemeNamed(name string) *theme.Theme {
+	if own, ok := c.Themes[name]; ok {
+		own.Name = name
+		if th, err := theme.Make(own); err == nil {
+			return th
+		}
+	}
+	if th, ok := theme.ByName(name); ok {
+		return th
+	}
+	return nil
+}
+
+// Validate names a value that cannot be meant.
+func (c Config) Validate() error {
+	for name, own := range c.Themes {
+		if _, taken := theme.ByName(name); taken || name == "auto" {
+			return fmt.Errorf("ui.themes.%s: parley has a theme of this name", name)
+		}
+		if err := own.Validate(); err != nil {
+			return fmt.Errorf("ui.themes.%s: %w", name, err)
+		}
+	}
+	for key, patterns := range map[string][]string{"favorites": c.Favorites, "hidden": c.Hidden} {
+		for _, pattern := range patterns {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("ui.%s: %q is no pattern: * stands for anything, ? for one letter, [ab] for one of these", key, pattern)
+			}
+		}
+	}
+	for _, value := range []struct {
+		key, is string
+		may     []string
+	}{{"theme", c.Theme, c.ThemeNames()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
+		if !slices.Contains(value.may, value.is) {
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, app.Join(value.may))
+		}
+	}
+	return nil
+}
+
+// FirstTheme picks the theme at the start; "auto" follows the terminal once it
+// answers.
+func FirstTheme(c Config, env func(string) string) *theme.Theme {
+	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
+		return theme.Plain()
+	}
+	if th := c.ThemeNamed(c.Theme); th != nil {
+		return th
+	}
+	return theme.Dark()
+}

@@ -1,0 +1,65 @@
+package common
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/tools/sanitize"
+)
+
+// notices are the ways to call a user back who is in another window. Terminals
+// that do not know one show nothing; none asks for an answer.
+var notices = map[string]func(text string) string{
+	"off":    func(string) string { return "" },
+	"bell":   func(string) string { return "\a" },
+	"osc9":   func(text string) string { return "\x1b]9;" + text + "\x1b\\" },
+	"osc777": func(text string) string { return "\x1b]777;notify;parley;" + text + "\x1b\\" },
+	"osc99":  func(text string) string { return "\x1b]99;;" + text + "\x1b\\" },
+}
+
+// Notices lists the values of Config.Notify.
+var Notices = []string{"auto", "off", "bell", "osc9", "osc777", "osc99"}
+
+// noticeFor is the way that fits the terminal, for "auto": a bell is understood
+// by all, and multiplexers pass it on.
+func noticeFor(name string, env func(string) string) string {
+	if name != "auto" {
+		return name
+	}
+	term, program := env("TERM"), env("TERM_PROGRAM")
+	switch {
+	case env("TMUX") != "" || strings.HasPrefix(term, "screen"):
+		return "bell"
+	case term == "xterm-kitty":
+		return "osc99"
+	case program == "ghostty", program == "iTerm.app", program == "WezTerm", program == "WarpTerminal":
+		return "osc9"
+	case strings.HasPrefix(term, "foot"), strings.HasPrefix(term, "rxvt-unicode"):
+		return "osc777"
+	}
+	return "bell"
+}
+
+// Notify calls the user back, if the terminal has said that they look at another
+// window.
+func (s *Screen) Notify(text string) tea.Cmd {
+	if !s.Away {
+		return nil
+	}
+	const most = 80
+	text = strings.Map(func(r rune) rune { // what the sequences are made of
+		if r == ';' || r == '\\' || r < ' ' {
+			return ' '
+		}
+		return r
+	}, sanitize.Line(text))
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most])
+	}
+	seq := notices[noticeFor(s.Config.Notify, s.App.Getenv)](text)
+	if seq == "" {
+		return nil
+	}
+	return tea.Raw(seq)
+}

@@ -1,0 +1,194 @@
+// Package common holds what the parts of the screen share: the application, the clock,
+// the looks, the words above the composer, the clipboard, and how a goroutine of theirs
+// is started. Every part embeds one Screen.
+package common
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/clip"
+	"parley/ui/theme"
+)
+
+// A Screen is shared by the parts of one screen. It belongs to the loop, but for Send,
+// Crash, Guard and Running.
+type Screen struct {
+	App     *app.App
+	Config  Config
+	Theme   *theme.Theme
+	Away    bool                                 // the terminal says that another window has the focus
+	Now     func() time.Time                     // the clock
+	Later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
+	Send    func(tea.Msg)                        // from other goroutines
+	Crash   func(any, []byte)                    // ends the program with a report
+	Perform func(app.Effect) tea.Cmd             // shows what came of something the user did
+	KeyOf   func(action string) string           // the key that runs an action, or its command
+	Running sync.WaitGroup                       // goroutines that the end waits for, shortly
+
+	clip  *clip.Board
+	toast toast
+	after []tea.Cmd
+}
+
+// New returns the screen of an application.
+func New(a *app.App, c Config, th *theme.Theme) *Screen {
+	s := &Screen{App: a, Config: c, Theme: th, Now: a.Now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
+		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+	}
+	s.clip = a.Board(func(seq string) { s.Send(writeMsg(seq)) })
+	a.Clipboard = s.clip
+	return s
+}
+
+type (
+	writeMsg  string     // is for the terminal, between frames
+	effectMsg app.Effect // came of what ran beside the screen
+	copiedMsg struct {
+		what   string
+		result clip.Result
+	}
+)
+
+// A ToastOverMsg says that the time of words above the composer may be over.
+type ToastOverMsg struct{}
+
+// Update takes what came of what parts started through the screen, and reports whether
+// msg is that.
+func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case ToastOverMsg:
+		return nil, true // the frame is drawn anew without it
+	case writeMsg:
+		return tea.Raw(string(msg)), true
+	case tea.ClipboardMsg:
+		s.clip.Answered(msg.Content)
+		return nil, true
+	case copiedMsg:
+		return s.copied(msg), true
+	case effectMsg:
+		return s.Perform(app.Effect(msg)), true
+	case tea.BlurMsg:
+		s.Away = true
+		return nil, true
+	case tea.FocusMsg:
+		s.Away = false
+		return nil, true
+	}
+	return nil, false
+}
+
+// Effect returns a message that has e performed.
+func Effect(e app.Effect) tea.Msg { return effectMsg(e) }
+
+// After has cmd run when the message at hand is dealt with: for what has no way to
+// return a command.
+func (s *Screen) After(cmd tea.Cmd) {
+	if cmd != nil {
+		s.after = append(s.after, cmd)
+	}
+}
+
+// TakeAfter returns what After was given since the last call.
+func (s *Screen) TakeAfter() []tea.Cmd {
+	after := s.after
+	s.after = nil
+	return after
+}
+
+const (
+	toastFor  = 3 * time.Second
+	toastMore = 50 * time.Millisecond // for each letter of a long one
+)
+
+// A toast is a few words above the composer, which go by themselves.
+type toast struct {
+	text  string
+	till  time.Time
+	while func() bool // what it tells of is so; nil: it has no cause that goes
+}
+
+// Say shows a few words above the composer, for as long as it takes to read them.
+func (s *Screen) Say(text string) tea.Cmd { return s.SayWhile(text, nil) }
+
+// SayWhile is Say for as long as what it tells of is so.
+func (s *Screen) SayWhile(text string, so func() bool) tea.Cmd {
+	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
+	s.toast = toast{text, s.Now().Add(long), so}
+	return s.Later(long, ToastOverMsg{})
+}
+
+// Said returns the words that are to be seen now; "" if there are none.
+func (s *Screen) Said() string {
+	t := s.toast
+	if !s.Now().Before(t.till) || t.while != nil && !t.while() {
+		return ""
+	}
+	return t.text
+}
+
+// Copy puts source text on the clipboard. All that copies ends here.
+func (s *Screen) Copy(text, what string) tea.Cmd {
+	if text == "" {
+		return s.Say("there is nothing to copy")
+	}
+	put := app.Copy(s.clip, text)
+	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }
+}
+
+// copied says which way a text went.
+func (s *Screen) copied(msg copiedMsg) tea.Cmd {
+	if msg.result.Passed {
+		return nil
+	}
+	msg.result.File = s.App.Short(msg.result.File)
+	return s.Say(msg.result.Message(msg.what))
+}
+
+// Go runs f in a goroutine that the end of the program waits for, shortly.
+func (s *Screen) Go(f func()) {
+	s.Running.Go(func() { s.Guard(f) })
+}
+
+// Guard runs f and turns a panic into an orderly crash. Every goroutine of the
+// screen starts through it: a panic anywhere else would leave the terminal raw.
+func (s *Screen) Guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Crash(p, debug.Stack())
+		}
+	}()
+	f()
+}
+
+// Guarded wraps a command likewise, for Bubble Tea runs it in a goroutine.
+// Batches are taken apart. Sequences cannot be, for their message is private:
+// they are made by InOrder.
+func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		s.Guard(func() { msg = cmd() })
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = s.Guarded(batch[i])
+			}
+		}
+		return msg
+	}
+}
+
+// InOrder is tea.Sequence of guarded commands.
+func (s *Screen) InOrder(cmds ...tea.Cmd) tea.Cmd {
+	for i, cmd := range cmds {
+		cmds[i] = s.Guarded(cmd)
+	}
+	return tea.Sequence(cmds...)
+}

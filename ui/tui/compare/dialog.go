@@ -1,0 +1,335 @@
+// Package compare shows several models answering the same, side by side.
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/theme"
+	"parley/ui/tui/chat"
+	"parley/ui/tui/transcript"
+)
+
+// Columns of a comparison.
+const (
+	columnWidth = 38 // the least: with less room, some of them wait outside
+	columnGap   = 3
+)
+
+// States of a column that was asked, and that was not.
+const (
+	stateWaiting = "waiting"
+	stateSkipped = "not asked"
+)
+
+// A ChosenMsg says which answer the conversation goes on with.
+type ChosenMsg struct {
+	Seq         int    // of the answer; 0: it gave none
+	Name, Label string // of the model; "" if the user goes on with the answer they stand at
+}
+
+// A StopMsg asks for the end of what still runs in a comparison.
+type StopMsg struct{}
+
+// A Dialog shows several models answering the same, side by side, until the
+// user says which answer counts. It is a dialog: nothing else can be said
+// meanwhile.
+type Dialog struct {
+	theme         *theme.Theme
+	width, height int
+	columns       []*column
+	at            int  // column that keys are about
+	wanted        int  // that was chosen while others still answered; below zero: none
+	running       bool // somebody still answers
+	over          bool
+	view          string   // of the last View; "" if anything but a pane changed
+	shown         []string // the panes and states it is made of
+}
+
+// A column is one of the models.
+type column struct {
+	name  string
+	label string // the name, and a number if several columns have it
+	pane  *transcript.Model
+	turn  app.Turn
+	state string
+	seq   int // of the answer; 0 while there is none
+}
+
+// New returns a dialog about models that were asked nothing yet.
+func New(names []string, th *theme.Theme, motion bool) *Dialog {
+	c := &Dialog{theme: th, running: true, wanted: -1}
+	for i, label := range app.CandidateLabels(names) {
+		pane := transcript.New(th)
+		pane.SetMotion(motion)
+		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, state: stateWaiting})
+	}
+	return c
+}
+
+// Take shows what happened to one of the models.
+func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
+	if l.N < 0 || l.N >= len(c.columns) {
+		return
+	}
+	col := c.columns[l.N]
+	for _, change := range col.turn.Apply(l.Event, now) {
+		col.draw(change)
+	}
+	switch e := l.Event.(type) {
+	case llm.Retry:
+		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, chat.Fault(e.Fault))
+	case session.Response:
+		col.answer(e, l.Err)
+	}
+}
+
+// draw shows a change. Of calls it shows that they were wanted.
+func (c *column) draw(b app.Change) {
+	switch notice, _ := b.Event.(llm.Notice); {
+	case chat.DrawText(c.pane, b):
+		if b.Op != app.Closed {
+			c.state = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
+		}
+	case b.Kind == app.EventBlock:
+		c.pane.Note(notice.Text)
+	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":
+		c.pane.Replace(b.ID, transcript.Info, "wanted to call "+b.Tool.Name+": none is called while models are compared")
+	}
+}
+
+func (c *column) answer(a session.Response, err error) {
+	c.seq = a.Seq
+	said := []string{"done"}
+	if err != nil {
+		said = []string{"broke off"}
+		if a.Seq == 0 {
+			said = []string{"no answer"}
+		}
+		if llm.Canceled(err) {
+			said = []string{"stopped"}
+		} else {
+			c.pane.AddError(err.Error(), app.Hint(err))
+		}
+	}
+	if a.UsageKnown && a.Usage.Output > 0 {
+		said = append(said, format.Tokens(a.Usage.Output)+" out")
+	}
+	if a.UsageKnown && a.Usage.Priced {
+		said = append(said, fmt.Sprintf("$%.4f", a.Usage.Cost))
+	}
+	c.state = strings.Join(append(said, format.Seconds(a.Duration)), " · ")
+}
+
+// End takes it that everybody is done. It returns the choice that was made before, if any.
+func (c *Dialog) End() (chosen ChosenMsg, ok bool) {
+	c.running, c.view = false, ""
+	for _, col := range c.columns {
+		if col.state == stateWaiting {
+			col.state = stateSkipped
+		}
+	}
+	if c.wanted < 0 || c.columns[c.wanted].seq == 0 {
+		return ChosenMsg{}, false
+	}
+	return c.chosen(c.wanted), true
+}
+
+// Told reports whether everybody was asked, and so has an error of its own.
+func (c *Dialog) Told() bool {
+	return !slices.ContainsFunc(c.columns, func(col *column) bool { return col.state == stateSkipped })
+}
+
+// SetSize gives the width and the most rows.
+func (c *Dialog) SetSize(width, height int) {
+	if width, height = max(width, 0), max(height, 0); width == c.width && height == c.height {
+		return
+	}
+	c.width, c.height, c.view = width, height, ""
+	wide, _ := c.share()
+	for _, col := range c.columns {
+		col.pane.SetSize(wide, max(c.height-4, 1))
+	}
+}
+
+// share is how wide a column is, and how many fit.
+func (c *Dialog) share() (width, fit int) {
+	fit = min(max((c.width+columnGap)/(columnWidth+columnGap), 1), len(c.columns))
+	return max((c.width-(fit-1)*columnGap)/fit, 0), fit
+}
+
+// SetTheme changes the looks.
+func (c *Dialog) SetTheme(th *theme.Theme) {
+	c.theme, c.view = th, ""
+	for _, col := range c.columns {
+		col.pane.SetTheme(th)
+	}
+}
+
+// Height is all there is.
+func (c *Dialog) Height() int { return c.height }
+
+// Cursor is nowhere: nothing is written.
+func (c *Dialog) Cursor() (x, y int, ok bool) { return 0, 0, false }
+
+// Update goes from column to column, scrolls, and chooses.
+func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
+	if c.over {
+		return nil
+	}
+	c.view = ""
+	col := c.columns[c.at]
+	key, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		if wheel, ok := msg.(tea.MouseWheelMsg); ok {
+			return col.pane.Update(wheel)
+		}
+		return nil
+	}
+	switch name := key.String(); name {
+	case "right", "tab", "l":
+		c.at = (c.at + 1) % len(c.columns)
+	case "left", "shift+tab", "h":
+		c.at = (c.at + len(c.columns) - 1) % len(c.columns)
+	case "up", "k":
+		col.pane.Scroll(-1)
+	case "down", "j":
+		col.pane.Scroll(1)
+	case "pgup":
+		col.pane.Page(-0.9)
+	case "pgdown", "space":
+		col.pane.Page(0.9)
+	case "home", "g":
+		col.pane.Top()
+	case "end", "G":
+		col.pane.Bottom()
+	case "ctrl+t":
+		for _, col := range c.columns {
+			col.pane.ToggleThinking()
+		}
+	case "y":
+		text := col.pane.LastAnswer()
+		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.label} }
+	case "enter":
+		return c.choose(c.at)
+	case "esc", "alt+esc":
+		if c.running {
+			return func() tea.Msg { return StopMsg{} }
+		}
+		return c.answer(-1)
+	default:
+		if n := int(key.Code - '1'); len(name) == 1 && n >= 0 && n < len(c.columns) {
+			c.at = n
+		}
+	}
+	return nil
+}
+
+// choose makes the conversation go on with the nth answer. Those that are not
+// complete then never will be.
+func (c *Dialog) choose(n int) tea.Cmd {
+	if !c.running && c.columns[n].seq == 0 {
+		return nil // its state says why there is nothing to go on with
+	}
+	if !c.running {
+		return c.answer(n)
+	}
+	c.wanted = n
+	return func() tea.Msg { return StopMsg{} }
+}
+
+func (c *Dialog) answer(n int) tea.Cmd {
+	c.over = true
+	chosen := c.chosen(n)
+	return func() tea.Msg { return chosen }
+}
+
+// chosen is the nth answer; below zero, the one that the conversation stands at.
+func (c *Dialog) chosen(n int) ChosenMsg {
+	if n < 0 {
+		return ChosenMsg{}
+	}
+	col := c.columns[n]
+	return ChosenMsg{Seq: col.seq, Name: col.name, Label: col.label}
+}
+
+// View is the columns that fit, the chosen one among them. What is made of the
+// same is not made again.
+func (c *Dialog) View() string {
+	same := c.view != ""
+	if c.shown == nil {
+		c.shown = make([]string, 2*len(c.columns))
+	}
+	for i, col := range c.columns {
+		pane := col.pane.View()
+		same = same && c.shown[2*i] == pane && c.shown[2*i+1] == col.state
+		c.shown[2*i], c.shown[2*i+1] = pane, col.state
+	}
+	if !same {
+		c.view = c.draw()
+	}
+	return c.view
+}
+
+func (c *Dialog) draw() string {
+	wide, fit := c.share()
+	from := max(min(c.at-fit/2, len(c.columns)-fit), 0)
+	title := "Which answer?"
+	if fit < len(c.columns) {
+		title = fmt.Sprintf("Which answer? %d of %d", c.at+1, len(c.columns))
+	}
+	rows := make([]string, max(c.height, 0))
+	put := func(i int, row string) {
+		if i >= 0 && i < len(rows) {
+			rows[i] = row
+		}
+	}
+	put(0, c.theme.Strong.Render(ansi.Truncate(title, c.width, "…")))
+	for n, col := range c.columns[from : from+fit] {
+		name, state := sanitize.Line(col.label), sanitize.Line(col.state)
+		sign, style := "  ", c.theme.Text
+		if from+n == c.at {
+			sign, style = "› ", c.theme.Accent
+		}
+		cells := []string{style.Render(ansi.Truncate(sign+name, wide, "…")), c.theme.Dim.Render(ansi.Truncate("  "+state, wide, "…"))}
+		cells = append(cells, strings.Split(col.pane.View(), "\n")...)
+		for i := range min(len(rows)-2, max(c.height-4, 1)+2) {
+			cell := ""
+			if i < len(cells) {
+				cell = cells[i]
+			}
+			if n < fit-1 {
+				cell += strings.Repeat(" ", max(wide+columnGap-ansi.StringWidth(cell), 0))
+			}
+			rows[i+1] += cell
+		}
+	}
+	put(len(rows)-1, c.theme.Dim.Render(c.hint()))
+	return strings.Join(rows, "\n")
+}
+
+// hint is which keys work, as many as fit.
+func (c *Dialog) hint() string {
+	leave := "esc stop"
+	if !c.running {
+		leave = "esc take the first"
+	}
+	said := "enter take this one"
+	for _, more := range []string{leave, "←→ choose", "y copy", "↑↓ scroll", "ctrl+t thinking"} {
+		if ansi.StringWidth(said+" · "+more) > c.width {
+			break
+		}
+		said += " · " + more
+	}
+	return ansi.Truncate(said, c.width, "…")
+}

@@ -1,0 +1,204 @@
+package features
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/overlay"
+)
+
+// abilities are what models can do, and the letter for each where there is
+// little room.
+var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
+
+// What models there are: those that the catalog knows, and those that servers say
+// they have as well.
+type (
+	choicesMsg []app.Choice
+	servedMsg  []app.Choice
+)
+
+// Models lists the models there are.
+type Models struct {
+	*overlay.Overlay
+	picker  *dialog.Picker // that was opened last
+	choices []app.Choice   // what it lists
+	served  serving        // what servers said of that
+}
+
+// Update takes what is known of models, and what the user says of one in the list; it
+// reports whether msg is that.
+func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case choicesMsg:
+		f.offered(msg)
+		return nil, true
+	case servedMsg:
+		f.serves(msg)
+		return nil, true
+	case dialog.PinMsg:
+		return f.setTaste("favorites", msg.Value, msg.On), true
+	case dialog.HideMsg:
+		cmd := f.setTaste("hidden", msg.Value, msg.On)
+		if msg.On {
+			cmd = tea.Batch(cmd, f.Say("hidden: "+strings.Join(f.picker.Keys.Details, ", ")+" shows it"))
+		}
+		return cmd, true
+	}
+	return nil, false
+}
+
+// setTaste keeps what a key said of a model, and lists the models anew.
+func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
+	e := f.App.SetTaste(key, name, on)
+	f.list()
+	return f.Perform(e)
+}
+
+// Offer lists the models for whoever asks, and those that servers have as
+// they become known.
+func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
+	f.App.LoadTastes()
+	known := f.Known()
+	f.picker = dialog.Pick("", title, f.items(), f.Theme)
+	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
+	if arg != "" {
+		f.picker.SetQuery(arg)
+	}
+	open := f.Choose(f.picker, func(p dialog.PickedMsg) tea.Cmd { return picked(p.Value) })
+	if known == nil {
+		return open
+	}
+	live := f.App.Live
+	f.served.asked = true
+	return tea.Batch(open, f.InOrder(known, func() tea.Msg { return servedMsg(live()) }))
+}
+
+// typedModel makes an item of a model that is named whole and not listed: servers
+// have models that no list names. It stands first where nothing that is listed
+// begins like it, so that enter takes no other provider's model.
+func (f *Models) typedModel(typed string) (item dialog.Item, first bool) {
+	provider, id, whole := strings.Cut(typed, "/")
+	if !whole || id == "" || provider == "" || strings.Contains(typed, " ") {
+		return dialog.Item{}, false
+	}
+	known, begun := f.choices == nil || f.served.asked, false
+	for _, c := range f.choices {
+		known = known || strings.HasPrefix(c.Name, provider+"/")
+		begun = begun || strings.HasPrefix(strings.ToLower(c.Name), strings.ToLower(typed))
+	}
+	if !known {
+		return dialog.Item{}, false
+	}
+	return dialog.Item{Title: typed, Value: typed, State: "as typed"}, !begun
+}
+
+// servedFor is how long what servers said of their models is taken for what they
+// would say.
+const servedFor = 5 * time.Minute
+
+// serving is the models as servers said them.
+type serving struct {
+	choices []app.Choice
+	till    time.Time // when they are to be asked again
+	asked   bool      // they were, and have not answered yet
+}
+
+// serves takes what servers said. They are not asked again for a while, unless one
+// of them had no answer.
+func (f *Models) serves(choices []app.Choice) {
+	f.served.asked = false
+	silent := func(c app.Choice) bool { return strings.HasSuffix(c.Name, "/") }
+	if !slices.ContainsFunc(choices, silent) {
+		f.served = serving{choices: choices, till: f.Now().Add(servedFor)}
+	}
+	f.offered(choices)
+}
+
+// Known reads the catalog, beside the loop: that takes longer than a frame the
+// first time. It is nil if servers said more than that not long ago.
+func (f *Models) Known() tea.Cmd {
+	if f.Now().Before(f.served.till) {
+		f.choices = f.served.choices
+		return nil
+	}
+	choices := f.App.Choices
+	return func() tea.Msg { return choicesMsg(choices()) }
+}
+
+// offered shows models, if they are still asked for.
+func (f *Models) offered(choices []app.Choice) {
+	f.choices = choices
+	f.list()
+}
+
+// list lists them anew, if they are shown.
+func (f *Models) list() {
+	if f.picker != nil && f.Dialog == f.picker {
+		f.picker.SetItems(f.items())
+	}
+}
+
+// The headings above models that are not listed by their provider.
+const (
+	favourites = "Favourites"
+	recently   = "Recent"
+	fewRecent  = 5
+)
+
+// items are the rows of the list: favorites, what was used before, then
+// each provider's, those that can be asked first.
+func (f *Models) items() []dialog.Item {
+	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
+	favourite, hidden := f.App.Taste("favorites", f.Config.Favorites), f.App.Taste("hidden", f.Config.Hidden)
+	type placed struct {
+		at int // before those that stand as they come, at 0
+		dialog.Item
+	}
+	rows := make([]placed, len(f.choices))
+	for i, c := range f.choices {
+		provider, _, _ := strings.Cut(c.Name, "/")
+		row := placed{Item: dialog.Item{
+			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
+			Disabled: !c.Ready, Unavailable: c.Why, Current: c.Name == current,
+		}}
+		if at := slices.Index(recent, c.Name); at >= 0 {
+			row.Group, row.at = recently, at-len(recent)
+		}
+		if yes, at := favourite.Says(c.Name); yes {
+			row.Group, row.Pinned, row.at = favourites, true, at-len(favourite)-len(recent)
+		}
+		yes, at := hidden.Says(c.Name)
+		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
+		rows[i] = row
+	}
+	slices.SortStableFunc(rows, func(a, b placed) int { return a.at - b.at })
+	items := make([]dialog.Item, len(rows))
+	for i, row := range rows {
+		items[i] = row.Item
+	}
+	return items
+}
+
+// Args are the models, as what may follow a command.
+func (f *Models) Args() []dialog.Item {
+	if f.choices == nil {
+		f.choices = f.App.Choices()
+	}
+	f.App.LoadTastes()
+	items := f.items()
+	for i := range items {
+		item := &items[i]
+		facts := []string{item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
+		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
+		item.Exact = true // "mo/m1" is not the mo/m10 that is listed
+		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
+	}
+	return items
+}

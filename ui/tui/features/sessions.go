@@ -1,0 +1,187 @@
+package features
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/tui/common"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/overlay"
+)
+
+// What the library answered. The screen never waits for the disk.
+type (
+	listedMsg struct {
+		rows []session.Info
+		err  error
+	}
+	foundMsg struct {
+		words string
+		hits  []session.Hit
+		err   error
+	}
+	previewMsg struct {
+		id    string
+		lines []string
+	}
+)
+
+// Sessions lists the stored conversations.
+type Sessions struct {
+	*overlay.Overlay
+	Show func(seq int) // goes to a message of the open conversation
+}
+
+// Update takes what the library answered, and what the user did in the list; it reports
+// whether msg is that.
+func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
+	lib := f.App.Library
+	do := func(err func() error) (tea.Cmd, bool) {
+		return func() tea.Msg { return common.Effect(app.Effect{Err: err()}) }, true
+	}
+	switch msg := msg.(type) {
+	case listedMsg:
+		return f.listed(msg), true
+	case foundMsg:
+		return f.found(msg), true
+	case previewMsg:
+		if list, ok := f.Dialog.(*dialog.SessionList); ok {
+			list.SetPreview(msg.id, msg.lines)
+		}
+		return nil, true
+	case dialog.SessionChosen:
+		f.Close()
+		if msg.ID == f.App.Session.ID() {
+			f.Show(msg.Seq)
+			return nil, true
+		}
+		return f.Perform(f.App.OpenSession(msg.ID, msg.Seq)), true
+	case dialog.SessionFork:
+		f.Close()
+		return f.Perform(f.App.ForkSession(msg.ID, 0)), true
+	case dialog.SessionRename:
+		return do(func() error { return lib.Rename(msg.ID, msg.Title) })
+	case dialog.SessionPin:
+		return do(func() error { return lib.Pin(msg.ID, msg.On) })
+	case dialog.SessionTrash:
+		return do(func() error { return lib.Trash(msg.ID) })
+	case dialog.SessionRestore:
+		return do(func() error { return lib.Restore(msg.ID) })
+	case dialog.SessionFilter:
+		return f.search(msg.Words), true
+	case dialog.PreviewRequest:
+		return f.preview(msg.ID, msg.Seq), true
+	}
+	return nil, false
+}
+
+// List lists the stored conversations, with words typed into the list.
+func (f *Sessions) List(words string) tea.Cmd {
+	list := dialog.Sessions(nil, f.Theme)
+	return tea.Batch(f.Open(list), list.SetQuery(words), f.list())
+}
+
+// list asks the library what there is.
+func (f *Sessions) list() tea.Cmd {
+	lib := f.App.Library
+	return func() tea.Msg {
+		rows, err := lib.List(session.Query{})
+		return listedMsg{rows, err}
+	}
+}
+
+func (f *Sessions) listed(msg listedMsg) tea.Cmd {
+	list, ok := f.Dialog.(*dialog.SessionList)
+	if !ok {
+		return nil
+	}
+	now := f.Now()
+	rows := make([]dialog.SessionRow, len(msg.rows))
+	for i, s := range msg.rows {
+		rows[i] = dialog.SessionRow{
+			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: format.Age(now.Sub(s.Updated)), Cost: format.Cost(s.Usage.Cost, s.Usage.Priced),
+			Folder: f.App.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == f.App.Session.ID(),
+		}
+		if rows[i].Current {
+			rows[i].Locked = ""
+		}
+	}
+	list.SetRows(rows)
+	var cmd tea.Cmd
+	if msg.err != nil {
+		cmd = f.Say(msg.err.Error())
+	}
+	return tea.Batch(list.RequestPreview(), cmd)
+}
+
+// search looks for words in everything that was said.
+func (f *Sessions) search(words string) tea.Cmd {
+	if strings.TrimSpace(words) == "" {
+		return nil
+	}
+	lib := f.App.Library
+	return func() tea.Msg {
+		hits, err := lib.Search(session.Query{Words: words, Limit: 50})
+		return foundMsg{words, hits, err}
+	}
+}
+
+func (f *Sessions) found(msg foundMsg) tea.Cmd {
+	list, ok := f.Dialog.(*dialog.SessionList)
+	if !ok {
+		return nil
+	}
+	rows := make([]dialog.FoundRow, len(msg.hits))
+	for i, h := range msg.hits {
+		rows[i] = dialog.FoundRow{ID: h.Session.ID, Seq: h.Seq, Title: app.Title(h.Session), Snippet: h.Snippet, Marks: h.Marks}
+	}
+	list.SetMatches(msg.words, rows)
+	if msg.err != nil {
+		return f.Say(msg.err.Error())
+	}
+	return nil
+}
+
+// preview reads what a conversation is about: its end, or what stands around a
+// message that was found.
+func (f *Sessions) preview(id string, seq int) tea.Cmd {
+	lib := f.App.Library
+	return func() tea.Msg {
+		about, nodes, err := lib.Read(id)
+		if err != nil && len(nodes) == 0 {
+			return previewMsg{id, []string{err.Error()}}
+		}
+		var lines []string
+		for _, n := range glance(about, nodes, seq) {
+			text, _ := attach.SplitMessage(n.Message)
+			if text = strings.TrimSpace(text); text != "" {
+				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
+				lines = append(lines, who+text, "")
+			}
+		}
+		return previewMsg{id, lines}
+	}
+}
+
+// glance is a few messages: those around seq, or the last ones.
+func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
+	const few = 6
+	if seq == 0 {
+		seq = about.Head
+	}
+	var path []session.Node
+	for i := seq; i > 0 && i <= len(nodes) && len(path) < few; i = nodes[i-1].Parent {
+		if nodes[i-1].Role != llm.RoleTool && !nodes[i-1].Summary {
+			path = append(path, nodes[i-1])
+		}
+	}
+	slices.Reverse(path)
+	return path
+}

@@ -1,0 +1,107 @@
+package features
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/theme"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/overlay"
+)
+
+// Themes picks the theme.
+type Themes struct {
+	*overlay.Overlay
+	Wear   func(*theme.Theme) // shows the screen in a theme
+	before *theme.Theme       // others are looked at, and this one comes back
+}
+
+// Update takes the terminal's background, and themes that are looked at; it reports
+// whether msg is that.
+func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case tea.BackgroundColorMsg:
+		if f.Config.Theme == "auto" && !f.Theme.Plain {
+			f.Wear(theme.For(msg.Color))
+		}
+	case dialog.MovedMsg:
+		f.look(msg.Value)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// Start asks the terminal for its background, if the theme depends on that.
+func (f *Themes) Start() tea.Cmd {
+	if f.Config.Theme == "auto" && !f.Theme.Plain {
+		return tea.RequestBackgroundColor
+	}
+	return nil
+}
+
+// Items are the looks there are.
+func (f *Themes) Items() []dialog.Item {
+	var items []dialog.Item
+	for _, name := range f.Config.ThemeNames() {
+		item := dialog.Item{Title: name, Value: name, Current: name == f.Config.Theme}
+		switch th := f.Config.ThemeNamed(name); {
+		case th == nil:
+			item.Detail = "as the terminal's background wants it"
+		case th.Plain:
+			item.Detail = "no colours"
+		case name == "terminal":
+			item.Detail = "the terminal's own colours"
+		case th.Dark:
+			item.Detail = "for dark backgrounds"
+		default:
+			item.Detail = "for light backgrounds"
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// Pick takes a theme, or lets one look through them: each is shown when it
+// is selected, and the one there was comes back if none is taken.
+func (f *Themes) Pick(arg string) tea.Cmd {
+	if arg == "" {
+		list := dialog.Pick("", "Theme", f.Items(), f.Theme)
+		list.NotifyMoves = true
+		before := f.Theme
+		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.Pick(p.Value) })
+		f.before = before
+		f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+			f.Wear(before)
+			return nil
+		})
+		return cmd
+	}
+	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
+		return f.Say(fmt.Sprintf("there is no theme %q: %s", arg, app.Join(names)))
+	}
+	f.Config.Theme = arg
+	ask := f.wear(arg)
+	return tea.Batch(ask, f.Perform(f.App.Keep("theme", arg)))
+}
+
+// wear shows the screen in a theme.
+func (f *Themes) wear(name string) tea.Cmd {
+	if th := f.Config.ThemeNamed(name); th != nil {
+		f.Wear(th)
+		return nil
+	}
+	return tea.RequestBackgroundColor // "auto" follows the answer
+}
+
+// look shows a theme that is looked at.
+func (f *Themes) look(name string) {
+	if th := f.Config.ThemeNamed(name); th != nil {
+		f.Wear(th)
+		return
+	}
+	f.Wear(f.before)
+}

@@ -1,0 +1,164 @@
+package input
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/tui/common"
+	"parley/ui/tui/composer"
+)
+
+// keepAfter is how long after a key the draft is written: what is typed in
+// between is all that a crash can cost. For each megabyte it is as long again.
+const keepAfter = 400 * time.Millisecond
+
+// historyShown is how many prompts of the past the composer knows.
+const historyShown = 1000
+
+// A KeepMsg has the draft stored.
+type KeepMsg struct{}
+
+type (
+	pastMsg []string
+	// weighedMsg says about how many tokens a draft has, which takes a while for a
+	// long one.
+	weighedMsg struct{ of, tokens int }
+)
+
+// draft is what is known of the draft beside its text.
+type draft struct {
+	changed bool   // since it was stored
+	key     string // under which it was; "" if it was not
+	tokens  int    // about how many it has
+	version int    // counts those whose tokens were to be counted, or that were sent
+}
+
+// Changed notes that the draft changed, and has it kept soon.
+func (in *Input) Changed() tea.Cmd {
+	if in.draft.changed {
+		return nil
+	}
+	in.draft.changed = true
+	long := time.Duration(in.Composer.Len() >> 20)
+	return in.Later(keepAfter*(1+long), KeepMsg{})
+}
+
+// Keep stores the draft, if it changed.
+func (in *Input) Keep() tea.Cmd {
+	if !in.draft.changed {
+		return nil
+	}
+	text, estimate := in.Composer.Value(), in.App.Estimate
+	save := in.saver(text)
+	of := in.draft.version
+	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
+		if err := save(); err != nil {
+			return common.Effect(app.Effect{Err: err})
+		}
+		return nil
+	})
+}
+
+func (in *Input) weigh(msg weighedMsg) {
+	if msg.of == in.draft.version { // it was not sent meanwhile
+		in.draft.tokens = msg.tokens
+	}
+}
+
+// KeepNow stores the draft, if it changed, at the end of the program.
+func (in *Input) KeepNow() {
+	if in.draft.changed {
+		_ = in.saver(in.Composer.Value())() // the screen has gone: there is nobody to tell
+	}
+}
+
+// saver takes the draft as it is now, to be stored by the call.
+func (in *Input) saver(text string) func() error {
+	in.draft.changed = false
+	in.draft.version++
+	d, key := in.App.NewDraft(text), in.App.DraftKey()
+	in.draft.key = key
+	keep, ended := in.App.KeepDraft, in.Ended()
+	return func() error {
+		err := keep(key, d)
+		if err == nil {
+			ended()
+		}
+		return err
+	}
+}
+
+// Sent forgets the draft that was just sent, and remembers the prompt as one: what
+// it begins with does not run when it comes back.
+func (in *Input) Sent(text string) tea.Cmd {
+	in.draft.changed, in.draft.tokens = false, 0
+	in.draft.version++
+	key := in.draft.key
+	if key == "" {
+		key = in.App.DraftKey()
+	}
+	in.draft.key = ""
+	forget, stored, ended := in.App.ForgetDraft, in.App.RememberPrompt(composer.Plain(text)), in.Ended()
+	return func() tea.Msg {
+		ended()
+		if err := stored(); err != nil {
+			return nil // the conversation holds it, and has its own way to say that the disk is full
+		}
+		forget(key)
+		return nil
+	}
+}
+
+// Recall brings back the draft of the conversation on the screen.
+func (in *Input) Recall() {
+	key := in.App.DraftKey()
+	d, ok := in.App.Draft(key)
+	in.draft.changed = false
+	if !ok {
+		if in.draft.key != "" {
+			in.Composer.Reset()
+		}
+		in.draft.key = ""
+		return
+	}
+	in.draft.key = key
+	in.App.Attached = append(in.App.Attached, d.Parts...)
+	if strings.TrimSpace(d.Text) != "" {
+		in.Composer.SetValue(d.Text)
+	}
+}
+
+// History fetches what was sent in the past.
+func (in *Input) History() tea.Cmd {
+	lib := in.App.Library
+	return func() tea.Msg {
+		past, err := lib.Prompts(historyShown)
+		if err != nil {
+			return nil
+		}
+		texts := make(pastMsg, len(past))
+		for i, p := range past {
+			texts[i] = p.Text
+		}
+		return texts
+	}
+}
+
+// Filled is about how many tokens the next request takes: what was said and what
+// goes with it, and the draft.
+func (in *Input) Filled() int {
+	const short = 200 // tokens of a first draft that are not worth a figure
+	fill := in.App.Session.ContextTokens()
+	if fill == 0 && len(in.App.Session.History()) == 0 {
+		for _, f := range in.App.Context() {
+			fill += f.Tokens
+		}
+	}
+	if fill > 0 || in.draft.tokens > short {
+		fill += in.draft.tokens
+	}
+	return fill
+}

@@ -1,0 +1,241 @@
+// Package input is what the user writes: the composer, what goes with the prompt, the
+// draft that outlives the program, what waits to be sent, and the user's own editor.
+package input
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/providers/llm"
+	"parley/session/attach"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/tui/common"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/files"
+	"parley/ui/tui/renderer"
+)
+
+// SignWidth is how many cells the sign in front of the composer takes.
+const SignWidth = 2
+
+const sign = "› "
+
+// An Input is the part of the screen that is written in.
+type Input struct {
+	*common.Screen
+	Composer *composer.Model
+	Compare  []string      // models that the next prompt goes to; none: the session's alone
+	Ended    func() func() // takes back, when called and called again, the records of what is attached
+
+	files *files.Index // of the workspace
+	draft draft
+}
+
+// New returns an empty input.
+func New(s *common.Screen) *Input {
+	in := &Input{Screen: s, Composer: composer.New(s.Theme), files: files.New(s.App.Folder)}
+	in.Composer.SetPlaceholder("Ask anything")
+	in.Composer.Focus(true)
+	in.Composer.Now = s.Now
+	in.Composer.SetVim(s.Config.Vim)
+	in.Composer.SetCompleter(in.complete)
+	in.files.Go = func(f func()) { go s.Guard(f) }
+	return in
+}
+
+// Close stops what looks for files.
+func (in *Input) Close() { in.files.Close() }
+
+// Update takes what is about the input and came from elsewhere than the keyboard, and
+// reports whether msg is that.
+func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case composer.CompletedMsg:
+		return in.Composer.Update(msg), true
+	case composer.UnqueueMsg:
+		in.unqueueAt(msg)
+	case editedMsg:
+		if msg.err != nil {
+			return in.Say(msg.err.Error()), true
+		}
+		in.Composer.SetValue(msg.text)
+	case KeepMsg:
+		return in.Keep(), true
+	case weighedMsg:
+		in.weigh(msg)
+	case pastMsg:
+		for _, prompt := range msg {
+			in.Composer.Remember(prompt)
+		}
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// editedMsg brings what the user's editor left.
+type editedMsg struct {
+	text string
+	err  error
+}
+
+// Editor hands the draft to the user's own editor.
+func (in *Input) Editor() tea.Cmd {
+	cmd, written, err := app.Editor(in.App.Getenv, in.Composer.Value())
+	if err != nil {
+		return in.Say(err.Error())
+	}
+	return renderer.Exec(cmd, func(err error) tea.Msg {
+		text, err := written(err)
+		return editedMsg{text: text, err: err}
+	})
+}
+
+// Put writes a prompt into the composer, in front of what is there. It may be a
+// server's: nothing of it runs when it is sent unread.
+func (in *Input) Put(text string) {
+	if rest := in.Composer.Value(); strings.TrimSpace(rest) != "" {
+		text += "\n\n" + rest
+	}
+	in.Composer.SetPlain(text)
+}
+
+// TakeBack makes a message of the user's a draft again, attachments included.
+func (in *Input) TakeBack(msg llm.Message) {
+	text, attached := attach.SplitMessage(msg)
+	in.App.Attached = append(in.App.Attached, attached...)
+	in.Put(text)
+}
+
+// Detach takes the last attachment off, with backspace on an empty line.
+func (in *Input) Detach() tea.Cmd {
+	last := in.App.Attached[len(in.App.Attached)-1]
+	in.App.Attached = in.App.Attached[:len(in.App.Attached)-1]
+	return tea.Batch(in.Changed(), in.Say("took off "+attach.PartLabel(last)))
+}
+
+// Stash puts the draft aside, or brings back what was.
+func (in *Input) Stash() tea.Cmd {
+	if in.Composer.Empty() {
+		if !in.Composer.Unstash() {
+			return in.Say("nothing was put aside")
+		}
+		return in.Changed()
+	}
+	in.App.RememberPrompt(in.Composer.Value())
+	in.Composer.Stash()
+	return tea.Batch(in.Changed(), in.Say("put aside: "+in.KeyOf("stash")+" on an empty line brings it back"))
+}
+
+// Clear empties the composer; the draft can be found in the history.
+func (in *Input) Clear() tea.Cmd {
+	in.App.RememberPrompt(in.Composer.Value())
+	in.Composer.Clear()
+	return tea.Batch(in.Changed(), in.SayWhile("cleared, ctrl+_ brings it back", in.Composer.Empty))
+}
+
+// Unqueue puts what waits to be sent back into the composer.
+func (in *Input) Unqueue() {
+	waiting := in.App.Session.Unqueue()
+	for i := range waiting {
+		in.TakeBack(waiting[len(waiting)-1-i])
+	}
+}
+
+// Salvage makes a draft of what waits to be sent: it is kept for the next time.
+func (in *Input) Salvage() {
+	if in.App.Session.QueueLen() > 0 {
+		in.Unqueue()
+		in.draft.changed = true
+	}
+}
+
+// unqueueAt takes one queued prompt back, to be edited or to be dropped.
+func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
+	for i, waiting := range in.App.Session.Queued() {
+		text, _ := attach.SplitMessage(waiting)
+		if i != msg.Index || text != msg.Text {
+			continue
+		}
+		if taken, ok := in.App.Session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
+			in.TakeBack(taken)
+		}
+	}
+}
+
+// ShowQueue has the composer know what waits to be sent.
+func (in *Input) ShowQueue() {
+	var texts []string
+	for _, waiting := range in.App.Session.Queued() {
+		text, _ := attach.SplitMessage(waiting)
+		texts = append(texts, text)
+	}
+	in.Composer.SetQueue(texts)
+}
+
+// complete finds what the word behind an @ may become.
+func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
+	const most = 50
+	if kind != '@' {
+		return nil, false
+	}
+	found, more := in.files.Find(word, most)
+	out := make([]composer.Candidate, len(found))
+	for i, f := range found {
+		out[i] = composer.Candidate{Text: f.Path, Directory: f.Folder}
+	}
+	for _, r := range in.App.ResourcesNamed(word) {
+		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
+	}
+	return out, more
+}
+
+// Layout gives the composer its size, of room rows at the most, and returns how many the
+// input takes.
+func (in *Input) Layout(width, room int) int {
+	in.Composer.SetSize(max(width-SignWidth, 0), max(room/2, 1))
+	return in.Height(width)
+}
+
+// Height is how many rows the input takes.
+func (in *Input) Height(width int) int { return len(in.chips(width)) + in.Composer.Height() }
+
+// Cursor is where the cursor stands in the input.
+func (in *Input) Cursor(width int) (x, y int, ok bool) {
+	x, y, ok = in.Composer.Cursor()
+	return x + SignWidth, y + len(in.chips(width)), ok
+}
+
+// Click sets the cursor.
+func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
+
+// View is the chips and the composer behind its sign.
+func (in *Input) View(width int) string {
+	rows, at := in.chips(width), in.Composer.PromptRow()
+	for i, row := range strings.Split(in.Composer.View(), "\n") {
+		lead := strings.Repeat(" ", SignWidth)
+		if i == at {
+			lead = in.Theme.Accent.Render(sign)
+		}
+		rows = append(rows, lead+row)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// chips is the line above the composer that names what goes with the prompt.
+func (in *Input) chips(width int) []string {
+	var names []string
+	if len(in.Compare) > 0 {
+		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(in.Compare), ", "))+"]")
+	}
+	for _, p := range in.App.Attached {
+		names = append(names, "["+sanitize.Line(attach.PartLabel(p))+"]")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{strings.Repeat(" ", SignWidth) + in.Theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(width-SignWidth, 1), "…"))}
+}

@@ -1,0 +1,183 @@
+package inspector
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/tui/dialog"
+)
+
+// exchangeParts is an exchange to be read.
+func exchangeParts(e app.Exchange) []dialog.PagePart {
+	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
+	if e.Method == "RUN" {
+		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
+	}
+	parts := []dialog.PagePart{plainPart("Exchange", aboutExchange(e))}
+	for i, side := range []app.Traffic{e.Request, e.Response} {
+		if text := headerText(side.Headers); text != "" {
+			parts = append(parts, plainPart(names[2*i], text))
+		}
+		total := e.Sent
+		if i == 1 {
+			total = e.Got
+		}
+		if total > 0 {
+			parts = append(parts, bodyPart(names[2*i+1], side, total))
+		}
+	}
+	return parts
+}
+
+// aboutExchange says what was asked of whom, how it went, and how long it took.
+func aboutExchange(e app.Exchange) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", e.Method, e.URL)
+	for _, arg := range e.Args {
+		fmt.Fprintf(&b, "  %s\n", arg)
+	}
+	status := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	if e.Method == "RUN" {
+		status = fmt.Sprintf("exit status %d", e.Status)
+	}
+	switch {
+	case !e.Over:
+		b.WriteString("running\n")
+	case e.Headers == 0:
+		b.WriteString("no answer\n")
+	default:
+		b.WriteString(strings.TrimSpace(status) + "\n")
+	}
+	if e.Error != "" {
+		fmt.Fprintf(&b, "%s: %s\n", strings.ReplaceAll(e.Error, "_", " "), e.Reason)
+	}
+	fmt.Fprintf(&b, "began %s", e.Start.Local().Format("2006-01-02 15:04:05.000"))
+	for _, at := range []struct {
+		what string
+		time.Duration
+	}{{"headers after", e.Headers}, {"first byte after", e.First}, {"took", e.Total}} {
+		if at.Duration > 0 && (e.Method != "RUN" || at.what != "headers after") {
+			fmt.Fprintf(&b, " · %s %s", at.what, format.Latency(at.Duration))
+		}
+	}
+	return b.String() + "\n"
+}
+
+// plainPart is text line by line.
+func plainPart(title, text string) dialog.PagePart {
+	p := dialog.PagePart{Title: title, Source: text}
+	for line := range strings.Lines(text) {
+		p.Lines = append(p.Lines, foldable(strings.TrimRight(line, "\r\n")))
+	}
+	return p
+}
+
+func headerText(headers [][2]string) string {
+	var b strings.Builder
+	for _, h := range headers {
+		fmt.Fprintf(&b, "%s: %s\n", h[0], h[1])
+	}
+	return b.String()
+}
+
+// bodyPart is a body of so many bytes: indented, if it is JSON, and else line by
+// line as it came. Events unfold to their data, indented.
+func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
+	p := dialog.PagePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
+	if t.Cut > 0 {
+		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", format.Size(int(t.Cut))) + t.Tail
+	}
+	if text, ok := indented(t.Body); ok && t.Cut == 0 {
+		for line := range strings.SplitSeq(text, "\n") {
+			l := foldable(line)
+			if whole, ok := spelledOut(line); ok && l.Full == "" {
+				l.Full = whole
+			}
+			p.Lines = append(p.Lines, l)
+		}
+		return p
+	}
+	events := 0
+	for line := range strings.Lines(p.Source) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			continue // what stands between events
+		}
+		l := foldable(line)
+		head, data := "data: ", strings.TrimPrefix(strings.TrimPrefix(line, "data:"), " ")
+		if data == line {
+			head = ""
+		} else {
+			events++
+		}
+		if text, ok := indented(data); ok && (data[0] == '{' || data[0] == '[') {
+			l.Full = head + text
+		}
+		p.Lines = append(p.Lines, l)
+	}
+	if events > 0 {
+		p.Note += " · " + format.Plural(events, "event")
+	}
+	return p
+}
+
+// spelledOut is a line of indented JSON whose text has lines of its own, with
+// these below it.
+func spelledOut(line string) (string, bool) {
+	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
+	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
+		name, value = line[:at+2], line[at+3:]
+	}
+	var text string
+	if !strings.Contains(value, `\n`) || json.Unmarshal([]byte(strings.TrimSuffix(value, ",")), &text) != nil {
+		return "", false
+	}
+	return name + "\n" + text, true
+}
+
+// indented is JSON for reading.
+func indented(text string) (string, bool) {
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(text), "", "  ") != nil {
+		return "", false
+	}
+	return strings.TrimSpace(out.String()), out.Len() > 0
+}
+
+// base64Least is how many characters of base64 in a row are folded away.
+const base64Least = 400
+
+// foldable is a line, without the base64 in it.
+func foldable(line string) dialog.PageLine {
+	if len(line) < base64Least {
+		return dialog.PageLine{Text: line}
+	}
+	var short strings.Builder
+	kept := 0
+	for at := 0; at < len(line); at++ {
+		end := at
+		for end < len(line) && isBase64(line[end]) {
+			end++
+		}
+		if end-at >= base64Least {
+			short.WriteString(line[kept:at] + line[at:at+12])
+			fmt.Fprintf(&short, "… %s of base64 …", format.Size(end-at))
+			kept = end
+		}
+		at = max(at, end)
+	}
+	if kept == 0 {
+		return dialog.PageLine{Text: line}
+	}
+	return dialog.PageLine{Text: short.String() + line[kept:], Full: line}
+}
+
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
+}

@@ -1,0 +1,199 @@
+// Package overlay is what lies over the input: one dialog at a time, what follows from
+// a choice in it, and the tool calls that wait for their turn to be asked about.
+package overlay
+
+import (
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/theme"
+	"parley/ui/tui/common"
+	"parley/ui/tui/dialog"
+)
+
+// An Overlay holds the open dialog.
+type Overlay struct {
+	*common.Screen
+	Dialog    dialog.Dialog // nil: none
+	approvals approvals
+
+	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
+	answered func(yes bool) tea.Cmd         // takes the answer to the open question
+	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
+}
+
+// New returns an overlay without a dialog.
+func New(s *common.Screen) *Overlay { return &Overlay{Screen: s} }
+
+// Open shows a dialog. One that is open already is left.
+func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
+	cmd := o.leave(dialog.ClosedMsg{})
+	o.Dialog = d
+	return tea.Batch(cmd, o.PaintSoon())
+}
+
+// OnLeave has f told when the open dialog is left without a choice: by esc, ctrl+c,
+// or another dialog.
+func (o *Overlay) OnLeave(f func(dialog.ClosedMsg) tea.Cmd) { o.left = f }
+
+// Close takes the dialog away after a choice in it.
+func (o *Overlay) Close() { o.Dialog, o.left = nil, nil }
+
+// leave takes the dialog away without a choice.
+func (o *Overlay) leave(msg dialog.ClosedMsg) tea.Cmd {
+	left := o.left
+	o.Close()
+	if left == nil {
+		return nil
+	}
+	return left(msg)
+}
+
+// Choose opens a picker; picked takes the row that is chosen. Nil: rows are for reading.
+func (o *Overlay) Choose(d *dialog.Picker, picked func(dialog.PickedMsg) tea.Cmd) tea.Cmd {
+	cmd := o.Open(d)
+	o.picked = picked
+	return cmd
+}
+
+// ChooseFrom asks for a row of a list of the application's.
+func (o *Overlay) ChooseFrom(l *app.List) tea.Cmd {
+	picker := dialog.Pick("", l.Title, Items(l.Items), o.Theme)
+	if l.TakeArg {
+		picker = dialog.Commands("", l.Title, Items(l.Items), nil, o.Theme)
+	}
+	return o.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
+		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
+		if i < 0 {
+			return nil
+		}
+		return o.Perform(l.Choose(l.Items[i], p.Arg))
+	})
+}
+
+// Items returns rows of the application as a dialog shows them.
+func Items(rows []app.Item) []dialog.Item {
+	out := make([]dialog.Item, len(rows))
+	for i, r := range rows {
+		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled}
+	}
+	return out
+}
+
+// Ask asks a question with a yes and a no.
+func (o *Overlay) Ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
+	d := dialog.Confirm("", c.Text, c.Yes, c.No, o.Theme)
+	d.Now, d.Harmless = o.Now, c.Harmless
+	cmd := o.Open(d)
+	o.answered = answered
+	return cmd
+}
+
+// A PaintedMsg says that the frame before it was handed to the terminal.
+type PaintedMsg struct{}
+
+// Update takes what dialogs say that any may say, and reports whether msg is that.
+func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case dialog.ClosedMsg:
+		return o.leave(msg), true
+	case dialog.PickedMsg:
+		picked := o.picked
+		if o.Close(); picked != nil {
+			return picked(msg), true
+		}
+		return nil, true
+	case dialog.Confirmed:
+		answered := o.answered
+		if o.Close(); answered != nil {
+			return answered(msg.Yes), true
+		}
+		return nil, true
+	case dialog.AnsweredMsg:
+		o.reply(msg)
+		return nil, true
+	case PaintedMsg:
+		if a, ok := o.Dialog.(painter); ok {
+			return a.Drawn(o.Now()), true
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// Input gives a key, a paste or the mouse to the dialog.
+func (o *Overlay) Input(msg tea.Msg) tea.Cmd {
+	cmd := o.Dialog.Update(msg)
+	return tea.Batch(cmd, o.PaintSoon())
+}
+
+// Interrupt is ctrl+c: the dialog goes, with no choice taken.
+func (o *Overlay) Interrupt() tea.Cmd {
+	if _, asks := o.Dialog.(*dialog.Approval); asks {
+		o.Forget()
+	}
+	return o.leave(dialog.ClosedMsg{})
+}
+
+// A painter is a dialog that counts only what was seen.
+type painter interface {
+	Drawn(now time.Time) tea.Cmd
+}
+
+var (
+	_ painter = (*dialog.Approval)(nil)
+	_ painter = (*dialog.Confirmation)(nil)
+)
+
+// PaintSoon tells a question, once the frame with it has reached the terminal, that it
+// was seen: what is typed before does not allow anything.
+func (o *Overlay) PaintSoon() tea.Cmd {
+	if _, ok := o.Dialog.(painter); !ok {
+		return nil
+	}
+	const twoFrames = 20 * time.Millisecond
+	return o.Later(twoFrames, PaintedMsg{})
+}
+
+// A question is a dialog that one may want to read the conversation for.
+type question interface {
+	Scrolls() bool // by itself, with the keys and the wheel
+}
+
+// Still reports whether the dialog is a question with nothing to scroll: its keys and
+// the wheel for that are free for the conversation.
+func (o *Overlay) Still() bool {
+	q, asks := o.Dialog.(question)
+	return asks && !q.Scrolls()
+}
+
+// Full reports whether the dialog takes the whole screen above the status line.
+func (o *Overlay) Full() bool {
+	_, full := o.Dialog.(*dialog.Pager)
+	return full
+}
+
+// Layout gives the dialog its size, of room rows at the most, and returns how many it takes.
+// An approval and the help may have nearly all, for they have to be read; lists leave the
+// conversation in sight.
+func (o *Overlay) Layout(width, room int) int {
+	most := max(room-min(3, room/4), 0)
+	switch o.Dialog.(type) {
+	case *dialog.Pager:
+		most = room
+	case *dialog.Picker, *dialog.BranchList:
+		most = min(most, max(room*2/3, 10))
+	}
+	o.Dialog.SetSize(width, most)
+	return o.Dialog.Height()
+}
+
+// SetTheme changes the looks.
+func (o *Overlay) SetTheme(th *theme.Theme) {
+	if o.Dialog != nil {
+		o.Dialog.SetTheme(th)
+	}
+}

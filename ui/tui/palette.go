@@ -1,0 +1,145 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
+	"parley/ui/tui/overlay"
+	"parley/ui/tui/transcript"
+)
+
+// unusable orders what cannot run now behind what can.
+var unusable = map[bool]int{true: 1}
+
+// palette lists every action with its keys, and what it lacks to run now.
+func (m *Model) palette() tea.Cmd {
+	var rows []dialog.Item
+	for _, rank := range app.Groups {
+		from := len(rows)
+		for _, a := range m.keymap.actions {
+			if a.Group != rank || a.second {
+				continue
+			}
+			item := dialog.Item{Title: a.Name, Detail: a.Help, Keywords: strings.Join(a.Aliases, " "), Key: strings.Join(a.Keys, ", "), Value: a.Name, Group: string(rank)}
+			item.Unavailable = m.why(&a)
+			item.Disabled = item.Unavailable != ""
+			rows = append(rows, item)
+		}
+		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
+	}
+	for _, p := range overlay.Items(m.App.PromptItems()) {
+		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
+		rows = append(rows, p)
+	}
+	list := dialog.Commands("", "Commands", rows, m.argsOf, m.Theme)
+	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
+		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
+		return cmd
+	}), m.features.models.Known())
+}
+
+// slash opens the palette where a slash begins a line. What is typed to find a command
+// is not lost: it may have been a message.
+func (m *Model) slash() tea.Cmd {
+	cmd := m.palette()
+	m.overlay.OnLeave(func(msg dialog.ClosedMsg) tea.Cmd {
+		typed := "/" + msg.Typed
+		switch {
+		case msg.Typed == "":
+			return nil
+		case msg.Accepted:
+			if cmd, ok := m.command(typed); ok {
+				return cmd
+			}
+		case slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }):
+			return nil
+		}
+		m.input.Composer.SetValue(typed)
+		if why := m.keymap.mistyped(typed); msg.Accepted && why != "" {
+			return m.Say(why)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// argsOf is what may follow a command.
+func (m *Model) argsOf(command string) []dialog.Item {
+	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
+	switch {
+	case i >= 0 && m.keymap.actions[i].args != nil:
+		return m.keymap.actions[i].args(m)
+	case i >= 0 && m.keymap.actions[i].Args != nil:
+		return overlay.Items(m.keymap.actions[i].Args(m.App))
+	}
+	return nil
+}
+
+// writing is what the keys of the composer do.
+var writing = []struct {
+	keys func(composer.Keys) [][]string
+	does string
+}{
+	{func(k composer.Keys) [][]string { return [][]string{k.Submit} }, "send; queue while the model is busy"},
+	{func(k composer.Keys) [][]string { return [][]string{append(slices.Clip(k.Newline), "\\ enter")} }, "new line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Up, k.Down} }, "a line up and down; at the edge, what was sent before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Search} }, "search what was sent before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Complete} }, "complete a file or a command, open a paste"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Cancel} }, "leave a search or a completion"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Left, k.Right} }, "a letter to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.WordLeft, k.WordRight} }, "a word to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Home, k.End} }, "to the beginning and end of the line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Start, k.Finish} }, "to the beginning and end of the text"},
+	{func(k composer.Keys) [][]string { return [][]string{k.DeleteLeft, k.DeleteRight} }, "delete to the left and right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.KillWordLeft, k.KillField, k.KillWord} }, "cut a word to the left, up to a space, to the right"},
+	{func(k composer.Keys) [][]string { return [][]string{k.KillStart, k.KillEnd} }, "cut to the beginning and end of the line"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Yank, k.YankPop} }, "paste what was cut; what was cut before"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Undo, k.Redo} }, "undo, also of ctrl+c; redo"},
+	{func(k composer.Keys) [][]string { return [][]string{k.Upper, k.Lower, k.Capital} }, "upper case, lower case, capital"},
+}
+
+// written are keys, those for each thing with commas between them.
+func written(keys [][]string) string {
+	var out []string
+	for _, each := range keys {
+		out = append(out, strings.Join(each, ", "))
+	}
+	return strings.Join(out, " / ")
+}
+
+// typed is what does something when it is written.
+var typed = [][2]string{
+	{"@", "bring a file or a resource along"},
+	{"!", "at the beginning: run a command of your own; its output goes along"},
+	{"up", "on an empty line: queued messages, enter edits, delete drops"},
+}
+
+// bindings are all keys there are, from what binds them.
+func (k *keymap) bindings() []dialog.Section {
+	write := dialog.Section{Title: "Writing"}
+	for _, w := range writing {
+		write.Rows = append(write.Rows, [2]string{written(w.keys(composer.DefaultKeys())), w.does})
+	}
+	write.Rows = append(write.Rows, typed...)
+	out := []dialog.Section{write}
+	for _, rank := range app.Groups {
+		s := dialog.Section{Title: string(rank)}
+		for _, a := range k.actions {
+			if a.Group == rank && len(a.Keys) > 0 {
+				s.Rows = append(s.Rows, [2]string{strings.Join(a.Keys, ", "), a.Help})
+			}
+		}
+		out = append(out, s)
+	}
+	out = append(out, dialog.Section{Title: "Browsing", Rows: transcript.Bindings()})
+	return append(out, dialog.DefaultKeys().HelpSections()...)
+}
+
+// help shows the real bindings.
+func (m *Model) help() tea.Cmd { return m.overlay.Open(dialog.Help(m.keymap.bindings(), m.Theme)) }

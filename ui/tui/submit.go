@@ -1,0 +1,121 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/ui/tui/composer"
+)
+
+// submit sends what was typed, runs it if it is a command, or queues it while
+// the model is busy.
+func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
+	text := msg.Text
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if msg.Shell {
+		return m.chat.Shell(text, m.App.DraftKey())
+	}
+	if !msg.Plain {
+		if cmd, ok := m.command(text); ok {
+			return cmd
+		}
+		if why := m.keymap.mistyped(text); why != "" {
+			m.input.Composer.SetValue(text)
+			return m.SayWhile(why, func() bool { return m.input.Composer.Value() == text })
+		}
+	}
+	var cmd tea.Cmd
+	rewrites := m.branches.rewrites()
+	if m.App.Mentions(msg.Typed) {
+		cmd = m.expand(msg)
+	} else {
+		cmd = m.dispatch(text, nil)
+	}
+	if none := m.App.Unfound(msg.Typed); none != "" && !rewrites {
+		return tea.Batch(cmd, m.Say("no file "+none+": sent as text"))
+	}
+	return cmd
+}
+
+// expandedMsg is a prompt with the files it mentions.
+type expandedMsg struct {
+	text  string
+	parts []llm.Part
+	notes []string
+	err   error
+}
+
+// expand reads the files that a prompt mentions.
+func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
+	a := m.App
+	return func() tea.Msg {
+		msg := expandedMsg{text: typed.Text}
+		msg.parts, msg.notes, msg.err = a.Expand(context.Background(), typed.Typed)
+		return msg
+	}
+}
+
+// expanded sends a prompt with the files it mentions.
+func (m *Model) expanded(msg expandedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.input.Put(msg.text)
+		return m.Say(msg.err.Error())
+	}
+	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
+		m.chat.Note(n)
+	}
+	return m.dispatch(msg.text, msg.parts)
+}
+
+// dispatch sends a prompt, or queues it while the model is busy.
+func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+	if m.branches.rewrite(text) {
+		return m.Say("rewritten as a branch; " + m.keymap.keyOf("tree") + " shows both")
+	}
+	if err := m.branches.begin(); err != nil {
+		m.input.Put(text)
+		return m.Say(err.Error())
+	}
+	var models []llm.Endpoint
+	if m.chat.Turn == nil {
+		var err error
+		if models, err = m.compare.opened(); err != nil {
+			m.input.Put(text)
+			return m.Say(err.Error())
+		}
+	}
+	parts := append(append(without(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	m.App.Attached = nil
+	sent := m.input.Sent(text)
+	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
+		m.App.Session.Queue(parts...)
+		return tea.Batch(sent, m.SayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.App.Session.QueueLen() > 0 }))
+	}
+	m.chat.Transcript.Bottom()
+	if len(models) > 0 {
+		return tea.Batch(sent, m.compare.ask(models, parts))
+	}
+	return tea.Batch(sent, m.chat.Run(parts...))
+}
+
+// without is attached but for what mentioned brings anew: a message that is edited
+// has both the file and the words that name it.
+func without(attached, mentioned []llm.Part) []llm.Part {
+	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
+		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
+			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
+				return false
+			}
+			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
+			is, _, _ := strings.Cut(p.Text, "\n")
+			return was == is && bytes.Equal(a.Data, p.Data)
+		})
+	})
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package terminal
+
+// A guard would bring the terminal back after a crash that cannot be caught;
+// here there is none.
+type guard struct{}
+
+func watch(*Terminal) *guard { return nil }
+
+func (*guard) dismiss() {}

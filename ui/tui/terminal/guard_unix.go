@@ -1,0 +1,83 @@
+//go:build unix
+
+package terminal
+
+import (
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"parley/ui/app"
+)
+
+// A guard is a process of its own that brings the terminal back if ours ends
+// without having done so: by a panic in a goroutine of some library, a fatal
+// error of the runtime such as a concurrent map write, an os.Exit, kill -9. None
+// of these can be caught from inside. It waits for a line on a pipe, and costs
+// nothing until then.
+//
+//	"done"                 all is well
+//	the runtime's report   goes to a file, once the terminal is back
+//	nothing, and the end   the process is gone
+type guard struct {
+	shell *exec.Cmd
+	pipe  *os.File
+}
+
+// guardian is the guard's program. Its arguments are the modes as stty takes
+// them, and the file for a report. The runtime still writes while the terminal
+// comes back, so that this is mostly done before the shell that started us
+// goes on.
+var guardian = `trap '' HUP INT QUIT TERM TSTP TTIN TTOU
+IFS= read -r first
+ended=$?
+[ "$first" = done ] && exit
+printf '` + strings.NewReplacer("\x1b", `\033`, "\r", `\r`).Replace(reset) + `'
+stty "$1" <&1 2>/dev/null || stty sane <&1
+[ $ended = 0 ] || exit
+umask 077
+set -C
+mkdir -p "${2%/*}"
+{ printf '%s\n' "$first"; cat; } | sed -E 's/` + app.KeyShapes + `/[redacted]/g' >"$2" &&
+printf 'parley: crashed\n  the report is in %s\n' "$2"
+`
+
+// watch starts the guard of a terminal; nil if there is nothing to guard, or
+// nothing to guard it with.
+func watch(t *Terminal) *guard {
+	report, err := app.CrashPath()
+	if t.state == nil || t.modes() == "" || err != nil {
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", guardian, "parley-guard", t.modes(), report)
+	cmd.Stdin, cmd.Stdout = r, t.out
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}      // no key is to be found in it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends us does not end it
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil
+	}
+	if debug.SetCrashOutput(w, debug.CrashOptions{}) != nil {
+		w.Close()
+		return nil
+	}
+	return &guard{cmd, w}
+}
+
+// dismiss ends the guard: the terminal is as it was.
+func (g *guard) dismiss() {
+	if g == nil {
+		return
+	}
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // taking it back cannot fail
+	_, _ = g.pipe.WriteString("done\n")
+	g.pipe.Close()
+	_ = g.shell.Wait()
+}

@@ -1,0 +1,186 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/term"
+
+	"parley/tools/sanitize"
+	"parley/ui/clip"
+)
+
+// Kitty's keyboard protocol, asked for while keys are looked at, and the
+// question whether the terminal has it; every terminal answers the second one
+// (primary device attributes), which ends the wait.
+const (
+	pushKeyboard = "\x1b[>1u"
+	popKeyboard  = "\x1b[<u"
+	askKeyboard  = "\x1b[?u\x1b[c"
+)
+
+// ShowKeys tells what the terminal really sends for each key that is pressed:
+// the bytes, the key as parley understands it, and what does says of it. Ctrl+d or
+// ctrl+c twice ends it.
+func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) string) error {
+	if !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()) {
+		return errors.New("keys are pressed in a terminal: standard input or output is none")
+	}
+	state, err := term.MakeRaw(in.Fd())
+	if err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	defer term.Restore(in.Fd(), state)
+	defer io.WriteString(out, popKeyboard)
+	k := &keyTable{out: out, does: does}
+	for _, line := range environment(getenv) {
+		k.line(line)
+	}
+	io.WriteString(out, askKeyboard+pushKeyboard)
+	chunks := make(chan []byte)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // ends with the program: a read of a terminal cannot be called off
+		defer close(chunks)
+		for {
+			buf := make([]byte, 4096)
+			n, err := in.Read(buf)
+			if err != nil {
+				return
+			}
+			select {
+			case chunks <- buf[:n]:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return k.run(chunks)
+}
+
+// environment is what decides about keys and copying beside the terminal.
+func environment(getenv func(string) string) []string {
+	through := "none"
+	switch {
+	case getenv("TMUX") != "":
+		through = "tmux: shift+enter and other new keys need \"set -s extended-keys on\""
+	case getenv("STY") != "":
+		through = "screen: passes the old keys only"
+	case getenv("ZELLIJ") != "":
+		through = "zellij"
+	}
+	where := "this machine"
+	if getenv("SSH_TTY") != "" || getenv("SSH_CONNECTION") != "" {
+		where = "ssh: pictures cannot be pasted"
+	}
+	lines := []string{
+		"terminal:    " + strings.TrimSpace(getenv("TERM")+" "+getenv("TERM_PROGRAM")),
+		"multiplexer: " + through,
+		"shell on:    " + where,
+		"new line:    ctrl+j and \\ before enter work everywhere; press alt+enter and shift+enter to see whether they arrive",
+		"copying:     takes these ways in this order, until one was read back",
+	}
+	for i, route := range clip.Report(context.Background(), getenv) {
+		lines = append(lines, fmt.Sprintf("%13d. %s", i+1, route))
+	}
+	return append(lines, "", "Press keys; ctrl+d ends.")
+}
+
+// keyTable writes a line for each key.
+type keyTable struct {
+	out    io.Writer
+	does   map[string]string
+	dec    uv.EventDecoder
+	ending string // ctrl+c was pressed
+}
+
+func (k *keyTable) line(text string) { io.WriteString(k.out, sanitize.Line(text)+"\r\n") }
+
+// settle is how long the rest of a sequence may take: over ssh it may come in
+// pieces, and esc alone looks like the beginning of one.
+const settle = 50 * time.Millisecond
+
+func (k *keyTable) run(chunks <-chan []byte) error {
+	var buf []byte
+	for {
+		var late <-chan time.Time
+		if len(buf) > 0 {
+			late = time.After(settle)
+		}
+		select {
+		case chunk, ok := <-chunks:
+			if !ok {
+				return nil
+			}
+			buf = append(buf, chunk...)
+			if len(chunk) == 4096 || unfinished(buf) {
+				continue
+			}
+		case <-late:
+		}
+		var done bool
+		if buf, done = k.decode(buf); done {
+			return nil
+		}
+	}
+}
+
+// unfinished reports whether more may come of the last sequence.
+func unfinished(buf []byte) bool {
+	i := bytes.LastIndexByte(buf, 0x1b)
+	return i >= 0 && (i == len(buf)-1 || len(buf)-i == 2 && strings.IndexByte("[O]P", buf[i+1]) >= 0)
+}
+
+// decode writes a line for each key in buf, and reports whether it was the last.
+func (k *keyTable) decode(buf []byte) (rest []byte, done bool) {
+	for len(buf) > 0 {
+		n, event := k.dec.Decode(buf)
+		if n == 0 {
+			n = len(buf)
+		}
+		raw := buf[:n]
+		buf = buf[n:]
+		name := k.name(event)
+		if name == "" {
+			continue
+		}
+		k.line(fmt.Sprintf("%-28s %-18s %s", fmt.Sprintf("%q", raw), name, k.does[name]))
+		if name == "ctrl+d" || name == "ctrl+c" && k.ending == "ctrl+c" {
+			return nil, true
+		}
+		k.ending = name
+	}
+	return nil, false
+}
+
+// name is what parley calls an event; "" for one that is nothing to show.
+func (k *keyTable) name(event uv.Event) string {
+	switch e := event.(type) {
+	case uv.KeyPressEvent:
+		return e.String()
+	case uv.KeyboardEnhancementsEvent:
+		return "(the terminal has the kitty keyboard protocol: shift+enter is a new line)"
+	case uv.PrimaryDeviceAttributesEvent:
+		return "(the terminal answers queries)"
+	case uv.PasteStartEvent, uv.PasteEndEvent, uv.PasteEvent:
+		return "(paste)"
+	case uv.MultiEvent:
+		var names []string
+		for _, one := range e {
+			if n := k.name(one); n != "" {
+				names = append(names, n)
+			}
+		}
+		return strings.Join(names, " ")
+	case nil, uv.KeyReleaseEvent:
+		return ""
+	}
+	return fmt.Sprintf("(%T)", event)
+}

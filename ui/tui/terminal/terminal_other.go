@@ -1,0 +1,43 @@
+//go:build !unix
+
+package terminal
+
+import (
+	"os"
+	"sync"
+
+	"github.com/charmbracelet/x/term"
+
+	"parley/ui/tui/renderer"
+)
+
+// A Terminal remembers how the console was before the screen.
+type Terminal struct {
+	in, out *os.File
+	state   *term.State // nil: in is no console
+	once    sync.Once
+}
+
+func Save(in, out *os.File) *Terminal {
+	state, _ := term.GetState(in.Fd())
+	return &Terminal{in: in, out: out, state: state}
+}
+
+// Screen returns nothing: Bubble Tea takes the console by itself.
+func (t *Terminal) Screen([]string) renderer.Terminal { return renderer.Terminal{} }
+
+// Restore brings the console back, once; modes only if the renderer could not.
+func (t *Terminal) Restore(abrupt bool) {
+	t.once.Do(func() {
+		if t.state == nil {
+			return
+		}
+		if abrupt {
+			t.out.WriteString("\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[m\x1b[?1049l\x1b[?25h\r")
+		}
+		term.Restore(t.in.Fd(), t.state)
+	})
+}
+
+// endings are the signals that end the screen in order.
+var endings = []os.Signal{os.Interrupt}

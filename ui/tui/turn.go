@@ -1,0 +1,60 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/tui/compare"
+)
+
+// event shows an event of the turn, and does what else follows from it.
+func (m *Model) event(e session.Event) tea.Cmd {
+	if d, ok := e.(session.Done); ok {
+		return m.done(d)
+	}
+	m.chat.Apply(e, nil)
+	switch e := e.(type) {
+	case session.ApprovalRequest:
+		m.overlay.Approve(e)
+		return m.Notify("may it run? " + e.Action.Title)
+	case session.CandidateEvent:
+		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
+			c.Take(e, m.Now())
+		}
+	}
+	return nil
+}
+
+// done ends the turn on the screen.
+func (m *Model) done(d session.Done) (cmd tea.Cmd) {
+	c, compares := m.overlay.Dialog.(*compare.Dialog)
+	if compares {
+		if chosen, ok := c.End(); ok {
+			defer func() { cmd = tea.Batch(cmd, m.compare.goOn(chosen)) }()
+		}
+	}
+	m.chat.Failed = false
+	m.chat.Apply(d, func(b app.Change) bool { // those that are compared have it each in its column
+		return b.Kind == app.EventBlock && compares && c.Told()
+	})
+	m.chat.Turn, m.chat.Failed = nil, m.chat.Failed || d.Err != nil
+	m.overlay.Forget()
+	if d.Err != nil { // what waited goes back to where it can be changed
+		m.input.Unqueue()
+	}
+	again := m.compacting
+	m.compacting = false
+	switch {
+	case again && d.Err == nil:
+		return m.chat.Run()
+	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.overlay.Dialog == nil:
+		return m.offerSummary()
+	case m.App.Session.QueueLen() > 0: // queued after the turn's last look
+		return m.chat.Next()
+	case d.Err == nil:
+		return tea.Batch(m.chat.GenerateTitle(), m.Notify("answered: "+m.App.Session.Title()))
+	}
+	return m.Notify("stopped: " + d.Err.Error())
+}

@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/session/attach"
+	"parley/ui/app"
+	"parley/ui/tui/compare"
+	"parley/ui/tui/dialog"
+)
+
+// typed handles keys, pastes and the mouse.
+func (m *Model) typed(msg tea.Msg) tea.Cmd {
+	if mouse, ok := msg.(tea.MouseMsg); ok {
+		if cmd, ok := m.mouseInput(mouse); ok {
+			return cmd
+		}
+	}
+	talk := m.chat.Transcript
+	key, isKey := msg.(tea.KeyPressMsg)
+	if isKey {
+		talk.Deselect()
+	}
+	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
+		key = tea.KeyPressMsg{Code: tea.KeyEscape}
+		msg = key
+	}
+	if m.overlay.Dialog != nil {
+		if isKey {
+			if cmd, done := m.dialogKey(key.String()); done {
+				return tea.Batch(cmd, m.overlay.PaintSoon())
+			}
+		}
+		return m.overlay.Input(msg)
+	}
+	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
+	own := m.input.Composer.Searching() || esc && (m.input.Composer.Escapes() || talk.Browsing()) || talk.Typing()
+	if isKey && !own {
+		if cmd, done := m.press(key.String()); done {
+			return cmd
+		}
+	}
+	if talk.Browsing() {
+		return talk.Update(msg)
+	}
+	if paste, ok := msg.(tea.PasteMsg); ok {
+		if paths := attach.DroppedPaths(paste.Content); paths != nil { // dragged into the terminal
+			return m.perform(m.App.AttachPaths(paths))
+		}
+	}
+	m.input.ShowQueue()
+	cmd := m.input.Composer.Update(msg)
+	return tea.Batch(cmd, m.input.Changed())
+}
+
+// mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.
+func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
+	talk := m.chat.Transcript
+	switch {
+	case talk.Dragging(), m.wheels(msg): // wherever it goes
+		return talk.Update(msg), true
+	case m.overlay.Dialog != nil:
+		return nil, false
+	}
+	at := msg.Mouse()
+	_, wheel := msg.(tea.MouseWheelMsg)
+	y := at.Y - (m.height - 1 - m.input.Composer.Height())
+	if wheel || y < 0 || at.Y >= m.height-1 {
+		return talk.Update(msg), true
+	}
+	if _, click := msg.(tea.MouseClickMsg); !click || at.Button != tea.MouseLeft {
+		return nil, true
+	}
+	talk.Deselect()
+	talk.Browse(false)
+	return m.input.Click(at.X, y), true
+}
+
+// pages are actions whose keys a question leaves to the conversation, unless it
+// needs them for itself.
+var pages = []string{"page-up", "page-down", "top", "bottom"}
+
+// above gives the action that a key runs although a dialog is open, nil if it is
+// for the dialog.
+func (m *Model) above(key string) *action {
+	a := m.keymap.keys[key]
+	if a == nil || a.above && a.Group != app.Reading {
+		return a
+	}
+	if m.inSight() > 0 && (a.above || m.overlay.Still() && slices.Contains(pages, a.Name)) {
+		return a
+	}
+	return nil
+}
+
+// inSight is how many rows of the conversation a dialog leaves in sight.
+func (m *Model) inSight() int { return max(m.height-1-m.overlay.Dialog.Height(), 0) }
+
+// wheels reports whether the wheel turns the conversation: where it is in sight,
+// and below a question that has nothing to scroll.
+func (m *Model) wheels(msg tea.MouseMsg) bool {
+	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || m.overlay.Dialog == nil {
+		return false
+	}
+	return msg.Mouse().Y < m.inSight() || m.overlay.Still() && m.inSight() > 0
+}
+
+// dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
+// asks about a tool, the turn is what is stopped.
+func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
+	if a := m.above(key); a != nil {
+		return m.do(a, ""), true
+	}
+	if key != "ctrl+c" {
+		return nil, false
+	}
+	switch m.overlay.Dialog.(type) {
+	case *dialog.Approval:
+		m.chat.Stop()
+	case *compare.Dialog:
+		if m.chat.Turn != nil {
+			return m.chat.Stop(), true // what was answered so far can be chosen
+		}
+	}
+	return m.overlay.Interrupt(), true
+}
+
+// press runs the action of a key, and reports whether the key was used up.
+func (m *Model) press(key string) (tea.Cmd, bool) {
+	if m.keymap.leader != "" {
+		key, m.keymap.leader = m.keymap.leader+" "+key, ""
+		if a := m.keymap.keys[key]; a != nil {
+			return m.do(a, ""), true
+		}
+		return m.Say(key + " does nothing"), true
+	}
+	if m.keymap.leaders[key] {
+		m.keymap.leader = key
+		return nil, true
+	}
+	if key == "esc" && m.branches.editing > 0 && !m.chat.Transcript.Browsing() {
+		return m.branches.leaveEdit(), true
+	}
+	if key == "esc" && m.chat.Turn == nil {
+		if m.chat.StopShells() {
+			return nil, true
+		}
+		return m.escape()
+	}
+	a := m.keymap.keys[key]
+	if a == nil || a.when != nil && !a.when(m) {
+		return nil, false
+	}
+	return m.do(a, ""), true
+}
+
+// escWithin is how soon a second esc follows the first one.
+const escWithin = 600 * time.Millisecond
+
+// escape counts: twice on an empty line is an action of its own.
+func (m *Model) escape() (tea.Cmd, bool) {
+	twice := m.keymap.keys["esc esc"]
+	if m.chat.Transcript.Browsing() || twice == nil || !twice.when(m) {
+		return nil, false
+	}
+	if m.Now().Sub(m.keymap.lastEsc) < escWithin {
+		m.keymap.lastEsc = m.Now().Add(-escWithin)
+		return m.do(twice, ""), true
+	}
+	m.keymap.lastEsc = m.Now()
+	return nil, true
+}
+
+// interrupt is ctrl+c: it stops, else clears, else quits.
+func (m *Model) interrupt() tea.Cmd {
+	const quitWithin = 2 * time.Second
+	written := m.input.Composer
+	switch {
+	case m.chat.Turn != nil && !m.chat.Turn.Stopped:
+		return m.chat.Stop()
+	case m.branches.editing > 0:
+		return m.branches.leaveEdit()
+	case !written.Empty():
+		return m.input.Clear()
+	case m.Now().Sub(m.quitAsked) < quitWithin:
+		return m.quit()
+	}
+	m.quitAsked = m.Now()
+	return m.SayWhile("ctrl+c again quits", func() bool { return m.Now().Sub(m.quitAsked) < quitWithin && written.Empty() })
+}
