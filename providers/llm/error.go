@@ -12,6 +12,9 @@ import (
 // act on it and on nothing else.
 type Fault string
 
+// Words returns the fault as a user says it: "rate limit".
+func (f Fault) Words() string { return strings.ReplaceAll(string(f), "_", " ") }
+
 // The faults.
 const (
 	Quota           Fault = "quota"            // no money or allowance left; waiting does not help

@@ -13,20 +13,18 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/chat"
-	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/features"
 	"parley/ui/tui/input"
-	"parley/ui/tui/overlay"
 	"parley/ui/tui/transcript"
 )
 
 // branches goes from one branch of the conversation to another, and grows new ones.
 type branches struct {
-	*common.Screen
+	*features.Front
 	chat    *chat.Chat
 	input   *input.Input
-	overlay *overlay.Overlay
 	editing int // message that is being edited; 0: none
 }
 
@@ -34,10 +32,10 @@ type branches struct {
 func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case dialog.BranchChosen:
-		b.overlay.Close()
+		b.Close()
 		return b.switchTo(msg.Seq), true
 	case dialog.ForkChosen:
-		b.overlay.Close()
+		b.Close()
 		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
@@ -69,7 +67,7 @@ func (b *branches) tree() tea.Cmd {
 			rows[i].Label = "answer"
 		}
 	}
-	return b.overlay.Open(dialog.Tree(rows, b.Theme))
+	return b.Open(dialog.Tree(rows, b.Theme))
 }
 
 // rewind lists the user's messages; the picked one goes back to the composer.
@@ -81,7 +79,7 @@ func (b *branches) rewind() tea.Cmd {
 		}
 	}
 	slices.Reverse(items)
-	return b.overlay.Choose(dialog.Pick("", "Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
+	return b.Choose(dialog.Pick("", "Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
 		seq, err := strconv.Atoi(p.Value)
 		if err != nil {
 			return b.Say(err.Error())

@@ -10,19 +10,16 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/tui/chat"
-	"parley/ui/tui/common"
 	"parley/ui/tui/compare"
 	"parley/ui/tui/features"
 	"parley/ui/tui/input"
-	"parley/ui/tui/overlay"
 )
 
 // comparison sends a prompt to several models, and goes on with the answer that is chosen.
 type comparison struct {
-	*common.Screen
+	*features.Front
 	chat     *chat.Chat
 	input    *input.Input
-	overlay  *overlay.Overlay
 	models   *features.Models
 	branches *branches
 }
@@ -81,12 +78,12 @@ func (c *comparison) ask(models []llm.Endpoint, parts []llm.Part) tea.Cmd {
 	s := c.App.Session
 	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
 	c.chat.Turn.Model = strings.Join(names, " + ")
-	return tea.Batch(cmd, c.overlay.Open(compare.New(names, c.Theme, c.Config.Motion != "off")))
+	return tea.Batch(cmd, c.Open(compare.New(names, c.Theme, c.Config.Motion != "off", chat.DrawText)))
 }
 
 // goOn continues with an answer, and with the model that gave it.
 func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
-	c.overlay.Close()
+	c.Close()
 	switch {
 	case msg.Seq > 0:
 	case msg.Name == "":

@@ -2,12 +2,13 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/tui/common"
+	"parley/ui/tui/dialog"
 )
 
 // perform shows what came of something the user did.
@@ -42,16 +43,16 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, m.openPanel(e.Panel, e.Query))
 	}
 	if e.List != nil {
-		cmds = append(cmds, m.overlay.ChooseFrom(e.List))
+		cmds = append(cmds, m.chooseFrom(e.List))
 	}
 	if c := e.Confirm; c != nil {
-		cmds = append(cmds, m.overlay.Ask(*c, func(yes bool) tea.Cmd { return m.perform(c.Answer(yes)) }))
+		cmds = append(cmds, m.ask(*c, func(yes bool) tea.Cmd { return m.perform(c.Answer(yes)) }))
 	}
 	if e.Turn != nil {
 		cmds = append(cmds, m.chat.Play(e.Turn))
 	}
 	if e.Async != nil {
-		cmds = append(cmds, func() tea.Msg { return common.Effect(e.Async(context.Background())) })
+		cmds = append(cmds, func() tea.Msg { return e.Async(context.Background()) })
 	}
 	if e.Then != nil {
 		cmds = append(cmds, m.perform(e.Then()))
@@ -60,6 +61,37 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, m.quit())
 	}
 	return tea.Batch(cmds...)
+}
+
+// ask asks a question with a yes and a no.
+func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
+	d := dialog.Confirm("", c.Text, c.Yes, c.No, m.Theme)
+	d.Harmless = c.Harmless
+	return m.overlay.Ask(d, answered)
+}
+
+// chooseFrom asks for a row of a list of the application's.
+func (m *Model) chooseFrom(l *app.List) tea.Cmd {
+	picker := dialog.Pick("", l.Title, items(l.Items), m.Theme)
+	if l.TakeArg {
+		picker = dialog.Commands("", l.Title, items(l.Items), nil, m.Theme)
+	}
+	return m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
+		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
+		if i < 0 {
+			return nil
+		}
+		return m.perform(l.Choose(l.Items[i], p.Arg))
+	})
+}
+
+// items returns rows of the application as a dialog shows them.
+func items(rows []app.Item) []dialog.Item {
+	out := make([]dialog.Item, len(rows))
+	for i, r := range rows {
+		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled}
+	}
+	return out
 }
 
 // openPanel opens a view with a life of its own.
@@ -103,7 +135,7 @@ func (m *Model) enter(e app.Entered) {
 
 // offerSummary asks whether to go on with a summary of what was said.
 func (m *Model) offerSummary() tea.Cmd {
-	return m.overlay.Ask(app.Confirm{
+	return m.ask(app.Confirm{
 		Text: "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
 		Yes:  "summarize", No: "leave it", Harmless: true,
 	}, func(yes bool) tea.Cmd {
@@ -118,7 +150,7 @@ func (m *Model) offerSummary() tea.Cmd {
 // askTrust asks whether what the directory brings may be used, and goes on.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Decide
-	return m.overlay.Ask(app.Confirm{Text: m.App.Question, Yes: "trust it", No: "use none of it"}, func(yes bool) tea.Cmd {
+	return m.ask(app.Confirm{Text: m.App.Question, Yes: "trust it", No: "use none of it"}, func(yes bool) tea.Cmd {
 		m.App.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"os"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/clip"
 	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/chat"
@@ -18,15 +20,14 @@ import (
 	"parley/ui/tui/input"
 	"parley/ui/tui/inspector"
 	"parley/ui/tui/overlay"
-	"parley/ui/tui/renderer"
 	"parley/ui/tui/terminal"
-	"parley/ui/tui/transcript"
 )
 
 // Model is the root: it routes messages, lays out the parts, and owns nothing
 // that a part could own.
 type Model struct {
 	*common.Screen
+	App           *app.App
 	width, height int
 	mouse         bool
 
@@ -62,27 +63,33 @@ type parts struct {
 
 func newModel(o Options) *Model {
 	a := app.New(o.Options)
-	s := common.New(a, o.Config, common.FirstTheme(o.Config, os.Getenv))
-	m := &Model{Screen: s, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys)}
-	s.Perform, s.KeyOf = m.perform, m.keymap.keyOf
-	m.chat, m.input, m.overlay = chat.New(s, transcript.New(s.Theme)), input.New(s), overlay.New(s)
-	m.chat.Heard, m.input.Ended, m.input.Compare = m.event, m.chat.TakeEnded, o.Start.Compare
+	s := common.New(o.Config, os.Getenv, a.Now)
+	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys)}
+	s.KeyOf = m.keymap.keyOf
+	board := a.Board(s.Write)
+	s.SetClipboard(common.Clipboard{Put: func(text string) func(context.Context) clip.Result { return app.Copy(board, text) }, Answered: board.Answered, Short: a.Short})
+	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s)
+	m.overlay.Workspace = a.Workspace
+	m.chat.Heard, m.chat.Perform = m.event, m.perform
+	m.input.Ended, m.input.Compare = m.chat.TakeEnded, o.Start.Compare
+	front := &features.Front{Overlay: m.overlay, App: a, Perform: m.perform}
 	m.features = parts{
-		sessions: &features.Sessions{Overlay: m.overlay, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
-		models:   &features.Models{Overlay: m.overlay}, themes: &features.Themes{Overlay: m.overlay, Wear: m.setTheme},
-		usage: &features.Usage{Overlay: m.overlay}, permissions: &features.Permissions{Overlay: m.overlay},
-		inspector: &inspector.Inspector{Overlay: m.overlay},
+		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
+		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wear: m.setTheme},
+		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
+		inspector: &inspector.Inspector{Overlay: m.overlay, App: a},
 	}
-	m.branches = &branches{Screen: s, chat: m.chat, input: m.input, overlay: m.overlay}
-	m.compare = &comparison{Screen: s, chat: m.chat, input: m.input, overlay: m.overlay, models: m.features.models, branches: m.branches}
+	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
+	m.compare = &comparison{Front: front, chat: m.chat, input: m.input, models: m.features.models, branches: m.branches}
 
+	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
 	a.Busy, a.Failed = func() bool { return m.chat.Turn != nil }, func() bool { return m.chat.Failed }
 	a.Leaving = func() { s.After(m.input.Keep()) }
 	a.Session.OnSave(m.saved)
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })
 	if a.Wire.Hear != nil {
-		a.Wire.Hear(func(trouble string) { s.Send(common.Effect(app.Effect{Toast: trouble})) })
+		a.Wire.Hear(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
 	}
 	m.chat.Replay()
 	m.input.Recall()
@@ -151,8 +158,8 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.overlay.PaintSoon(), true
 	case terminal.SignalMsg:
 		return m.quit(), true
-	case renderer.SuspendUnavailableMsg:
-		return m.Say("there is no shell to go back to"), true
+	case app.Effect: // came of what ran beside the screen
+		return m.perform(msg), true
 	case serverMsg:
 		return m.perform(m.App.ServerChanged(string(msg))), true
 	case trustedMsg:

@@ -10,7 +10,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 	"parley/ui/tui/transcript"
 )
 
@@ -33,7 +32,7 @@ func (m *Model) palette() tea.Cmd {
 		}
 		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
 	}
-	for _, p := range overlay.Items(m.App.PromptItems()) {
+	for _, p := range items(m.App.PromptItems()) {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
 		rows = append(rows, p)
 	}
@@ -76,7 +75,7 @@ func (m *Model) argsOf(command string) []dialog.Item {
 	case i >= 0 && m.keymap.actions[i].args != nil:
 		return m.keymap.actions[i].args(m)
 	case i >= 0 && m.keymap.actions[i].Args != nil:
-		return overlay.Items(m.keymap.actions[i].Args(m.App))
+		return items(m.keymap.actions[i].Args(m.App))
 	}
 	return nil
 }

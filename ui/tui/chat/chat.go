@@ -23,12 +23,14 @@ import (
 // A Chat is the conversation on the screen: the transcript, and the turn that grows it.
 type Chat struct {
 	*common.Screen
+	App        *app.App
 	Transcript *transcript.Model
 	Turn       *Turn                       // nil: idle
 	Shown      bool                        // something is in the transcript
 	Failed     bool                        // the last turn can be tried again
 	Unsaved    error                       // why what is said is not on disk; nil if it is
 	Heard      func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
+	Perform    func(app.Effect) tea.Cmd
 
 	pump   *pump
 	images images
@@ -37,10 +39,11 @@ type Chat struct {
 }
 
 // New returns an empty conversation.
-func New(s *common.Screen, t *transcript.Model) *Chat {
+func New(s *common.Screen, a *app.App) *Chat {
+	t := transcript.New(s.Theme)
 	t.SetMotion(s.Config.Motion != "off")
 	t.Now = s.Now
-	return &Chat{Screen: s, Transcript: t, images: images{supported: picture.Supported(os.Getenv)}}
+	return &Chat{Screen: s, App: a, Transcript: t, images: images{supported: picture.Supported(os.Getenv)}}
 }
 
 // Update takes what is said to the conversation, and reports whether msg is that.

@@ -50,7 +50,7 @@ func (c *Chat) draw(b app.Change) {
 		if b.Duration > 0 {
 			in = " in " + format.Seconds(b.Duration)
 		}
-		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("retry %d%s: %s", again.Attempt, in, Fault(again.Fault)))
+		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("retry %d%s: %s", again.Attempt, in, again.Fault.Words()))
 	case app.SilenceBlock:
 		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
@@ -125,7 +125,7 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Note(e.Text)
 	case session.Fallback:
-		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, Fault(e.Fault), e.To))
+		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, e.Fault.Words(), e.To))
 	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("model: %s → %s", e.From, e.To)
 		for i, c := range e.Changes {
@@ -197,8 +197,5 @@ func footer(t *app.Tally) string {
 	}
 	return strings.Join(parts, " · ")
 }
-
-// Fault returns a fault as a user says it.
-func Fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
 
 func count(n int) string { return format.Tokens(n) }

@@ -13,7 +13,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/tui/common"
 )
 
 // A TickMsg moves elapsed times while a turn runs, once a second.
@@ -140,7 +139,7 @@ func (c *Chat) GenerateTitle() tea.Cmd {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.GenerateTitle(ctx); err != nil {
-			return common.Effect(app.Effect{Err: err})
+			return app.Effect{Err: err}
 		}
 		return nil
 	}

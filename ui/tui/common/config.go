@@ -5,8 +5,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
-	"parley/ui/app"
 	"parley/ui/theme"
 )
 
@@ -72,15 +72,15 @@ func (c Config) Validate() error {
 		may     []string
 	}{{"theme", c.Theme, c.ThemeNames()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
 		if !slices.Contains(value.may, value.is) {
-			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, app.Join(value.may))
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, strings.Join(value.may, ", "))
 		}
 	}
 	return nil
 }
 
-// FirstTheme picks the theme at the start; "auto" follows the terminal once it
+// firstTheme picks the theme at the start; "auto" follows the terminal once it
 // answers.
-func FirstTheme(c Config, env func(string) string) *theme.Theme {
+func firstTheme(c Config, env func(string) string) *theme.Theme {
 	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
 		return theme.Plain()
 	}

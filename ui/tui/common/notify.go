@@ -57,7 +57,7 @@ func (s *Screen) Notify(text string) tea.Cmd {
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most])
 	}
-	seq := notices[noticeFor(s.Config.Notify, s.App.Getenv)](text)
+	seq := notices[s.notice](text)
 	if seq == "" {
 		return nil
 	}

@@ -1,6 +1,6 @@
-// Package common holds what the parts of the screen share: the application, the clock,
-// the looks, the words above the composer, the clipboard, and how a goroutine of theirs
-// is started. Every part embeds one Screen.
+// Package common holds what the parts of the screen share: the clock, the looks, the words
+// above the composer, the clipboard, and how a goroutine of theirs is started. Every part
+// embeds one Screen.
 package common
 
 import (
@@ -11,15 +11,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
 	"parley/ui/clip"
 	"parley/ui/theme"
+	"parley/ui/tui/renderer"
 )
 
 // A Screen is shared by the parts of one screen. It belongs to the loop, but for Send,
 // Crash, Guard and Running.
 type Screen struct {
-	App     *app.App
 	Config  Config
 	Theme   *theme.Theme
 	Away    bool                                 // the terminal says that another window has the focus
@@ -27,29 +26,40 @@ type Screen struct {
 	Later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
 	Send    func(tea.Msg)                        // from other goroutines
 	Crash   func(any, []byte)                    // ends the program with a report
-	Perform func(app.Effect) tea.Cmd             // shows what came of something the user did
 	KeyOf   func(action string) string           // the key that runs an action, or its command
 	Running sync.WaitGroup                       // goroutines that the end waits for, shortly
 
-	clip  *clip.Board
-	toast toast
-	after []tea.Cmd
+	clip   Clipboard
+	toast  toast
+	notice string // how the user is called back
+	after  []tea.Cmd
 }
 
-// New returns the screen of an application.
-func New(a *app.App, c Config, th *theme.Theme) *Screen {
-	s := &Screen{App: a, Config: c, Theme: th, Now: a.Now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+// A Clipboard is where text is copied to.
+type Clipboard struct {
+	Put      func(text string) func(context.Context) clip.Result // copies, in two steps
+	Answered func(content string)                                // takes what the terminal says it holds
+	Short    func(path string) string                            // names a file as the user would
+}
+
+// New returns a screen with the environment's theme and terminal.
+func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
+	s := &Screen{Config: c, Theme: firstTheme(c, getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s.notice = noticeFor(c.Notify, getenv)
 	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
-	s.clip = a.Board(func(seq string) { s.Send(writeMsg(seq)) })
-	a.Clipboard = s.clip
 	return s
 }
 
+// SetClipboard says where text is copied to.
+func (s *Screen) SetClipboard(c Clipboard) { s.clip = c }
+
+// Write sends a sequence to the terminal as it is, between frames.
+func (s *Screen) Write(seq string) { s.Send(writeMsg(seq)) }
+
 type (
-	writeMsg  string     // is for the terminal, between frames
-	effectMsg app.Effect // came of what ran beside the screen
+	writeMsg  string // is for the terminal, between frames
 	copiedMsg struct {
 		what   string
 		result clip.Result
@@ -72,8 +82,8 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return nil, true
 	case copiedMsg:
 		return s.copied(msg), true
-	case effectMsg:
-		return s.Perform(app.Effect(msg)), true
+	case renderer.SuspendUnavailableMsg:
+		return s.Say("there is no shell to go back to"), true
 	case tea.BlurMsg:
 		s.Away = true
 		return nil, true
@@ -83,9 +93,6 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	}
 	return nil, false
 }
-
-// Effect returns a message that has e performed.
-func Effect(e app.Effect) tea.Msg { return effectMsg(e) }
 
 // After has cmd run when the message at hand is dealt with: for what has no way to
 // return a command.
@@ -138,7 +145,7 @@ func (s *Screen) Copy(text, what string) tea.Cmd {
 	if text == "" {
 		return s.Say("there is nothing to copy")
 	}
-	put := app.Copy(s.clip, text)
+	put := s.clip.Put(text)
 	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }
 }
 
@@ -147,7 +154,7 @@ func (s *Screen) copied(msg copiedMsg) tea.Cmd {
 	if msg.result.Passed {
 		return nil
 	}
-	msg.result.File = s.App.Short(msg.result.File)
+	msg.result.File = s.clip.Short(msg.result.File)
 	return s.Say(msg.result.Message(msg.what))
 }
 

@@ -16,7 +16,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/theme"
-	"parley/ui/tui/chat"
 	"parley/ui/tui/transcript"
 )
 
@@ -58,21 +57,25 @@ type Dialog struct {
 
 // A column is one of the models.
 type column struct {
-	name  string
-	label string // the name, and a number if several columns have it
-	pane  *transcript.Model
-	turn  app.Turn
-	state string
-	seq   int // of the answer; 0 while there is none
+	name     string
+	label    string // the name, and a number if several columns have it
+	pane     *transcript.Model
+	turn     app.Turn
+	drawText DrawText
+	state    string
+	seq      int // of the answer; 0 while there is none
 }
 
+// DrawText shows a change of thinking or of an answer's text, and reports whether it is one.
+type DrawText func(*transcript.Model, app.Change) bool
+
 // New returns a dialog about models that were asked nothing yet.
-func New(names []string, th *theme.Theme, motion bool) *Dialog {
+func New(names []string, th *theme.Theme, motion bool, drawText DrawText) *Dialog {
 	c := &Dialog{theme: th, running: true, wanted: -1}
 	for i, label := range app.CandidateLabels(names) {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, state: stateWaiting})
+		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, drawText: drawText, state: stateWaiting})
 	}
 	return c
 }
@@ -88,7 +91,7 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 	}
 	switch e := l.Event.(type) {
 	case llm.Retry:
-		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, chat.Fault(e.Fault))
+		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, e.Fault.Words())
 	case session.Response:
 		col.answer(e, l.Err)
 	}
@@ -97,7 +100,7 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 // draw shows a change. Of calls it shows that they were wanted.
 func (c *column) draw(b app.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
-	case chat.DrawText(c.pane, b):
+	case c.drawText(c.pane, b):
 		if b.Op != app.Closed {
 			c.state = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
 		}

@@ -7,12 +7,17 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/transcript"
 )
 
 // A frame in which nothing changed costs nothing.
 func TestCompareCached(t *testing.T) {
-	c := New([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true)
+	c := New([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true, func(t *transcript.Model, c app.Change) bool {
+		t.AppendAnswer(c.ID, c.Text)
+		return true
+	})
 	c.SetSize(130, 40)
 	for n := range 3 {
 		c.Take(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))

@@ -9,7 +9,6 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 )
 
 // abilities are what models can do, and the letter for each where there is
@@ -25,7 +24,7 @@ type (
 
 // Models lists the models there are.
 type Models struct {
-	*overlay.Overlay
+	*Front
 	picker  *dialog.Picker // that was opened last
 	choices []app.Choice   // what it lists
 	served  serving        // what servers said of that

@@ -4,11 +4,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 )
 
 // Permissions lists the rules about tools.
-type Permissions struct{ *overlay.Overlay }
+type Permissions struct{ *Front }
 
 // Update takes what the user did in the list, and reports whether msg is that.
 func (f *Permissions) Update(msg tea.Msg) (tea.Cmd, bool) {

@@ -11,9 +11,7 @@ import (
 	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 )
 
 // What the library answered. The screen never waits for the disk.
@@ -35,7 +33,7 @@ type (
 
 // Sessions lists the stored conversations.
 type Sessions struct {
-	*overlay.Overlay
+	*Front
 	Show func(seq int) // goes to a message of the open conversation
 }
 
@@ -44,7 +42,7 @@ type Sessions struct {
 func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	lib := f.App.Library
 	do := func(err func() error) (tea.Cmd, bool) {
-		return func() tea.Msg { return common.Effect(app.Effect{Err: err()}) }, true
+		return func() tea.Msg { return app.Effect{Err: err()} }, true
 	}
 	switch msg := msg.(type) {
 	case listedMsg:

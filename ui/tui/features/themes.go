@@ -3,18 +3,17 @@ package features
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 )
 
 // Themes picks the theme.
 type Themes struct {
-	*overlay.Overlay
+	*Front
 	Wear   func(*theme.Theme) // shows the screen in a theme
 	before *theme.Theme       // others are looked at, and this one comes back
 }
@@ -81,7 +80,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return cmd
 	}
 	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
-		return f.Say(fmt.Sprintf("there is no theme %q: %s", arg, app.Join(names)))
+		return f.Say(fmt.Sprintf("there is no theme %q: %s", arg, strings.Join(names, ", ")))
 	}
 	f.Config.Theme = arg
 	ask := f.wear(arg)

@@ -13,11 +13,10 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 )
 
 // Usage shows what was spent.
-type Usage struct{ *overlay.Overlay }
+type Usage struct{ *Front }
 
 // Update takes what the library answered, and reports whether msg is that.
 func (f *Usage) Update(msg tea.Msg) (tea.Cmd, bool) {

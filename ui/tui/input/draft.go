@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
-	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 )
 
@@ -56,7 +55,7 @@ func (in *Input) Keep() tea.Cmd {
 	of := in.draft.version
 	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
-			return common.Effect(app.Effect{Err: err})
+			return app.Effect{Err: err}
 		}
 		return nil
 	})

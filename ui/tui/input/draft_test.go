@@ -12,7 +12,6 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/theme"
 	"parley/ui/tui/common"
 )
 
@@ -27,7 +26,8 @@ func TestDraftIsCounted(t *testing.T) {
 	}
 	defer lib.Close()
 	s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say("I see")), Name: "fake/one"}})
-	in := New(common.New(app.New(app.Options{Session: s, Library: lib, Folder: t.TempDir()}), common.DefaultConfig(), theme.Dark()))
+	a := app.New(app.Options{Session: s, Library: lib, Folder: t.TempDir()})
+	in := New(common.New(common.DefaultConfig(), a.Getenv, a.Now), a)
 	defer in.Close()
 	in.Ended = func() func() { return func() {} }
 	in.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }

@@ -26,6 +26,7 @@ const sign = "› "
 // An Input is the part of the screen that is written in.
 type Input struct {
 	*common.Screen
+	App      *app.App
 	Composer *composer.Model
 	Compare  []string      // models that the next prompt goes to; none: the session's alone
 	Ended    func() func() // takes back, when called and called again, the records of what is attached
@@ -35,8 +36,8 @@ type Input struct {
 }
 
 // New returns an empty input.
-func New(s *common.Screen) *Input {
-	in := &Input{Screen: s, Composer: composer.New(s.Theme), files: files.New(s.App.Folder)}
+func New(s *common.Screen, a *app.App) *Input {
+	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Folder)}
 	in.Composer.SetPlaceholder("Ask anything")
 	in.Composer.Focus(true)
 	in.Composer.Now = s.Now

@@ -16,7 +16,6 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/transcript"
@@ -25,6 +24,7 @@ import (
 // An Inspector lists the exchanges of this run, and shows one of them.
 type Inspector struct {
 	*overlay.Overlay
+	App     *app.App
 	list    *dialog.Picker
 	pager   *dialog.Pager
 	id      int   // in the pager
@@ -207,7 +207,7 @@ func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 		folder, short := i.App.Folder, i.App.Short
 		return func() tea.Msg {
 			path, err := saveExchange(folder, e)
-			return common.Effect(app.Effect{Toast: "wrote " + short(path), Err: err})
+			return app.Effect{Toast: "wrote " + short(path), Err: err}
 		}
 	}
 	if e.Curl == "" {

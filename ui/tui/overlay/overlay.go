@@ -3,12 +3,10 @@
 package overlay
 
 import (
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
 	"parley/ui/theme"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -18,6 +16,7 @@ import (
 type Overlay struct {
 	*common.Screen
 	Dialog    dialog.Dialog // nil: none
+	Workspace string        // that an approval names paths in
 	approvals approvals
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
@@ -59,34 +58,9 @@ func (o *Overlay) Choose(d *dialog.Picker, picked func(dialog.PickedMsg) tea.Cmd
 	return cmd
 }
 
-// ChooseFrom asks for a row of a list of the application's.
-func (o *Overlay) ChooseFrom(l *app.List) tea.Cmd {
-	picker := dialog.Pick("", l.Title, Items(l.Items), o.Theme)
-	if l.TakeArg {
-		picker = dialog.Commands("", l.Title, Items(l.Items), nil, o.Theme)
-	}
-	return o.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
-		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
-		if i < 0 {
-			return nil
-		}
-		return o.Perform(l.Choose(l.Items[i], p.Arg))
-	})
-}
-
-// Items returns rows of the application as a dialog shows them.
-func Items(rows []app.Item) []dialog.Item {
-	out := make([]dialog.Item, len(rows))
-	for i, r := range rows {
-		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled}
-	}
-	return out
-}
-
 // Ask asks a question with a yes and a no.
-func (o *Overlay) Ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
-	d := dialog.Confirm("", c.Text, c.Yes, c.No, o.Theme)
-	d.Now, d.Harmless = o.Now, c.Harmless
+func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) tea.Cmd {
+	d.Now = o.Now
 	cmd := o.Open(d)
 	o.answered = answered
 	return cmd

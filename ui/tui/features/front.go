@@ -1,0 +1,17 @@
+// Package features is what the screen can show beside the conversation, each with its
+// own messages: stored conversations, models, themes, what was spent, and rules about tools.
+package features
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/tui/overlay"
+)
+
+// A Front is what every feature works with.
+type Front struct {
+	*overlay.Overlay
+	App     *app.App
+	Perform func(app.Effect) tea.Cmd // shows what came of something the user did
+}
