@@ -94,15 +94,6 @@ func PartLabel(p llm.Part) string {
 	return label
 }
 
-// PartLabels names each of parts, as PartLabel does.
-func PartLabels(parts []llm.Part) []string {
-	var labels []string
-	for _, p := range parts {
-		labels = append(labels, PartLabel(p))
-	}
-	return labels
-}
-
 // ErrNotFile marks errors about what is no regular file: a directory, a
 // pipe, a device.
 var ErrNotFile = errors.New("not a regular file")

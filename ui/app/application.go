@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/clip"
 )
@@ -60,4 +61,9 @@ func (a *App) Keep(key, value string) Effect {
 		}
 		return Effect{}
 	}}
+}
+
+// Unsandboxed reports whether commands of the model could run without a sandbox.
+func Unsandboxed(a *App) bool {
+	return a.Held != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
 }

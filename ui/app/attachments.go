@@ -227,6 +227,16 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 	return e
 }
 
+// AttachDropped attaches the files whose paths were dragged into the terminal, and
+// reports whether pasted is that.
+func AttachDropped(a *App, pasted string) (Effect, bool) {
+	paths := attach.DroppedPaths(pasted)
+	if paths == nil {
+		return Effect{}, false
+	}
+	return a.AttachPaths(paths), true
+}
+
 // attachParts adds parts to the next prompt.
 func (a *App) attachParts(parts []llm.Part) Effect {
 	a.Attached = append(a.Attached, parts...)

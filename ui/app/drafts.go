@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"parley/providers/llm"
 	"parley/session"
 )
 
@@ -21,14 +22,14 @@ func (a *App) DraftKey() string {
 }
 
 // NewDraft returns a draft of text with what is attached, the cursor at its end.
-func (a *App) NewDraft(text string) session.Draft {
-	return session.Draft{Text: text, Cursor: len(text), Parts: a.Attached, At: a.Now()}
+func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
+	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
 // RememberPrompt puts text into the history of prompts, where it can be found again, also
 // after a restart. The call returned waits until it is stored.
-func (a *App) RememberPrompt(text string) (stored func() error) {
-	return a.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: a.Folder, At: a.Now()})
+func (o Options) RememberPrompt(text string) (stored func() error) {
+	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Folder, At: o.Now()})
 }
 
 // KeepDraft keeps a draft under key, and that this process wrote it.

@@ -15,6 +15,11 @@ import (
 	"parley/ui/format"
 )
 
+// Copier returns Copy to a board.
+func Copier(board *clip.Board) func(text string) func(context.Context) clip.Result {
+	return func(text string) func(context.Context) clip.Result { return Copy(board, text) }
+}
+
 // Copy returns what copies text as it was to be seen: who pastes it elsewhere
 // pastes nothing that was hidden in it, and ends no paste.
 func Copy(board *clip.Board, text string) func(context.Context) clip.Result {

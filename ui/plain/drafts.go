@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -80,15 +79,6 @@ func (d *drafts) unqueue() bool {
 	return len(waiting) > 0
 }
 
-// keyNow names the draft: that of the conversation, or of the directory in which
-// none has begun.
-func (d *drafts) keyNow() string {
-	if len(d.app.Session.Path()) > 0 {
-		return "session:" + d.app.Session.ID()
-	}
-	return "folder:" + d.app.Folder
-}
-
 // store keeps the draft for the next time. Where there never was one, none is
 // taken away: it may be another window's.
 func (d *drafts) store() error {
@@ -97,23 +87,23 @@ func (d *drafts) store() error {
 		return nil
 	}
 	if d.key == "" {
-		d.key = d.keyNow()
+		d.key = d.app.DraftKey()
 	}
 	key := d.key
 	if empty {
 		d.key = ""
 	}
-	return d.app.KeepDraft(key, session.Draft{Text: d.text, Cursor: len(d.text), Parts: d.app.Attached, At: d.now()})
+	return d.app.KeepDraft(key, d.app.NewDraft(d.text, d.app.Attached))
 }
 
 // load brings the draft of the conversation back.
 func (d *drafts) load() {
 	d.key = ""
-	stored, ok := d.app.Draft(d.keyNow())
+	stored, ok := d.app.Draft(d.app.DraftKey())
 	if !ok {
 		return
 	}
-	d.key = d.keyNow()
+	d.key = d.app.DraftKey()
 	d.app.Attached = append(d.app.Attached, stored.Parts...)
 	d.sayAttached(stored.Parts)
 	if strings.TrimSpace(stored.Text) != "" {

@@ -2,7 +2,6 @@ package plain
 
 import (
 	"parley/providers/llm"
-	"parley/session"
 )
 
 // A sender sends messages.
@@ -43,7 +42,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part) {
 	parts := append(append(s.app.Attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
 	// The conversation has its own way to say that the disk is full.
-	s.app.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: s.app.Folder, At: s.now()})
+	s.app.RememberPrompt(text)
 	_ = s.drafts.store()
 	if s.app.Busy() {
 		s.app.Session.Queue(parts...)

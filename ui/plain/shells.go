@@ -30,8 +30,8 @@ func (s *shells) run(command string) {
 	id := s.count
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.running[id] = cancel
-	s.app.Library.AddPromptAsync(session.SentPrompt{Text: "!" + command, Dir: s.app.Folder, At: s.now()})
-	run, key := s.app.Shell, s.drafts.keyNow()
+	s.app.RememberPrompt("!" + command)
+	run, key := s.app.Shell, s.app.DraftKey()
 	own := s.app.Session
 	n := own.Annotate(0, session.ShellCommand{Command: command})
 	s.async(func() func() {

@@ -46,8 +46,8 @@ func TestScrollsBehindQuestions(t *testing.T) {
 			s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse = true }, llmtest.Say(lengthy()))
 			s.ask("go", "the end")
 			s.idle()
-			s.m.ask(app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}, nil)
-			s.Resize(80, 25).Resize(80, 24)
+			s.Send(app.Effect{Confirm: &app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}})
+			s.WaitForText("Really?")
 			top := func() string { row, _, _ := strings.Cut(s.Screen(), "\n"); return row }
 			before := top()
 			if key, ok := c.input.(string); ok {

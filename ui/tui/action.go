@@ -134,7 +134,7 @@ func readingActions() []action {
 }
 
 // why says why a cannot run now; "" if it can.
-func (m *Model) why(a *action) string {
+func (a *action) why(m *Model) string {
 	switch {
 	case a.unavailable != nil:
 		return a.unavailable(m)
@@ -144,9 +144,9 @@ func (m *Model) why(a *action) string {
 	return ""
 }
 
-// do runs an action, or says why it cannot run.
-func (m *Model) do(a *action, arg string) tea.Cmd {
-	if why := m.why(a); why != "" {
+// do runs a, or says why it cannot run.
+func (a *action) do(m *Model, arg string) tea.Cmd {
+	if why := a.why(m); why != "" {
 		return m.Say(why)
 	}
 	if a.run != nil {
@@ -161,7 +161,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	if a == nil {
 		return nil, false
 	}
-	return m.do(a, arg), true
+	return a.do(m, arg), true
 }
 
 func copyCode(m *Model) tea.Cmd {

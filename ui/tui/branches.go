@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
-	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/chat"
@@ -90,9 +89,9 @@ func (b *branches) rewind() tea.Cmd {
 
 // spoken is the first line of what a message says, or what it brings along.
 func spoken(msg llm.Message) string {
-	text, attached := attach.SplitMessage(msg)
+	text, attached := app.SplitPrompt(msg)
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
-		text = strings.Join(attach.PartLabels(attached), ", ")
+		text = strings.Join(app.Labels(attached), ", ")
 	}
 	return app.FirstLine(text)
 }
@@ -122,7 +121,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 	if !written.Empty() {
 		written.Stash()
 	}
-	text, attached := attach.SplitMessage(n.Message)
+	text, attached := app.SplitPrompt(n.Message)
 	b.editing, b.App.Attached = seq, attached
 	written.SetPlain(text) // a model's words, perhaps
 	b.chat.Transcript.Show(seq)

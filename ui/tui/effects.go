@@ -123,9 +123,8 @@ func (m *Model) enter(e app.Entered) {
 		return
 	}
 	m.Go(func() { e.Left.Close() })
-	m.branches.editing, m.chat.Unsaved = 0, nil
-	m.App.Session.OnSave(m.saved)
-	m.chat.Replay()
+	m.branches.editing = 0
+	m.chat.Enter()
 	m.input.Recall()
 	m.layout()
 	if e.Seq > 0 {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"os"
 	"time"
 
@@ -9,9 +8,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/clip"
-	"parley/ui/format"
-	"parley/ui/theme"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -67,17 +63,16 @@ func newModel(o Options) *Model {
 	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys)}
 	s.KeyOf = m.keymap.keyOf
 	board := a.Board(s.Write)
-	s.SetClipboard(common.Clipboard{Put: func(text string) func(context.Context) clip.Result { return app.Copy(board, text) }, Answered: board.Answered, Short: a.Short})
-	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s)
-	m.overlay.Workspace = a.Workspace
+	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, Short: a.Short})
+	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
 	m.chat.Heard, m.chat.Perform = m.event, m.perform
 	m.input.Ended, m.input.Compare = m.chat.TakeEnded, o.Start.Compare
-	front := &features.Front{Overlay: m.overlay, App: a, Perform: m.perform}
+	front := &features.Front{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
 	m.features = parts{
 		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
-		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wear: m.setTheme},
+		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
 		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
-		inspector: &inspector.Inspector{Overlay: m.overlay, App: a},
+		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
 	}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
 	m.compare = &comparison{Front: front, chat: m.chat, input: m.input, models: m.features.models, branches: m.branches}
@@ -86,18 +81,14 @@ func newModel(o Options) *Model {
 	a.KeyOf = m.keymap.keyOf
 	a.Busy, a.Failed = func() bool { return m.chat.Turn != nil }, func() bool { return m.chat.Failed }
 	a.Leaving = func() { s.After(m.input.Keep()) }
-	a.Session.OnSave(m.saved)
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })
 	if a.Wire.Hear != nil {
 		a.Wire.Hear(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
 	}
-	m.chat.Replay()
+	m.chat.Enter()
 	m.input.Recall()
 	return m
 }
-
-// saved passes on, from whatever goroutine, whether what was said could be stored.
-func (m *Model) saved(err error) { m.Send(chat.SavedMsg{Err: err}) }
 
 // Init asks the terminal for its background and sends a first prompt.
 func (m *Model) Init() tea.Cmd {
@@ -168,8 +159,6 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.submit(msg), true
 	case expandedMsg:
 		return m.expanded(msg), true
-	case composer.TooLongMsg:
-		return m.Say(format.Size(msg.Bytes) + " are too much to be written out here: " + m.keymap.keyOf("editor") + " opens them in your editor"), true
 	case dialog.UnhandledKeyMsg: // typed when a question came in between
 		return m.input.Composer.Update(msg.Msg), true
 	}
@@ -195,16 +184,6 @@ func (m *Model) layout() {
 		gap = 1 // a blank row between what is said and what is typed
 	}
 	m.chat.Transcript.SetSize(m.width, max(room-bottom-gap, 0))
-}
-
-func (m *Model) setTheme(th *theme.Theme) {
-	if th == nil || th.Name == m.Theme.Name {
-		return
-	}
-	m.Theme = th
-	m.chat.Transcript.SetTheme(th)
-	m.input.Composer.SetTheme(th)
-	m.overlay.SetTheme(th)
 }
 
 // quit ends the turn and the program.

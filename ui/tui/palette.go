@@ -26,7 +26,7 @@ func (m *Model) palette() tea.Cmd {
 				continue
 			}
 			item := dialog.Item{Title: a.Name, Detail: a.Help, Keywords: strings.Join(a.Aliases, " "), Key: strings.Join(a.Keys, ", "), Value: a.Name, Group: string(rank)}
-			item.Unavailable = m.why(&a)
+			item.Unavailable = a.why(m)
 			item.Disabled = item.Unavailable != ""
 			rows = append(rows, item)
 		}
@@ -36,7 +36,7 @@ func (m *Model) palette() tea.Cmd {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
 		rows = append(rows, p)
 	}
-	list := dialog.Commands("", "Commands", rows, m.argsOf, m.Theme)
+	list := dialog.Commands("", "Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
 		return cmd
@@ -69,7 +69,7 @@ func (m *Model) slash() tea.Cmd {
 }
 
 // argsOf is what may follow a command.
-func (m *Model) argsOf(command string) []dialog.Item {
+func argsOf(m *Model, command string) []dialog.Item {
 	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
 	switch {
 	case i >= 0 && m.keymap.actions[i].args != nil:

@@ -54,10 +54,10 @@ type expandedMsg struct {
 
 // expand reads the files that a prompt mentions.
 func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
-	a := m.App
+	o := m.App.Options
 	return func() tea.Msg {
 		msg := expandedMsg{text: typed.Text}
-		msg.parts, msg.notes, msg.err = a.Expand(context.Background(), typed.Typed)
+		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
 		return msg
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/tui/compare"
 	"parley/ui/tui/dialog"
@@ -47,8 +46,8 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 		return talk.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
-		if paths := attach.DroppedPaths(paste.Content); paths != nil { // dragged into the terminal
-			return m.perform(m.App.AttachPaths(paths))
+		if e, ok := app.AttachDropped(m.App, paste.Content); ok {
+			return m.perform(e)
 		}
 	}
 	m.input.ShowQueue()
@@ -60,7 +59,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	talk := m.chat.Transcript
 	switch {
-	case talk.Dragging(), m.wheels(msg): // wherever it goes
+	case talk.Dragging(), m.overlay.LeavesWheel(msg, m.height-1): // wherever it goes
 		return talk.Update(msg), true
 	case m.overlay.Dialog != nil:
 		return nil, false
@@ -83,36 +82,24 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 // needs them for itself.
 var pages = []string{"page-up", "page-down", "top", "bottom"}
 
-// above gives the action that a key runs although a dialog is open, nil if it is
+// aboveDialog gives the action that a key runs although a dialog is open, nil if it is
 // for the dialog.
-func (m *Model) above(key string) *action {
+func aboveDialog(m *Model, key string) *action {
 	a := m.keymap.keys[key]
 	if a == nil || a.above && a.Group != app.Reading {
 		return a
 	}
-	if m.inSight() > 0 && (a.above || m.overlay.Still() && slices.Contains(pages, a.Name)) {
+	if m.overlay.Above(m.height-1) > 0 && (a.above || m.overlay.Still() && slices.Contains(pages, a.Name)) {
 		return a
 	}
 	return nil
 }
 
-// inSight is how many rows of the conversation a dialog leaves in sight.
-func (m *Model) inSight() int { return max(m.height-1-m.overlay.Dialog.Height(), 0) }
-
-// wheels reports whether the wheel turns the conversation: where it is in sight,
-// and below a question that has nothing to scroll.
-func (m *Model) wheels(msg tea.MouseMsg) bool {
-	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || m.overlay.Dialog == nil {
-		return false
-	}
-	return msg.Mouse().Y < m.inSight() || m.overlay.Still() && m.inSight() > 0
-}
-
 // dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
 // asks about a tool, the turn is what is stopped.
 func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
-	if a := m.above(key); a != nil {
-		return m.do(a, ""), true
+	if a := aboveDialog(m, key); a != nil {
+		return a.do(m, ""), true
 	}
 	if key != "ctrl+c" {
 		return nil, false
@@ -133,7 +120,7 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 	if m.keymap.leader != "" {
 		key, m.keymap.leader = m.keymap.leader+" "+key, ""
 		if a := m.keymap.keys[key]; a != nil {
-			return m.do(a, ""), true
+			return a.do(m, ""), true
 		}
 		return m.Say(key + " does nothing"), true
 	}
@@ -154,7 +141,7 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 	if a == nil || a.when != nil && !a.when(m) {
 		return nil, false
 	}
-	return m.do(a, ""), true
+	return a.do(m, ""), true
 }
 
 // escWithin is how soon a second esc follows the first one.
@@ -168,7 +155,7 @@ func (m *Model) escape() (tea.Cmd, bool) {
 	}
 	if m.Now().Sub(m.keymap.lastEsc) < escWithin {
 		m.keymap.lastEsc = m.Now().Add(-escWithin)
-		return m.do(twice, ""), true
+		return twice.do(m, ""), true
 	}
 	m.keymap.lastEsc = m.Now()
 	return nil, true

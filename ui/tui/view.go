@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
-	"parley/tools"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
 )
@@ -209,7 +209,7 @@ func (m *Model) line() string {
 		Queue: m.App.Session.QueueLen(),
 	}
 	switch {
-	case m.App.Held != "" && m.App.Session.Policy().Mode() != tools.ModeReadOnly:
+	case app.Unsandboxed(m.App):
 		i.Badge = "no sandbox"
 	case m.App.Ephemeral:
 		i.Badge = "not kept"

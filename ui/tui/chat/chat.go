@@ -98,6 +98,13 @@ func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	}
 }
 
+// Enter shows the conversation that is open now, and hears whether it can be stored.
+func (c *Chat) Enter() {
+	c.Unsaved = nil
+	c.App.Session.OnSave(func(err error) { c.Send(SavedMsg{err}) })
+	c.Replay()
+}
+
 // Replay shows the stored conversation, or its current branch, as it looked when it came.
 func (c *Chat) Replay() {
 	c.Transcript.Clear()

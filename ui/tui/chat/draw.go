@@ -34,7 +34,7 @@ func (c *Chat) draw(b app.Change) {
 		c.drawEvent(b)
 	case app.UserBlock:
 		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
-		t.User(text, attach.PartLabels(attached)...)
+		t.User(text, app.Labels(attached)...)
 		c.After(c.picture(attached))
 	case app.ToolBlock:
 		c.drawTool(b)

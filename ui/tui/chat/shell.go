@@ -100,7 +100,7 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 	run.n = c.App.Session.Annotate(0, session.ShellCommand{Command: command})
 	run.show(c)
 	c.shells = append(c.shells, run)
-	send, o := c.Send, c.App
+	send, o := c.Send, c.App.Options
 	c.Go(func() {
 		defer cancel()
 		ended := o.RecordShell(draft, command)

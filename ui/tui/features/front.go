@@ -6,12 +6,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
-	"parley/ui/tui/overlay"
+	"parley/ui/tui/common"
+	"parley/ui/tui/dialog"
 )
 
 // A Front is what every feature works with.
 type Front struct {
-	*overlay.Overlay
+	*common.Screen
+	dialog.Host
 	App     *app.App
 	Perform func(app.Effect) tea.Cmd // shows what came of something the user did
 }

@@ -139,7 +139,7 @@ func (f *Models) offered(choices []app.Choice) {
 
 // list lists them anew, if they are shown.
 func (f *Models) list() {
-	if f.picker != nil && f.Dialog == f.picker {
+	if f.picker != nil && f.Current() == f.picker {
 		f.picker.SetItems(f.items())
 	}
 }

@@ -50,7 +50,7 @@ func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case foundMsg:
 		return f.found(msg), true
 	case previewMsg:
-		if list, ok := f.Dialog.(*dialog.SessionList); ok {
+		if list, ok := f.Current().(*dialog.SessionList); ok {
 			list.SetPreview(msg.id, msg.lines)
 		}
 		return nil, true
@@ -96,7 +96,7 @@ func (f *Sessions) list() tea.Cmd {
 }
 
 func (f *Sessions) listed(msg listedMsg) tea.Cmd {
-	list, ok := f.Dialog.(*dialog.SessionList)
+	list, ok := f.Current().(*dialog.SessionList)
 	if !ok {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (f *Sessions) search(words string) tea.Cmd {
 }
 
 func (f *Sessions) found(msg foundMsg) tea.Cmd {
-	list, ok := f.Dialog.(*dialog.SessionList)
+	list, ok := f.Current().(*dialog.SessionList)
 	if !ok {
 		return nil
 	}

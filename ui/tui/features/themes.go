@@ -14,8 +14,22 @@ import (
 // Themes picks the theme.
 type Themes struct {
 	*Front
-	Wear   func(*theme.Theme) // shows the screen in a theme
-	before *theme.Theme       // others are looked at, and this one comes back
+	Wears  []Dressed    // what a theme is shown on
+	before *theme.Theme // others are looked at, and this one comes back
+}
+
+// Dressed has looks that a theme changes.
+type Dressed interface{ SetTheme(*theme.Theme) }
+
+// wearTheme shows the screen in a theme; nil: in the one there is.
+func (f *Themes) wearTheme(th *theme.Theme) {
+	if th == nil || th.Name == f.Theme.Name {
+		return
+	}
+	f.Theme = th
+	for _, d := range f.Wears {
+		d.SetTheme(th)
+	}
 }
 
 // Update takes the terminal's background, and themes that are looked at; it reports
@@ -24,7 +38,7 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
 		if f.Config.Theme == "auto" && !f.Theme.Plain {
-			f.Wear(theme.For(msg.Color))
+			f.wearTheme(theme.For(msg.Color))
 		}
 	case dialog.MovedMsg:
 		f.look(msg.Value)
@@ -74,7 +88,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.Pick(p.Value) })
 		f.before = before
 		f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
-			f.Wear(before)
+			f.wearTheme(before)
 			return nil
 		})
 		return cmd
@@ -90,7 +104,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 // wear shows the screen in a theme.
 func (f *Themes) wear(name string) tea.Cmd {
 	if th := f.Config.ThemeNamed(name); th != nil {
-		f.Wear(th)
+		f.wearTheme(th)
 		return nil
 	}
 	return tea.RequestBackgroundColor // "auto" follows the answer
@@ -99,8 +113,8 @@ func (f *Themes) wear(name string) tea.Cmd {
 // look shows a theme that is looked at.
 func (f *Themes) look(name string) {
 	if th := f.Config.ThemeNamed(name); th != nil {
-		f.Wear(th)
+		f.wearTheme(th)
 		return
 	}
-	f.Wear(f.before)
+	f.wearTheme(f.before)
 }

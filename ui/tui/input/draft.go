@@ -78,9 +78,9 @@ func (in *Input) KeepNow() {
 func (in *Input) saver(text string) func() error {
 	in.draft.changed = false
 	in.draft.version++
-	d, key := in.App.NewDraft(text), in.App.DraftKey()
+	d, key := in.App.NewDraft(text, in.App.Attached), in.App.DraftKey()
 	in.draft.key = key
-	keep, ended := in.App.KeepDraft, in.Ended()
+	keep, ended := in.App.Options.KeepDraft, in.Ended()
 	return func() error {
 		err := keep(key, d)
 		if err == nil {
@@ -100,7 +100,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 		key = in.App.DraftKey()
 	}
 	in.draft.key = ""
-	forget, stored, ended := in.App.ForgetDraft, in.App.RememberPrompt(composer.Plain(text)), in.Ended()
+	forget, stored, ended := in.App.Options.ForgetDraft, in.App.RememberPrompt(composer.Plain(text)), in.Ended()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {

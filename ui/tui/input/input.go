@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
-	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/files"
@@ -58,6 +58,8 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return in.Composer.Update(msg), true
 	case composer.UnqueueMsg:
 		in.unqueueAt(msg)
+	case composer.TooLongMsg:
+		return in.Say(format.Size(msg.Bytes) + " are too much to be written out here: " + in.KeyOf("editor") + " opens them in your editor"), true
 	case editedMsg:
 		if msg.err != nil {
 			return in.Say(msg.err.Error()), true
@@ -106,7 +108,7 @@ func (in *Input) Put(text string) {
 
 // TakeBack makes a message of the user's a draft again, attachments included.
 func (in *Input) TakeBack(msg llm.Message) {
-	text, attached := attach.SplitMessage(msg)
+	text, attached := app.SplitPrompt(msg)
 	in.App.Attached = append(in.App.Attached, attached...)
 	in.Put(text)
 }
@@ -115,7 +117,7 @@ func (in *Input) TakeBack(msg llm.Message) {
 func (in *Input) Detach() tea.Cmd {
 	last := in.App.Attached[len(in.App.Attached)-1]
 	in.App.Attached = in.App.Attached[:len(in.App.Attached)-1]
-	return tea.Batch(in.Changed(), in.Say("took off "+attach.PartLabel(last)))
+	return tea.Batch(in.Changed(), in.Say("took off "+app.Labels([]llm.Part{last})[0]))
 }
 
 // Stash puts the draft aside, or brings back what was.
@@ -157,7 +159,7 @@ func (in *Input) Salvage() {
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 	for i, waiting := range in.App.Session.Queued() {
-		text, _ := attach.SplitMessage(waiting)
+		text, _ := app.SplitPrompt(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
@@ -171,7 +173,7 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 func (in *Input) ShowQueue() {
 	var texts []string
 	for _, waiting := range in.App.Session.Queued() {
-		text, _ := attach.SplitMessage(waiting)
+		text, _ := app.SplitPrompt(waiting)
 		texts = append(texts, text)
 	}
 	in.Composer.SetQueue(texts)
@@ -232,8 +234,8 @@ func (in *Input) chips(width int) []string {
 	if len(in.Compare) > 0 {
 		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(in.Compare), ", "))+"]")
 	}
-	for _, p := range in.App.Attached {
-		names = append(names, "["+sanitize.Line(attach.PartLabel(p))+"]")
+	for _, label := range app.Labels(in.App.Attached) {
+		names = append(names, "["+sanitize.Line(label)+"]")
 	}
 	if len(names) == 0 {
 		return nil

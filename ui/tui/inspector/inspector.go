@@ -16,14 +16,15 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/overlay"
 	"parley/ui/tui/transcript"
 )
 
 // An Inspector lists the exchanges of this run, and shows one of them.
 type Inspector struct {
-	*overlay.Overlay
+	*common.Screen
+	dialog.Host
 	App     *app.App
 	list    *dialog.Picker
 	pager   *dialog.Pager
@@ -47,7 +48,7 @@ func (i *Inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.PageAction:
 		return i.act(msg), true
 	case dialog.ClosedMsg: // an exchange goes back to the list it was opened from
-		if i.pager != nil && i.Dialog == i.pager && i.listed {
+		if i.pager != nil && i.Current() == i.pager && i.listed {
 			return i.openList(i.id), true
 		}
 	}
@@ -159,11 +160,11 @@ func (i *Inspector) tick() tea.Cmd {
 func (i *Inspector) ticked() tea.Cmd {
 	i.ticking = false
 	switch {
-	case i.Dialog == nil:
+	case i.Current() == nil:
 		return nil
-	case i.Dialog == i.list:
+	case i.Current() == i.list:
 		i.list.SetItems(i.items(0))
-	case i.Dialog == i.pager:
+	case i.Current() == i.pager:
 		e, ok := i.App.Wire.Get(i.id)
 		if !ok {
 			return nil
@@ -200,7 +201,7 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 // act does what a key of the inspector asks for.
 func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 	e, ok := i.App.Wire.Get(i.id)
-	if !ok || i.Dialog != i.pager {
+	if !ok || i.Current() != i.pager {
 		return i.Say("this exchange is no longer there")
 	}
 	if msg.Key == "s" {

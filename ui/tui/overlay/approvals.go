@@ -42,7 +42,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 	o.approvals.asked++
 	o.approvals.asking = fmt.Sprint("approval ", o.approvals.asked)
 	approval := dialog.Approve(o.approvals.asking, o.approvals.waiting[0].Action, o.Now(), o.Theme)
-	approval.Now, approval.Workspace, approval.Editor = o.Now, o.Workspace, composer.New(o.Theme)
+	approval.Now, approval.Workspace, approval.Editor = o.Now, o.workspace, composer.New(o.Theme)
 	return o.Open(approval)
 }
 

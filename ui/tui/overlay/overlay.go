@@ -16,7 +16,7 @@ import (
 type Overlay struct {
 	*common.Screen
 	Dialog    dialog.Dialog // nil: none
-	Workspace string        // that an approval names paths in
+	workspace string        // that an approval names paths in
 	approvals approvals
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
@@ -24,8 +24,10 @@ type Overlay struct {
 	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
 }
 
-// New returns an overlay without a dialog.
-func New(s *common.Screen) *Overlay { return &Overlay{Screen: s} }
+// New returns an overlay without a dialog. Approvals name paths in workspace.
+func New(s *common.Screen, workspace string) *Overlay {
+	return &Overlay{Screen: s, workspace: workspace}
+}
 
 // Open shows a dialog. One that is open already is left.
 func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
@@ -142,6 +144,21 @@ type question interface {
 func (o *Overlay) Still() bool {
 	q, asks := o.Dialog.(question)
 	return asks && !q.Scrolls()
+}
+
+// Current returns the open dialog; nil: none.
+func (o *Overlay) Current() dialog.Dialog { return o.Dialog }
+
+// Above returns how many of the rows rows above the status line the dialog leaves in sight.
+func (o *Overlay) Above(rows int) int { return max(rows-o.Dialog.Height(), 0) }
+
+// LeavesWheel reports whether the wheel turns the conversation: where it is in sight, and
+// below a question that has nothing to scroll.
+func (o *Overlay) LeavesWheel(msg tea.MouseMsg, rows int) bool {
+	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || o.Dialog == nil {
+		return false
+	}
+	return msg.Mouse().Y < o.Above(rows) || o.Still() && o.Above(rows) > 0
 }
 
 // Full reports whether the dialog takes the whole screen above the status line.
