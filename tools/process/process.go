@@ -1,7 +1,8 @@
 // Package process starts programs and ends them together with everything they
-// started: none of it outlives the end, nor parley where the system allows that.
+// started: none of it outlives the end, nor parley where the system allows that. Only
+// KillGroup spares what a program has put into a process group of its own.
 //
-//	New(pipe) ──► Child.Start(cmd) ──► WaitExit ──► Terminate · Signal, Kill
+//	New(pipe) ──► Child.Start(cmd) ──► WaitExit ──► Terminate · Signal, Kill · KillGroup
 //	                  │
 //	                  └ CommandContext: one step, for programs that end soon
 //
@@ -23,6 +24,7 @@ const (
 	GraceTime   = time.Second             // between SIGTERM and SIGKILL
 	helperTime  = 1500 * time.Millisecond // for a helper to end what it started
 	restoreTime = 20 * time.Second        // for it to restore what is protected then
+	killTime    = 5 * time.Second         // for the first process to be gone after SIGKILL
 )
 
 // A Child is a program with everything that it started in turn.
@@ -96,12 +98,17 @@ func (c *Child) Terminate() (ended int) {
 // Signal sends s to everything.
 func (c *Child) Signal(s syscall.Signal) { c.tree.signal(s) }
 
-// Kill ends everything at once, and waits for the end of the first process.
+// Kill ends everything at once, and waits for the end of the first process, but not for
+// long: one of another user, as behind sudo, or one that the kernel holds cannot be killed.
 func (c *Child) Kill() {
 	c.tree.kill()
-	<-c.exited
+	c.WaitExit(killTime)
 	c.tree.kill() // what was orphaned meanwhile
 }
+
+// KillGroup ends what is left of the process group of a program that has ended. What has
+// opened a group of its own, as a daemon does, lives on.
+func (c *Child) KillGroup() { c.tree.killGroup() }
 
 // hasHelper reports whether the first process is a helper.
 func (c *Child) hasHelper() bool { return c.stopHelper != nil && runtime.GOOS == "linux" }

@@ -2,11 +2,15 @@ package process
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // What has opened a session of its own, and was orphaned, ends with the program.
@@ -43,5 +47,116 @@ func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	}
 	if !c.HasExited() || c.State().Success() {
 		t.Errorf("the program: %v", c.State())
+	}
+}
+
+// A program can be ended when parley has no file descriptor left to list processes with:
+// it and what stayed in its process group gets the signals.
+func TestEndWithoutDescriptors(t *testing.T) {
+	ends := map[string]func(*Child){
+		"kill":      (*Child).Kill,
+		"terminate": func(c *Child) { c.Terminate() },
+		"signal":    func(c *Child) { c.Signal(syscall.SIGTERM) },
+	}
+	if end := ends[os.Getenv("END_PROGRAM")]; end != nil { // this is the process without
+		endWithoutDescriptors(t, end)
+		return
+	}
+	for name := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			cmd := CommandContext(ctx, 10*time.Second, os.Args[0], "-test.run=^TestEndWithoutDescriptors$")
+			cmd.Env = append(os.Environ(), "END_PROGRAM="+name)
+			if out, err := cmd.CombinedOutput(); err != nil { // also: something holds the output open
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// endWithoutDescriptors ends a program that has a child, with no file descriptor to spare.
+func endWithoutDescriptors(t *testing.T, end func(*Child)) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(in)
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo ready >&3; wait")
+	cmd.Stdout, cmd.ExtraFiles = os.Stdout, []*os.File{out}
+	cmd.Env = append(os.Environ(), c.Mark())
+	Detach(cmd)
+	if err := c.Start(cmd, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := syscall.Rlimit{Cur: 0, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	_, listErr := List()
+	end(c)
+	<-c.Exited()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if listErr == nil {
+		t.Error("processes were listed")
+	}
+	if c.State().Success() {
+		t.Error("the program ended by itself")
+	}
+}
+
+// Of a program that has ended, KillGroup ends the process group and nothing else, and what
+// is let live leaves no zombie behind when it ends.
+func TestKillGroupSparesADaemon(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	c := New(in)
+	cmd := exec.Command("sh", "-c", `sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & read _`)
+	hold, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout = hold, out
+	cmd.Env = append(os.Environ(), c.Mark())
+	Detach(cmd)
+	if err := c.Start(cmd, nil); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	hold.Close()
+	var group, daemon int
+	if _, err := fmt.Fscan(in, &group, &daemon); err != nil {
+		t.Fatal(err)
+	}
+	release.Close()
+	<-c.Exited()
+	c.KillGroup()
+	all, err := List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := all[group]; ok {
+		t.Errorf("%+v of the group lives, or was not waited for", p)
+	}
+	if p, ok := all[daemon]; !ok || p.Zombie {
+		t.Errorf("the daemon: %+v, %v", p, ok)
+	}
+	killUntilGone(c.tree.living)
+	New(in)
+	if all, err := List(); err != nil || all[daemon].PID != 0 || len(released.trees) > 0 {
+		t.Errorf("%+v stays, %v", all[daemon], err)
 	}
 }

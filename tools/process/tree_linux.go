@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ func newTree(pipe *os.File) *tree {
 	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	reapReleased()
 	t := &tree{mark: "PARLEY_CALL=" + rand.Text(), known: map[int]uint64{}}
 	if info, err := pipe.Stat(); err == nil {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -61,7 +63,7 @@ func (t *tree) terminate(spare bool) int {
 	alive := t.living
 	if spare {
 		alive = func() []int {
-			return slices.DeleteFunc(t.living(), func(pid int) bool { return pid == t.process.Pid })
+			return slices.DeleteFunc(t.living(), func(pid int) bool { return pid == t.process.Pid || pid == -t.process.Pid })
 		}
 	}
 	first := alive()
@@ -88,6 +90,32 @@ func (t *tree) signal(s syscall.Signal) {
 // kill ends every process of the tree without asking.
 func (t *tree) kill() { killUntilGone(t.living) }
 
+// killGroup kills what is left of the process group, and lets the rest of the tree live.
+func (t *tree) killGroup() {
+	killUntilGone(func() []int {
+		return slices.DeleteFunc(t.living(), func(pid int) bool {
+			group, err := unix.Getpgid(pid)
+			return err != nil || group != t.process.Pid
+		})
+	})
+	released.Lock()
+	defer released.Unlock()
+	released.trees = append(released.trees, t)
+}
+
+// released holds the trees of which something was let live. Orphans of theirs become
+// parley's children too, and are waited for when the next tree is made.
+var released struct {
+	sync.Mutex
+	trees []*tree
+}
+
+func reapReleased() {
+	released.Lock()
+	defer released.Unlock()
+	released.trees = slices.DeleteFunc(released.trees, func(t *tree) bool { return len(t.living()) == 0 })
+}
+
 // killUntilGone kills processes until alive returns none, for a second at most.
 func killUntilGone(alive func() []int) {
 	deadline := time.Now().Add(GraceTime)
@@ -106,12 +134,22 @@ type Info struct {
 	Zombie               bool
 }
 
+// group returns the negated number of the process group, which signals it as one, as long
+// as the first process was not waited for: afterwards others may get its number.
+func (t *tree) group() []int {
+	if pid := t.process.Pid; !errors.Is(t.process.Signal(syscall.Signal(0)), os.ErrProcessDone) && unix.Kill(-pid, 0) == nil {
+		return []int{-pid}
+	}
+	return nil
+}
+
 // living returns the living processes of the tree, and takes away the dead ones
-// that have become parley's own children.
+// that have become parley's own children. Where processes cannot be listed, as without
+// /proc or a file descriptor to read it, it returns the process group.
 func (t *tree) living() []int {
 	all, err := List()
 	if err != nil {
-		return nil
+		return t.group()
 	}
 	self, shell := os.Getpid(), t.process.Pid
 	own := all[self].Session
@@ -198,8 +236,8 @@ func List() (map[int]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
+	dir.Close() // the files below may need its descriptor
 	if err != nil {
 		return nil, err
 	}
@@ -210,12 +248,18 @@ func List() (map[int]Info, error) {
 			continue
 		}
 		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			return nil, err
+		}
 		if err != nil {
 			continue // it has ended
 		}
 		if p, err := parseStat(string(stat)); err == nil {
 			all[pid] = p
 		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no process in /proc")
 	}
 	return all, nil
 }

@@ -35,3 +35,6 @@ func (t *tree) terminate(bool) int {
 func (t *tree) signal(syscall.Signal) { t.kill() }
 
 func (t *tree) kill() { _ = t.process.Kill() }
+
+// killGroup does nothing: there are no process groups.
+func (t *tree) killGroup() {}

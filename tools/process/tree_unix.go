@@ -40,6 +40,9 @@ func (t *tree) signal(s syscall.Signal) { t.signalGroup(s) }
 
 func (t *tree) kill() { t.signalGroup(syscall.SIGKILL) }
 
+// killGroup kills what is left of the process group.
+func (t *tree) killGroup() { t.kill() }
+
 func (t *tree) signalGroup(s syscall.Signal) bool {
 	return syscall.Kill(-t.process.Pid, s) == nil
 }
