@@ -82,11 +82,11 @@ func (m *Model) run(ctx context.Context, program string, a *answer) error {
 func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
 	err := m.readLines(ctx, p, a)
 	if err != nil || a.out.Stopped() && !a.done {
-		p.end(0)
+		p.end(0, false)
 		a.firstStderr = p.stderr.beginning()
 		return err
 	}
-	ended := p.end(m.o.Grace)
+	ended := p.end(m.o.Grace, a.done && a.fault == nil)
 	a.firstStderr = p.stderr.beginning()
 	code, signal := p.status()
 	return m.resultOf(a, exitInfo{code, signal, p.stderr.text(), ended})

@@ -45,6 +45,8 @@ type step struct {
 	Raise    bool   // ignore requests to end
 	Dial     string // connect to this address until death
 	Child    bool   // start a child that ignores them too, connects as well and holds the output open
+	Daemon   string // start a child in a session of its own that answers at this address
+	Echo     string // connect to this address, and send back what comes until that closes
 	Hang     bool   // wait until a request to end, note it, and end
 	Exit     int
 }
@@ -123,12 +125,36 @@ func play(dir string, s step, asked <-chan os.Signal) {
 			os.Exit(97)
 		}
 	}
+	if s.Daemon != "" {
+		startDaemon(dir, s.Daemon)
+	}
+	if s.Echo != "" {
+		c, err := net.Dial("tcp", s.Echo)
+		if err != nil {
+			os.Exit(96)
+		}
+		_, _ = io.Copy(c, c)
+	}
 	if s.Hang {
 		os.WriteFile(filepath.Join(dir, "asked"), []byte((<-asked).String()), 0o600)
 		os.Exit(130)
 	}
 	if s.Exit != 0 {
 		os.Exit(s.Exit)
+	}
+}
+
+// startDaemon returns once the daemon has a session of its own.
+func startDaemon(dir, addr string) {
+	os.WriteFile(filepath.Join(dir, "child", "scripts.json"), mustJSON([][]step{{{Out: "ready"}, {Echo: addr}}}), 0o600)
+	cmd := exec.Command("setsid", os.Args[0])
+	cmd.Env = append(os.Environ(), "FAKE_CLI="+filepath.Join(dir, "child"))
+	out, err := cmd.StdoutPipe()
+	if err != nil || cmd.Start() != nil {
+		os.Exit(95)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		os.Exit(94)
 	}
 }
 

@@ -98,16 +98,22 @@ func (p *process) readOutput() {
 }
 
 // end waits for the program to end by itself for as long as patience, asks it to
-// after that, and kills it after the grace. Nothing that it started is left
-// when it returns. It reports whether the program ended by itself.
-func (p *process) end(patience time.Duration) bool {
+// after that, and kills it after the grace, with everything that it started. If its
+// answer is good and it ended by itself with success, what it has put into a process group
+// of its own lives on, such as its update or an agent for keys. It reports whether the
+// program ended by itself.
+func (p *process) end(patience time.Duration, goodAnswer bool) bool {
 	close(p.abandoned)
 	alone := p.WaitExit(patience)
 	if !alone {
 		p.Signal(p.endSignal)
 		p.WaitExit(p.grace)
 	}
-	p.Kill()
+	if goodAnswer && alone && p.State().Success() {
+		p.KillGroup()
+	} else {
+		p.Kill()
+	}
 	select {
 	case <-p.outputRead:
 	case <-time.After(drainTimeout): // someone beyond reach holds it
