@@ -26,6 +26,7 @@ type App struct {
 	KeyOf   func(command string) string // the key that runs a command, or "/" and its name
 	Leaving func()                      // called before another conversation takes the place of the open one
 
+	left           chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
 	told           map[string]mcp.Status // of servers, what the user was told
 	tastes         map[string]Taste      // of models, by "favorites" and "hidden"
@@ -53,8 +54,8 @@ func (a *App) annotate(e session.Event) Effect {
 }
 
 // Keep stores what a front end changed for the next start.
-func (a *App) Keep(key, value string) Effect {
-	lib := a.Library
+func (o Options) Keep(key, value string) Effect {
+	lib := o.Library
 	return Effect{Async: func(context.Context) Effect {
 		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
 			return Effect{Err: err}

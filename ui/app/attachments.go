@@ -182,33 +182,33 @@ func (a *App) attach(arg string) Effect {
 	if arg == "" {
 		return a.AttachClipboard()
 	}
-	return Effect{Async: func(context.Context) Effect {
+	return Effect{Prepare: func(context.Context) func() Effect {
 		items, err := Attach(arg)
-		return Effect{Then: func() Effect { return a.attached(items, err) }}
+		return func() Effect { return a.attached(items, err) }
 	}}
 }
 
 // AttachPaths attaches files by their paths.
 func (a *App) AttachPaths(paths []string) Effect {
-	return Effect{Async: func(context.Context) Effect {
+	return Effect{Prepare: func(context.Context) func() Effect {
 		items, err := AttachFiles(paths)
-		return Effect{Then: func() Effect { return a.attached(items, err) }}
+		return func() Effect { return a.attached(items, err) }
 	}}
 }
 
 // AttachClipboard attaches the image on the clipboard.
 func (a *App) AttachClipboard() Effect {
 	board := a.Clipboard
-	return Effect{Async: func(ctx context.Context) Effect {
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		var items []attach.Attachment
 		data, err := board.Image(ctx)
-		if err != nil {
-			return Effect{Err: err}
+		if err == nil {
+			items = make([]attach.Attachment, 1)
+			if items[0], err = attach.FromBytes("pasted.png", data, attach.DefaultLimits()); err != nil {
+				items = nil
+			}
 		}
-		item, err := attach.FromBytes("pasted.png", data, attach.DefaultLimits())
-		if err != nil {
-			return Effect{Err: err}
-		}
-		return Effect{Then: func() Effect { return a.attached([]attach.Attachment{item}, nil) }}
+		return func() Effect { return a.attached(items, err) }
 	}}
 }
 

@@ -49,13 +49,11 @@ func run(t *testing.T, a *App, line string) Effect {
 		t.Fatalf("there is no %s", name)
 	}
 	e := Commands()[i].Do(a, arg)
-	for e.Async != nil || e.Then != nil {
-		if next := e.Async; next != nil {
-			if e = next(context.Background()); e.Then == nil {
-				break
-			}
-		}
-		e = e.Then()
+	if e.Prepare != nil {
+		e = e.Prepare(context.Background())()
+	}
+	if e.Async != nil {
+		e = e.Async(context.Background())
 	}
 	return e
 }
@@ -103,7 +101,7 @@ func TestCommands(t *testing.T) {
 		"/permissions":          "there are no rules yet",
 		"/folder":               "The folder is fixed here",
 		"/export md somewhere":  "nothing was said yet",
-		"/model fake/m":         "",
+		"/model fake/m":         "it is fake/m already",
 		"/resume whales beside": "",
 	} {
 		if got := run(t, newApp(t), line); !strings.HasPrefix(got.Toast, want) || want == "" && got.Toast != "" {
@@ -149,9 +147,9 @@ func TestOpenedTooLate(t *testing.T) {
 	a := newApp(t)
 	own, busy := a.Session, false
 	a.Busy = func() bool { return busy }
-	read := a.OpenSession("another", 0).Async(context.Background())
+	read := a.OpenSession("another", 0).Prepare(context.Background())
 	busy = true
-	if e := read.Then(); e.Entered != nil || a.Session != own || e.Toast == "" {
+	if e := read(); e.Entered != nil || a.Session != own || e.Toast == "" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -165,5 +163,47 @@ func TestTaste(t *testing.T) {
 		if got, _ := a.Taste("hidden", configured).Says(name); got != want {
 			t.Errorf("%s hidden: %t", name, got)
 		}
+	}
+}
+
+// A conversation that was just left is opened again only when it is closed: it is not
+// held by another parley.
+func TestBackAtOnce(t *testing.T) {
+	a := newApp(t)
+	left := run(t, a, "/new").Entered
+	if left == nil {
+		t.Fatal("no conversation was left")
+	}
+	resumed := make(chan struct{})
+	resume := a.Resume
+	a.Resume = func(id string) (*session.Session, string, error) {
+		close(resumed)
+		return resume(id)
+	}
+	opened := make(chan func() Effect)
+	prepare := a.OpenSession("another", 0).Prepare
+	go func() { opened <- prepare(context.Background()) }()
+	select {
+	case <-resumed:
+		t.Error("opened before the one that was left is closed")
+	default:
+	}
+	left.Close()
+	if e := (<-opened)(); e.Entered == nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+// The next run begins with the model that was cycled to, though cycling leaves the order
+// of the recent models alone.
+func TestCycledModelIsKept(t *testing.T) {
+	a := newApp(t)
+	run(t, a, "/model fake/b")
+	run(t, a, "/next-model")
+	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/m" || kept != "fake/m\nfake/b" {
+		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
+	}
+	if run(t, a, "/next-model"); a.Session.Model().Name != "fake/b" {
+		t.Errorf("the next one is %s", a.Session.Model().Name)
 	}
 }

@@ -19,8 +19,8 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	a.Leaving()
 	left := a.Session
 	s.Policy().SetMode(left.Policy().Mode())
-	a.Session, a.Attached = s, nil
-	return Effect{Entered: &Entered{left, seq}}
+	a.Session, a.Attached, a.left = s, nil, make(chan struct{})
+	return Effect{Entered: &Entered{Left: left, Seq: seq, left: a.left}}
 }
 
 // newSession starts a conversation with the model and settings of the open one.
@@ -69,9 +69,16 @@ func (a *App) open(id string, seq int, open func() (*session.Session, string, er
 	if why := busy(a); why != "" {
 		return Say(why)
 	}
-	return Effect{Async: func(context.Context) Effect {
+	left := a.left
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		if left != nil { // it may be the one that is opened again
+			select {
+			case <-left:
+			case <-ctx.Done():
+			}
+		}
 		s, note, err := open()
-		return Effect{Then: func() Effect { return a.opened(id, seq, s, note, err) }}
+		return func() Effect { return a.opened(id, seq, s, note, err) }
 	}}
 }
 

@@ -25,17 +25,30 @@ type Effect struct {
 	Confirm  *Confirm                                      // asked
 	Turn     func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
 	Async    func(context.Context) Effect                  // run beside; what it returns is shown then
-	Then     func() Effect                                 // run by the owner of the App; what it returns is shown as well
+	Prepare  func(context.Context) func() Effect           // run beside, while what is typed waits; see Held
 	Quit     bool                                          // the front end ends
 }
+
+// Held says what becomes of what was typed while Prepare ran: the owner of the App calls
+// what Prepare returned, shows its effect, and goes on with what was typed. If that effect
+// is not what the user asked for, what they typed would go to the wrong place: it becomes
+// their draft.
+func (e Effect) Held() (draft bool) { return e.Err != nil || e.Failed != nil || e.Confirm != nil }
 
 // Say returns the effect that says text.
 func Say(text string) Effect { return Effect{Toast: text} }
 
 // Entered tells that another conversation is open.
 type Entered struct {
-	Left *session.Session // open before; the front end closes it, which may take a while
+	Left *session.Session // open before; nil: only the branch is another
 	Seq  int              // message to show; 0 is the end
+	left chan struct{}    // closed when Left is
+}
+
+// Close closes the conversation that was open before, which may take a while.
+func (e Entered) Close() {
+	e.Left.Close()
+	close(e.left)
 }
 
 // Panels are views with a life of their own.

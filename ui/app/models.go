@@ -37,18 +37,23 @@ func (a *App) model(arg string) Effect {
 
 // Use switches to another model in mid-conversation.
 func (a *App) Use(name string) Effect {
+	if name == a.Session.Model().Name {
+		return Say("it is " + name + " already")
+	}
 	e, switched := a.use(name)
 	if switched {
 		a.rememberModel(a.Session.Model().Name)
-		e.Async = a.Keep("models", strings.Join(a.Recent[:min(len(a.Recent), 10)], "\n")).Async
+		e.Async = a.keepModels(a.Recent).Async
 	}
 	return e
 }
 
+// keepModels stores the models that were used: the next conversation begins with the first.
+func (o Options) keepModels(names []string) Effect {
+	return o.Keep("models", strings.Join(names[:min(len(names), 10)], "\n"))
+}
+
 func (a *App) use(name string) (e Effect, switched bool) {
-	if name == a.Session.Model().Name {
-		return Effect{}, false
-	}
 	model, err := a.Open(name)
 	if err != nil {
 		return Effect{Failed: err}, false
@@ -57,11 +62,19 @@ func (a *App) use(name string) (e Effect, switched bool) {
 }
 
 // cycleModels returns a command that goes round the recent models without changing
-// their order.
+// their order in this run.
 func cycleModels(by int) func(*App, string) Effect {
 	return func(a *App, _ string) Effect {
 		at := slices.Index(a.Recent, a.Session.Model().Name)
-		e, _ := a.use(a.Recent[(at+by+len(a.Recent))%len(a.Recent)])
+		name := a.Recent[(at+by+len(a.Recent))%len(a.Recent)]
+		if name == a.Session.Model().Name {
+			return Effect{}
+		}
+		e, switched := a.use(name)
+		if switched {
+			others := slices.DeleteFunc(slices.Clone(a.Recent), func(n string) bool { return n == name })
+			e.Async = a.keepModels(append([]string{name}, others...)).Async
+		}
 		return e
 	}
 }

@@ -301,19 +301,19 @@ func (a *App) resource(string) Effect {
 	servers := a.Servers()
 	list.Choose = func(i Item, _ string) Effect {
 		server, uri, _ := strings.Cut(i.Value, " ")
-		return Effect{Async: func(ctx context.Context) Effect {
+		return Effect{Prepare: func(ctx context.Context) func() Effect {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			parts, err := servers.ReadResource(ctx, server, uri)
 			if err != nil {
-				return Effect{Err: err}
+				return func() Effect { return Effect{Err: err} }
 			}
 			for i := range parts {
 				if parts[i].Name == "" {
 					parts[i].Name = uri
 				}
 			}
-			return Effect{Then: func() Effect { return a.attachParts(parts) }}
+			return func() Effect { return a.attachParts(parts) }
 		}}
 	}
 	return Effect{List: list}

@@ -68,7 +68,7 @@ func (c *conversation) entered(e app.Entered) {
 	if e.Left == nil { // another branch of the same one
 		return
 	}
-	c.concurrent(func() { e.Left.Close() })
+	c.concurrent(e.Close)
 	c.saveErr, c.drafts.text, c.turns.failed = nil, "", false
 	c.onSave()
 	if len(c.app.Session.Path()) == 0 {

@@ -52,11 +52,30 @@ func (p *frontend) apply(e app.Effect) {
 			return func() { p.apply(done) }
 		})
 	}
-	if e.Then != nil {
-		p.apply(e.Then())
+	if e.Prepare != nil {
+		p.preparing++
+		p.async(func() func() {
+			done := e.Prepare(p.ctx)
+			return func() { p.prepared(done()) }
+		})
 	}
 	if e.Quit {
 		p.quit()
+	}
+}
+
+// prepared says what came of preparing. What was typed meanwhile is taken up again.
+func (p *frontend) prepared(e app.Effect) {
+	p.preparing--
+	p.apply(e)
+	if held := p.input.held; e.Held() && len(held) > 0 {
+		text, _ := p.input.join(p.input.take())
+		p.drafts.add(p.input.finish(text))
+		p.say("Not sent: what you typed is your draft now. /draft reads it, /send sends it, /edit opens it.")
+	}
+	if end := p.ended; end != nil && p.preparing == 0 {
+		p.ended = nil
+		p.line(*end)
 	}
 }
 

@@ -31,7 +31,9 @@ type frontend struct {
 	panels       *panels
 	conversation *conversation
 
-	quitAsked time.Time // by a first ctrl+c
+	quitAsked time.Time     // by a first ctrl+c
+	preparing int           // effects that decide what the next message goes to, or with: it waits
+	ended     *console.Line // the end of the input, which came meanwhile
 }
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
@@ -88,13 +90,21 @@ func (p *frontend) pause() time.Duration {
 
 // deadlines returns when tick has something to do; zero for never.
 func (p *frontend) deadlines() []time.Time {
-	return []time.Time{p.input.due(), p.turns.due(), p.questions.due()}
+	return []time.Time{p.inputDue(), p.turns.due(), p.questions.due()}
+}
+
+// inputDue returns when what was typed is a message that can be sent; zero if there is none.
+func (p *frontend) inputDue() time.Time {
+	if p.preparing > 0 {
+		return time.Time{}
+	}
+	return p.input.due()
 }
 
 // tick does what is due by now.
 func (p *frontend) tick() {
 	now := p.now()
-	if due := p.input.due(); !due.IsZero() && !now.Before(due) {
+	if due := p.inputDue(); !due.IsZero() && !now.Before(due) {
 		p.message(p.input.take())
 	}
 	p.questions.tick(now)
@@ -116,6 +126,10 @@ func (p *frontend) line(l console.Line) {
 	p.quitAsked = time.Time{}
 	if !l.EOF {
 		p.input.held = append(p.input.held, l)
+		return
+	}
+	if p.preparing > 0 {
+		p.ended = &l
 		return
 	}
 	if held := p.input.take(); len(held) > 0 {

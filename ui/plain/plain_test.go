@@ -411,3 +411,50 @@ func TestUnsaved(t *testing.T) {
 		t.Errorf("said\n%s", got)
 	}
 }
+
+// TestTypedWhilePreparing: what is typed while a conversation is opened goes to that one,
+// what is typed while a file is read goes with it, and what cannot is a draft.
+func TestTypedWhilePreparing(t *testing.T) {
+	for name, opens := range map[string]bool{"opened": true, "not opened": false} {
+		t.Run(name, func(t *testing.T) {
+			gate := make(chan struct{})
+			d := talk(t, nil, llmtest.Say("About whales."), llmtest.Say("About ships."), llmtest.Say("About krill."))
+			resume := d.app.Resume
+			d.app.Resume = func(id string) (*session.Session, string, error) {
+				<-gate
+				if !opens {
+					return nil, "", errors.New("the disk is gone")
+				}
+				return resume(id)
+			}
+			d.enter("whales", "/new", "ships", "/sessions")
+			left := d.app.Session
+			d.paste("whales")
+			d.paste("what do they eat?")
+			d.pass(time.Minute)
+			close(gate)
+			d.idle()
+			d.pass(time.Minute)
+			d.idle()
+			if n := len(left.History()); n != 2 {
+				t.Errorf("the conversation that was left has %d messages", n)
+			}
+			if opens && (d.app.Session == left || len(d.app.Session.History()) != 4) {
+				t.Errorf("it was not said in the conversation that was chosen:\n%s", d.said())
+			}
+			if !opens && d.drafts.text != "what do they eat?" {
+				t.Errorf("the draft is %q", d.drafts.text)
+			}
+		})
+	}
+	t.Run("attached", func(t *testing.T) {
+		d := talk(t, nil, llmtest.Say("It is short."))
+		d.paste("/attach " + filepath.Join(d.dir, "a.txt"))
+		d.input.came = time.Time{}
+		d.paste("how long is it?")
+		d.pass(time.Minute).idle().pass(time.Minute).idle()
+		if req := d.fake.Requests(); len(req) != 1 || !strings.Contains(req[0].Messages[0].Text(), "alpha") {
+			t.Errorf("the file did not go along:\n%s", d.said())
+		}
+	})
+}

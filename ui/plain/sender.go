@@ -18,7 +18,7 @@ func (s *sender) send(text string) {
 		s.dispatch(text, nil)
 		return
 	}
-	o, ctx := s.app, s.ctx
+	o, ctx := s.app.Options, s.ctx
 	s.async(func() func() {
 		parts, notes, err := o.Expand(ctx, text)
 		return func() { s.expanded(text, parts, notes, err) }

@@ -31,13 +31,13 @@ func (s *shells) run(command string) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.running[id] = cancel
 	s.app.RememberPrompt("!" + command)
-	run, key := s.app.Shell, s.app.DraftKey()
+	run, record, key := s.app.Shell, s.app.Options.RecordShell, s.app.DraftKey()
 	own := s.app.Session
 	n := own.Annotate(0, session.ShellCommand{Command: command})
 	s.async(func() func() {
 		defer cancel()
 		var live console.Output
-		ended := s.app.RecordShell(key, command)
+		ended := record(key, command)
 		out := run(ctx, command, func(text string) {
 			if whole := live.Add(text); whole != "" { // a command that says more than the terminal takes waits
 				s.send(func() { s.out.Block(whole) }, ctx.Done())

@@ -23,7 +23,13 @@ func (p *frontend) start() {
 	}
 	p.say("Type /help for help, ctrl+d quits.")
 	p.conversation.onSave()
-	p.app.Watch(func(name string) { p.mail.post(func() { p.apply(p.app.ServerChanged(name)) }) })
+	p.app.Watch(func(name string) {
+		p.mail.post(func() {
+			news := p.app.ServerChanged(name)
+			news.Toast = "" // how far a server is would be read out line by line
+			p.apply(news)
+		})
+	})
 	p.drafts.sayAttached(p.app.Attached)
 	p.conversation.open()
 	if p.app.Question == "" {

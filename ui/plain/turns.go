@@ -46,8 +46,11 @@ func (t *turns) wait() {
 	t.say("Waiting.")
 }
 
-// play writes the events of a turn as they come.
+// play writes the events of a turn as they come. One at a time runs.
 func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
+	if !t.idle() {
+		return
+	}
 	ctx, cancel := context.WithCancel(t.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)
 	now := &turn{transcript: t.transcript, cancel: cancel, pulse: pulse, began: t.now(), heard: heard}
@@ -128,7 +131,7 @@ func (t *turns) offerSummary() {
 	t.questions.confirm("The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
 		"summarize", "leave it", false, func(yes bool) {
 			if yes {
-				t.again = true
+				t.again = t.current == nil
 				t.play(true, t.app.Session.Compact)
 			}
 		})

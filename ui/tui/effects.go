@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
 
@@ -54,8 +55,9 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	if e.Async != nil {
 		cmds = append(cmds, func() tea.Msg { return e.Async(context.Background()) })
 	}
-	if e.Then != nil {
-		cmds = append(cmds, m.perform(e.Then()))
+	if e.Prepare != nil {
+		m.held.preparing++
+		cmds = append(cmds, func() tea.Msg { return preparedMsg(e.Prepare(context.Background())) })
 	}
 	if e.Quit {
 		cmds = append(cmds, m.quit())
@@ -94,6 +96,35 @@ func items(rows []app.Item) []dialog.Item {
 	return out
 }
 
+// preparedMsg brings what comes of an effect that input waits for.
+type preparedMsg func() app.Effect
+
+// held is what was submitted while it was not clear what it goes to, or with.
+type held struct {
+	preparing int
+	submitted []composer.SubmitMsg
+}
+
+// prepared shows what came of preparing, and goes on with what was submitted meanwhile.
+func (m *Model) prepared(msg preparedMsg) tea.Cmd {
+	e := msg()
+	cmds := []tea.Cmd{m.perform(e)}
+	if m.held.preparing--; m.held.preparing > 0 && !e.Held() {
+		return tea.Batch(cmds...)
+	}
+	submitted := m.held.submitted
+	m.held.submitted = nil
+	for _, s := range submitted {
+		if e.Held() {
+			m.input.Put(s.Text)
+			cmds = append(cmds, m.input.Changed())
+			continue
+		}
+		cmds = append(cmds, m.submit(s))
+	}
+	return tea.Batch(cmds...)
+}
+
 // openPanel opens a view with a life of its own.
 func (m *Model) openPanel(p app.Panel, query string) tea.Cmd {
 	f := &m.features
@@ -122,7 +153,7 @@ func (m *Model) enter(e app.Entered) {
 		m.chat.Replay()
 		return
 	}
-	m.Go(func() { e.Left.Close() })
+	m.Go(e.Close)
 	m.branches.editing = 0
 	m.chat.Enter()
 	m.input.Recall()
@@ -153,24 +184,19 @@ func (m *Model) askTrust() tea.Cmd {
 		m.App.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)
-			return trustedMsg{yes, system, err}
+			return doMsg(func() tea.Cmd {
+				m.App.Session.SetSystem(system)
+				switch {
+				case err != nil:
+					m.chat.Note(err.Error())
+				case yes:
+					return tea.Batch(m.first(), m.Say("trusted: /context shows what every request holds"))
+				}
+				return m.first()
+			})
 		}
 	})
 }
 
-// trustedMsg says what follows from what the user thinks of the directory.
-type trustedMsg struct {
-	yes    bool
-	system string
-	err    error
-}
-
-func (m *Model) trusted(msg trustedMsg) tea.Cmd {
-	m.App.Session.SetSystem(msg.system)
-	if msg.err != nil {
-		m.chat.Note(msg.err.Error())
-	} else if msg.yes {
-		return tea.Batch(m.first(), m.Say("trusted: /context shows what every request holds"))
-	}
-	return m.first()
-}
+// doMsg is carried out by the loop.
+type doMsg func() tea.Cmd

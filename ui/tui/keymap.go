@@ -10,11 +10,12 @@ import (
 
 // A keymap says which keys and names run which actions.
 type keymap struct {
-	actions []action
-	keys    map[string]*action
-	leaders map[string]bool // keys that begin a sequence
-	leader  string          // one that was pressed
-	lastEsc time.Time
+	actions   []action
+	keys      map[string]*action
+	leaders   map[string]bool // keys that begin a sequence
+	leader    string          // one that was pressed
+	lastEsc   time.Time
+	quitAsked time.Time // by ctrl+c
 }
 
 // newKeymap returns the actions with the keys of the configuration, which was

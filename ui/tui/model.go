@@ -35,9 +35,9 @@ type Model struct {
 	branches *branches
 	compare  *comparison
 
-	quitAsked  time.Time
 	lost       error // what could not be kept in the end
-	compacting bool  // the failed turn is tried again once the conversation is summarized
+	held       held
+	compacting bool // the failed turn is tried again once the conversation is summarized
 	frames     frames
 }
 
@@ -153,10 +153,16 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.perform(msg), true
 	case serverMsg:
 		return m.perform(m.App.ServerChanged(string(msg))), true
-	case trustedMsg:
-		return m.trusted(msg), true
+	case doMsg:
+		return msg(), true
 	case composer.SubmitMsg:
+		if m.held.preparing > 0 {
+			m.held.submitted = append(m.held.submitted, msg)
+			return m.SayWhile("sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }), true
+		}
 		return m.submit(msg), true
+	case preparedMsg:
+		return m.prepared(msg), true
 	case expandedMsg:
 		return m.expanded(msg), true
 	case dialog.UnhandledKeyMsg: // typed when a question came in between

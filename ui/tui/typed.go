@@ -172,9 +172,9 @@ func (m *Model) interrupt() tea.Cmd {
 		return m.branches.leaveEdit()
 	case !written.Empty():
 		return m.input.Clear()
-	case m.Now().Sub(m.quitAsked) < quitWithin:
+	case m.Now().Sub(m.keymap.quitAsked) < quitWithin:
 		return m.quit()
 	}
-	m.quitAsked = m.Now()
-	return m.SayWhile("ctrl+c again quits", func() bool { return m.Now().Sub(m.quitAsked) < quitWithin && written.Empty() })
+	m.keymap.quitAsked = m.Now()
+	return m.SayWhile("ctrl+c again quits", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })
 }

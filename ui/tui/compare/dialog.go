@@ -104,6 +104,8 @@ func (c *column) draw(b app.Change) {
 		if b.Op != app.Closed {
 			c.state = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
 		}
+	case b.Op == app.Dropped:
+		c.pane.Remove(b.ID)
 	case b.Kind == app.EventBlock:
 		c.pane.Note(notice.Text)
 	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":

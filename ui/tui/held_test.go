@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/tui/overlay"
+)
+
+// What is sent while a conversation is opened goes to that one; if it cannot be opened,
+// it is a draft.
+func TestSentWhileOpening(t *testing.T) {
+	for name, opens := range map[string]bool{"opened": true, "not opened": false} {
+		t.Run(name, func(t *testing.T) {
+			gate := make(chan struct{})
+			s := setUpWith(t, 80, 24, func(o *Options) {
+				resume := o.Resume
+				o.Resume = func(id string) (*session.Session, string, error) {
+					<-gate
+					if !opens {
+						return nil, "", errors.New("the disk is gone")
+					}
+					return resume(id)
+				}
+			}, llmtest.Say("about whales"), llmtest.Say("about ships"), llmtest.Say("about krill"))
+			s.ask("whales", "about whales")
+			s.idle()
+			s.Press("ctrl+x", "n")
+			s.ask("ships", "about ships")
+			s.idle()
+			s.Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
+			s.WaitFor(func(screen string) bool {
+				return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
+			})
+			s.Type("what do they eat?").Press("enter").WaitForText("sent as soon as that is done")
+			close(gate)
+			if opens {
+				s.WaitForText("about krill").WaitForText("about whales")
+				return
+			}
+			s.WaitForText("the disk is gone").WaitForText("› what do they eat?")
+			if n := len(s.fake.Requests()); n != 2 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+// A yes to a summary that comes when the next turn runs already starts no second one over
+// it: what that one asks for can be answered.
+func TestSummaryWhileATurnRuns(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("one"),
+		llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "too long"}),
+		llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"echo one"}`}), llmtest.Say("all done"))
+	s.m.App.Session.Policy().SetMode(tools.ModeAsk)
+	s.ask("first", "one")
+	s.idle()
+	s.ask("second", "y summarize")
+	s.Send(expandedMsg{text: "third"}).WaitForText("asking")
+	s.Press("y").WaitForText("stop the running turn first").WaitForText("y once")
+	s.Send(overlay.PaintedMsg{})
+	s.clock.Add(time.Second)
+	s.Type("y").WaitForText("all done")
+}
