@@ -1,8 +1,6 @@
 package markdown
 
 import (
-	"strings"
-
 	"charm.land/lipgloss/v2"
 
 	"parley/ui/theme"
@@ -39,12 +37,10 @@ const (
 	attrs
 )
 
-const reset = "\x1b[m"
-
-// styleCache holds the opening sequence of every pen that was used with a theme.
+// styleCache holds the sequences of every style that was used with a theme.
 type styleCache struct {
-	theme     *theme.Theme
-	sequences [roles][attrs]*string
+	theme *theme.Theme
+	sgrs  [roles][attrs]*theme.SGR
 
 	line []byte // room for what is being written
 	word []styledRun
@@ -52,15 +48,14 @@ type styleCache struct {
 
 func newStyleCache(th *theme.Theme) *styleCache { return &styleCache{theme: th} }
 
-// open returns the escape sequence that begins text drawn with p; "" if such text
-// needs none.
-func (ps *styleCache) open(p textStyle) string {
-	at := &ps.sequences[p.role][p.attr]
+// sgr returns the sequences of p, always the same ones.
+func (ps *styleCache) sgr(p textStyle) *theme.SGR {
+	at := &ps.sgrs[p.role][p.attr]
 	if *at == nil {
-		seq, _, _ := strings.Cut(ps.style(p).Render("x"), "x")
-		*at = &seq
+		sgr := theme.NewSGR(ps.style(p))
+		*at = &sgr
 	}
-	return **at
+	return *at
 }
 
 func (ps *styleCache) style(p textStyle) lipgloss.Style {
@@ -82,10 +77,4 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 }
 
 // apply draws s, which must be one line.
-func (ps *styleCache) apply(p textStyle, s string) string {
-	seq := ps.open(p)
-	if seq == "" || s == "" {
-		return s
-	}
-	return seq + s + reset
-}
+func (ps *styleCache) apply(p textStyle, s string) string { return ps.sgr(p).Apply(s) }

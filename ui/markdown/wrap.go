@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/ui/theme"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -20,9 +22,8 @@ type wrapper struct {
 	styles     *styleCache
 	width      int
 	line       []byte
-	cells      int       // of line
-	style      textStyle // in effect at its end
-	open       bool      // pen has a sequence to be reset
+	cells      int        // of line
+	sgr        *theme.SGR // in effect at its end
 	lines      []string
 	cellCounts []int // cells of lines
 
@@ -64,8 +65,11 @@ func (ps *styleCache) breakCode(runs []styledRun, width int) []string {
 
 // newWrapper returns an empty flow, which writes where the one before it did.
 func (ps *styleCache) newWrapper(width int) wrapper {
-	return wrapper{styles: ps, width: width, line: ps.line[:0], word: ps.word[:0]}
+	return wrapper{styles: ps, width: width, sgr: &unstyled, line: ps.line[:0], word: ps.word[:0]}
 }
+
+// unstyled is in effect where a line begins.
+var unstyled theme.SGR
 
 func (f *wrapper) add(r styledRun) {
 	if r.text == "\n" {
@@ -195,12 +199,10 @@ func (f *wrapper) breakWord(r styledRun) {
 }
 
 func (f *wrapper) put(s string, p textStyle, cells int) {
-	if seq := f.styles.open(p); p != f.style || f.open != (seq != "") {
-		if f.open {
-			f.line = append(f.line, reset...)
-		}
-		f.line = append(f.line, seq...)
-		f.style, f.open = p, seq != ""
+	if sgr := f.styles.sgr(p); sgr != f.sgr {
+		f.line = append(f.line, f.sgr.Off...)
+		f.line = append(f.line, sgr.On...)
+		f.sgr = sgr
 	}
 	f.line = append(f.line, s...)
 	f.cells += cells
@@ -208,11 +210,9 @@ func (f *wrapper) put(s string, p textStyle, cells int) {
 
 // endLine finishes the line.
 func (f *wrapper) endLine() {
-	if f.open {
-		f.line = append(f.line, reset...)
-	}
+	f.line = append(f.line, f.sgr.Off...)
 	f.lines, f.cellCounts = append(f.lines, string(f.line)), append(f.cellCounts, f.cells)
-	f.line, f.cells, f.style, f.open, f.gap = f.line[:0], 0, textStyle{}, false, styledRun{}
+	f.line, f.cells, f.sgr, f.gap = f.line[:0], 0, &unstyled, styledRun{}
 }
 
 // width returns the number of cells of runs on one line.

@@ -54,7 +54,7 @@ type editor struct {
 	layout
 
 	theme                            *theme.Theme
-	textSGR, accentSGR, selectionSGR sgr
+	textSGR, accentSGR, selectionSGR theme.SGR
 	width, height                    int // outer width; the most rows
 	top                              int // first visible row of text
 	placeholder                      string
@@ -108,7 +108,7 @@ func (m *editor) SetSize(width, maxHeight int) {
 // SetTheme changes the looks.
 func (m *editor) SetTheme(th *theme.Theme) {
 	m.theme, m.view = th, ""
-	m.textSGR, m.accentSGR, m.selectionSGR = newSGR(th.Text), newSGR(th.Accent), newSGR(th.Text.Reverse(true))
+	m.textSGR, m.accentSGR, m.selectionSGR = theme.NewSGR(th.Text), theme.NewSGR(th.Accent), theme.NewSGR(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets what an empty composer shows.

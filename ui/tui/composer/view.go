@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -85,7 +84,7 @@ func (m *Model) renderRow(r row) string {
 	used, pen := 0, &m.textSGR
 	from, to := m.selection()
 	shell := m.Shell()
-	out.WriteString(pen.on)
+	out.WriteString(pen.On)
 	for i, u := range m.units[r.start:r.end] {
 		i += r.start
 		if used += u.cells(m.layout.width); used > m.layout.width {
@@ -99,22 +98,13 @@ func (m *Model) renderRow(r row) string {
 			want = &m.accentSGR
 		}
 		if want != pen {
-			out.WriteString(pen.off + want.on)
+			out.WriteString(pen.Off + want.On)
 			pen = want
 		}
 		out.WriteString(u.draw(m.layout.width))
 	}
-	out.WriteString(pen.off)
+	out.WriteString(pen.Off)
 	return out.String()
-}
-
-// A sgr is what a style writes before and behind a text. Applied to a word at a
-// time, lipgloss would be most of what a key costs.
-type sgr struct{ on, off string }
-
-func newSGR(s lipgloss.Style) sgr {
-	on, off, _ := strings.Cut(s.Render("x"), "x")
-	return sgr{on, off}
 }
 
 // Cursor returns where in the view the terminal's cursor belongs, which is where

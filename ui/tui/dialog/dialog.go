@@ -175,29 +175,9 @@ func joinHints(pairs []string) string {
 	return strings.Join(said, " · ")
 }
 
-// A sgr is a style as the sequences before and behind what is written: cheaper
-// than asking the style for each piece of a list.
-type sgr struct{ on, off string }
-
-func newSGR(style lipgloss.Style) sgr {
-	on, off, _ := strings.Cut(style.Render("x"), "x")
-	return sgr{on, off}
-}
-
-func (p sgr) apply(s string) string {
-	if s == "" {
-		return ""
-	}
-	return p.on + s + p.off
-}
-
-// underlinedSGR returns a pen that underlines. Lipgloss underlines rune by rune, which
-// tears emoji of several runes apart; here the style stands around the whole.
-func underlinedSGR(style lipgloss.Style) sgr { return newSGR(style.Underline(true)) }
-
 // matchSGR returns how letters stand out that were looked for: underlined and bold,
 // which is seen without colors as well.
-func (b *base) matchSGR() sgr { return underlinedSGR(b.theme.Accent.Bold(true)) }
+func (b *base) matchSGR() theme.SGR { return theme.NewSGR(b.theme.Accent.Bold(true).Underline(true)) }
 
 // frame joins head, content and foot into exactly height rows. What gives way
 // in a small window is the head, then the foot. An empty head takes no row.

@@ -10,6 +10,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/describe"
+	"parley/ui/theme"
 )
 
 // A window is a window on rows that may be more than it holds.
@@ -189,9 +190,9 @@ func alignColumns(kept []column, texts ...string) string {
 
 // highlight writes title with look, and the characters that begin at the bytes in
 // marks with found.
-func highlight(title string, marks []int, look, found sgr) string {
+func highlight(title string, marks []int, look, found theme.SGR) string {
 	if len(marks) == 0 {
-		return look.apply(title)
+		return look.Apply(title)
 	}
 	var out strings.Builder
 	from, to := 0, 0 // of the marked characters that were not written yet
@@ -200,14 +201,14 @@ func highlight(title string, marks []int, look, found sgr) string {
 			continue // a second rune of the same character
 		}
 		if at > to {
-			out.WriteString(found.apply(title[from:to]))
-			out.WriteString(look.apply(title[to:at]))
+			out.WriteString(found.Apply(title[from:to]))
+			out.WriteString(look.Apply(title[to:at]))
 			from = at
 		}
 		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
 		to = at + len(char)
 	}
-	out.WriteString(found.apply(title[from:to]))
-	out.WriteString(look.apply(title[to:]))
+	out.WriteString(found.Apply(title[from:to]))
+	out.WriteString(look.Apply(title[to:]))
 	return out.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/describe"
+	"parley/ui/theme"
 )
 
 // A paged line is one that is shown: a heading, a line, or one of those into
@@ -240,7 +241,7 @@ func (p *Pager) row(i int) string {
 	if l.fold == '+' {
 		look = p.theme.Dim
 	}
-	return sign + fold + p.marked(l.text[r.from:r.to], newSGR(look))
+	return sign + fold + p.marked(l.text[r.from:r.to], theme.NewSGR(look))
 }
 
 // heading returns the title of a part with its note, as far as there is room.
@@ -256,9 +257,9 @@ func (p *Pager) heading(l paged) string {
 }
 
 // marked returns text with what is sought made to stand out.
-func (p *Pager) marked(text string, look sgr) string {
+func (p *Pager) marked(text string, look theme.SGR) string {
 	if p.lastQuery == "" {
-		return look.apply(text)
+		return look.Apply(text)
 	}
 	var out strings.Builder
 	for {
@@ -266,10 +267,10 @@ func (p *Pager) marked(text string, look sgr) string {
 		if at < 0 {
 			break
 		}
-		out.WriteString(look.apply(text[:at]))
-		out.WriteString(p.matchSGR().apply(text[at : at+len(p.lastQuery)]))
+		out.WriteString(look.Apply(text[:at]))
+		out.WriteString(p.matchSGR().Apply(text[at : at+len(p.lastQuery)]))
 		text = text[at+len(p.lastQuery):]
 	}
-	out.WriteString(look.apply(text))
+	out.WriteString(look.Apply(text))
 	return out.String()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/ui/fuzzy"
+	"parley/ui/theme"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -140,7 +141,7 @@ type table struct {
 	letters bool  // columns show letters for words
 	title   int   // cells of the titles
 
-	text, strong, faint, dim, accent, found sgr
+	text, strong, faint, dim, accent, found theme.SGR
 }
 
 // table makes room for the titles first; then columns are left out from the
@@ -171,8 +172,8 @@ func (p *Picker) table() table {
 	if len(p.Columns) > 0 { // columns stand by the titles, not at the other side of a wide screen
 		t.title = min(t.title, max(p.titleWidth, p.width/4)+len(stateCurrent))
 	}
-	t.text, t.strong, t.faint = newSGR(p.theme.Text), newSGR(p.theme.Strong), newSGR(p.theme.Faint)
-	t.dim, t.accent, t.found = newSGR(p.theme.Dim), newSGR(p.theme.Accent), p.matchSGR()
+	t.text, t.strong, t.faint = theme.NewSGR(p.theme.Text), theme.NewSGR(p.theme.Strong), theme.NewSGR(p.theme.Faint)
+	t.dim, t.accent, t.found = theme.NewSGR(p.theme.Dim), theme.NewSGR(p.theme.Accent), p.matchSGR()
 	return t
 }
 
@@ -219,7 +220,7 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 		if t.letters && len(c.Letters) > 0 {
 			head = strings.Repeat(" ", t.wide[i])
 		}
-		line += strings.Repeat(" ", columnGap) + t.faint.apply(head)
+		line += strings.Repeat(" ", columnGap) + t.faint.Apply(head)
 	}
 	return ansi.Truncate(line, p.width, "…")
 }
@@ -230,7 +231,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	look, sign := t.text, "  "
 	switch {
 	case selected:
-		look, sign = t.strong, t.accent.apply("› ")
+		look, sign = t.strong, t.accent.Apply("› ")
 	case item.Disabled:
 		look = t.faint
 	case p.matchedByDescription(h):
@@ -246,9 +247,9 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	if item.State != "" {
 		state += " · " + item.State
 	}
-	line := sign + t.accent.apply(pin) + highlight(title, p.marks(h, title), look, t.found)
+	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), look, t.found)
 	if len(p.Columns) > 0 {
-		return p.tableRow(item, line+t.dim.apply(state), t)
+		return p.tableRow(item, line+t.dim.Apply(state), t)
 	}
 	detail := strings.Trim(cmp.Or(item.Unavailable, item.Detail)+state, " ·")
 	if detail != "" {
@@ -257,7 +258,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 			wide = max(wide, p.argTitleWidth)
 		}
 		pad := max(min(wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
-		line += strings.Repeat(" ", pad) + t.dim.apply(detail)
+		line += strings.Repeat(" ", pad) + t.dim.Apply(detail)
 	}
 	key := p.key(item)
 	room := p.width - cells(key)
@@ -265,7 +266,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		return ansi.Truncate(line, p.width, "…")
 	}
 	line = ansi.Truncate(line, max(room-columnGap, 0), "…")
-	return ansi.Truncate(padRight(line, room)+t.faint.apply(key), p.width, "")
+	return ansi.Truncate(padRight(line, room)+t.faint.Apply(key), p.width, "")
 }
 
 // key returns the binding of an item; of several the first, where room is short.
@@ -283,14 +284,14 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
 		left := min(max(p.width-cells(why)-columnGap, 0), t.title+signWidth)
 		start = padRight(ansi.Truncate(start, left, "…"), left)
-		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.apply(why), p.width, "…")
+		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.Apply(why), p.width, "…")
 	}
 	var line strings.Builder
 	line.WriteString(padRight(ansi.Truncate(start, t.title+signWidth, "…"), t.title+signWidth))
 	for i, c := range p.Columns {
 		if t.wide[i] > 0 && i < len(item.Cells) {
 			line.WriteString(strings.Repeat(" ", columnGap))
-			line.WriteString(t.dim.apply(t.cell(i, c, item.Cells[i])))
+			line.WriteString(t.dim.Apply(t.cell(i, c, item.Cells[i])))
 		}
 	}
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")

@@ -82,7 +82,7 @@ func (r row) draw(width int, th *theme.Theme) string {
 		if n < 0 {
 			n = len(rest)
 		}
-		out += underlinedSGR(th.Warn).apply(rest[:n])
+		out += theme.NewSGR(th.Warn.Underline(true)).Apply(rest[:n])
 		rest = rest[n:]
 	}
 	return ansi.Truncate(out, width, "…")

@@ -203,7 +203,8 @@ func TestSessionsFindMessages(t *testing.T) {
 
 // The found words can be told apart without colors.
 func TestSessionsMarkWhatWasFound(t *testing.T) {
-	bold, plain, _ := strings.Cut(theme.Plain().Strong.Underline(true).Render("x"), "x")
+	sgr := theme.NewSGR(theme.Plain().Strong.Underline(true))
+	bold, plain := sgr.On, sgr.Off
 	for name, c := range map[string]struct {
 		snippet string
 		marks   [][2]int

@@ -10,6 +10,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/fuzzy"
+	"parley/ui/theme"
 )
 
 const (
@@ -178,7 +179,7 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	if marks == nil {
 		marks = fuzzy.Occurrences(title, words)
 	}
-	title = ansi.Truncate(highlight(title, marks, newSGR(look), l.matchSGR()), max(room-cells(state), 0), "…")
+	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(look), l.matchSGR()), max(room-cells(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
 	return ansi.Truncate(padRight(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
 }
@@ -213,7 +214,7 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 			}
 		}
 		out.WriteString(l.theme.Text.Render(before))
-		out.WriteString(underlinedSGR(l.theme.Strong).apply(found))
+		out.WriteString(theme.NewSGR(l.theme.Strong.Underline(true)).Apply(found))
 		from = end
 	}
 	out.WriteString(l.theme.Text.Render(sanitize.Line(f.Snippet[from:])))

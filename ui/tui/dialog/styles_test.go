@@ -17,7 +17,7 @@ import (
 
 // roles returns the styles of a theme by their names.
 func roles(th *theme.Theme) map[string]string {
-	on := func(s lipgloss.Style) string { before, _, _ := strings.Cut(s.Render("x"), "x"); return before }
+	on := func(s lipgloss.Style) string { return theme.NewSGR(s).On }
 	names := map[string]string{}
 	for _, r := range []struct {
 		name  string

@@ -135,7 +135,7 @@ func TestSplit(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if all := strings.Join(d.render(p), "\n"); !strings.Contains(all, sgrOf(p.theme.Text.Bold(true).Underline(true)).open+"over") {
+	if all := strings.Join(d.render(p), "\n"); !strings.Contains(all, theme.NewSGR(p.theme.Text.Bold(true).Underline(true)).On+"over") {
 		t.Errorf("without colours the words that changed do not stand out in %q", all)
 	}
 	for _, c := range []struct {

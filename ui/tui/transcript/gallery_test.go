@@ -174,12 +174,12 @@ func TestGallery(t *testing.T) {
 // styled writes styles as tags: {dim …}, or what a sequence says where a theme has
 // no word for it.
 func styled(th *theme.Theme, view string) string {
-	names := map[string]string{sgrOf(th.Code).open: "code"}
+	names := map[string]string{theme.NewSGR(th.Code).On: "code"}
 	k := newStyler(th)
 	for i, on := range [numSides]string{"", " on added", " on removed"} {
 		for t, name := range toneNames {
 			name += on
-			for open, name := range map[string]string{k.code[i][t].quiet.open: name, k.code[i][t].loud.open: name + "!"} {
+			for open, name := range map[string]string{k.code[i][t].quiet.On: name, k.code[i][t].loud.On: name + "!"} {
 				if names[open] == "" || names[open] == "code" {
 					names[open] = name
 				}
@@ -199,7 +199,7 @@ func styled(th *theme.Theme, view string) string {
 			if bits&4 != 0 {
 				s, words = s.Strikethrough(true), words+" struck"
 			}
-			if open := sgrOf(s).open; names[open] == "" {
+			if open := theme.NewSGR(s).On; names[open] == "" {
 				names[open] = words
 			}
 		}

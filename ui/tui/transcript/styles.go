@@ -38,26 +38,23 @@ const (
 // An styler writes in the tones of one theme. Rendering through lipgloss costs a
 // microsecond a line, so that each style is taken apart once.
 type styler struct {
-	text          [numRoles]sgrPair
-	code          [numSides][numRoles]struct{ quiet, loud sgrPair }
+	text          [numRoles]theme.SGR
+	code          [numSides][numRoles]struct{ quiet, loud theme.SGR }
 	hasBackground [numSides]bool // lines of that side lie on a background
 }
-
-// A sgrPair begins and ends a style.
-type sgrPair struct{ open, close string }
 
 func newStyler(th *theme.Theme) *styler {
 	var k styler
 	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Added, sideRemoved: th.Removed}
 	for t, style := range styles(th) {
-		k.text[t] = sgrOf(style)
+		k.text[t] = theme.NewSGR(style)
 		for s, behind := range backgrounds {
 			on := style
 			if color := behind.GetBackground(); color != (lipgloss.NoColor{}) {
 				on, k.hasBackground[s] = style.Background(color), true
 			}
-			k.code[s][t].quiet = sgrOf(on)
-			k.code[s][t].loud = sgrOf(on.Bold(true).Underline(true))
+			k.code[s][t].quiet = theme.NewSGR(on)
+			k.code[s][t].loud = theme.NewSGR(on.Bold(true).Underline(true))
 		}
 	}
 	return &k
@@ -71,18 +68,8 @@ func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 	}
 }
 
-func sgrOf(style lipgloss.Style) (s sgrPair) {
-	s.open, s.close, _ = strings.Cut(style.Render("x"), "x")
-	return s
-}
-
 // apply returns s, which is one line without styles, in a tone.
-func (k *styler) apply(t role, s string) string {
-	if s == "" || k.text[t].open == "" {
-		return s
-	}
-	return k.text[t].open + s + k.text[t].close
-}
+func (k *styler) apply(t role, s string) string { return k.text[t].Apply(s) }
 
 // applyAll writes each of the lines, in place.
 func (k *styler) applyAll(t role, lines []string) []string {
@@ -134,7 +121,7 @@ func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
 func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 	var b strings.Builder
 	b.Grow(256)
-	var now sgrPair
+	var now theme.SGR
 	for _, p := range pieces {
 		if p.text == "" {
 			continue
@@ -144,13 +131,13 @@ func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 			look = k.code[s][p.role].loud
 		}
 		if look != now {
-			b.WriteString(now.close)
-			b.WriteString(look.open)
+			b.WriteString(now.Off)
+			b.WriteString(look.On)
 			now = look
 		}
 		b.WriteString(p.text)
 	}
-	b.WriteString(now.close)
+	b.WriteString(now.Off)
 	return b.String()
 }
 

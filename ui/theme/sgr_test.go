@@ -1,0 +1,34 @@
+package theme_test
+
+import (
+	"testing"
+
+	"charm.land/lipgloss/v2"
+
+	"parley/ui/theme"
+)
+
+func TestSGR(t *testing.T) {
+	for name, style := range map[string]lipgloss.Style{
+		"nothing": lipgloss.NewStyle(), "color": theme.Dark().Accent, "background": theme.Dark().Added,
+		"attributes": lipgloss.NewStyle().Bold(true).Italic(true).Reverse(true), "faint": theme.Plain().Dim,
+	} {
+		for _, text := range []string{"a", "two words", "  ", "日本"} {
+			if got, want := theme.NewSGR(style).Apply(text), style.Render(text); got != want {
+				t.Errorf("%s: %q is %q, want %q as lipgloss writes it", name, text, got, want)
+			}
+		}
+		if got := theme.NewSGR(style).Apply(""); got != "" {
+			t.Errorf("%s: no text is %q", name, got)
+		}
+	}
+}
+
+// Lipgloss would write sequences between the runes of one character.
+func TestUnderliningKeepsCharactersWhole(t *testing.T) {
+	const text = "👩‍🚒 é"
+	underlined := theme.NewSGR(lipgloss.NewStyle().Underline(true))
+	if got := underlined.Apply(text); underlined.On == "" || got != underlined.On+text+underlined.Off {
+		t.Errorf("got %q", got)
+	}
+}
