@@ -94,7 +94,7 @@ func parseListing(page map[string]any) []listedModel {
 	return offers
 }
 
-// isChatModel is false for models that the server says do something else.
+// isChatModel reports false for models that the server says do something else.
 func isChatModel(m map[string]any) bool {
 	if methods, ok := memberAt(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
 		return false
@@ -138,7 +138,7 @@ func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	return &is
 }
 
-// parsePrice is in dollars per token at OpenRouter, as text; -1 is a router's.
+// parsePrice reads prices, which are in dollars per token at OpenRouter, as text; -1 is a router's.
 func parsePrice(m map[string]any) catalog.Price {
 	dollars := func(name string) (float64, bool) {
 		n, err := strconv.ParseFloat(firstText(m, "pricing."+name), 64)

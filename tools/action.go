@@ -84,7 +84,7 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 	return a.run(ctx, progress)
 }
 
-// WithNetwork is the same action, allowed to reach the network from inside the
+// WithNetwork returns the same action, allowed to reach the network from inside the
 // sandbox. One that is not sandboxed, and so could anyway, is returned as it is.
 func (a *Action) WithNetwork() *Action {
 	if !a.Sandboxed {
@@ -99,7 +99,7 @@ func (a *Action) WithNetwork() *Action {
 // programs at login, which asks in every mode.
 func (a *Action) Sensitive() bool { return a.placeClass != "" }
 
-// failedOutcome is an Outcome that says what went wrong.
+// failedOutcome returns an Outcome that says what went wrong.
 func failedOutcome(format string, args ...any) Outcome {
 	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }

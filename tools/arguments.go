@@ -265,7 +265,7 @@ func nearestName(name string, names []string) string {
 	return best
 }
 
-// editDistance is how many single-byte changes lead from a to b.
+// editDistance returns how many single-byte changes lead from a to b.
 func editDistance(a, b string) int {
 	if len(a) > 255 || len(b) > 255 {
 		return math.MaxInt

@@ -46,7 +46,7 @@ func copyAttributes(f, old *os.File) error {
 // takes off a file that is written.
 var contentAttributes = []string{"security.capability", "security.ima", "security.evm", "com.apple.quarantine", "com.apple.provenance"}
 
-// readAttributes are the extended attributes of a file by their names; none where the
+// readAttributes returns the extended attributes of a file by their names; none where the
 // file system has none.
 func readAttributes(f *os.File) (map[string][]byte, error) {
 	fd := int(f.Fd())

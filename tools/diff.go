@@ -10,7 +10,7 @@ import (
 // line; beyond it one block replaces another.
 const maxDiff = 512 << 10
 
-// unifiedDiff is the unified diff between two versions of a file, whole. From says
+// unifiedDiff returns the unified diff between two versions of a file, whole. From says
 // that there was a version before.
 func unifiedDiff(file string, from bool, before, after string) string {
 	if before == after {
@@ -44,7 +44,7 @@ func unifiedDiff(file string, from bool, before, after string) string {
 	return diff.String()
 }
 
-// commonHead is the length of what a and b both begin with, in whole lines.
+// commonHead returns the length of what a and b both begin with, in whole lines.
 func commonHead(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -53,7 +53,7 @@ func commonHead(a, b string) int {
 	return strings.LastIndexByte(a[:n], '\n') + 1
 }
 
-// commonTail is the length of what a and b both end with, in whole lines.
+// commonTail returns the length of what a and b both end with, in whole lines.
 func commonTail(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {

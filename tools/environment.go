@@ -29,7 +29,7 @@ var fixedVariables = []string{
 // variable with one of them passes only if its name is given whole.
 var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
 
-// commandEnvironment is what a command gets of environ: what is passed, and extra.
+// commandEnvironment returns what a command gets of environ: what is passed, and extra.
 func commandEnvironment(environ, extra []string) []string {
 	var out []string
 	for _, entry := range environ {

@@ -35,7 +35,7 @@ const (
 
 var externalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// NewAction is a, and does run. Action.Run says what run gets.
+// NewAction returns a, which does run. Action.Run says what run gets.
 func NewAction(a Action, run func(ctx context.Context, progress func(text string)) Outcome) *Action {
 	a.run = run
 	return &a
@@ -49,7 +49,7 @@ func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) 
 	return truncate(plain, limit), notes
 }
 
-// Sanitize is Plain without a limit: nothing is left with which a file or a server
+// Sanitize does as Plain without a limit: nothing is left with which a file or a server
 // could whisper to a model what a user does not see.
 func Sanitize(text string) (plain string, notes []string) {
 	var o sanitize.Output
@@ -70,7 +70,7 @@ func (s *Set) ReplaceExternal(prefix string, tools []External) error {
 	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
 }
 
-// Snapshot is a view of s as it is now, which Add and Replace leave alone. A
+// Snapshot returns a view of s as it is now, which Add and Replace leave alone. A
 // turn works with one, so that what the model is told of stays the same, byte
 // for byte, and a provider's cache of it good.
 func (s *Set) Snapshot() *Set {
@@ -120,7 +120,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	return nil
 }
 
-// allEntries is the tools of this package and behind them the external ones.
+// allEntries returns the tools of this package and behind them the external ones.
 func (s *Set) allEntries() []*toolEntry {
 	if p := s.external.Load(); p != nil {
 		return slices.Concat(s.tools, *p)
@@ -128,7 +128,7 @@ func (s *Set) allEntries() []*toolEntry {
 	return s.tools
 }
 
-// externalEntry is the entry of a tool.
+// externalEntry returns the entry of a tool.
 func externalEntry(ext External) *toolEntry {
 	text, _ := SanitizeAndTruncate(ext.Description, maxDescription)
 	e := &toolEntry{
@@ -179,7 +179,7 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	return told, s
 }
 
-// compactJSON is value as JSON, with its keys in order.
+// compactJSON returns value as JSON, with its keys in order.
 func compactJSON(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

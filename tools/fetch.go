@@ -118,7 +118,7 @@ func (f fetcher) get(ctx context.Context, r fetchRequest) (Outcome, error) {
 	return Outcome{}, fmt.Errorf("it redirects more than %d times", maxRedirects)
 }
 
-// redirectTarget is where a server sends us. Another host was not asked for, nor was
+// redirectTarget returns where a server sends us. Another host was not asked for, nor was
 // a connection that others can read: those are up to whoever allowed this one.
 func redirectTarget(from *url.URL, where string) (*url.URL, error) {
 	if len(where) > maxURL {
@@ -193,7 +193,7 @@ func proxyHint() string {
 	return ""
 }
 
-// responseOutcome is what the model gets of a response.
+// responseOutcome returns what the model gets of a response.
 func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, error) {
 	body, err := readBody(res)
 	if err != nil {
@@ -223,7 +223,7 @@ func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, 
 	return Outcome{Text: strings.Join(lines, "\n"), Failed: res.StatusCode > 299}, nil
 }
 
-// textPart is what fits into one answer of text, from a character on, and how to
+// textPart returns what fits into one answer of text, from a character on, and how to
 // read on.
 func textPart(text string, offset int) (string, []string) {
 	total := utf8.RuneCountInString(text)
@@ -242,7 +242,7 @@ func textPart(text string, offset int) (string, []string) {
 	return text, nil
 }
 
-// skipRunes is text without its first n characters.
+// skipRunes returns text without its first n characters.
 func skipRunes(text string, n int) string {
 	for ; n > 0 && text != ""; n-- {
 		_, size := utf8.DecodeRuneInString(text)

@@ -57,7 +57,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// normalizeHost is a name or a public address in its one spelling.
+// normalizeHost returns a name or a public address in its one spelling.
 func normalizeHost(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if why := nonPublicReason(addr); why != "" {
@@ -96,7 +96,7 @@ func isNumericLabel(label string) bool {
 	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// hostWithPort is host with the port of u, unless that is the usual one.
+// hostWithPort returns host with the port of u, unless that is the usual one.
 func hostWithPort(host string, u *url.URL) (string, error) {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -115,7 +115,7 @@ func hostWithPort(host string, u *url.URL) (string, error) {
 	return host + ":" + strconv.FormatUint(n, 10), nil
 }
 
-// escapeQuery is a query with every byte escaped that is not ASCII or would not
+// escapeQuery returns a query with every byte escaped that is not ASCII or would not
 // be seen for what it is.
 func escapeQuery(query string) string {
 	var out strings.Builder

@@ -187,7 +187,7 @@ func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 	return c, err
 }
 
-// decodeText is the text in UTF-8. What is UTF-8 already is taken for it, whatever
+// decodeText returns the text in UTF-8. What is UTF-8 already is taken for it, whatever
 // a server says; otherwise the header decides, then what an HTML page says of
 // itself. False if neither says it and it had to be guessed.
 func (b fetchedBody) decodeText() (string, bool) {
@@ -206,7 +206,7 @@ func (b fetchedBody) decodeText() (string, bool) {
 	return string(plain), certain || name != "windows-1252" // which is the guess
 }
 
-// trimPartialRune is data without a character that its end cut in two.
+// trimPartialRune returns data without a character that its end cut in two.
 func trimPartialRune(data []byte) []byte {
 	for i := 1; i <= utf8.UTFMax && i <= len(data); i++ {
 		if utf8.RuneStart(data[len(data)-i]) {
@@ -219,7 +219,7 @@ func trimPartialRune(data []byte) []byte {
 	return data
 }
 
-// formatBytes is a size for people.
+// formatBytes returns a size for people.
 func formatBytes(n int64) string {
 	switch {
 	case n < 1<<10:

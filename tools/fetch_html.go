@@ -73,7 +73,7 @@ func (p *webpage) readHead(root *html.Node) {
 	}
 }
 
-// innerText is the text in n.
+// innerText returns the text in n.
 func innerText(n *html.Node) string {
 	var out strings.Builder
 	for d := range n.Descendants() {
@@ -132,7 +132,7 @@ func (p *webpage) keepMarkdownAttributes(n *html.Node) {
 	n.Attr = kept
 }
 
-// absoluteLink is a link as it can be fetched; "" if it leads nowhere, or to
+// absoluteLink returns a link as it can be fetched; "" if it leads nowhere, or to
 // another place of the same page.
 func (p *webpage) absoluteLink(link string) string {
 	link = strings.TrimSpace(link)
@@ -210,7 +210,7 @@ func hasAttribute(n *html.Node, name string) bool {
 	return false
 }
 
-// toMarkdown is the page as Markdown. It uses up the page.
+// toMarkdown returns the page as Markdown. It uses up the page.
 func (p *webpage) toMarkdown() (text string, err error) {
 	defer func() {
 		if recover() != nil { // a page is hostile, and the converter somebody else's
@@ -242,7 +242,7 @@ var blockElements = map[atom.Atom]bool{
 	atom.Ul: true,
 }
 
-// toText is the page as plain text, a paragraph or an item to a line.
+// toText returns the page as plain text, a paragraph or an item to a line.
 func (p *webpage) toText() string {
 	var out strings.Builder
 	var line []string

@@ -33,7 +33,7 @@ func copyOwner(f *os.File, old fs.FileInfo) error {
 // isMount reports whether a rename failed because something is mounted there.
 func isMount(err error) bool { return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) }
 
-// linkCount is how many names a file has.
+// linkCount returns how many names a file has.
 func linkCount(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)

@@ -12,7 +12,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// ServerPolicy is SandboxPolicy for a program that lasts, such as an MCP server. Key
+// ServerPolicy does as SandboxPolicy for a program that lasts, such as an MCP server. Key
 // stands for the program, which has a cache of its own: what commands leave in
 // theirs is not for it to run. Env is its environment; own reports which variables of
 // it the user has set for this program. Where the directory is no workspace, the
@@ -49,7 +49,7 @@ func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name
 	return p, nil
 }
 
-// serverCacheDir is the cache directory of one program.
+// serverCacheDir returns the cache directory of one program.
 func serverCacheDir(key string) (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -60,7 +60,7 @@ func serverCacheDir(key string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// cacheVariables are the variables with which programs that download others keep them in
+// cacheVariables returns the variables with which programs that download others keep them in
 // dir.
 func cacheVariables(dir string, network bool) []string {
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -128,7 +128,7 @@ func isSystemPath(path string) bool {
 	})
 }
 
-// nearestExisting is the path, or the first directory above it, that exists, without
+// nearestExisting returns the path, or the first directory above it, that exists, without
 // links.
 func nearestExisting(path string) string {
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
@@ -141,7 +141,7 @@ func nearestExisting(path string) string {
 // projectFiles mark the top of what a program is made of.
 var projectFiles = []string{"package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pyvenv.cfg", ".git"}
 
-// projectDir is the nearest directory at or above dir with a project file, or dir.
+// projectDir returns the nearest directory at or above dir with a project file, or dir.
 func projectDir(dir string) string {
 	const far = 6
 	at := dir

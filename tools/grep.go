@@ -294,7 +294,7 @@ func lineLength(content []byte) int {
 	return len(content)
 }
 
-// formatLine is a line as it is shown: valid, visible and not too long.
+// formatLine returns a line as it is shown: valid, visible and not too long.
 func formatLine(line []byte) string {
 	cut := len(line) > maxShown*utf8.UTFMax
 	if cut {

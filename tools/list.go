@@ -64,7 +64,7 @@ func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool
 	return a.outcome(append(notes, k.hiddenNotes()...)...)
 }
 
-// formatEntry is one line of a listing.
+// formatEntry returns one line of a listing.
 func (w *workspace) formatEntry(name, file string, e fs.DirEntry) string {
 	switch {
 	case e.IsDir():

@@ -19,7 +19,7 @@ type editTarget struct {
 	lfText string // text with LF line ends; made when first needed
 }
 
-// withLF is the text with LF line ends.
+// withLF returns the text with LF line ends.
 func (t *editTarget) withLF() string {
 	if t.lfText == "" {
 		t.lfText = toLF(t.text)
@@ -82,7 +82,7 @@ type offsetMapper struct {
 	lfPos, pos int // the same place in both
 }
 
-// toRaw is where the offset plain is in the text as it is. A line end counts as
+// toRaw returns where the offset plain is in the text as it is. A line end counts as
 // one byte, so that a place that begins with one takes in its CR.
 func (o *offsetMapper) toRaw(plain int) int {
 	for {
@@ -100,7 +100,7 @@ func (o *offsetMapper) toRaw(plain int) int {
 // endsWith reports whether the text ends with stem, whatever its line ends.
 func (t *editTarget) endsWith(stem string) bool { return strings.HasSuffix(t.withLF(), toLF(stem)) }
 
-// rawLength is how many bytes stem, with which the text ends, has in it.
+// rawLength returns how many bytes stem, with which the text ends, has in it.
 func (t *editTarget) rawLength(stem string) int {
 	plain := len(t.withLF()) - len(toLF(stem))
 	at := offsetMapper{text: t.text}

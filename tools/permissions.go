@@ -63,7 +63,7 @@ func (c Permissions) Validate() error {
 	return err
 }
 
-// ParseRule is permission.ParseRule for the tools that there are, and for the classes of
+// ParseRule does as permission.ParseRule for the tools that there are, and for the classes of
 // sensitive files: "credentials" and "startup" are rules about whatever tools do to
 // these.
 func ParseRule(text string) (permission.Rule, error) {

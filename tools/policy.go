@@ -64,7 +64,7 @@ type Policy struct {
 // NewPolicy returns a policy in the given mode.
 func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
 
-// Mode is how much runs without being asked.
+// Mode returns how much runs without being asked.
 func (p *Policy) Mode() Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +172,7 @@ const readTool = "read"
 
 var searchTools = []string{"list", "glob", "grep"}
 
-// readRules is what the rules that deny or ask say about reading a file; nil if
+// readRules returns what the rules that deny or ask say about reading a file; nil if
 // there are none.
 func (p *Policy) readRules() func(file string) permission.Effect {
 	p.mu.Lock()
@@ -213,7 +213,7 @@ func (p *Policy) AddRules(rs []permission.Rule) {
 	}
 }
 
-// Rules are all rules, in the order in which they came.
+// Rules returns all rules, in the order in which they came.
 func (p *Policy) Rules() []permission.Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -290,7 +290,7 @@ func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rule, error) {
 	return r, nil
 }
 
-// RuleFor is the rule that allows exactly what a does, or with a prefix every
+// RuleFor returns the rule that allows exactly what a does, or with a prefix every
 // command that begins with so many of its words. The error says why there is no
 // such rule.
 func RuleFor(a *Action, prefix int) (permission.Rule, error) {
@@ -303,7 +303,7 @@ func RuleFor(a *Action, prefix int) (permission.Rule, error) {
 	return permission.PrefixRule(a.Command, prefix)
 }
 
-// PrefixLengths are the numbers of words for which RuleFor has a rule, from the
+// PrefixLengths returns the numbers of words for which RuleFor has a rule, from the
 // narrowest to the widest, and why there is none wider.
 func PrefixLengths(a *Action) (words []int, why string) {
 	if a.Tool != "shell" {
@@ -323,7 +323,7 @@ func PrefixLengths(a *Action) (words []int, why string) {
 	return words, why
 }
 
-// exactRule is the narrowest rule that allows a.
+// exactRule returns the narrowest rule that allows a.
 func exactRule(a *Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
 		if target != "" {

@@ -65,7 +65,7 @@ func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program
 	return p, nil
 }
 
-// newCommand is the program's command, not yet started.
+// newCommand returns the program's command, not yet started.
 func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc) (cmd *exec.Cmd, letGo func(), err error) {
 	env = append(slices.Clip(env), p.child.Mark())
 	if confine != nil {
@@ -83,7 +83,7 @@ func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc
 // PID returns the number of the first process: the program's, or its helper's.
 func (p *Program) PID() int { return p.child.PID() }
 
-// Exited is closed once the program's first process has ended.
+// Exited returns what is closed once the program's first process has ended.
 func (p *Program) Exited() <-chan struct{} { return p.child.Exited() }
 
 // ExitState returns how the program ended, such as "exit status 1"; "" while it runs.

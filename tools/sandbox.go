@@ -66,7 +66,7 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) sandbox.Backend {
 	return s.cmdSandbox.backend
 }
 
-// SandboxPolicy is what commands of s may do, for programs that others start. They
+// SandboxPolicy returns what commands of s may do, for programs that others start. They
 // may run beside commands of s: from then on each of these looks for repositories
 // that have appeared in between.
 func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
@@ -102,7 +102,7 @@ type commandSandbox struct {
 // isActive reports whether commands are held.
 func (b *commandSandbox) isActive() bool { return b.backend.Available() }
 
-// sandboxPolicy is the policy of the workspace's commands.
+// sandboxPolicy returns the policy of the workspace's commands.
 func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	p := sandbox.Policy{
@@ -120,7 +120,7 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	return p
 }
 
-// protectedPlaces are the places in the workspace that keep their content whatever a command
+// protectedPlaces returns the places in the workspace that keep their content whatever a command
 // does: what starts programs at login, and what holds credentials.
 func (w *workspace) protectedPlaces() (paths []string) {
 	if w.problem != "" {
@@ -132,7 +132,7 @@ func (w *workspace) protectedPlaces() (paths []string) {
 	return paths
 }
 
-// cacheDir is where held commands keep what they have built and fetched. The
+// cacheDir returns where held commands keep what they have built and fetched. The
 // user's own caches are not for them: what a command leaves there, programs
 // outside of the sandbox would run. Each workspace has its own.
 func (w *workspace) cacheDir() (string, error) {
@@ -163,7 +163,7 @@ func ExpandHome(paths []string) []string {
 	return out
 }
 
-// newCommand is argv in the workspace, not yet started: in the sandbox, or else in a
+// newCommand returns argv in the workspace, not yet started: in the sandbox, or else in a
 // session of its own. LetGo, nil where there is no helper, ends what the helper
 // keeps. Mark is a variable that tells the command's processes.
 func (w *workspace) newCommand(held *sandbox.Policy, argv []string, mark string) (cmd *exec.Cmd, letGo func(), err error) {

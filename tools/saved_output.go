@@ -70,7 +70,7 @@ func (s *savedOutput) close() {
 	}
 }
 
-// reader is the content from its beginning.
+// reader returns the content from its beginning.
 func (s *savedOutput) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
 // notice tells the model where the output is.
@@ -99,7 +99,7 @@ func (w *workspace) saveOutput(s *savedOutput) {
 	}
 }
 
-// savedOutput is the output of this name; nil if the name is not of that kind. One
+// savedOutput returns the output of this name; nil if the name is not of that kind. One
 // that is gone is an error.
 func (w *workspace) savedOutput(name string) (*savedOutput, error) {
 	if !strings.HasPrefix(name, savedOutputPrefix) {

@@ -39,7 +39,7 @@ func ScrubEnvironment() bool {
 	return err == nil
 }
 
-// environAddress is where the environment lies that the process began with; see
+// environAddress returns where the environment lies that the process began with; see
 // proc_pid_stat(5), fields 50 and 51.
 func environAddress() (start, end int64, ok bool) {
 	stat, err := os.ReadFile("/proc/self/stat")

@@ -61,7 +61,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	return a, nil
 }
 
-// firstLine is the first line of a command, and how many more there are.
+// firstLine returns the first line of a command, and how many more there are.
 func firstLine(command string) string {
 	lines := strings.Split(strings.TrimSpace(command), "\n")
 	if more := len(lines) - 1; more > 0 {
@@ -277,7 +277,7 @@ func (r *runningCommand) cleanUp() {
 	}
 }
 
-// denialHint is what can be done about a denied access.
+// denialHint returns what can be done about a denied access.
 func (r *runningCommand) denialHint() string {
 	if r.policy.Network {
 		return "if that is so, ask the person to run it outside"

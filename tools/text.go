@@ -60,7 +60,7 @@ func (c *headTail) overflows(text string) bool {
 	return c.total <= c.limit && c.total+utf8.RuneCountInString(text) > c.limit
 }
 
-// String is what is kept, with the gap named. It is valid UTF-8 if everything
+// String returns what is kept, with the gap named. It is valid UTF-8 if everything
 // written was.
 func (c *headTail) String() string {
 	if c.total <= c.limit {
@@ -78,7 +78,7 @@ func (c *headTail) String() string {
 	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.gapNote, tail)
 }
 
-// quotePath is a file name or path as it appears in answers: as it is if it can be
+// quotePath returns a file name or path as it appears in answers: as it is if it can be
 // told from what is around it, or quoted as in Go. The tools take both forms
 // back, see unquote.
 func quotePath(name string) string {
@@ -100,7 +100,7 @@ func unquotePath(name string) string {
 	return name
 }
 
-// pluralize is a number with its noun.
+// pluralize returns a number with its noun.
 func pluralize(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -115,7 +115,7 @@ func pluralize(n int, noun string) string {
 	return strconv.Itoa(n) + " " + plural
 }
 
-// note is a remark of a tool's, set apart from what it reports.
+// note returns a remark of a tool's, set apart from what it reports.
 func note(format string, args ...any) string {
 	return "[" + fmt.Sprintf(format, args...) + "]"
 }

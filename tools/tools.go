@@ -129,14 +129,14 @@ func (s *Set) Close() error {
 	return s.root.Close()
 }
 
-// Root is the absolute path of the workspace.
+// Root returns the absolute path of the workspace.
 func (s *Set) Root() string { return s.dir }
 
 // SetPolicy has searches leave out what a policy denies to read, or asks about, also
 // for the views of s.
 func (s *Set) SetPolicy(p *Policy) { s.policy.Store(p) }
 
-// WithTools is a view of s with the tools of these names, in the order of s. Spaces
+// WithTools returns a view of s with the tools of these names, in the order of s. Spaces
 // around a name do not count. The one name "none", or no name, is a view without
 // tools.
 func (s *Set) WithTools(names ...string) (*Set, error) {
@@ -169,7 +169,7 @@ func (s *Set) toolNames() []string {
 	return names
 }
 
-// Tools is what the model is told, always in the same order.
+// Tools returns what the model is told, always in the same order.
 func (s *Set) Tools() []llm.Tool {
 	var out []llm.Tool
 	for _, e := range s.allEntries() {

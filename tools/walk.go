@@ -152,7 +152,7 @@ func (k *walk) visitDir(ctx context.Context, p walkedDir, name, file string, lef
 	return k.visitEntries(ctx, walkedDir{file, at, entries}, left, depth+1, visit)
 }
 
-// relativeTo is file as seen from dir.
+// relativeTo returns file as seen from dir.
 func relativeTo(dir, file string) string {
 	if dir == "." {
 		return file
@@ -179,7 +179,7 @@ func (a *lineOutput) add(line string) bool {
 	return true
 }
 
-// outcome is the answer with remarks behind it.
+// outcome returns the answer with remarks behind it.
 func (a *lineOutput) outcome(notes ...string) Outcome {
 	return Outcome{Text: strings.TrimSuffix(a.String()+strings.Join(notes, "\n"), "\n")}
 }

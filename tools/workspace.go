@@ -194,7 +194,7 @@ func explainError(name string, err error) error {
 	return refuse("%s: %v", quotePath(name), err)
 }
 
-// explainAbsent is explain for a file that is to be read; it also names a file beside
+// explainAbsent does as explain for a file that is to be read; it also names a file beside
 // it that may have been meant.
 func (w *workspace) explainAbsent(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {

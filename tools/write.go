@@ -104,7 +104,7 @@ func hasCRLF(text []byte) bool {
 	return n > 0 && n == bytes.Count(text, []byte("\n"))
 }
 
-// writeAction is the action that carries a change out.
+// writeAction returns the action that carries a change out.
 func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *Action {
 	diff := unifiedDiff(c.file, c.old != nil, string(before), string(c.content))
 	return &Action{

@@ -85,7 +85,7 @@ func (p paper) run(b *strings.Builder, cells uv.ScreenBuffer, x, y, width int) i
 	return n
 }
 
-// colors are those of a cell; no ground is the paper's.
+// colors returns those of a cell; no ground is the paper's.
 func (p paper) colors(s uv.Style) (front, ground color.Color) {
 	front, ground = s.Fg, s.Bg
 	if front == nil {

@@ -32,7 +32,7 @@ type answer struct {
 // maxPlain bounds how much plain text an answer may hold, in bytes.
 const maxPlain = 4 << 20
 
-// onLine is one line of stdout.
+// onLine reads one line of stdout.
 func (a *answer) onLine(d decoder, line []byte) {
 	var event struct {
 		Type string `json:"type"`

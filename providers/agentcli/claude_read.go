@@ -74,7 +74,7 @@ func (c *claude) system(l *claudeLine) {
 	}
 }
 
-// event is one of the API's stream.
+// event reads one of the API's stream.
 func (c *claude) event(e *claudeEvent) {
 	switch e.Type {
 	case "message_start":
@@ -159,7 +159,7 @@ func (c *claude) setModel(model string) {
 	}
 }
 
-// assistant is a whole message, or a block of one.
+// assistant reads a whole message, or a block of one.
 func (c *claude) assistant(l *claudeLine) {
 	if l.Error != "" {
 		c.failed, c.failureText = l.Error, l.Message.Content.text()
@@ -201,7 +201,7 @@ func (c *claude) assistant(l *claudeLine) {
 	}
 }
 
-// results are what the program's own tools answered.
+// results reads what the program's own tools answered.
 func (c *claude) results(content claudeContent) {
 	for _, b := range content {
 		name, called := c.calls[b.Call]
@@ -232,7 +232,7 @@ func (c *claude) limit(l *claudeLine) {
 	}
 }
 
-// result is the last line.
+// result reads the last line.
 func (c *claude) result(l *claudeLine) {
 	c.done, c.fault = true, nil
 	c.report(l)
@@ -306,7 +306,7 @@ var limitSubtypes = map[string]string{
 	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
 }
 
-// reportError is a last line that reports an error. Its subtype may be success all
+// reportError reads a last line that reports an error. Its subtype may be success all
 // the same: then the error is that of the API, with its text as the result. Where
 // a limit of the program's own ended the answer, the result is what it said.
 func (c *claude) reportError(l *claudeLine) {
@@ -325,7 +325,7 @@ func (c *claude) reportError(l *claudeLine) {
 	}
 }
 
-// reportLimit is a last line that says that a limit ended the answer.
+// reportLimit reads a last line that says that a limit ended the answer.
 func (c *claude) reportLimit(l *claudeLine, limit string) {
 	if !c.textAfterCall && l.Result != "" && c.run.schema == nil {
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})

@@ -132,7 +132,7 @@ func (g *gemini) onMessage(l *geminiLine) {
 	})
 }
 
-// result is the last line.
+// result reads the last line.
 func (g *gemini) result(l *geminiLine) {
 	g.done = true
 	g.report(l)

@@ -35,7 +35,7 @@ var roles = map[string]role{
 	"tool_calls": inner, "actions": inner, "calls": inner,
 }
 
-// isFormKey are the names of members that the form asks for.
+// isFormKey reports whether key is a member that the form asks for.
 func isFormKey(key string) bool {
 	return key == "thought" || key == "tool_name" || key == "tool_args" || key == "answer"
 }

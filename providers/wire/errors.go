@@ -41,7 +41,7 @@ func DecodeError(data []byte, err error) error {
 	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + Excerpt(string(data)), Err: err}
 }
 
-// Excerpt is as much of s as fits into a message, whole characters.
+// Excerpt returns as much of s as fits into a message, whole characters.
 func Excerpt(s string) string {
 	const limit = 300 // bytes
 	if len(s) <= limit {

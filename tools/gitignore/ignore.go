@@ -42,7 +42,7 @@ const (
 	maxStars = 8
 )
 
-// Append is the rules and those of a directory below. Neither is changed.
+// Append returns the rules and those of a directory below. Neither is changed.
 func (rules Rules) Append(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)

@@ -23,7 +23,7 @@ func (s *server) isFirstStart() bool {
 
 func (s *server) isFirstStartLocked() bool { return s.config.Command != "" && !s.stored.Started }
 
-// effectiveConfig is the configuration with what the user allowed beyond it.
+// effectiveConfig returns the configuration with what the user allowed beyond it.
 func (s *server) effectiveConfig() Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *server) updateStored(change func(*storedState)) error {
 	return s.opts.SaveState(s.name, string(after))
 }
 
-// grant is Servers.Allow but for the start. Who allows more has agreed to what the
+// grant does as Servers.Allow but for the start. Who allows more has agreed to what the
 // server is started with, and need not be asked about its tools again.
 func (s *server) grant(more Access) error {
 	seal, agreed := "", false
@@ -89,7 +89,7 @@ func (s *server) updateStatus() {
 	}
 }
 
-// approve is Servers.Approve.
+// approve does as Servers.Approve.
 func (s *server) approve(given string) error {
 	s.mu.Lock()
 	if s.session == nil || given != s.tools.fingerprint.String() {

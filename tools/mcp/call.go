@@ -24,7 +24,7 @@ const (
 	maxProgress = 64 << 10 // bytes of live text of one call
 )
 
-// externalTool is a tool as a model may be told of it, and as it is called.
+// externalTool returns a tool as a model may be told of it, and as it is called.
 func (s *server) externalTool(t listedTool, sum string) tools.External {
 	return tools.External{
 		Name:        t.Name,
@@ -45,7 +45,7 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 	}
 }
 
-// approvedConnection is the session on which a tool can be called that is still what was
+// approvedConnection returns the session on which a tool can be called that is still what was
 // agreed to.
 func (s *server) approvedConnection(name, sum string) (connection, error) {
 	s.mu.Lock()
@@ -169,7 +169,7 @@ type resultBuilder struct {
 	media  []llm.Part
 }
 
-// singleLine is text of a server's for a note: on one line, with what cannot be seen in
+// singleLine returns text of a server's for a note: on one line, with what cannot be seen in
 // it, which is counted with that of the whole answer.
 func singleLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
@@ -246,7 +246,7 @@ func (a *resultBuilder) addImage(data []byte) {
 	}
 }
 
-// outcome is the answer as a model gets it.
+// outcome returns the answer as a model gets it.
 func (a *resultBuilder) outcome(failed bool) tools.Outcome {
 	text, notes := a.sanitizedText(maxText - 1000)
 	if text == "" {
@@ -256,13 +256,13 @@ func (a *resultBuilder) outcome(failed bool) tools.Outcome {
 	return tools.Outcome{Text: strings.Join(append([]string{head, text}, notes...), "\n"), Failed: failed, Media: a.media}
 }
 
-// sanitizedText is what was said, without secrets and what cannot be seen.
+// sanitizedText returns what was said, without secrets and what cannot be seen.
 func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
 	text, notes := tools.SanitizeAndTruncate(a.mask.redact(strings.Join(a.texts, "\n")), limit)
 	return strings.TrimSpace(text), notes
 }
 
-// Prompts are those of the servers that are connected.
+// Prompts returns those of the servers that are connected.
 func (all *Servers) Prompts() []Prompt {
 	var out []Prompt
 	for _, s := range all.sorted() {
@@ -273,7 +273,7 @@ func (all *Servers) Prompts() []Prompt {
 	return out
 }
 
-// Resources are those of the servers that are connected.
+// Resources returns those of the servers that are connected.
 func (all *Servers) Resources() []Resource {
 	var out []Resource
 	for _, s := range all.sorted() {
@@ -284,7 +284,7 @@ func (all *Servers) Resources() []Resource {
 	return out
 }
 
-// GetPrompt is the text of a prompt, as messages of the user's and, where the
+// GetPrompt returns the text of a prompt, as messages of the user's and, where the
 // server wants it so, the model's. A user asks for it; it is still the server's
 // text, and should be shown before it is sent.
 func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map[string]string) ([]llm.Message, error) {
@@ -321,7 +321,7 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 	return out, nil
 }
 
-// ReadResource is what a resource holds: text, and images if it has any.
+// ReadResource returns what a resource holds: text, and images if it has any.
 func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.Part, error) {
 	s, c, err := all.connection(name)
 	if err != nil {

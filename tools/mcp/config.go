@@ -40,10 +40,10 @@ func (c Config) String() string {
 	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.location(), c.Disabled, c.Timeout, c.Trusted)
 }
 
-// GoString is String: %#v shows no secrets either.
+// GoString returns String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// location is the command line, or the address without what may be a key in it.
+// location returns the command line, or the address without what may be a key in it.
 func (c Config) location() string {
 	if c.URL == "" {
 		return strings.Join(append([]string{c.Command}, c.Args...), " ")

@@ -152,7 +152,7 @@ func (s *server) clientOptions() *sdk.ClientOptions {
 	}
 }
 
-// exited is closed when the server's program has ended; nil if it has none.
+// exited returns what is closed when the server's program has ended; nil if it has none.
 func (l *link) exited() <-chan struct{} {
 	if l.program == nil {
 		return nil

@@ -112,7 +112,7 @@ func readPages(next func(cursor string) (n int, more string, err error)) (left i
 	return 1, nil
 }
 
-// parsePrompts are those that can be shown and asked for by the name that is shown.
+// parsePrompts returns those that can be shown and asked for by the name that is shown.
 func parsePrompts(server string, all []*sdk.Prompt) []Prompt {
 	var out []Prompt
 	for _, p := range all {

@@ -105,7 +105,7 @@ func (all *Servers) States() []State {
 	return states
 }
 
-// Tools are those that may be offered to a model: of servers that are ready.
+// Tools returns those that may be offered to a model: of servers that are ready.
 func (all *Servers) Tools() []tools.External {
 	var out []tools.External
 	for _, s := range all.sorted() {

@@ -189,7 +189,7 @@ func (s *server) requestListRead() {
 	}
 }
 
-// beginStart is for a new start.
+// beginStart resets the state for a new start.
 func (s *server) beginStart() {
 	s.nonMessages.Store(0)
 	s.stderr.reset()
@@ -201,7 +201,7 @@ func (s *server) beginStart() {
 	s.notifyChange()
 }
 
-// setEnded is for an end.
+// setEnded records an end.
 func (s *server) setEnded(status Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
@@ -274,7 +274,7 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	return nil
 }
 
-// state is what Servers.State tells.
+// state returns what Servers.State tells.
 func (s *server) state() State {
 	written := sanitizeText(s.stderr.String(), maxStderr)
 	s.mu.Lock()
@@ -292,7 +292,7 @@ func (s *server) state() State {
 	return out
 }
 
-// offeredTools are the tools that a model may be told of.
+// offeredTools returns the tools that a model may be told of.
 func (s *server) offeredTools() []tools.External {
 	s.mu.Lock()
 	defer s.mu.Unlock()

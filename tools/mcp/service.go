@@ -42,7 +42,7 @@ func newService(address string, headers map[string]string) (*httpService, error)
 	}}, nil
 }
 
-// transport is the SDK's, over s.
+// transport returns the SDK's, over s.
 func (s *httpService) transport() sdk.Transport {
 	return &sdk.StreamableClientTransport{
 		Endpoint:     s.url.String(),

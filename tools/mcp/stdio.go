@@ -36,10 +36,10 @@ func newPipe(p *tools.Program, noise *atomic.Int64) *pipeTransport {
 	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, closing: make(chan struct{})}
 }
 
-// Connect is the SDK's door: a pipe is its own connection.
+// Connect returns p: a pipe is its own connection.
 func (p *pipeTransport) Connect(context.Context) (sdk.Connection, error) { return p, nil }
 
-// SessionID is that of HTTP; pipes have none.
+// SessionID returns "": only HTTP has one.
 func (p *pipeTransport) SessionID() string { return "" }
 
 // Close lets go of the program's output, so that Read returns. Who started the

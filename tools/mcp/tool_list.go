@@ -16,7 +16,7 @@ import (
 // maxName is how long the name of a tool may be for every provider.
 const maxName = 64
 
-// toolName is the name under which a model calls a server's tool. Two different
+// toolName returns the name under which a model calls a server's tool. Two different
 // names stay different: what had to be changed gets a mark of its own.
 func toolName(server, tool string) string {
 	fit := strings.Map(func(r rune) rune {
@@ -75,7 +75,7 @@ func listTools(server string, all []*sdk.Tool) toolList {
 	return out
 }
 
-// sanitizeText is text of a server's for a user, on one line or several.
+// sanitizeText returns text of a server's for a user, on one line or several.
 func sanitizeText(text string, limit int) string {
 	text, _ = tools.SanitizeAndTruncate(text, limit)
 	return strings.TrimSpace(text)
@@ -91,7 +91,7 @@ const (
 	saltKey  = "salt" // of the sum of what the server was started by, for that holds secrets
 )
 
-// saltOrNew is the salt of a seal, or a new one if it has none.
+// saltOrNew returns the salt of a seal, or a new one if it has none.
 func (s fingerprint) saltOrNew() string {
 	if s[saltKey] == "" {
 		return rand.Text()
@@ -133,7 +133,7 @@ func (s fingerprint) add(name string, parts ...string) {
 // did not cover what a server is given.
 const fingerprintVersion = "2"
 
-// String is the seal as it is kept.
+// String returns the seal as it is kept.
 func (s fingerprint) String() string {
 	var lines []string
 	for name, sum := range s {

@@ -105,7 +105,7 @@ func New(getenv func(string) string, more ...string) *Table {
 	return t
 }
 
-// homes are the user's home directories: the one of the environment, and the one
+// homes returns the user's home directories: the one of the environment, and the one
 // of the user database where that is another.
 func homes(getenv func(string) string) (all []string) {
 	variable := "HOME"

@@ -72,7 +72,7 @@ func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {
 // PID returns the number of the first process: the program's, or its helper's.
 func (c *Child) PID() int { return c.tree.process.Pid }
 
-// Exited is closed once the first process has ended.
+// Exited returns what is closed once the first process has ended.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
 // State returns how the first process ended; nil while it runs.
@@ -149,7 +149,7 @@ func (c *Child) ReleaseHelper() {
 	}
 }
 
-// CommandContext is [exec.CommandContext] in a session of its own, without a terminal:
+// CommandContext returns [exec.CommandContext] in a session of its own, without a terminal:
 // canceling ctx kills what has not left its process group. Output that is held open by
 // what outlives the program is waited for as long as delay.
 func CommandContext(ctx context.Context, delay time.Duration, name string, args ...string) *exec.Cmd {

@@ -32,7 +32,7 @@ type tree struct {
 	known   map[int]uint64
 }
 
-// newTree is the tree of a command that will write to the other end of pipe.
+// newTree returns the tree of a command that will write to the other end of pipe.
 func newTree(pipe *os.File) *tree {
 	// Both hold for the whole process, and are as good the second time. Without
 	// the first a command could leave orphans behind. Without the second any

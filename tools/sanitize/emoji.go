@@ -45,7 +45,7 @@ func (c *cleaner) joins(r rune) bool {
 // no tag. Others would let text hide in tags.
 const flags = "\x00gbeng\x7f\x00gbsct\x7f\x00gbwls\x7f"
 
-// ranges is a table of the runes from the first to the second of each pair, in
+// ranges returns a table of the runes from the first to the second of each pair, in
 // ascending order.
 func ranges(pairs [][2]rune) *unicode.RangeTable {
 	var t unicode.RangeTable

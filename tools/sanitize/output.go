@@ -19,7 +19,7 @@ type Output struct {
 	Invalid   int    // bytes that were no UTF-8
 }
 
-// Plain is Output for a whole text.
+// Plain does as Output for a whole text.
 func Plain(text string) string {
 	var o Output
 	plain := o.Write([]byte(text))

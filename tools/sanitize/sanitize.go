@@ -35,7 +35,7 @@ type Clean struct{ text string }
 // String returns the text.
 func (c Clean) String() string { return c.text }
 
-// Cleaned is Text, as proof.
+// Cleaned returns Text, as proof.
 func Cleaned(s string) Clean { return Clean{Text(s)} }
 
 // Text makes s printable and keeps newlines and tabs. Text that is printable
@@ -45,7 +45,7 @@ func Text(s string) string {
 	return text
 }
 
-// Counted is Text that also tells how many runes it dropped.
+// Counted does as Text and also tells how many runes it dropped.
 func Counted(s string) (text string, dropped int) {
 	if plain(s) == len(s) {
 		return s, 0
@@ -55,7 +55,7 @@ func Counted(s string) (text string, dropped int) {
 	return string(out), c.dropped
 }
 
-// Source is s to be handed on, as to a clipboard, with nothing in it that Text
+// Source returns s to be handed on, as to a clipboard, with nothing in it that Text
 // does not show as it is: control characters, bidi and invisible runes are left
 // out instead of named, for a name is no part of the source. It tells how many.
 func Source(s string) (text string, dropped int) {
@@ -215,7 +215,7 @@ func Words(s string) string {
 	}), " ")
 }
 
-// Complete is s without the beginning of a character at its end.
+// Complete returns s without the beginning of a character at its end.
 func Complete(s string) string {
 	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(s[i]) {
@@ -228,7 +228,7 @@ func Complete(s string) string {
 	return s
 }
 
-// broken is the length of the truncated UTF-8 sequence at the start of s, which
+// broken returns the length of the truncated UTF-8 sequence at the start of s, which
 // is shown as one replacement character, as the Unicode standard recommends.
 func broken(s string) int {
 	for n := min(len(s), 3); n > 1; n-- {

@@ -79,7 +79,7 @@ var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 })
 
-// masked is text without keys: those in the environment, and what looks like
+// masked returns text without keys: those in the environment, and what looks like
 // one. A panic may have anything in its words.
 func masked(text string) string {
 	for _, entry := range os.Environ() {

@@ -71,7 +71,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 	return path, err
 }
 
-// fileName is a conversation's title as the name of a file.
+// fileName returns a conversation's title as the name of a file.
 func fileName(about session.Info) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

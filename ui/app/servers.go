@@ -83,7 +83,7 @@ func AboutServer(s mcp.State) (text string, unseen bool) {
 	return b.String(), unseen
 }
 
-// lastLines are the last n lines of text.
+// lastLines returns the last n lines of text.
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")

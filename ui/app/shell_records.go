@@ -34,7 +34,7 @@ var shellRecords struct {
 	n int
 }
 
-// recordKey is where the records of the commands stand that were typed while the
+// recordKey returns where the records of the commands stand that were typed while the
 // draft had this key.
 func recordKey(draftKey string) string { return "commands of " + draftKey }
 

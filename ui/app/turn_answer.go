@@ -51,7 +51,7 @@ func (t *Turn) do(what Doing, tool string, now time.Time) {
 // waited somewhere.
 const burst = 100 * time.Millisecond
 
-// Rate is tokens per second of the running answer, by four bytes a token; the
+// Rate returns tokens per second of the running answer, by four bytes a token; the
 // footer has the provider's numbers. It is 0 if it cannot be told.
 func (t *Turn) Rate(now time.Time) float64 {
 	took := now.Sub(t.first) - burst

@@ -50,10 +50,10 @@ func (t *Tally) add(a session.Response) {
 	}
 }
 
-// Duration is how long the answers took, with what the tools did in between.
+// Duration returns how long the answers took, with what the tools did in between.
 func (t *Tally) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
 
-// Pace is tokens per second; 0 if it cannot be told.
+// Pace returns tokens per second; 0 if it cannot be told.
 func (t *Tally) Pace() float64 {
 	if t.stream == 0 {
 		return 0
@@ -61,7 +61,7 @@ func (t *Tally) Pace() float64 {
 	return float64(t.tokens) / t.stream.Seconds()
 }
 
-// streamed is how many tokens came in the stream: as the provider counts, but for
+// streamed returns how many tokens came in the stream: as the provider counts, but for
 // thinking that it kept to itself.
 func streamed(m llm.Message, u llm.Usage) int {
 	size := 0

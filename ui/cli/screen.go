@@ -60,7 +60,7 @@ func (a *program) resetForDir() error {
 	return a.load() // the project may have changed what was read
 }
 
-// runScreenHere is runScreen for one working directory.
+// runScreenHere does as runScreen for one working directory.
 func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer a.closeLibrary()
 	if a.recording.tap == nil {

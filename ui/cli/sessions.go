@@ -13,7 +13,7 @@ import (
 	"parley/ui/print"
 )
 
-// sessionCommands is what the commands about stored conversations work with.
+// sessionCommands returns what the commands about stored conversations work with.
 func (a *program) sessionCommands() print.SessionCommands {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	return print.SessionCommands{

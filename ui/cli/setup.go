@@ -99,7 +99,7 @@ func (a *program) localModel(provider string) string {
 	return provider + "/" + ids[0]
 }
 
-// lastModel is what was picked on the screen last, if it can be asked now.
+// lastModel returns what was picked on the screen last, if it can be asked now.
 func (a *program) lastModel() string {
 	models, err := a.library.Get("models")
 	if err != nil {

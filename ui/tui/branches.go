@@ -87,7 +87,7 @@ func (b *branches) rewind() tea.Cmd {
 	})
 }
 
-// spoken is the first line of what a message says, or what it brings along.
+// spoken returns the first line of what a message says, or what it brings along.
 func spoken(msg llm.Message) string {
 	text, attached := app.SplitPrompt(msg)
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {

@@ -54,7 +54,7 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("keys.%s = %q: keys.%s has the same key", c.Second, c.Key, c.First)
 }
 
-// Keys are those of the configuration that the conflict is about.
+// Keys returns those of the configuration that the conflict is about.
 func (c *Conflict) Keys() (here, there string) {
 	if c.Default {
 		return "keys." + c.Second, ""
@@ -152,7 +152,7 @@ func ShowKeys(in, out *os.File, keys Keys, getenv func(string) string) error {
 	return terminal.ShowKeys(in, out, functions(keys), getenv)
 }
 
-// functions is what each key does in the screen.
+// functions returns what each key does in the screen.
 func functions(keys Keys) map[string]string {
 	list := actions()
 	if own, err := keys.apply(actions()); err == nil {

@@ -68,7 +68,7 @@ func (m *Model) slash() tea.Cmd {
 	return cmd
 }
 
-// argsOf is what may follow a command.
+// argsOf returns what may follow a command.
 func argsOf(m *Model, command string) []dialog.Item {
 	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
 	switch {
@@ -103,7 +103,7 @@ var writing = []struct {
 	{func(k composer.Keys) [][]string { return [][]string{k.Upper, k.Lower, k.Capital} }, "upper case, lower case, capital"},
 }
 
-// written are keys, those for each thing with commas between them.
+// written returns keys, those for each thing with commas between them.
 func written(keys [][]string) string {
 	var out []string
 	for _, each := range keys {
@@ -119,7 +119,7 @@ var typed = [][2]string{
 	{"up", "on an empty line: queued messages, enter edits, delete drops"},
 }
 
-// bindings are all keys there are, from what binds them.
+// bindings returns all keys there are, from what binds them.
 func (k *keymap) bindings() []dialog.Section {
 	write := dialog.Section{Title: "Writing"}
 	for _, w := range writing {

@@ -59,7 +59,7 @@ func present(m *Model, root tea.Model) int {
 	return status
 }
 
-// afterSeen is later, but a frame is painted when the terminal has it: a slow one
+// afterSeen returns later, but a frame is painted when the terminal has it: a slow one
 // may take its time.
 func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(time.Duration, tea.Msg) tea.Cmd {
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {

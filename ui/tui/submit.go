@@ -105,7 +105,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	return tea.Batch(sent, m.chat.Run(parts...))
 }
 
-// without is attached but for what mentioned brings anew: a message that is edited
+// without returns attached but for what mentioned brings anew: a message that is edited
 // has both the file and the words that name it.
 func without(attached, mentioned []llm.Part) []llm.Part {
 	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {

@@ -161,7 +161,7 @@ func (m *Model) escape() (tea.Cmd, bool) {
 	return nil, true
 }
 
-// interrupt is ctrl+c: it stops, else clears, else quits.
+// interrupt handles ctrl+c: it stops, else clears, else quits.
 func (m *Model) interrupt() tea.Cmd {
 	const quitWithin = 2 * time.Second
 	written := m.input.Composer

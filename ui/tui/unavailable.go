@@ -17,7 +17,7 @@ func lacksTurn(m *Model) string {
 	return ""
 }
 
-// lacksSilence is said of waiting for an answer that is not silent.
+// lacksSilence tells why there is nothing to wait on: no answer is silent.
 func lacksSilence(m *Model) string {
 	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) {
 		return "no model is silent"
@@ -25,7 +25,7 @@ func lacksSilence(m *Model) string {
 	return ""
 }
 
-// lacksRest is said of what would change the conversation below a running turn.
+// lacksRest tells what runs below what would change the conversation below a running turn.
 func lacksRest(m *Model) string {
 	if m.chat.Turn != nil {
 		return "stop the running turn first"

@@ -41,7 +41,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// cursor is where the terminal's own cursor stands, which is where input methods
+// cursor returns where the terminal's own cursor stands, which is where input methods
 // draw: in the composer, or where a dialog is written in.
 func (m *Model) cursor() *tea.Cursor {
 	var x, y, height int
@@ -65,7 +65,7 @@ func (m *Model) cursor() *tea.Cursor {
 	return tea.NewCursor(min(x, m.width-1), row)
 }
 
-// top is the transcript, or what greets a user before there is one.
+// top returns the transcript, or what greets a user before there is one.
 func (m *Model) top() string {
 	if m.chat.Shown {
 		return m.chat.Transcript.View()
@@ -80,7 +80,7 @@ func (m *Model) bottom() string {
 	return m.input.View(m.width)
 }
 
-// said is what a key just did, or what a key would do now: words that have to be
+// said returns what a key just did, or what a key would do now: words that have to be
 // read.
 func (m *Model) said() string {
 	var lines []string
@@ -163,7 +163,7 @@ func fits(row string, width int) bool {
 	return width >= 0
 }
 
-// welcome is the empty screen: what answers, and the few keys worth knowing.
+// welcome returns the empty screen: what answers, and the few keys worth knowing.
 func (m *Model) welcome() string {
 	model := m.App.Session.Model()
 	lines := []string{
@@ -189,7 +189,7 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(n-ansi.StringWidth(s), 1))
 }
 
-// strategyOf is how a model gets tools at the moment: one that is found to have
+// strategyOf returns how a model gets tools at the moment: one that is found to have
 // no function calling changes in the middle of a conversation.
 func strategyOf(m llm.Endpoint) string {
 	if s, ok := m.Model.(interface{ Strategy() string }); ok {
@@ -198,7 +198,7 @@ func strategyOf(m llm.Endpoint) string {
 	return m.Strategy
 }
 
-// line is the status line.
+// line returns the status line.
 func (m *Model) line() string {
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Usage()
@@ -252,7 +252,7 @@ func windowTitle(conversation string, waiting bool) string {
 	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
 }
 
-// progressBar is what the terminal shows of the turn beside the window's name.
+// progressBar returns what the terminal shows of the turn beside the window's name.
 func progressBar(running, waiting bool) *tea.ProgressBar {
 	switch {
 	case !running:

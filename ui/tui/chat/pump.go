@@ -58,7 +58,7 @@ func (p *pump) close() {
 	p.room.Broadcast()
 }
 
-// frameTime is the least time between two wakes.
+// frameTime returns the least time between two wakes.
 func frameTime(env func(string) string) time.Duration {
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
 		return 50 * time.Millisecond
@@ -76,7 +76,7 @@ func (p *pump) put(e session.Event) {
 	p.came = time.Now()
 }
 
-// add is put without the wait, which it returns.
+// add does as put without the wait, which it returns.
 func (p *pump) add(e session.Event) (idleDelay time.Duration) {
 	p.mu.Lock()
 	for p.size > full && !p.closed {
@@ -107,7 +107,7 @@ func (p *pump) add(e session.Event) (idleDelay time.Duration) {
 	return idleDelay
 }
 
-// idleDelay is how long nothing needs to be read: not at all while there is something
+// idleDelay returns how long nothing needs to be read: not at all while there is something
 // to read already, while so much comes that it would not all be kept for us, or
 // when the screen takes it at once.
 func (p *pump) idleDelay(now time.Time) time.Duration {
@@ -148,7 +148,7 @@ type pendingDelta struct {
 	text  strings.Builder // its Text or Input
 }
 
-// laneOf is which of the models that are compared an event is about.
+// laneOf returns which of the models that are compared an event is about.
 func laneOf(e session.Event) int {
 	if l, ok := e.(session.CandidateEvent); ok {
 		return l.N
@@ -156,7 +156,7 @@ func laneOf(e session.Event) int {
 	return alone
 }
 
-// deltaOf is the delta that e is, or holds.
+// deltaOf returns the delta that e is, or holds.
 func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
 	if l, is := e.(session.CandidateEvent); is {
 		d, ok = l.Event.(llm.Delta)
@@ -166,7 +166,7 @@ func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
 	return alone, d, ok
 }
 
-// event is d as it came.
+// event returns d as it came.
 func event(lane int, d llm.Delta) session.Event {
 	if lane == alone {
 		return d

@@ -53,7 +53,7 @@ type shellMsg struct {
 	ended func() // takes back the record that it runs, once its output is kept
 }
 
-// shellTool is how a command of the user's own looks.
+// shellTool returns how a command of the user's own looks.
 func shellTool(e session.ShellCommand) transcript.Tool {
 	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Duration: e.Duration}
 	switch {

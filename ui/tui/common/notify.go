@@ -21,7 +21,7 @@ var notices = map[string]func(text string) string{
 // Notices lists the values of Config.Notify.
 var Notices = []string{"auto", "off", "bell", "osc9", "osc777", "osc99"}
 
-// noticeFor is the way that fits the terminal, for "auto": a bell is understood
+// noticeFor returns the way that fits the terminal, for "auto": a bell is understood
 // by all, and multiplexers pass it on.
 func noticeFor(name string, env func(string) string) string {
 	if name != "auto" {

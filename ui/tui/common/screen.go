@@ -124,7 +124,7 @@ type toast struct {
 // Say shows a few words above the composer, for as long as it takes to read them.
 func (s *Screen) Say(text string) tea.Cmd { return s.SayWhile(text, nil) }
 
-// SayWhile is Say for as long as what it tells of is so.
+// SayWhile does as Say for as long as what it tells of is so.
 func (s *Screen) SayWhile(text string, so func() bool) tea.Cmd {
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
 	s.toast = toast{text, s.Now().Add(long), so}
@@ -192,7 +192,7 @@ func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// InOrder is tea.Sequence of guarded commands.
+// InOrder returns tea.Sequence of guarded commands.
 func (s *Screen) InOrder(cmds ...tea.Cmd) tea.Cmd {
 	for i, cmd := range cmds {
 		cmds[i] = s.Guarded(cmd)

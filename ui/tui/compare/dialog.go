@@ -167,7 +167,7 @@ func (c *Dialog) SetSize(width, height int) {
 	}
 }
 
-// share is how wide a column is, and how many fit.
+// share returns how wide a column is, and how many fit.
 func (c *Dialog) share() (width, fit int) {
 	fit = min(max((c.width+columnGap)/(columnWidth+columnGap), 1), len(c.columns))
 	return max((c.width-(fit-1)*columnGap)/fit, 0), fit
@@ -181,10 +181,10 @@ func (c *Dialog) SetTheme(th *theme.Theme) {
 	}
 }
 
-// Height is all there is.
+// Height returns all there is.
 func (c *Dialog) Height() int { return c.height }
 
-// Cursor is nowhere: nothing is written.
+// Cursor returns none: nothing is written.
 func (c *Dialog) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
 // Update goes from column to column, scrolls, and chooses.
@@ -259,7 +259,7 @@ func (c *Dialog) answer(n int) tea.Cmd {
 	return func() tea.Msg { return chosen }
 }
 
-// chosen is the nth answer; below zero, the one that the conversation stands at.
+// chosen returns the nth answer; below zero, the one that the conversation stands at.
 func (c *Dialog) chosen(n int) ChosenMsg {
 	if n < 0 {
 		return ChosenMsg{}
@@ -268,7 +268,7 @@ func (c *Dialog) chosen(n int) ChosenMsg {
 	return ChosenMsg{Seq: col.seq, Name: col.name, Label: col.label}
 }
 
-// View is the columns that fit, the chosen one among them. What is made of the
+// View returns the columns that fit, the chosen one among them. What is made of the
 // same is not made again.
 func (c *Dialog) View() string {
 	same := c.view != ""
@@ -323,7 +323,7 @@ func (c *Dialog) draw() string {
 	return strings.Join(rows, "\n")
 }
 
-// hint is which keys work, as many as fit.
+// hint returns which keys work, as many as fit.
 func (c *Dialog) hint() string {
 	leave := "esc stop"
 	if !c.running {

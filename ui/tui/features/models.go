@@ -151,7 +151,7 @@ const (
 	fewRecent  = 5
 )
 
-// items are the rows of the list: favorites, what was used before, then
+// items returns the rows of the list: favorites, what was used before, then
 // each provider's, those that can be asked first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
@@ -185,7 +185,7 @@ func (f *Models) items() []dialog.Item {
 	return items
 }
 
-// Args are the models, as what may follow a command.
+// Args returns the models, as what may follow a command.
 func (f *Models) Args() []dialog.Item {
 	if f.choices == nil {
 		f.choices = f.App.Choices()

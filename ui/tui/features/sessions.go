@@ -168,7 +168,7 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 	}
 }
 
-// glance is a few messages: those around seq, or the last ones.
+// glance returns a few messages: those around seq, or the last ones.
 func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
 	const few = 6
 	if seq == 0 {

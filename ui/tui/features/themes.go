@@ -56,7 +56,7 @@ func (f *Themes) Start() tea.Cmd {
 	return nil
 }
 
-// Items are the looks there are.
+// Items returns the looks there are.
 func (f *Themes) Items() []dialog.Item {
 	var items []dialog.Item
 	for _, name := range f.Config.ThemeNames() {

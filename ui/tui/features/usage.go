@@ -93,7 +93,7 @@ func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string
 	return rows
 }
 
-// costOf is what a row of the usage cost: answers of unknown price are not in it.
+// costOf returns what a row of the usage cost: answers of unknown price are not in it.
 func costOf(s session.DailyUsage) string {
 	switch cost := format.Cost(s.Usage.Cost, s.Usage.Priced); {
 	case s.Unpriced == 0 && cost == "":

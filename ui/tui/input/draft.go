@@ -146,7 +146,7 @@ func (in *Input) History() tea.Cmd {
 	}
 }
 
-// Filled is about how many tokens the next request takes: what was said and what
+// Filled returns about how many tokens the next request takes: what was said and what
 // goes with it, and the draft.
 func (in *Input) Filled() int {
 	const short = 200 // tokens of a first draft that are not worth a figure

@@ -203,10 +203,10 @@ func (in *Input) Layout(width, room int) int {
 	return in.Height(width)
 }
 
-// Height is how many rows the input takes.
+// Height returns how many rows the input takes.
 func (in *Input) Height(width int) int { return len(in.chips(width)) + in.Composer.Height() }
 
-// Cursor is where the cursor stands in the input.
+// Cursor returns where the cursor stands in the input.
 func (in *Input) Cursor(width int) (x, y int, ok bool) {
 	x, y, ok = in.Composer.Cursor()
 	return x + SignWidth, y + len(in.chips(width)), ok
@@ -215,7 +215,7 @@ func (in *Input) Cursor(width int) (x, y int, ok bool) {
 // Click sets the cursor.
 func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
 
-// View is the chips and the composer behind its sign.
+// View returns the chips and the composer behind its sign.
 func (in *Input) View(width int) string {
 	rows, at := in.chips(width), in.Composer.PromptRow()
 	for i, row := range strings.Split(in.Composer.View(), "\n") {
@@ -228,7 +228,7 @@ func (in *Input) View(width int) string {
 	return strings.Join(rows, "\n")
 }
 
-// chips is the line above the composer that names what goes with the prompt.
+// chips returns the line above the composer that names what goes with the prompt.
 func (in *Input) chips(width int) []string {
 	var names []string
 	if len(in.Compare) > 0 {

@@ -85,7 +85,7 @@ func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
 	return i.openList(0)
 }
 
-// turnTime is when the turn of a message was held: from when the user's message
+// turnTime returns when the turn of a message was held: from when the user's message
 // was kept until the next one was; a zero end is not over.
 func (i *Inspector) turnTime(t transcript.Target) (from, to time.Time) {
 	begun := false
@@ -125,7 +125,7 @@ func (i *Inspector) items(selected int) []dialog.Item {
 	return items
 }
 
-// exchangeName is who was asked; what is no request to a model says so.
+// exchangeName returns who was asked; what is no request to a model says so.
 func exchangeName(e app.Exchange) string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
 		return e.Name + ", its models"

@@ -13,7 +13,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// exchangeParts is an exchange to be read.
+// exchangeParts returns an exchange to be read.
 func exchangeParts(e app.Exchange) []dialog.PagePart {
 	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
 	if e.Method == "RUN" {
@@ -69,7 +69,7 @@ func aboutExchange(e app.Exchange) string {
 	return b.String() + "\n"
 }
 
-// plainPart is text line by line.
+// plainPart returns text line by line.
 func plainPart(title, text string) dialog.PagePart {
 	p := dialog.PagePart{Title: title, Source: text}
 	for line := range strings.Lines(text) {
@@ -86,7 +86,7 @@ func headerText(headers [][2]string) string {
 	return b.String()
 }
 
-// bodyPart is a body of so many bytes: indented, if it is JSON, and else line by
+// bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
 func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
 	p := dialog.PagePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
@@ -127,7 +127,7 @@ func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
 	return p
 }
 
-// spelledOut is a line of indented JSON whose text has lines of its own, with
+// spelledOut returns a line of indented JSON whose text has lines of its own, with
 // these below it.
 func spelledOut(line string) (string, bool) {
 	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
@@ -141,7 +141,7 @@ func spelledOut(line string) (string, bool) {
 	return name + "\n" + text, true
 }
 
-// indented is JSON for reading.
+// indented returns JSON for reading.
 func indented(text string) (string, bool) {
 	var out bytes.Buffer
 	if json.Indent(&out, []byte(text), "", "  ") != nil {
@@ -153,7 +153,7 @@ func indented(text string) (string, bool) {
 // base64Least is how many characters of base64 in a row are folded away.
 const base64Least = 400
 
-// foldable is a line, without the base64 in it.
+// foldable returns a line, without the base64 in it.
 func foldable(line string) dialog.PageLine {
 	if len(line) < base64Least {
 		return dialog.PageLine{Text: line}

@@ -106,7 +106,7 @@ func (o *Overlay) Input(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, o.PaintSoon())
 }
 
-// Interrupt is ctrl+c: the dialog goes, with no choice taken.
+// Interrupt handles ctrl+c: the dialog goes, with no choice taken.
 func (o *Overlay) Interrupt() tea.Cmd {
 	if _, asks := o.Dialog.(*dialog.Approval); asks {
 		o.Forget()

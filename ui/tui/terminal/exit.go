@@ -128,7 +128,7 @@ func (e *exit) crashed(p any, stack []byte) {
 	e.kill()
 }
 
-// recover is deferred around the program's loop for panics in Update and View.
+// recover keeps a panic: it is deferred around the program's loop for panics in Update and View.
 func (e *exit) recover() {
 	if p := recover(); p != nil {
 		e.mu.Lock()

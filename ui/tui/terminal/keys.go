@@ -65,7 +65,7 @@ func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) stri
 	return k.run(chunks)
 }
 
-// environment is what decides about keys and copying beside the terminal.
+// environment returns what decides about keys and copying beside the terminal.
 func environment(getenv func(string) string) []string {
 	through := "none"
 	switch {
@@ -160,7 +160,7 @@ func (k *keyTable) decode(buf []byte) (rest []byte, done bool) {
 	return nil, false
 }
 
-// name is what parley calls an event; "" for one that is nothing to show.
+// name returns what parley calls an event; "" for one that is nothing to show.
 func (k *keyTable) name(event uv.Event) string {
 	switch e := event.(type) {
 	case uv.KeyPressEvent:

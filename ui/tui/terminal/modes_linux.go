@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// modes is how the terminal was, in the form of stty -g: four sets of flags and
+// modes returns how the terminal was, in the form of stty -g: four sets of flags and
 // 32 control characters, in hexadecimal.
 func (t *Terminal) modes() string {
 	s, err := unix.IoctlGetTermios(int(t.in.Fd()), unix.TCGETS)

@@ -2,6 +2,6 @@
 
 package terminal
 
-// modes is what stty is told to bring back: how it was exactly is written
+// modes returns what stty is told to bring back: how it was exactly is written
 // differently on each system.
 func (*Terminal) modes() string { return "sane" }
