@@ -503,6 +503,7 @@ func TestImports(t *testing.T) {
 		catalog = "providers/catalog"
 		safe    = "tools/sanitize"
 		proc    = "tools/process"
+		diff    = "tools/diff"
 		theme   = "ui/theme"
 		md      = "ui/markdown"
 		format  = "ui/format"
@@ -534,10 +535,11 @@ func TestImports(t *testing.T) {
 		"tools/places":        {},
 		"tools/permission":    {},
 		"tools/gitignore":     {},
+		diff:                  {},
 		"tools/mcp":           {"tools", llm},
 		"session":             {"session/store", "tools", llm, "providers/schema"},
 		"session/store":       {llm},
-		"session/archive":     {"session/store", llm},
+		"session/archive":     {"session/store", diff, llm},
 		"session/attach":      {llm},
 		"session/config":      {catalog},
 		"session/trust":       {"tools"},
@@ -555,10 +557,10 @@ func TestImports(t *testing.T) {
 		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":            {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
 		"ui/plain/console":    {"ui/tty", format, safe},
-		"ui/describe":         {"tools", safe},
+		"ui/describe":         {"tools", diff, safe},
 		"ui/tty":              {},
-		"ui/tui/transcript":   {md, theme, format, safe},
-		md:                    {theme, safe},
+		"ui/tui/transcript":   {md, theme, format, diff, safe},
+		md:                    {theme, diff, safe},
 		"ui/tui/composer":     {theme, safe},
 		"ui/tui/dialog":       {theme, format, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":    {theme, format, safe},

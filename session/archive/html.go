@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/tools/diff"
 )
 
 //go:embed page.css
@@ -122,7 +123,8 @@ func (s *message) call(b *bufio.Writer, p llm.Part) {
 		return
 	}
 	if a.outcome.Diff != "" {
-		diffTo(b, a.outcome.Diff)
+		var r diff.Reader
+		diffTo(b, a.outcome.Diff, func(line string) diff.Kind { return r.Read(line).Kind })
 	}
 	resultTo(b, a.result, a)
 	b.WriteString("</div>\n")
@@ -156,20 +158,20 @@ func mediaTo(b *bufio.Writer, p llm.Part) {
 	b.WriteString("</p>\n")
 }
 
-// diffTo writes a unified diff with its lines colored.
-func diffTo(b io.Writer, diff string) {
+// diffTo writes a diff with its lines colored by their kinds.
+func diffTo(b io.Writer, changes string, kind func(line string) diff.Kind) {
 	io.WriteString(b, "<pre class=\"diff\"><code>")
-	for line := range strings.Lines(diff) {
+	for line := range strings.Lines(changes) {
+		text, end := strings.CutSuffix(line, "\n")
 		class := ""
-		switch {
-		case strings.HasPrefix(line, "@@"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		switch kind(text) {
+		case diff.Hunk, diff.OldName, diff.NewName:
 			class = "at"
-		case strings.HasPrefix(line, "+"):
+		case diff.Added:
 			class = "ins"
-		case strings.HasPrefix(line, "-"):
+		case diff.Removed:
 			class = "del"
 		}
-		text, end := strings.CutSuffix(line, "\n")
 		if text = escape(text); class != "" {
 			text = "<span class=\"" + class + "\">" + text + "</span>"
 		}

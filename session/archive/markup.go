@@ -14,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	gm "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"parley/tools/diff"
 )
 
 // markup reads Markdown and writes HTML in which nothing is the text's own but
@@ -199,7 +201,7 @@ func code(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkS
 	n := node.(*ast.FencedCodeBlock)
 	text := string(n.Lines().Value(src))
 	if string(n.Language(src)) == "diff" {
-		diffTo(w, text)
+		diffTo(w, text, diff.Guess)
 		return ast.WalkSkipChildren, nil
 	}
 	io.WriteString(w, "<pre><code>"+escape(text)+"</code></pre>\n")

@@ -170,6 +170,27 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// What was removed is told from the name of a file by the diff's own counts; a diff that
+// a model wrote has none to be trusted.
+func TestDiffsInHTML(t *testing.T) {
+	c := everything()
+	c.Nodes[2].Results = map[string]store.Outcome{"1": {Diff: "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- was\n-@@\n+++ is\n"}}
+	c.Nodes[4].Parts[2].Text = "```diff\n@@ f @@\n-was\n--- a/x\n```"
+	var b bytes.Buffer
+	if err := HTML(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<span class=\"at\">--- a/x</span>\n<span class=\"at\">+++ b/x</span>\n<span class=\"at\">@@ -1,2 +1 @@</span>\n" +
+			"<span class=\"del\">--- was</span>\n<span class=\"del\">-@@</span>\n<span class=\"ins\">+++ is</span>\n",
+		"<span class=\"at\">@@ f @@</span>\n<span class=\"del\">-was</span>\n<span class=\"at\">--- a/x</span>\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page has no\n%s", want)
+		}
+	}
+}
+
 // attributes holds those a page may have.
 var attributes = map[string]string{
 	"html": "lang", "meta": "charset http-equiv content name", "article": "class id", "div": "class", "p": "class", "pre": "class",

@@ -9,6 +9,7 @@
 package describe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
+	"parley/tools/diff"
 	"parley/tools/sanitize"
 )
 
@@ -62,7 +64,7 @@ func Action(a *tools.Action, details bool) []Line {
 		lines = append(lines, command(a.Command)...)
 	}
 	if change != "" {
-		lines = append(lines, diff(change)...)
+		lines = append(lines, changes(change)...)
 	}
 	if details || a.Diff == "" {
 		rest := otherArguments(a, details)
@@ -136,68 +138,34 @@ func source(s string) []Line {
 	return lines
 }
 
-// diff returns a unified diff with line numbers in the gutter. What a line is follows
-// from the counts in the hunk's head, not from its first bytes alone: a removed
-// line that begins with "-- " is no file head.
-func diff(s string) []Line {
+// changes returns a unified diff with line numbers in the gutter.
+func changes(s string) []Line {
 	var lines []Line
-	var old, now, olds, nows int // next line numbers, lines left in the hunk
 	width := len(strconv.Itoa(strings.Count(s, "\n") + highest(s)))
-	for part := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
-		if olds <= 0 && nows <= 0 {
-			old, olds, now, nows = hunk(part)
-			if !strings.HasPrefix(part, "\\") {
-				lines = append(lines, Line{"  ", Reveal(part), Dim, false})
-				continue
-			}
-		}
-		l := Line{Style: Text, Text: Reveal(part)}
-		switch number := 0; {
-		case strings.HasPrefix(part, "-"):
-			l.Style, number, old, olds = Removed, old, old+1, olds-1
-			l.Gutter = fmt.Sprintf("%*d ", width, number)
-		case strings.HasPrefix(part, "+"):
-			l.Style, number, now, nows = Added, now, now+1, nows-1
-			l.Gutter = fmt.Sprintf("%*d ", width, number)
-		case strings.HasPrefix(part, "\\"):
-			l.Style, l.Gutter = Dim, strings.Repeat(" ", width+1)
+	for l := range diff.Lines(s) {
+		line := Line{fmt.Sprintf("%*d ", width, cmp.Or(l.New, l.Old)), Reveal(l.Raw), Text, false}
+		switch l.Kind {
+		case diff.Added:
+			line.Style = Added
+		case diff.Removed:
+			line.Style = Removed
+		case diff.Context:
+		case diff.Note:
+			line.Gutter, line.Style = strings.Repeat(" ", width+1), Dim
 		default:
-			number, old, now, olds, nows = now, old+1, now+1, olds-1, nows-1
-			l.Gutter = fmt.Sprintf("%*d ", width, number)
+			line.Gutter, line.Style = "  ", Dim
 		}
-		lines = append(lines, l)
+		lines = append(lines, line)
 	}
 	return lines
 }
 
-// hunk reads the head of a hunk, such as "@@ -1,4 +1,5 @@". Counts are 0 for
-// any other line, and 1 where they are left out.
-func hunk(head string) (old, olds, now, nows int) {
-	fields := strings.Fields(head)
-	if len(fields) < 4 || fields[0] != "@@" || fields[3] != "@@" {
-		return 0, 0, 0, 0
-	}
-	old, olds = span(fields[1], "-")
-	now, nows = span(fields[2], "+")
-	return old, olds, now, nows
-}
-
-func span(field, sign string) (start, count int) {
-	from, n, found := strings.Cut(strings.TrimPrefix(field, sign), ",")
-	start, _ = strconv.Atoi(from)
-	if !found {
-		return start, 1
-	}
-	count, _ = strconv.Atoi(n)
-	return start, count
-}
-
 // highest returns the highest line number at which a hunk starts.
-func highest(s string) int {
-	top := 0
-	for part := range strings.SplitSeq(s, "\n") {
-		old, _, now, _ := hunk(part)
-		top = max(top, old, now)
+func highest(s string) (top int) {
+	for l := range diff.Lines(s) {
+		if l.Kind == diff.Hunk {
+			top = max(top, l.Old, l.New)
+		}
 	}
 	return top
 }

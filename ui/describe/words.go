@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/tools"
+	"parley/tools/diff"
 )
 
 // Words describes all that an action would do. Lines of what came from outside begin
@@ -13,12 +14,22 @@ import (
 // details come the arguments as the model sent them.
 func Words(a *tools.Action, details bool) []string { return plainLines(Action(a, details)) }
 
-// DiffWords describes each line of a unified diff of one file.
-func DiffWords(d string) []string {
+// DiffWords describes each line of a unified diff of one file, but for its name, and
+// counts those that were added and removed.
+func DiffWords(d string) (words []string, added, removed int) {
 	if from, rest, _ := strings.Cut(d, "\n"); strings.HasPrefix(from, "--- ") {
 		_, d, _ = strings.Cut(rest, "\n")
 	}
-	return plainLines(diff(d))
+	lines := changes(d)
+	for _, l := range lines {
+		switch l.Style {
+		case Added:
+			added++
+		case Removed:
+			removed++
+		}
+	}
+	return plainLines(lines), added, removed
 }
 
 func plainLines(lines []Line) []string {
@@ -46,14 +57,16 @@ func plainLines(lines []Line) []string {
 
 // describeHunk returns where a hunk of a diff is; any other line stays as it is.
 func describeHunk(head string) string {
-	old, olds, now, nows := hunk(head)
-	if olds+nows == 0 {
+	var r diff.Reader
+	hunk := r.Read(head)
+	old, now := r.Left()
+	if old+now == 0 {
 		return head
 	}
 	_, behind, _ := strings.Cut(strings.TrimPrefix(head, "@@"), "@@")
-	at := now
-	if nows == 0 {
-		at = old
+	at := hunk.New
+	if now == 0 {
+		at = hunk.Old
 	}
 	return strings.TrimRight(fmt.Sprintf("at line %d:%s", at, behind), " :") + ":"
 }

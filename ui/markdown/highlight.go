@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/tools/diff"
 	"parley/tools/sanitize"
 )
 
@@ -108,12 +109,12 @@ func (s *scanner) line(line string) []styledRun {
 }
 
 func diffRole(line string) role {
-	switch {
-	case strings.HasPrefix(line, "+"):
+	switch diff.Guess(line) {
+	case diff.Added, diff.NewName:
 		return good
-	case strings.HasPrefix(line, "-"):
+	case diff.Removed, diff.OldName:
 		return bad
-	case strings.HasPrefix(line, "@@"):
+	case diff.Hunk:
 		return dim
 	}
 	return plainText

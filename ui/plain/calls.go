@@ -57,15 +57,7 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 // change writes how a file changed: line by line, unless the user heard it with
 // the question.
 func (t *transcript) change(done, diff string, heard bool) {
-	var added, removed int
-	told := describe.DiffWords(diff)
-	for _, line := range told {
-		if strings.HasPrefix(line, "added line") {
-			added++
-		} else if strings.HasPrefix(line, "removed line") {
-			removed++
-		}
-	}
+	told, added, removed := describe.DiffWords(diff)
 	t.say("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
 	if !heard {
 		t.out.Block(strings.Join(told, "\n"))

@@ -118,7 +118,7 @@ func stored(n int) *Model {
 		m.Tag(2*i + 2)
 		m.AppendThinking(id, "It might be the clock. I look at the test first, and then at the timer.")
 		m.FinishThinking(id, 3*time.Second)
-		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: diff, Duration: time.Second})
+		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: sampleDiff, Duration: time.Second})
 		m.AppendAnswer(id, document)
 		m.FinishAnswer(id)
 	}
@@ -157,7 +157,7 @@ func BenchmarkSearch(b *testing.B) {
 	for _, tokens := range []int{1_000, 100_000, 1_000_000} {
 		for _, word := range []string{"e", "world", "hello", "not there"} {
 			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(word, " ", "-"), tokens), func(b *testing.B) {
-				m := stored(1 + tokens*4/(len(document)+len(diff)))
+				m := stored(1 + tokens*4/(len(document)+len(sampleDiff)))
 				m.Browse(true)
 				press(m, "/", "'"+word)
 				b.ReportAllocs()

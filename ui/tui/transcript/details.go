@@ -1,14 +1,15 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/tools/diff"
 	"parley/tools/sanitize"
 )
 
@@ -63,36 +64,20 @@ func splitParts(title, body, what string) (all []*detailPart) {
 
 // diffParts cuts a diff at line ends. What is inside of a hunk there goes on
 // with a header of its own, which has the numbers that are left.
-func diffParts(diff string) (all []*detailPart) {
+func diffParts(text string) (all []*detailPart) {
 	title, header, file, next := "diff", "", "", ""
 	from, at, lines := 0, 0, 0 // of the sheet: where it begins, and ends so far
-	var was, is, oldLeft, newLeft int
+	var r diff.Reader
 	end := func() {
-		all = append(all, &detailPart{title: title, text: header + diff[from:at], diff: true, file: file, noun: "diff"})
-		title, header, file = "", fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", was, oldLeft, is, newLeft), next
+		all = append(all, &detailPart{title: title, text: header + text[from:at], diff: true, file: file, noun: "diff"})
+		title, header, file = "", r.Rest()+"\n", next
 		from, lines = at, 0
 	}
-	for line := range strings.Lines(diff) {
-		bare := strings.TrimSuffix(line, "\n")
-		if oldLeft <= 0 && newLeft <= 0 {
-			if a, b, ok := parseHunkHeader(bare); ok {
-				was, oldLeft, is, newLeft = a[0], a[1], b[0], b[1]
-			} else if name, ok := strings.CutPrefix(bare, "+++ "); ok {
-				next = fileName(name, "b/")
-			}
-			at, lines = at+len(line), lines+1
-			continue
-		}
-		if at-from > maxPartBytes || lines > maxDiffLines/2 {
+	for line := range strings.Lines(text) {
+		if r.Inside() && (at-from > maxPartBytes || lines > maxDiffLines/2) {
 			end()
 		}
-		c := parseHunkLine(bare, was, is)
-		if c.sign == '-' || c.sign == ' ' {
-			was, oldLeft = was+1, oldLeft-1
-		}
-		if c.sign == '+' || c.sign == ' ' {
-			is, newLeft = is+1, newLeft-1
-		}
+		next = cmp.Or(r.Read(strings.TrimSuffix(line, "\n")).File, next)
 		at, lines = at+len(line), lines+1
 	}
 	end()

@@ -99,7 +99,7 @@ func ends(m *Model, s Status) {
 }
 
 func edits(m *Model) {
-	m.Tool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: diff})
+	m.Tool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: sampleDiff})
 }
 
 func lookAround(m *Model, last Status) {

@@ -21,7 +21,7 @@ var hostile = []string{
 	"a\x1b[2Jb\nx\ny \xff\xfe \u202egpj.exe", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 👨‍👩‍👧‍👦 e\u0301\u0301\u0301",
 	"日本語のテキストは幅が二つ", "\t\ttabs\tand\ttabs", strings.Repeat("long", 60), strings.Repeat("w ", 90),
 	"", "\n\n\n", "```go\nfunc main() {}\n```\n", "| a | b |\n|---|---|\n| 日本 | x |\n", "- one\n- two\n\n> quote\n",
-	`{"command":"\u001b[2J", "path":"x`, diff, "\u200b\u200d\ufeff", "\x00\x01\x7f", "#", "---\n", "a\r\nb\rc",
+	`{"command":"\u001b[2J", "path":"x`, sampleDiff, "\u200b\u200d\ufeff", "\x00\x01\x7f", "#", "---\n", "a\r\nb\rc",
 }
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
@@ -101,7 +101,7 @@ var ops = []op{
 		m.Tool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
 	}},
 	{"drafted", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: diff, Hint: s})
+		m.Tool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: sampleDiff, Hint: s})
 	}},
 	{"output", true, func(m *Model, n int, s string) { m.ToolOutput(fmt.Sprint(n%4), s+"\n") }},
 	{"footer", true, func(m *Model, n int, s string) { m.Footer(s) }},

@@ -170,7 +170,7 @@ func TestMemory(t *testing.T) {
 			return m
 		},
 		"scrolled through": func() *Model {
-			m := stored(tokens * tokenSize / (len(document) + len(diff)))
+			m := stored(tokens * tokenSize / (len(document) + len(sampleDiff)))
 			m.Top()
 			for !m.AtBottom() {
 				m.View()

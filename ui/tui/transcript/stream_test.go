@@ -166,7 +166,7 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 		{Name: "read", Input: `{"path":"a.go"}`, Output: output},
 		{Name: "grep", Input: `{"pattern":"日本","path":"src"}`, Output: "a.go:1: 日本"},
 		{Name: "list", Input: `{"path":"."}`, Output: "a.go\nb.go"},
-		{Name: "edit", Input: `{"path":"main.go","old":"a\nb","new":"a\nc\nd"}`, Diff: diff, Output: "edited"},
+		{Name: "edit", Input: `{"path":"main.go","old":"a\nb","new":"a\nc\nd"}`, Diff: sampleDiff, Output: "edited"},
 		{Name: "shell", Input: `{"command":"make\nmake test"}`, Output: output},
 		{Name: "write", Input: `{"path":"x.py","content":"def f():\n    return 1\n"}`, Diff: mixedDiff},
 	}

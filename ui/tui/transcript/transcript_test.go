@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var began = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-const diff = `--- a/main.go
+const sampleDiff = `--- a/main.go
 +++ b/main.go
 @@ -9,7 +9,8 @@ func main() {
  	ctx := context.Background()
@@ -54,7 +54,7 @@ func conversation(m *Model) {
 	m.FinishAnswer("2")
 	m.Tool("c1", Tool{Name: "shell", Title: "go test ./session", Status: Done, Duration: 3200 * time.Millisecond,
 		Output: "=== RUN TestOne\n=== RUN TestTwo\nsession_test.go:12:\tdeadline\n" + strings.Repeat("line\n", 30)})
-	m.Tool("c2", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: diff})
+	m.Tool("c2", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: sampleDiff})
 	m.Tool("c3", Tool{Name: "write", Title: "notes.txt", Status: Denied})
 	m.Tool("c4", Tool{Name: "shell", Title: "make", Status: Failed, Duration: 65 * time.Second, Output: "one\ntwo\nthree\nfour\nfive\nsix\nmake: *** [all] Error 2\n"})
 	m.Tool("c5", Tool{Name: "fetch", Title: "https://example.org/a", Status: Canceled, Duration: time.Second})
