@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,8 +11,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/tui/overlay"
 )
 
 // lengthy is an answer that takes more rows than a screen has.
@@ -80,6 +84,21 @@ func TestKeysAboveDialogs(t *testing.T) {
 			s.Press(key).WaitFor(func(screen string) bool { return count(want) == before+1 && strings.Contains(screen, title) })
 			s.Press("esc").WaitForText("pick a model")
 		}
+	}
+}
+
+// Two quick presses of esc arrive as one key: they leave a dialog, and deny, as one does.
+func TestTwoQuickEscInDialogs(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
+	for title, open := range map[string][]string{"Commands": {"ctrl+p"}, "Keys": {"f1"}, "Model": {"ctrl+x", "m"}, "Usage": {"ctrl+x", "u"}} {
+		s.Press(open...).WaitForText(title)
+		s.Press("alt+esc").WaitForText("pick a model")
+	}
+	s.ask("do it", "Allow shell")
+	s.Send(overlay.PaintedMsg{})
+	s.Press("alt+esc").WaitForText("fine")
+	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil {
+		t.Error("the command ran")
 	}
 }
 

@@ -80,38 +80,6 @@ func argsOf(m *Model, command string) []dialog.Item {
 	return nil
 }
 
-// writing is what the keys of the composer do.
-var writing = []struct {
-	keys func(composer.Keys) [][]string
-	does string
-}{
-	{func(k composer.Keys) [][]string { return [][]string{k.Submit} }, "send; queue while the model is busy"},
-	{func(k composer.Keys) [][]string { return [][]string{append(slices.Clip(k.Newline), "\\ enter")} }, "new line"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Up, k.Down} }, "a line up and down; at the edge, what was sent before"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Search} }, "search what was sent before"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Complete} }, "complete a file or a command, open a paste"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Cancel} }, "leave a search or a completion"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Left, k.Right} }, "a letter to the left and right"},
-	{func(k composer.Keys) [][]string { return [][]string{k.WordLeft, k.WordRight} }, "a word to the left and right"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Home, k.End} }, "to the beginning and end of the line"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Start, k.Finish} }, "to the beginning and end of the text"},
-	{func(k composer.Keys) [][]string { return [][]string{k.DeleteLeft, k.DeleteRight} }, "delete to the left and right"},
-	{func(k composer.Keys) [][]string { return [][]string{k.KillWordLeft, k.KillField, k.KillWord} }, "cut a word to the left, up to a space, to the right"},
-	{func(k composer.Keys) [][]string { return [][]string{k.KillStart, k.KillEnd} }, "cut to the beginning and end of the line"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Yank, k.YankPop} }, "paste what was cut; what was cut before"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Undo, k.Redo} }, "undo, also of ctrl+c; redo"},
-	{func(k composer.Keys) [][]string { return [][]string{k.Upper, k.Lower, k.Capital} }, "upper case, lower case, capital"},
-}
-
-// written returns keys, those for each thing with commas between them.
-func written(keys [][]string) string {
-	var out []string
-	for _, each := range keys {
-		out = append(out, strings.Join(each, ", "))
-	}
-	return strings.Join(out, " / ")
-}
-
 // typed is what does something when it is written.
 var typed = [][2]string{
 	{"@", "bring a file or a resource along"},
@@ -121,12 +89,7 @@ var typed = [][2]string{
 
 // bindings returns all keys there are, from what binds them.
 func (k *keymap) bindings() []dialog.Section {
-	write := dialog.Section{Title: "Writing"}
-	for _, w := range writing {
-		write.Rows = append(write.Rows, [2]string{written(w.keys(composer.DefaultKeys())), w.does})
-	}
-	write.Rows = append(write.Rows, typed...)
-	out := []dialog.Section{write}
+	out := []dialog.Section{{Title: "Writing", Rows: slices.Concat(composer.Bindings(), typed)}}
 	for _, rank := range app.Groups {
 		s := dialog.Section{Title: string(rank)}
 		for _, a := range k.actions {

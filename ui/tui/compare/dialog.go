@@ -227,7 +227,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.label} }
 	case "enter":
 		return c.choose(c.at)
-	case "esc", "alt+esc":
+	case "esc":
 		if c.running {
 			return func() tea.Msg { return StopMsg{} }
 		}

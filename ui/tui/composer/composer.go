@@ -89,12 +89,11 @@ type promptQueue struct {
 // New makes an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
 	e := &editor{width: 80, height: 1}
-	m := &Model{Now: time.Now, editor: e, focused: true, goalColumn: -1}
+	m := &Model{Now: time.Now, editor: e, keys: keyActions(), focused: true, goalColumn: -1}
 	m.recall = &recall{editor: e, swapped: m.resetTransient}
 	m.completion = &completion{editor: e, submit: m.send}
 	m.promptQueue = &promptQueue{editor: e, pickedPrompt: -1}
 	m.SetTheme(th)
-	m.SetKeys(DefaultKeys())
 	return m
 }
 

@@ -358,16 +358,6 @@ func TestWithoutFocus(t *testing.T) {
 	}
 }
 
-func TestKeysCanBeRebound(t *testing.T) {
-	m := composer.New(theme.Plain())
-	keys := composer.DefaultKeys()
-	keys.Submit, keys.Newline = []string{"ctrl+s"}, []string{"enter"}
-	m.SetKeys(keys)
-	if sent := play(t, m, "a", "enter", "b", "ctrl+j", "ctrl+s"); len(sent) != 1 || sent[0] != "a\nb" {
-		t.Errorf("sent %q", sent)
-	}
-}
-
 // What cannot be seen must not be sent unseen, and no byte of a paste may reach
 // the terminal as a control.
 func TestPastesAreShownAsTheyAre(t *testing.T) {

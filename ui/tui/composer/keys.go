@@ -1,51 +1,15 @@
 package composer
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
-// Keys binds what the composer can do to keys, by the names Bubble Tea gives
-// them, such as "ctrl+a". Keys that are bound to nothing write their text.
-type Keys struct {
-	Submit, Newline                               []string
-	Left, Right, Up, Down                         []string
-	WordLeft, WordRight, Home, End, Start, Finish []string // Home and End of the line; Start and Fin of the text
-	DeleteLeft, DeleteRight                       []string
-	KillStart, KillEnd, KillWord, KillWordLeft    []string // KillWord to the right; KillWordLeft stops at punctuation, KillField at spaces
-	KillField, Yank, Undo                         []string
-	Search, Cancel                                []string // reverse search, and leaving it or a list
-	Redo, YankPop                                 []string
-	Upper, Lower, Capital                         []string // of the word to the right
-	Complete                                      []string // takes a completion, else opens the chip at the cursor, else asks for completions
-}
-
-// DefaultKeys returns readline's, as far as the rest of parley leaves them alone.
-func DefaultKeys() Keys {
-	return Keys{
-		Submit: []string{"enter"}, Newline: []string{"ctrl+j", "alt+enter", "shift+enter"},
-		Left: []string{"left", "ctrl+b"}, Right: []string{"right", "ctrl+f"},
-		Up: []string{"up"}, Down: []string{"down", "ctrl+n"},
-		WordLeft: []string{"alt+b", "ctrl+left", "alt+left"}, WordRight: []string{"alt+f", "ctrl+right", "alt+right"},
-		Home: []string{"home", "ctrl+a"}, End: []string{"end", "ctrl+e"},
-		Start: []string{"alt+<"}, Finish: []string{"alt+>"},
-		DeleteLeft: []string{"backspace", "shift+backspace", "ctrl+h"}, DeleteRight: []string{"delete", "ctrl+d"},
-		KillStart: []string{"ctrl+u"}, KillEnd: []string{"ctrl+k"},
-		KillWord: []string{"alt+d", "alt+delete", "ctrl+delete"}, KillWordLeft: []string{"alt+backspace", "ctrl+backspace"},
-		KillField: []string{"ctrl+w"}, Yank: []string{"ctrl+y"},
-		Undo:   []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
-		Search: []string{"ctrl+r"}, Cancel: []string{"esc", "ctrl+g"},
-		Redo: []string{"alt+/"}, YankPop: []string{"alt+y"},
-		Upper: []string{"alt+u"}, Lower: []string{"alt+l"}, Capital: []string{"alt+c"},
-		Complete: []string{"tab"},
-	}
-}
-
-// An action is what a key does. They stand in the order of the fields of Keys.
+// An action is what a key does.
 type action int
 
 const (
@@ -81,6 +45,66 @@ const (
 	complete
 )
 
+// bindings returns the keys of each action, in the order of the help, by the names Bubble
+// Tea gives them: readline's, as far as the rest of parley leaves them alone. Without help
+// of its own a binding belongs to the row of the one above it. Keys that are bound to
+// nothing write their text.
+func bindings() []binding {
+	return []binding{
+		bind(submit, "send; queue while the model is busy", "enter"),
+		bind(newLine, "new line", "ctrl+j", "alt+enter", "shift+enter", `\ enter`), // two keys, which send takes for one
+		bind(up, "a line up and down; at the edge, what was sent before", "up"), bind(down, "", "down", "ctrl+n"),
+		bind(searchBack, "search what was sent before", "ctrl+r"),
+		bind(complete, "complete a file or a command, open a paste", "tab"), // takes a completion, else opens the chip at the cursor, else asks for completions
+		bind(cancel, "leave a search or a completion", "esc", "ctrl+g"),
+		bind(left, "a letter to the left and right", "left", "ctrl+b"), bind(right, "", "right", "ctrl+f"),
+		bind(wordLeft, "a word to the left and right", "alt+b", "ctrl+left", "alt+left"), bind(wordRight, "", "alt+f", "ctrl+right", "alt+right"),
+		bind(home, "to the beginning and end of the line", "home", "ctrl+a"), bind(end, "", "end", "ctrl+e"),
+		bind(start, "to the beginning and end of the text", "alt+<"), bind(finish, "", "alt+>"),
+		bind(deleteLeft, "delete to the left and right", "backspace", "shift+backspace", "ctrl+h"), bind(deleteRight, "", "delete", "ctrl+d"),
+		bind(killWordLeft, "cut a word to the left, up to a space, to the right", "alt+backspace", "ctrl+backspace"), // stops at punctuation, killField at spaces
+		bind(killField, "", "ctrl+w"), bind(killWord, "", "alt+d", "alt+delete", "ctrl+delete"),
+		bind(killStart, "cut to the beginning and end of the line", "ctrl+u"), bind(killEnd, "", "ctrl+k"),
+		bind(yank, "paste what was cut; what was cut before", "ctrl+y"), bind(yankPop, "", "alt+y"),
+		bind(undo, "undo, also of ctrl+c; redo", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"), bind(redo, "", "alt+/"),
+		bind(upper, "upper case, lower case, capital", "alt+u"), bind(lower, "", "alt+l"), bind(capital, "", "alt+c"),
+	}
+}
+
+// A binding is the keys of an action, with their row in the help.
+type binding struct {
+	key.Binding
+	do action
+}
+
+func bind(do action, help string, keys ...string) binding {
+	return binding{key.NewBinding(key.WithKeys(keys...), key.WithHelp(strings.Join(keys, ", "), help)), do}
+}
+
+// Bindings lists the keys of the composer and what they do.
+func Bindings() (rows [][2]string) {
+	for _, b := range bindings() {
+		switch h := b.Help(); h.Desc {
+		case "":
+			rows[len(rows)-1][0] += " / " + h.Key
+		default:
+			rows = append(rows, [2]string{h.Key, h.Desc})
+		}
+	}
+	return rows
+}
+
+// keyActions returns what each bound key does.
+func keyActions() map[string]action {
+	keys := map[string]action{}
+	for _, b := range bindings() {
+		for _, name := range b.Keys() {
+			keys[name] = b.do
+		}
+	}
+	return keys
+}
+
 // actionOf returns what a key does. Two quick presses of esc arrive as alt+esc, since
 // that is the same two bytes; they mean esc.
 func (m *Model) actionOf(key string) action {
@@ -88,17 +112,6 @@ func (m *Model) actionOf(key string) action {
 		return do
 	}
 	return m.keys["esc"]
-}
-
-// SetKeys binds anew. Of two actions on one key, the later field wins.
-func (m *Model) SetKeys(k Keys) {
-	m.keys = map[string]action{}
-	fields := reflect.ValueOf(k)
-	for i := range fields.NumField() {
-		for _, name := range fields.Field(i).Interface().([]string) {
-			m.keys[name] = submit + action(i)
-		}
-	}
 }
 
 // runAction carries an action out.

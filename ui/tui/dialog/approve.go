@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -234,32 +235,32 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	if a.browse(msg) {
 		return nil
 	}
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	armed := a.isArmed()
 	a.woke = a.woke || armed
 	switch {
 	case !ok:
-	case matchesKey(key, a.Keys.Close) && !a.firstSeenAt.IsZero():
+	case key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
 		return a.reply(tools.Approval{Verdict: tools.Deny})
-	case matchesKey(key, a.Keys.Deny) && a.isCalm():
+	case key.Matches(press, a.Keys.Deny) && a.isCalm():
 		a.state = noting
 		return nil
 	case !armed:
-	case matchesKey(key, a.Keys.Once):
+	case key.Matches(press, a.Keys.Once):
 		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
-	case matchesKey(key, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
+	case key.Matches(press, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
 		a.network = !a.network
 		a.arrange()
 		a.markAllSeen() // the same text; only what it may do has to be painted anew
 		return nil
 	case a.network: // no rule says that a command may reach the network
-	case a.action.AskEachTime && (matchesKey(key, a.Keys.Session) || matchesKey(key, a.Keys.Always)):
-	case matchesKey(key, a.Keys.Session):
+	case a.action.AskEachTime && (key.Matches(press, a.Keys.Session) || key.Matches(press, a.Keys.Always)):
+	case key.Matches(press, a.Keys.Session):
 		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
-	case matchesKey(key, a.Keys.Always):
+	case key.Matches(press, a.Keys.Always):
 		a.startRule()
 		return nil
-	case matchesKey(key, a.Keys.Edit) && a.Editor != nil:
+	case key.Matches(press, a.Keys.Edit) && a.Editor != nil:
 		a.startEdit()
 		return nil
 	}
@@ -272,12 +273,12 @@ func (a *Approval) browse(msg tea.Msg) bool {
 	if prints(msg) && !a.isCalm() {
 		return false
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && matchesKey(key, a.Keys.Details) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && key.Matches(press, a.Keys.Details) {
 		a.details, a.top = !a.details, 0
 		a.arrange()
 		return true
 	}
-	return a.key(msg, a.Keys.withPaging(), len(a.rows), a.visible())
+	return a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
 }
 
 // prints reports whether msg is text that somebody wrote.
@@ -294,7 +295,7 @@ func prints(msg tea.Msg) bool {
 // stray notes that somebody types, and hands back what: before the question
 // could be answered that was meant for the composer.
 func (a *Approval) stray(msg tea.Msg) tea.Cmd {
-	key, pressed := msg.(tea.KeyPressMsg)
+	press, pressed := msg.(tea.KeyPressMsg)
 	if !pressed && !prints(msg) {
 		return nil
 	}
@@ -303,7 +304,7 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 		return wake
 	}
 	if pressed && a.woke {
-		a.hinted = a.answers(key)
+		a.hinted = a.answers(press)
 		return wake
 	}
 	return tea.Batch(func() tea.Msg { return UnhandledKeyMsg{msg} }, wake)
@@ -315,15 +316,15 @@ func (a *Approval) reply(answer tools.Approval) tea.Cmd {
 
 // denyWithNote takes words for the model; without any, enter denies as esc does.
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
-	if key, ok := msg.(tea.KeyPressMsg); ok {
-		if matchesKey(key, a.Keys.Accept) {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		if key.Matches(press, a.Keys.Accept) {
 			return a.reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(a.note.text)})
 		}
-		if matchesKey(key, a.Keys.Close) {
+		if key.Matches(press, a.Keys.Close) {
 			return a.reply(tools.Approval{Verdict: tools.Deny})
 		}
 	}
-	a.note.key(msg, a.Keys)
+	a.note.key(msg, a.Keys.FieldKeys)
 	return nil
 }
 

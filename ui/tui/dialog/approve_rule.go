@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -70,19 +71,19 @@ func (c *ruleChoice) limitReason() []string {
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.always
 	total := len(c.rows(a))
-	if c.key(msg, a.Keys, total, contentRows(min(total+2, a.height))) {
+	if c.key(msg, a.Keys.ScrollKeys, total, contentRows(min(total+2, a.height))) {
 		return nil
 	}
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case matchesKey(key, a.Keys.Close):
+	case key.Matches(press, a.Keys.Close):
 		a.state = reviewing
-	case matchesKey(key, a.Keys.Wider) && c.at < len(c.prefixes)-1:
+	case key.Matches(press, a.Keys.Wider) && c.at < len(c.prefixes)-1:
 		c.changeWidth(1)
-	case matchesKey(key, a.Keys.Narrower) && c.at > 0:
+	case key.Matches(press, a.Keys.Narrower) && c.at > 0:
 		c.changeWidth(-1)
-	case matchesKey(key, a.Keys.Accept) && a.ruleArmed():
+	case key.Matches(press, a.Keys.Accept) && a.ruleArmed():
 		return a.reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
 	}
 	return nil
@@ -115,16 +116,16 @@ func (a *Approval) viewRule() string {
 	for _, r := range all[c.top:min(c.top+visible, len(all))] {
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
-	pairs := []string{firstKey(a.Keys.Accept), "always", firstKey(a.Keys.Close), "back"}
+	keys := []key.Binding{hint(a.Keys.Accept, "always"), hint(a.Keys.Close, "back")}
 	if c.at < len(c.prefixes)-1 {
-		pairs = append(pairs, firstKey(a.Keys.Wider), "wider")
+		keys = append(keys, hint(a.Keys.Wider, "wider"))
 	}
 	if c.at > 0 {
-		pairs = append(pairs, firstKey(a.Keys.Narrower), "narrower")
+		keys = append(keys, hint(a.Keys.Narrower, "narrower"))
 	}
 	style := a.theme.Faint
 	if a.ruleArmed() {
 		style = a.theme.Text
 	}
-	return frame(a.Height(), a.titleLine("Allow always, without being asked?", a.Workspace), rows, a.keyHint(style, pairs...))
+	return frame(a.Height(), a.titleLine("Allow always, without being asked?", a.Workspace), rows, a.keyHint(style, keys...))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -54,7 +55,7 @@ func (a *Approval) View() string {
 		return a.viewEdit()
 	case noting:
 		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.visibleText(a.width-signWidth)), a.width, "")
-		foot := a.keyHint(a.theme.Dim, firstKey(a.Keys.Accept), "deny, and tell the model this", firstKey(a.Keys.Close), "just deny")
+		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "deny, and tell the model this"), hint(a.Keys.Close, "just deny"))
 		return frame(a.Height(), a.titleLine("Deny. Tell the model why?", ""), []string{line}, foot)
 	case choosing:
 		return a.viewRule()
@@ -81,11 +82,11 @@ func (a *Approval) View() string {
 
 // foot returns which keys work. They are dim while they do not.
 func (a *Approval) foot() string {
-	deny := []string{firstKey(a.Keys.Deny), "deny"}
+	deny := hint(a.Keys.Deny, "deny")
 	if a.width < minConsentWidth {
-		return a.keyHint(a.theme.Warn, deny...)
+		return a.keyHint(a.theme.Warn, deny)
 	}
-	if line := a.unreadHint(a.Keys, a.width, "scroll to the end to allow", deny); line != "" {
+	if line := a.unreadHint(a.Keys.ScrollKeys, a.width, "scroll to the end to allow", deny); line != "" {
 		return a.theme.Warn.Render(line)
 	}
 	if a.hinted != "" {
@@ -97,56 +98,51 @@ func (a *Approval) foot() string {
 	return a.keyHint(a.theme.Text, a.options(deny)...)
 }
 
-// answers returns which keys do something, and why key, which others are for, does
+// answers returns which keys do something, and why press, which others are for, does
 // not.
-func (a *Approval) answers(key tea.KeyPressMsg) string {
-	keys := []string{firstKey(a.Keys.Once), firstKey(a.Keys.Deny)}
+func (a *Approval) answers(press tea.KeyPressMsg) string {
+	keys := []string{a.Keys.Once.Help().Key, a.Keys.Deny.Help().Key}
 	why := ""
 	switch {
 	case !a.network:
 		if !a.action.AskEachTime {
-			keys = append(keys, firstKey(a.Keys.Session), firstKey(a.Keys.Always))
-		} else if matchesKey(key, a.Keys.Session) || matchesKey(key, a.Keys.Always) {
+			keys = append(keys, a.Keys.Session.Help().Key, a.Keys.Always.Help().Key)
+		} else if key.Matches(press, a.Keys.Session) || key.Matches(press, a.Keys.Always) {
 			why = "here it asks each time: "
 		}
 		if a.Editor != nil {
-			keys = append(keys, firstKey(a.Keys.Edit))
+			keys = append(keys, a.Keys.Edit.Help().Key)
 		}
-	case matchesKey(key, a.Keys.Session), matchesKey(key, a.Keys.Always), matchesKey(key, a.Keys.Edit):
+	case key.Matches(press, a.Keys.Session), key.Matches(press, a.Keys.Always), key.Matches(press, a.Keys.Edit):
 		why = "the network is for this once: "
 	}
 	if a.action.Sandboxed && !a.action.Network {
-		keys = append(keys, firstKey(a.Keys.Network))
+		keys = append(keys, a.Keys.Network.Help().Key)
 	}
-	return why + strings.Join(append(keys, firstKey(a.Keys.Details)), ", ") + " or " + firstKey(a.Keys.Close)
+	return why + strings.Join(append(keys, a.Keys.Details.Help().Key), ", ") + " or " + a.Keys.Dismiss.Help().Key
 }
 
 // options returns the keys that answer, the most important ones first.
-func (a *Approval) options(deny []string) []string {
-	var edit, network []string
-	if a.Editor != nil {
-		edit = []string{firstKey(a.Keys.Edit), "edit"}
-	}
-	if a.action.Sandboxed && !a.action.Network {
-		network = []string{firstKey(a.Keys.Network), "network"}
-	}
-	details := []string{firstKey(a.Keys.Details), "details"}
+func (a *Approval) options(deny key.Binding) []key.Binding {
+	edit, network := hint(a.Keys.Edit, "edit"), hint(a.Keys.Network, "network")
+	edit.SetEnabled(a.Editor != nil)
+	network.SetEnabled(a.action.Sandboxed && !a.action.Network)
+	details := hint(a.Keys.Details, "details")
 	if a.network {
-		return slices.Concat([]string{firstKey(a.Keys.Once), "once, with network"}, deny, []string{firstKey(a.Keys.Network), "no network"}, details)
+		return []key.Binding{hint(a.Keys.Once, "once, with network"), deny, hint(a.Keys.Network, "no network"), details}
 	}
-	pairs := append([]string{firstKey(a.Keys.Once), "once"}, deny...)
+	first, rest := []key.Binding{hint(a.Keys.Once, "once"), deny}, []key.Binding{hint(a.Keys.Always, "always"), edit, network, details}
 	if a.action.AskEachTime {
-		return slices.Concat(pairs, edit, network, details)
+		return slices.Concat(first, rest[1:])
 	}
-	always := []string{firstKey(a.Keys.Always), "always"}
 	scope := ""
-	for _, beside := range [][]string{slices.Concat(always, edit, network, details), slices.Concat(always, edit), always, nil} { // the scope goes before those where not all have room
-		room := a.width - ansi.StringWidth(joinHints(slices.Concat(pairs, beside, []string{firstKey(a.Keys.Session), ""})))
+	for _, beside := range []int{4, 2, 1, 0} { // the scope goes before those where not all have room
+		room := a.width - ansi.StringWidth(hints.ShortHelpView(slices.Concat(first, rest[:beside], []key.Binding{hint(a.Keys.Session, "")})))
 		if scope = a.scope(room); ansi.StringWidth(scope) <= room {
 			break
 		}
 	}
-	return slices.Concat(pairs, []string{firstKey(a.Keys.Session), scope}, always, edit, network, details)
+	return slices.Concat(first, []key.Binding{hint(a.Keys.Session, scope)}, rest)
 }
 
 // scope returns what else is allowed with this action if it is for the session, in

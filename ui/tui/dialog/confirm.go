@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -100,17 +101,17 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		c.wakePending = false
 		return c.wake(c.Now())
 	}
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case c.key(msg, c.Keys, len(c.rows), c.visible()):
+	case c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
 		return nil
 	case !ok && !prints(msg):
 		return nil
-	case matchesKey(key, c.Keys.No), matchesKey(key, c.Keys.Close), matchesKey(key, c.Keys.Accept) && c.no:
+	case key.Matches(press, c.Keys.No), key.Matches(press, c.Keys.Close), key.Matches(press, c.Keys.Accept) && c.no:
 		return c.answer(Confirmed{c.kind, false})
-	case matchesKey(key, c.Keys.Yes) && c.isArmed(), matchesKey(key, c.Keys.Accept) && c.isArmed():
+	case key.Matches(press, c.Keys.Yes) && c.isArmed(), key.Matches(press, c.Keys.Accept) && c.isArmed():
 		return c.answer(Confirmed{c.kind, true})
-	case matchesKey(key, c.Keys.Next), matchesKey(key, c.Keys.Previous):
+	case key.Matches(press, c.Keys.Next), key.Matches(press, c.Keys.Previous):
 		c.no = !c.no
 	}
 	return c.onTyping()
@@ -156,20 +157,20 @@ func (c *Confirmation) choices() string {
 
 // foot returns which keys work. They are faint while yes does not.
 func (c *Confirmation) foot() string {
-	yes, no := []string{firstKey(c.Keys.Yes), c.answers[0]}, []string{firstKey(c.Keys.No), c.answers[1]}
+	yes, no := hint(c.Keys.Yes, c.answers[0]), hint(c.Keys.No, c.answers[1])
 	look := c.theme.Dim
 	if !c.bright {
 		if c.width < minConsentWidth {
-			return c.keyHint(c.theme.Warn, no...)
+			return c.keyHint(c.theme.Warn, no)
 		}
-		if line := c.unreadHint(c.Keys, c.width, "read to the end", no); line != "" {
+		if line := c.unreadHint(c.Keys.ScrollKeys, c.width, "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
 		look = c.theme.Faint
 	}
-	pairs := append(yes, no...)
+	keys := []key.Binding{yes, no}
 	if len(c.rows) > c.visible() {
-		pairs = append(pairs, firstKey(c.Keys.Up)+"/"+firstKey(c.Keys.Down), "scroll")
+		keys = append(keys, hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "scroll"))
 	}
-	return c.keyHint(look, pairs...)
+	return c.keyHint(look, keys...)
 }

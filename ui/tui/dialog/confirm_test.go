@@ -44,7 +44,6 @@ func TestConfirm(t *testing.T) {
 		"y":                       {[]string{"y"}, yes},
 		"n":                       {[]string{"n"}, no},
 		"esc":                     {[]string{"esc"}, no},
-		"two quick esc":           {[]string{"alt+esc"}, no},
 		"no is selected":          {[]string{"enter"}, no},
 		"yes, by selecting it":    {[]string{"left", "enter"}, yes},
 		"and back":                {[]string{"tab", "shift+tab", "enter"}, no},

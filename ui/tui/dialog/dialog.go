@@ -18,11 +18,10 @@
 package dialog
 
 import (
-	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
@@ -48,43 +47,6 @@ type Dialog interface {
 type ClosedMsg struct {
 	Typed    string // what was written to find something; it is the root's now
 	Accepted bool   // it was left by accepting words that match nothing
-}
-
-// Keys binds what dialogs can do to keys, by the names Bubble Tea gives them.
-type Keys struct {
-	Up, Down, PageUp, PageDown, Top, Bottom []string
-	More, Last                              []string // as PageDown and Bottom, where nothing is typed
-	Accept, Close                           []string
-	Erase, EraseWord, Clear                 []string // in what is being typed
-	Once, Session, Edit, Deny, Details      []string // of an approval
-	Always, Wider, Narrower, Network        []string // of an approval
-	Next, Previous                          []string // page, or answer
-	Yes, No                                 []string
-	Fork, Rename, Pin, Trash, Undo          []string // of conversations; no key writes or erases in a field
-}
-
-// DefaultKeys returns the keys of a new dialog.
-func DefaultKeys() Keys {
-	return Keys{
-		Up: []string{"up", "ctrl+p"}, Down: []string{"down", "ctrl+n"},
-		PageUp: []string{"pgup"}, PageDown: []string{"pgdown"},
-		Top: []string{"home", "ctrl+home"}, Bottom: []string{"end", "ctrl+end"},
-		More: []string{"space"}, Last: []string{"G"},
-		Accept: []string{"enter"}, Close: []string{"esc"},
-		Erase: []string{"backspace", "ctrl+h"}, EraseWord: []string{"ctrl+w", "alt+backspace"}, Clear: []string{"ctrl+u"},
-		Once: []string{"y"}, Session: []string{"a"}, Edit: []string{"e"}, Deny: []string{"n"}, Details: []string{"ctrl+o"},
-		Always: []string{"p"}, Wider: []string{"left", "-"}, Narrower: []string{"right", "+"}, Network: []string{"w"},
-		Next: []string{"tab", "right"}, Previous: []string{"shift+tab", "left"},
-		Yes: []string{"y"}, No: []string{"n"},
-		Fork: []string{"ctrl+f"}, Rename: []string{"ctrl+e"}, Pin: []string{"ctrl+t"}, Trash: []string{"delete", "alt+d"},
-		Undo: []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"},
-	}
-}
-
-// withPaging returns the keys where text is only read.
-func (k Keys) withPaging() Keys {
-	k.PageDown, k.Bottom = slices.Concat(k.PageDown, k.More), slices.Concat(k.Bottom, k.Last)
-	return k
 }
 
 // base holds what all dialogs have.
@@ -122,21 +84,6 @@ func (b *base) answer(msg tea.Msg) tea.Cmd {
 	return func() tea.Msg { return msg }
 }
 
-// matchesKey reports whether msg is one of keys. Two quick presses of esc arrive as
-// alt+esc, since that is the same two bytes; they mean esc.
-func matchesKey(msg tea.KeyPressMsg, keys []string) bool {
-	name := msg.String()
-	return slices.Contains(keys, name) || name == "alt+esc" && slices.Contains(keys, "esc")
-}
-
-// firstKey returns the key to name in a hint.
-func firstKey(keys []string) string {
-	if len(keys) == 0 {
-		return ""
-	}
-	return keys[0]
-}
-
 // titleLine returns a title line, with something to its right if there is room.
 func (b *base) titleLine(title, right string) string {
 	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
@@ -146,33 +93,6 @@ func (b *base) titleLine(title, right string) string {
 		return b.theme.Strong.Render(title)
 	}
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
-}
-
-// keyHint returns a line of keys and what they do. What does not fit is left out.
-func (b *base) keyHint(style lipgloss.Style, pairs ...string) string {
-	var kept []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		next := append(slices.Clip(kept), pairs[i], pairs[i+1])
-		if pairs[i] != "" && ansi.StringWidth(joinHints(next)) <= b.width {
-			kept = next
-		}
-	}
-	if len(kept) == 0 {
-		return style.Render(ansi.Truncate(joinHints(pairs[:min(2, len(pairs))]), b.width, ""))
-	}
-	return style.Render(joinHints(kept))
-}
-
-// joinHints writes pairs of a key and what it does in a row, those without a key left
-// out.
-func joinHints(pairs []string) string {
-	var said []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] != "" {
-			said = append(said, pairs[i]+" "+pairs[i+1])
-		}
-	}
-	return strings.Join(said, " · ")
 }
 
 // matchSGR returns how letters stand out that were looked for: underlined and bold,
@@ -207,18 +127,18 @@ func contentRows(height int) int { return max(height-2, min(height, 1)) }
 type textField struct{ text string }
 
 // key types and reports whether msg was for the field.
-func (f *textField) key(msg tea.Msg, k Keys) bool {
+func (f *textField) key(msg tea.Msg, k FieldKeys) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		f.text += strings.Join(strings.Fields(msg.Content), " ")
 	case tea.KeyPressMsg:
 		switch {
-		case matchesKey(msg, k.Erase):
+		case key.Matches(msg, k.Erase):
 			f.dropLastCluster()
-		case matchesKey(msg, k.EraseWord):
+		case key.Matches(msg, k.EraseWord):
 			f.text = strings.TrimRight(f.text, " ")
 			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
-		case matchesKey(msg, k.Clear):
+		case key.Matches(msg, k.Clear):
 			f.text = ""
 		case msg.Text != "":
 			f.text += msg.Text

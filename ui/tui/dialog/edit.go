@@ -3,6 +3,7 @@ package dialog
 import (
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -31,8 +32,8 @@ func (a *Approval) startEdit() {
 // edit returns keys to the editor; enter answers with what it holds, if it is good.
 // That is another action, which the session asks about anew.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
-	if key, ok := msg.(tea.KeyPressMsg); ok {
-		if matchesKey(key, a.Keys.Accept) {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		if key.Matches(press, a.Keys.Accept) {
 			input, err := describe.Arguments(a.action, a.edited, a.Editor.Value())
 			if err != nil {
 				a.fault = sanitize.Line(err.Error())
@@ -40,7 +41,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 			}
 			return a.reply(tools.Approval{Verdict: tools.Allow, Input: input})
 		}
-		if matchesKey(key, a.Keys.Close) {
+		if key.Matches(press, a.Keys.Close) {
 			a.state = reviewing
 			return nil
 		}
@@ -50,9 +51,9 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 }
 
 func (a *Approval) viewEdit() string {
-	foot := a.keyHint(a.theme.Dim, firstKey(a.Keys.Accept), "use this", firstKey(a.Keys.Close), "back")
+	foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "use this"), hint(a.Keys.Close, "back"))
 	if a.fault != "" {
-		foot = a.keyHint(a.theme.Bad, a.fault, "")
+		foot = a.keyHint(a.theme.Bad, hintText(a.fault, ""))
 	}
 	title := "Edit the arguments"
 	if a.edited != "" {

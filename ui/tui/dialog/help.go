@@ -3,6 +3,7 @@ package dialog
 import (
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -15,43 +16,6 @@ import (
 type Section struct {
 	Title string
 	Rows  [][2]string
-}
-
-// HelpSections lists the keys of dialogs, from their bindings.
-func (k Keys) HelpSections() []Section {
-	row := func(does string, keys ...[]string) [2]string {
-		var all []string
-		for _, some := range keys {
-			all = append(all, some...)
-		}
-		return [2]string{strings.Join(all, ", "), does}
-	}
-	return []Section{
-		{"Lists", [][2]string{
-			row("choose", k.Accept), row("close", k.Close),
-			row("up", k.Up), row("down", k.Down), row("a page up", k.PageUp), row("a page down", k.PageDown),
-			row("to the first", k.Top), row("to the last", k.Bottom),
-			row("erase what is typed: a letter", k.Erase), row("a word", k.EraseWord), row("all", k.Clear),
-			row("of commands: fill the selected one in", k.Next),
-		}},
-		{"Models", [][2]string{
-			row("favourite, or no longer", k.Pin), row("hide, or show again", k.Trash), row("show hidden ones, or not", k.Details),
-		}},
-		{"Conversations, rules and branches", [][2]string{
-			row("open a copy", k.Fork), row("rename", k.Rename), row("keep at the top, or no longer", k.Pin),
-			row("delete", k.Trash), row("bring back what was deleted", k.Undo),
-		}},
-		{"Allowing a tool", [][2]string{
-			row("once", k.Once), row("the same again in this session", k.Session), row("always, by a rule", k.Always),
-			row("wider rule", k.Wider), row("narrower rule", k.Narrower),
-			row("change the arguments first", k.Edit), row("with network", k.Network),
-			row("deny, with a note to the model", k.Deny), row("deny", k.Close), row("details", k.Details),
-		}},
-		{"Questions and pages", [][2]string{
-			row("yes", k.Yes), row("no", k.No), row("next answer or page", k.Next), row("previous", k.Previous),
-			row("a page down", k.More), row("to the end", k.Last),
-		}},
-	}
 }
 
 // A HelpDialog shows bindings in as many columns as fit. Typing leaves those that hold
@@ -205,10 +169,10 @@ func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	g.view = ""
-	if key, ok := msg.(tea.KeyPressMsg); ok && (matchesKey(key, g.Keys.Close) || matchesKey(key, g.Keys.Accept)) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && (key.Matches(press, g.Keys.Close) || key.Matches(press, g.Keys.Accept)) {
 		return g.answer(ClosedMsg{})
 	}
-	if !g.key(msg, g.Keys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys) {
+	if !g.key(msg, g.Keys.ScrollKeys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys.FieldKeys) {
 		g.top = 0
 		g.arrange()
 	}
@@ -230,7 +194,7 @@ func (g *HelpDialog) View() string {
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  no key does that", g.width, "…"))}
 	}
-	foot := g.keyHint(g.theme.Dim, firstKey(g.Keys.Close), "close", firstKey(g.Keys.Up)+"/"+firstKey(g.Keys.Down), "scroll", "type", "to search")
+	foot := g.keyHint(g.theme.Dim, hint(g.Keys.Close, "close"), hintText(g.Keys.Up.Help().Key+"/"+g.Keys.Down.Help().Key, "scroll"), hintText("type", "to search"))
 	g.view = frame(g.Height(), g.queryLine(helpTitle, place, &g.query), rows, foot)
 	return g.view
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -17,12 +18,12 @@ import (
 type window struct{ top int }
 
 // key moves the window and reports whether msg is one of its keys.
-func (s *window) key(msg tea.Msg, k Keys, total, visible int) bool {
+func (s *window) key(msg tea.Msg, k ScrollKeys, total, visible int) bool {
 	return s.step(msg, k, total, visible, visible)
 }
 
 // step does as key, with a page of its own length.
-func (s *window) step(msg tea.Msg, k Keys, total, visible, page int) bool {
+func (s *window) step(msg tea.Msg, k ScrollKeys, total, visible, page int) bool {
 	page = max(page, 1)
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
@@ -34,17 +35,17 @@ func (s *window) step(msg tea.Msg, k Keys, total, visible, page int) bool {
 		}
 	case tea.KeyPressMsg:
 		switch {
-		case matchesKey(msg, k.Up):
+		case key.Matches(msg, k.Up):
 			s.top--
-		case matchesKey(msg, k.Down):
+		case key.Matches(msg, k.Down):
 			s.top++
-		case matchesKey(msg, k.PageUp):
+		case key.Matches(msg, k.PageUp):
 			s.top -= page
-		case matchesKey(msg, k.PageDown):
+		case key.Matches(msg, k.PageDown):
 			s.top += page
-		case matchesKey(msg, k.Top):
+		case key.Matches(msg, k.Top):
 			s.top = 0
-		case matchesKey(msg, k.Bottom):
+		case key.Matches(msg, k.Bottom):
 			s.top = total
 		default:
 			return false
@@ -65,7 +66,7 @@ type selectList struct {
 }
 
 // move changes the selection as a scroll does its top.
-func (l *selectList) move(msg tea.Msg, k Keys, total, visible int) bool {
+func (l *selectList) move(msg tea.Msg, k ScrollKeys, total, visible int) bool {
 	sel := window{l.selected}
 	if !sel.step(msg, k, total, 1, visible-1) {
 		return false

@@ -85,7 +85,7 @@ func (p *Picker) noMatchReason() string {
 			like = append(like, p.item(h).Title)
 		}
 	}
-	down := firstKey(p.Keys.Down)
+	down := p.Keys.Down.Help().Key
 	switch {
 	case wanted == "":
 		return down + " selects a command"

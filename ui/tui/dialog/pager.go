@@ -3,6 +3,7 @@ package dialog
 import (
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/theme"
@@ -111,7 +112,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 		p.updateQuery(msg)
 		return nil
 	}
-	key, isKey := msg.(tea.KeyPressMsg)
+	press, isKey := msg.(tea.KeyPressMsg)
 	if isKey {
 		p.message = ""
 	}
@@ -123,18 +124,18 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 		part = p.lines[p.rows[p.selected].line].part
 	}
 	for _, act := range p.Actions {
-		if key.String() == act.Key {
+		if press.String() == act.Key {
 			return func() tea.Msg { return PageAction{act.Key, part} }
 		}
 	}
-	switch name := key.String(); {
-	case matchesKey(key, p.Keys.Close), name == "q":
+	switch name := press.String(); {
+	case key.Matches(press, p.Keys.Close), name == "q":
 		return p.answer(ClosedMsg{})
-	case matchesKey(key, p.Keys.Accept):
+	case key.Matches(press, p.Keys.Accept):
 		p.toggle()
-	case matchesKey(key, p.Keys.Next), name == "]":
+	case key.Matches(press, p.Keys.Next), name == "]":
 		p.jump(1)
-	case matchesKey(key, p.Keys.Previous), name == "[":
+	case key.Matches(press, p.Keys.Previous), name == "[":
 		p.jump(-1)
 	case name == "/":
 		p.typing, p.query.text = true, ""
@@ -161,30 +162,30 @@ var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPg
 func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
 	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
-		p.window.key(msg, p.Keys, len(p.rows), visible)
+		p.window.key(msg, p.Keys.ScrollKeys, len(p.rows), visible)
 		p.selected = max(min(p.selected, p.top+visible-1), p.top)
 		return true
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[key.String()] != 0 {
-		msg = tea.KeyPressMsg{Code: pagerKeys[key.String()]}
+	if press, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[press.String()] != 0 {
+		msg = tea.KeyPressMsg{Code: pagerKeys[press.String()]}
 	}
-	return p.move(msg, p.Keys.withPaging(), len(p.rows), visible)
+	return p.move(msg, p.Keys.reading(), len(p.rows), visible)
 }
 
 // updateQuery types the query.
 func (p *Pager) updateQuery(msg tea.Msg) {
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && matchesKey(key, p.Keys.Close):
+	case ok && key.Matches(press, p.Keys.Close):
 		p.typing = false
-	case ok && matchesKey(key, p.Keys.Accept):
+	case ok && key.Matches(press, p.Keys.Accept):
 		p.typing = false
 		if p.query.text != "" {
 			p.lastQuery = p.query.text
 		}
 		p.find(1)
 	default:
-		p.query.key(msg, p.Keys)
+		p.query.key(msg, p.Keys.FieldKeys)
 	}
 }
 

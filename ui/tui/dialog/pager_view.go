@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
@@ -204,22 +205,22 @@ func (p *Pager) foot() string {
 	case p.message != "":
 		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
 	}
-	pairs := []string{firstKey(p.Keys.Close), "close"}
+	keys := []key.Binding{hint(p.Keys.Close, "close")}
 	if len(p.rows) > 0 {
 		if l := p.lines[p.rows[p.selected].line]; p.full(l) != "" {
 			does := "unfold"
 			if p.open[[2]int{l.part, l.line}] {
 				does = "fold"
 			}
-			pairs = append(pairs, firstKey(p.Keys.Accept), does)
+			keys = append(keys, hint(p.Keys.Accept, does))
 		}
 	}
-	pairs = append(pairs, "/", "search", "y", "copy part")
+	keys = append(keys, hintText("/", "search"), hintText("y", "copy part"))
 	for _, act := range p.Actions {
-		pairs = append(pairs, act.Key, act.Help)
+		keys = append(keys, hintText(act.Key, act.Help))
 	}
-	pairs = append(pairs, firstKey(p.Keys.Next), "next part", "Y", "copy line", "n/N", "again")
-	return p.keyHint(p.theme.Dim, pairs...)
+	keys = append(keys, hint(p.Keys.Next, "next part"), hintText("Y", "copy line"), hintText("n/N", "again"))
+	return p.keyHint(p.theme.Dim, keys...)
 }
 
 // row draws one row.

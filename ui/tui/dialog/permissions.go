@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -99,16 +100,16 @@ func (l *PermissionList) Update(msg tea.Msg) tea.Cmd {
 	}
 	l.view = ""
 	visible, _ := l.visible()
-	if l.move(msg, l.Keys.withPaging(), len(l.rules), visible) {
+	if l.move(msg, l.Keys.reading(), len(l.rules), visible) {
 		l.note = ""
 		return nil
 	}
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case matchesKey(key, l.Keys.Close):
+	case key.Matches(press, l.Keys.Close):
 		return l.answer(ClosedMsg{})
-	case matchesKey(key, l.Keys.Trash) && len(l.rules) > 0:
+	case key.Matches(press, l.Keys.Trash) && len(l.rules) > 0:
 		return l.remove()
 	}
 	return nil
@@ -143,14 +144,14 @@ func (l *PermissionList) View() string {
 	for _, r := range l.detail()[:detail] {
 		rows = append(rows, r.draw(l.width, l.theme))
 	}
-	pairs := []string{firstKey(l.Keys.Close), "close"}
+	keys := []key.Binding{hint(l.Keys.Close, "close")}
 	switch {
 	case len(l.rules) == 0:
 		rows = []string{l.theme.Dim.Render(ansi.Truncate("  no rules: what the mode does not allow asks", l.width, "…"))}
 	case l.rules[l.selected].removable():
-		pairs = append(pairs, firstKey(l.Keys.Trash), "remove")
+		keys = append(keys, hint(l.Keys.Trash, "remove"))
 	}
-	l.view = frame(l.Height(), l.titleLine("Permissions", fmt.Sprint(len(l.rules))), rows, l.keyHint(l.theme.Dim, pairs...))
+	l.view = frame(l.Height(), l.titleLine("Permissions", fmt.Sprint(len(l.rules))), rows, l.keyHint(l.theme.Dim, keys...))
 	return l.view
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/fuzzy"
@@ -337,24 +338,24 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (p *Picker) update(msg tea.Msg) tea.Cmd {
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && matchesKey(key, p.Keys.Close):
+	case ok && key.Matches(press, p.Keys.Close):
 		return p.answer(ClosedMsg{Typed: p.query.text})
-	case ok && matchesKey(key, p.Keys.Accept):
+	case ok && key.Matches(press, p.Keys.Accept):
 		return p.accept()
-	case ok && p.Favorites && matchesKey(key, p.Keys.Pin):
+	case ok && p.Favorites && key.Matches(press, p.Keys.Favorite):
 		return p.itemCmd(func(i Item) tea.Msg { return PinMsg{p.kind, i.Value, !i.Pinned} })
-	case ok && p.Favorites && matchesKey(key, p.Keys.Trash):
+	case ok && p.Favorites && key.Matches(press, p.Keys.Hide):
 		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{p.kind, i.Value, !i.Hidden} })
-	case ok && p.Favorites && matchesKey(key, p.Keys.Details):
+	case ok && p.Favorites && key.Matches(press, p.Keys.ShowHidden):
 		p.showAll()
-	case ok && p.commands && matchesKey(key, p.Keys.Next):
+	case ok && p.commands && key.Matches(press, p.Keys.Fill):
 		if len(p.hits) > 0 {
 			p.SetQuery(p.item(p.hits[max(p.selected, 0)]).Title + " ")
 		}
-	case p.move(msg, p.Keys, len(p.hits), p.visibleRows()):
-	case p.query.key(msg, p.Keys):
+	case p.move(msg, p.Keys.ScrollKeys, len(p.hits), p.visibleRows()):
+	case p.query.key(msg, p.Keys.FieldKeys):
 		p.filter()
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"parley/ui/fuzzy"
 	"parley/ui/theme"
 
+	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -118,16 +119,16 @@ func (p *Picker) titleLine() string {
 
 // legend returns what letters in the columns stand for, if there are any.
 func (p *Picker) legend() string {
-	var pairs []string
+	var letters []key.Binding
 	t := p.table()
 	for i, c := range p.Columns {
 		if t.letters && t.wide[i] > 0 {
 			for _, l := range c.Letters {
-				pairs = append(pairs, l[1], l[0])
+				letters = append(letters, hintText(l[1], l[0]))
 			}
 		}
 	}
-	return joinHints(pairs)
+	return hints.ShortHelpView(letters)
 }
 
 // Cursor stands behind the query.
@@ -327,28 +328,28 @@ func (p *Picker) foot(t table) string {
 		}
 		return look.Render(ansi.Truncate(unsaid, p.width, "…"))
 	}
-	var pairs []string
+	var keys []key.Binding
 	switch {
 	case p.hasSelection():
-		pairs = append(pairs, firstKey(k.Accept), "choose")
+		keys = append(keys, hint(k.Accept, "choose"))
 	case len(p.hits) > 0:
-		pairs = append(pairs, firstKey(k.Down), "select")
+		keys = append(keys, hint(k.Down, "select"))
 	}
 	if p.Favorites && len(p.hits) > 0 {
-		pairs = append(pairs, firstKey(k.Pin), "favourite", firstKey(k.Trash), "hide")
+		keys = append(keys, hint(k.Favorite, "favourite"), hint(k.Hide, "hide"))
 	}
 	if p.Favorites && p.hidden > 0 {
 		show := fmt.Sprintf("show %d hidden", p.hidden)
 		if p.showHidden {
 			show = fmt.Sprintf("leave out %d", p.hidden)
 		}
-		pairs = append(pairs, firstKey(k.Details), show)
+		keys = append(keys, hint(k.ShowHidden, show))
 	}
-	pairs = append(pairs, firstKey(k.Close), "close")
+	keys = append(keys, hint(k.Close, "close"))
 	if p.commands {
-		pairs = append(pairs, firstKey(k.Next), "fill in")
+		keys = append(keys, hint(k.Fill, "fill in"))
 	}
-	return p.keyHint(p.theme.Dim, append(pairs, "type", "to filter")...)
+	return p.keyHint(p.theme.Dim, append(keys, hintText("type", "to filter"))...)
 }
 
 // listsArgs reports whether arguments of a command are listed.

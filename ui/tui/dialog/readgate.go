@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -114,26 +115,25 @@ func (g *readGate) isArmed() bool {
 
 // unreadHint returns the key that leads to what was not shown yet and what it is for, with
 // the key that refuses behind it, or "". In a narrow window it says less.
-func (g *readGate) unreadHint(k Keys, width int, below string, refuse []string) string {
+func (g *readGate) unreadHint(k ScrollKeys, width int, below string, refuse key.Binding) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]
-	key, todo := "", ""
+	page, todo := k.PageDown, " — "+below
 	switch {
 	case g.unseen == 0:
 		return ""
 	case slices.Contains(down, false):
-		key, todo = firstKey(k.PageDown), " — "+below
 	case slices.Contains(up, false):
-		key, todo = firstKey(k.PageUp), " — scroll back, not all was shown"
+		page, todo = k.PageUp, " — scroll back, not all was shown"
 	default:
 		return ""
 	}
-	key = strings.Replace(key, "pgdown", "pgdn", 1)
+	name, no := strings.Replace(page.Help().Key, "pgdown", "pgdn", 1), hints.ShortHelpView([]key.Binding{refuse})
 	part := " " + percent(len(g.seen)-g.unseen, len(g.seen))
 	for _, said := range []string{part + todo, part, ""} {
-		line := key + said + " · " + strings.Join(refuse, " ")
+		line := name + said + " · " + no
 		if ansi.StringWidth(line) <= width {
 			return line
 		}
 	}
-	return ansi.Truncate(strings.Join(refuse, " "), width, "")
+	return ansi.Truncate(no, width, "")
 }

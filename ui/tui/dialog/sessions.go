@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/sanitize"
@@ -273,10 +274,10 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 	if l.renaming != "" {
 		return l.rename(msg)
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
 		l.note = ""
 		for _, do := range []struct {
-			keys []string
+			keys key.Binding
 			run  func() tea.Cmd
 		}{
 			{l.Keys.Close, func() tea.Cmd { return l.answer(ClosedMsg{Typed: l.query.text}) }},
@@ -284,14 +285,14 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 			{l.Keys.Rename, l.startRename}, {l.Keys.Pin, l.pin},
 			{l.Keys.Trash, l.trash}, {l.Keys.Undo, l.restore},
 		} {
-			if matchesKey(key, do.keys) {
+			if key.Matches(press, do.keys) {
 				return do.run()
 			}
 		}
 	}
 	switch {
-	case l.move(msg, l.Keys, l.total(), l.layout().visible):
-	case l.query.key(msg, l.Keys):
+	case l.move(msg, l.Keys.ScrollKeys, l.total(), l.layout().visible):
+	case l.query.key(msg, l.Keys.FieldKeys):
 		return l.onQuery()
 	}
 	return nil
@@ -334,11 +335,11 @@ func (l *SessionList) startRename() tea.Cmd {
 
 // rename types a title. Enter keeps it, unless it is empty or the old one.
 func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && matchesKey(key, l.Keys.Close):
+	case ok && key.Matches(press, l.Keys.Close):
 		l.renaming = ""
-	case ok && matchesKey(key, l.Keys.Accept):
+	case ok && key.Matches(press, l.Keys.Accept):
 		said := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
 		l.renaming = ""
 		r := l.row()
@@ -349,7 +350,7 @@ func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 		l.refresh(said.ID)
 		return func() tea.Msg { return said }
 	default:
-		l.name.key(msg, l.Keys)
+		l.name.key(msg, l.Keys.FieldKeys)
 	}
 	return nil
 }
@@ -382,10 +383,7 @@ func (l *SessionList) trash() tea.Cmd {
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
-	l.note = "deleted: “" + titleOf(gone.row) + "”"
-	if undo := firstKey(l.Keys.Undo); undo != "" {
-		l.note = "deleted: " + undo + " brings back “" + titleOf(gone.row) + "”"
-	}
+	l.note = "deleted: " + l.Keys.Undo.Help().Key + " brings back “" + titleOf(gone.row) + "”"
 	return func() tea.Msg { return SessionTrash{gone.row.ID} }
 }
 

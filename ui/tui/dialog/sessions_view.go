@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
@@ -266,20 +267,18 @@ func (l *SessionList) foot() string {
 	k := l.Keys
 	switch {
 	case l.renaming != "":
-		return l.keyHint(l.theme.Dim, firstKey(k.Accept), "keep the title", firstKey(k.Close), "leave it")
+		return l.keyHint(l.theme.Dim, hint(k.Accept, "keep the title"), hint(k.Close, "leave it"))
 	case l.note != "":
 		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
 	}
-	undo := ""
-	if len(l.trashed) > 0 {
-		undo = firstKey(k.Undo)
-	}
-	pairs := []string{firstKey(k.Accept), "open", firstKey(k.Close), "close", undo, "undo",
-		firstKey(k.Rename), "rename", firstKey(k.Pin), "pin", firstKey(k.Fork), "copy", firstKey(k.Trash), "trash", "type", "to filter"}
+	undo := hint(k.Undo, "undo")
+	undo.SetEnabled(len(l.trashed) > 0)
+	keys := []key.Binding{hint(k.Accept, "open"), hint(k.Close, "close"), undo,
+		hint(k.Rename, "rename"), hint(k.Pin, "pin"), hint(k.Fork, "copy"), hint(k.Trash, "trash"), hintText("type", "to filter")}
 	if l.total() == 0 {
-		pairs = pairs[2:6]
+		keys = keys[1:3]
 	}
-	return l.keyHint(l.theme.Dim, pairs...)
+	return l.keyHint(l.theme.Dim, keys...)
 }
 
 // Cursor stands behind what is typed: the title, or the words to filter by.

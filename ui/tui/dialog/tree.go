@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -120,18 +121,18 @@ func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	l.view = ""
-	if l.move(msg, l.Keys.withPaging(), len(l.branches), contentRows(l.Height())) {
+	if l.move(msg, l.Keys.reading(), len(l.branches), contentRows(l.Height())) {
 		return nil
 	}
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case matchesKey(key, l.Keys.Close):
+	case key.Matches(press, l.Keys.Close):
 		return l.answer(ClosedMsg{})
 	case len(l.branches) == 0:
-	case matchesKey(key, l.Keys.Accept):
+	case key.Matches(press, l.Keys.Accept):
 		return l.answer(BranchChosen{l.branches[l.selected].Seq})
-	case matchesKey(key, l.Keys.Fork):
+	case key.Matches(press, l.Keys.Fork):
 		return l.answer(ForkChosen{l.branches[l.selected].Seq})
 	}
 	return nil
@@ -149,11 +150,11 @@ func (l *BranchList) View() string {
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
-	pairs := []string{firstKey(l.Keys.Accept), "go there", firstKey(l.Keys.Close), "close", firstKey(l.Keys.Fork), "copy", "•", "current path"}
+	keys := []key.Binding{hint(l.Keys.Accept, "go there"), hint(l.Keys.Close, "close"), hint(l.Keys.Fork, "copy"), hintText("•", "current path")}
 	if len(l.branches) == 0 {
-		rows, pairs = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, pairs[2:4]
+		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, keys[1:2]
 	}
-	l.view = frame(l.Height(), l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, pairs...))
+	l.view = frame(l.Height(), l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, keys...))
 	return l.view
 }
 

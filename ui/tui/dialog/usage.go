@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -221,15 +222,15 @@ func (u *UsagePanel) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	u.view = ""
-	key, ok := msg.(tea.KeyPressMsg)
+	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case u.key(msg, u.Keys.withPaging(), len(u.pageRows()), contentRows(u.Height())):
+	case u.key(msg, u.Keys.reading(), len(u.pageRows()), contentRows(u.Height())):
 	case !ok:
-	case matchesKey(key, u.Keys.Next):
+	case key.Matches(press, u.Keys.Next):
 		u.changePage(1)
-	case matchesKey(key, u.Keys.Previous):
+	case key.Matches(press, u.Keys.Previous):
 		u.changePage(-1)
-	case matchesKey(key, u.Keys.Close), matchesKey(key, u.Keys.Accept), key.String() == "q":
+	case key.Matches(press, u.Keys.Close), key.Matches(press, u.Keys.Accept), press.String() == "q":
 		return u.answer(ClosedMsg{})
 	}
 	return nil
@@ -249,16 +250,16 @@ func (u *UsagePanel) View() string {
 	}
 	rows, visible := u.pageRows(), contentRows(u.Height())
 	u.clampTop(len(rows), visible)
-	pairs := []string{firstKey(u.Keys.Close), "close"}
+	keys := []key.Binding{hint(u.Keys.Close, "close")}
 	if n := len(u.pages); n > 1 {
-		pairs = append(pairs, firstKey(u.Keys.Next), u.pages[(u.page+1)%n].name)
+		keys = append(keys, hint(u.Keys.Next, u.pages[(u.page+1)%n].name))
 	}
 	place := ""
 	if len(rows) > visible {
 		place = percent(u.top+visible, len(rows))
-		pairs = append(pairs, firstKey(u.Keys.Up)+"/"+firstKey(u.Keys.Down), "scroll")
+		keys = append(keys, hintText(u.Keys.Up.Help().Key+"/"+u.Keys.Down.Help().Key, "scroll"))
 	}
-	foot := u.keyHint(u.theme.Dim, pairs...)
+	foot := u.keyHint(u.theme.Dim, keys...)
 	u.view = frame(u.Height(), u.titleLine(u.title, place), rows[u.top:min(u.top+visible, len(rows))], foot)
 	return u.view
 }

@@ -41,7 +41,7 @@ func TestUsagePages(t *testing.T) {
 	toPlainLines(t, u, "left", "shift+tab", "shift+tab")
 	expect(t, u, 80, 44, "› by model")
 
-	for _, key := range []string{"esc", "enter", "q", "alt+esc"} {
+	for _, key := range []string{"esc", "enter", "q"} {
 		if got := press(t, dialog.Usage(newUsagePages(), theme.Plain()), "tab", key, key); got != (dialog.ClosedMsg{}) {
 			t.Errorf("%s sends %#v", key, got)
 		}

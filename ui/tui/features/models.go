@@ -45,7 +45,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.HideMsg:
 		cmd := f.setTaste("hidden", msg.Value, msg.On)
 		if msg.On {
-			cmd = tea.Batch(cmd, f.Say("hidden: "+strings.Join(f.picker.Keys.Details, ", ")+" shows it"))
+			cmd = tea.Batch(cmd, f.Say("hidden: "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" shows it"))
 		}
 		return cmd, true
 	}

@@ -1,0 +1,150 @@
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Keys binds what dialogs can do to keys, by the names Bubble Tea gives them. The help
+// of a binding names its first key, and says in the help dialog what it does.
+type Keys struct {
+	ListKeys
+	ScrollKeys
+	FieldKeys
+	ModelKeys
+	SessionKeys
+	ApprovalKeys
+	AnswerKeys
+}
+
+// ListKeys binds what every list can do; Fill is of commands.
+type ListKeys struct{ Accept, Close, Fill key.Binding }
+
+// ScrollKeys binds what moves through rows.
+type ScrollKeys struct{ Up, Down, PageUp, PageDown, Top, Bottom key.Binding }
+
+// FieldKeys binds what erases in what is being typed.
+type FieldKeys struct{ Erase, EraseWord, Clear key.Binding }
+
+// ModelKeys binds what is done to the selected model.
+type ModelKeys struct{ Favorite, Hide, ShowHidden key.Binding }
+
+// SessionKeys binds what is done to the selected conversation, rule or branch. None
+// writes or erases in a field.
+type SessionKeys struct{ Fork, Rename, Pin, Trash, Undo key.Binding }
+
+// ApprovalKeys binds what answers an approval, or changes what is asked.
+type ApprovalKeys struct {
+	Once, Session, Always, Wider, Narrower, Edit, Network, Deny, Dismiss, Details key.Binding
+}
+
+// AnswerKeys binds what answers a question and turns pages. More and Last do as
+// PageDown and Bottom where nothing is typed.
+type AnswerKeys struct{ Yes, No, Next, Previous, More, Last key.Binding }
+
+// bind returns a binding of keys, the one to name in a hint first.
+func bind(does string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(keys[0], does))
+}
+
+// DefaultKeys returns the keys of a new dialog.
+func DefaultKeys() Keys {
+	return Keys{
+		ListKeys{
+			Accept: bind("choose", "enter"), Close: bind("close", "esc"),
+			Fill: bind("of commands: fill the selected one in", "tab", "right"),
+		},
+		ScrollKeys{
+			Up: bind("up", "up", "ctrl+p"), Down: bind("down", "down", "ctrl+n"),
+			PageUp: bind("a page up", "pgup"), PageDown: bind("a page down", "pgdown"),
+			Top: bind("to the first", "home", "ctrl+home"), Bottom: bind("to the last", "end", "ctrl+end"),
+		},
+		FieldKeys{
+			Erase:     bind("erase what is typed: a letter", "backspace", "ctrl+h"),
+			EraseWord: bind("a word", "ctrl+w", "alt+backspace"), Clear: bind("all", "ctrl+u"),
+		},
+		ModelKeys{
+			Favorite: bind("favourite, or no longer", "ctrl+t"), Hide: bind("hide, or show again", "delete", "alt+d"),
+			ShowHidden: bind("show hidden ones, or not", "ctrl+o"),
+		},
+		SessionKeys{
+			Fork: bind("open a copy", "ctrl+f"), Rename: bind("rename", "ctrl+e"), Pin: bind("keep at the top, or no longer", "ctrl+t"),
+			Trash: bind("delete", "delete", "alt+d"), Undo: bind("bring back what was deleted", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"),
+		},
+		ApprovalKeys{
+			Once: bind("once", "y"), Session: bind("the same again in this session", "a"), Always: bind("always, by a rule", "p"),
+			Wider: bind("wider rule", "left", "-"), Narrower: bind("narrower rule", "right", "+"),
+			Edit: bind("change the arguments first", "e"), Network: bind("with network", "w"),
+			Deny: bind("deny, with a note to the model", "n"), Dismiss: bind("deny", "esc"), Details: bind("details", "ctrl+o"),
+		},
+		AnswerKeys{
+			Yes: bind("yes", "y"), No: bind("no", "n"), Next: bind("next answer or page", "tab", "right"),
+			Previous: bind("previous", "shift+tab", "left"), More: bind("a page down", "space"), Last: bind("to the end", "G"),
+		},
+	}
+}
+
+// HelpSections lists the keys of dialogs, from their bindings.
+func (k Keys) HelpSections() []Section {
+	return []Section{
+		section("Lists", k.Accept, k.Close, k.Up, k.Down, k.PageUp, k.PageDown, k.Top, k.Bottom, k.Erase, k.EraseWord, k.Clear, k.Fill),
+		section("Models", k.Favorite, k.Hide, k.ShowHidden),
+		section("Conversations, rules and branches", k.Fork, k.Rename, k.Pin, k.Trash, k.Undo),
+		section("Allowing a tool", k.Once, k.Session, k.Always, k.Wider, k.Narrower, k.Edit, k.Network, k.Deny, k.Dismiss, k.Details),
+		section("Questions and pages", k.Yes, k.No, k.Next, k.Previous, k.More, k.Last),
+	}
+}
+
+// section lists bindings with all of their keys.
+func section(title string, bindings ...key.Binding) Section {
+	s := Section{Title: title}
+	for _, b := range bindings {
+		s.Rows = append(s.Rows, [2]string{strings.Join(b.Keys(), ", "), b.Help().Desc})
+	}
+	return s
+}
+
+// reading returns the keys of rows where nothing is typed.
+func (k Keys) reading() ScrollKeys {
+	s := k.ScrollKeys
+	s.PageDown.SetKeys(slices.Concat(k.PageDown.Keys(), k.More.Keys())...)
+	s.Bottom.SetKeys(slices.Concat(k.Bottom.Keys(), k.Last.Keys())...)
+	return s
+}
+
+// hint returns b as the foot of a dialog tells it.
+func hint(b key.Binding, does string) key.Binding {
+	b.SetHelp(b.Help().Key, does)
+	return b
+}
+
+// hintText returns what the foot of a dialog tells that is no binding of Keys.
+func hintText(keys, does string) key.Binding { return bind(does, keys) }
+
+// hints writes bindings in a row, without styles: the row has one, and a width that
+// keyHint keeps. Beyond a width of its own it would show an ellipsis, or too much.
+var hints = help.Model{ShortSeparator: " · "}
+
+// keyHint returns a line of keys and what they do. What does not fit is left out.
+func (b *base) keyHint(style lipgloss.Style, told ...key.Binding) string {
+	var kept []key.Binding
+	room := b.width
+	for _, one := range told {
+		width := ansi.StringWidth(hints.ShortHelpView([]key.Binding{one}))
+		if len(kept) > 0 {
+			width += ansi.StringWidth(hints.ShortSeparator)
+		}
+		if one.Enabled() && width <= room {
+			kept, room = append(kept, one), room-width
+		}
+	}
+	if len(kept) == 0 {
+		return style.Render(ansi.Truncate(hints.ShortHelpView(told[:min(1, len(told))]), b.width, ""))
+	}
+	return style.Render(hints.ShortHelpView(kept))
+}
