@@ -78,7 +78,7 @@ func (b *branches) rewind() tea.Cmd {
 		}
 	}
 	slices.Reverse(items)
-	return b.Choose(dialog.Pick("", "Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
+	return b.Choose(dialog.Pick("Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
 		seq, err := strconv.Atoi(p.Value)
 		if err != nil {
 			return b.Say(err.Error())

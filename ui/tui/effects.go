@@ -67,16 +67,16 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 
 // ask asks a question with a yes and a no.
 func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
-	d := dialog.Confirm("", c.Text, c.Yes, c.No, m.Theme)
+	d := dialog.Confirm(c.Text, c.Yes, c.No, m.Theme)
 	d.Harmless = c.Harmless
 	return m.overlay.Ask(d, answered)
 }
 
 // chooseFrom asks for a row of a list of the application's.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
-	picker := dialog.Pick("", l.Title, items(l.Items), m.Theme)
+	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)
 	if l.TakeArg {
-		picker = dialog.Commands("", l.Title, items(l.Items), nil, m.Theme)
+		picker = dialog.Commands(l.Title, items(l.Items), nil, m.Theme)
 	}
 	return m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })

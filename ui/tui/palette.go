@@ -36,7 +36,7 @@ func (m *Model) palette() tea.Cmd {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
 		rows = append(rows, p)
 	}
-	list := dialog.Commands("", "Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
+	list := dialog.Commands("Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
 		return cmd

@@ -617,7 +617,7 @@ func TestQuestionsScroll(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"Really?": false, strings.Repeat("more\n", 40): true} {
-		c := dialog.Confirm("x", text, "yes", "no", theme.Plain())
+		c := dialog.Confirm(text, "yes", "no", theme.Plain())
 		if rows(t, c, 60, 12); c.Scrolls() != want {
 			t.Errorf("%.10q: %v, want %v", text, c.Scrolls(), want)
 		}

@@ -12,11 +12,8 @@ import (
 	"parley/ui/theme"
 )
 
-// Confirmed holds the answer to a Confirm of this kind.
-type Confirmed struct {
-	Kind string
-	Yes  bool
-}
+// Confirmed holds the answer to a Confirm.
+type Confirmed struct{ Yes bool }
 
 // A Confirmation is a question with two answers. No is selected at the start,
 // and is what leaving means, at any time. Yes is inert until the text was on the
@@ -26,18 +23,18 @@ type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless   bool // yes does nothing that cannot be undone, and works at once
-	kind, text string
-	answers    [2]string // yes, no
-	no         bool      // no is selected
-	rows       []string  // text, laid out for the width
-	bright     bool      // the last View showed that yes works
+	Harmless bool // yes does nothing that cannot be undone, and works at once
+	text     string
+	answers  [2]string // yes, no
+	no       bool      // no is selected
+	rows     []string  // text, laid out for the width
+	bright   bool      // the last View showed that yes works
 }
 
 // Confirm asks text, which may have several lines; yes and no say what the
 // answers do.
-func Confirm(kind, text, yes, no string, th *theme.Theme) *Confirmation {
-	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, kind: kind, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
+func Confirm(text, yes, no string, th *theme.Theme) *Confirmation {
+	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
 	c.arrange()
 	return c
 }
@@ -108,9 +105,9 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	case !ok && !prints(msg):
 		return nil
 	case key.Matches(press, c.Keys.No), key.Matches(press, c.Keys.Close), key.Matches(press, c.Keys.Accept) && c.no:
-		return c.answer(Confirmed{c.kind, false})
+		return c.answer(Confirmed{false})
 	case key.Matches(press, c.Keys.Yes) && c.isArmed(), key.Matches(press, c.Keys.Accept) && c.isArmed():
-		return c.answer(Confirmed{c.kind, true})
+		return c.answer(Confirmed{true})
 	case key.Matches(press, c.Keys.Next), key.Matches(press, c.Keys.Previous):
 		c.no = !c.no
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	yes = dialog.Confirmed{Kind: "wipe", Yes: true}
-	no  = dialog.Confirmed{Kind: "wipe"}
+	yes = dialog.Confirmed{Yes: true}
+	no  = dialog.Confirmed{}
 )
 
 // confirm asks text, on a clock of its own.
 func confirm(text string) (*dialog.Confirmation, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
-	q := dialog.Confirm("wipe", text, "delete", "keep", theme.Dark())
+	q := dialog.Confirm(text, "delete", "keep", theme.Dark())
 	q.Now = c.now
 	q.SetSize(40, 10)
 	return q, c
@@ -52,7 +52,7 @@ func TestConfirm(t *testing.T) {
 		"once only":               {[]string{"n", "y"}, no},
 	} {
 		t.Run(name, func(t *testing.T) {
-			harmless := dialog.Confirm("wipe", "Delete all?", "delete", "keep", theme.Plain())
+			harmless := dialog.Confirm("Delete all?", "delete", "keep", theme.Plain())
 			harmless.Harmless = true
 			if got := press(t, harmless, c.keys...); got != c.want {
 				t.Errorf("harmless, not painted: got %#v, want %#v", got, c.want)
@@ -75,7 +75,7 @@ func TestConfirm(t *testing.T) {
 }
 
 func TestConfirmLooks(t *testing.T) {
-	q := dialog.Confirm("wipe", "Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
+	q := dialog.Confirm("Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
 	q.Harmless = true
 	expect(t, q, 40, 24, "Delete    all?", "␛[2Jlong", "delete  › keep", "y delete · n keep", "not: scroll")
 	toPlainLines(t, q, "tab")

@@ -78,6 +78,9 @@ func (b *base) resize(width, height int) bool {
 	return true
 }
 
+// Answered reports whether the choice was made, and is on its way.
+func (b *base) Answered() bool { return b.done }
+
 // answer ends the dialog with msg.
 func (b *base) answer(msg tea.Msg) tea.Cmd {
 	b.done = true

@@ -119,7 +119,7 @@ func TestPick(t *testing.T) {
 		"once only":                   {[]string{"esc", "enter"}, dialog.ClosedMsg{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := dialog.Pick("model", "Model", models(), theme.Plain())
+			p := dialog.Pick("Model", models(), theme.Plain())
 			p.SetSize(60, 11)
 			if got := press(t, p, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
@@ -146,7 +146,7 @@ func priced(th *theme.Theme) *dialog.Picker {
 	for i := range items {
 		items[i].Value = items[i].Title
 	}
-	p := dialog.Pick("model", "Model", items, th)
+	p := dialog.Pick("Model", items, th)
 	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	p.Favorites = true
 	return p
@@ -160,7 +160,7 @@ func commands(th *theme.Theme) *dialog.Picker {
 		}
 		return []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}
 	}
-	return dialog.Commands("command", "Commands", []dialog.Item{
+	return dialog.Commands("Commands", []dialog.Item{
 		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Disabled: true, Unavailable: "nothing is running"},
 		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Disabled: true, Unavailable: "set $VISUAL or $EDITOR to use an editor"},
 		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
@@ -176,11 +176,11 @@ func TestModelsAreKept(t *testing.T) {
 		keys []string
 		want tea.Msg
 	}{
-		{[]string{"ctrl+t"}, dialog.PinMsg{Kind: "model", Value: "openai/gpt-6.1-sol", On: true}},
-		{[]string{"home", "ctrl+t"}, dialog.PinMsg{Kind: "model", Value: "anthropic/claude-sonnet-4-6"}},
-		{[]string{"down", "down", "delete"}, dialog.HideMsg{Kind: "model", Value: "demo/parley", On: true}},
-		{[]string{"ctrl+o", "down", "down", "down", "delete"}, dialog.HideMsg{Kind: "model", Value: "openai/gpt-4o-audio-preview"}},
-		{[]string{"ctrl+o", "audio", "enter"}, dialog.PickedMsg{Kind: "model", Value: "openai/gpt-4o-audio-preview"}},
+		{[]string{"ctrl+t"}, dialog.PinMsg{Value: "openai/gpt-6.1-sol", On: true}},
+		{[]string{"home", "ctrl+t"}, dialog.PinMsg{Value: "anthropic/claude-sonnet-4-6"}},
+		{[]string{"down", "down", "delete"}, dialog.HideMsg{Value: "demo/parley", On: true}},
+		{[]string{"ctrl+o", "down", "down", "down", "delete"}, dialog.HideMsg{Value: "openai/gpt-4o-audio-preview"}},
+		{[]string{"ctrl+o", "audio", "enter"}, dialog.PickedMsg{Value: "openai/gpt-4o-audio-preview"}},
 	} {
 		if got := press(t, p, c.keys...); got != c.want {
 			t.Errorf("%v says %#v, want %#v", c.keys, got, c.want)
@@ -191,7 +191,7 @@ func TestModelsAreKept(t *testing.T) {
 // A title has the whole row until something is typed behind it.
 func TestTitleHasTheRow(t *testing.T) {
 	const title = "Edit which message? What follows it stays as a branch"
-	p := dialog.Pick("rewind", title, []dialog.Item{{Title: "one"}}, theme.Plain())
+	p := dialog.Pick(title, []dialog.Item{{Title: "one"}}, theme.Plain())
 	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, title) {
 		t.Errorf("the title is %q", row)
 	}
@@ -228,20 +228,20 @@ func TestRowsComeIn(t *testing.T) {
 
 // A theme is looked at while one moves; what is typed can move as well.
 func TestMoves(t *testing.T) {
-	p := dialog.Pick("theme", "Theme", []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "plain", Value: "plain"}}, theme.Plain())
+	p := dialog.Pick("Theme", []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "plain", Value: "plain"}}, theme.Plain())
 	p.NotifyMoves = true
 	want := []tea.Msg{
-		dialog.MovedMsg{Kind: "theme", Value: "light"}, dialog.MovedMsg{Kind: "theme", Value: "dark"},
-		dialog.MovedMsg{Kind: "theme", Value: "plain"}, dialog.PickedMsg{Kind: "theme", Value: "plain"},
+		dialog.MovedMsg{Value: "light"}, dialog.MovedMsg{Value: "dark"},
+		dialog.MovedMsg{Value: "plain"}, dialog.PickedMsg{Value: "plain"},
 	}
-	if got := toPlainLines(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "plain"}), tea.Msg(dialog.MovedMsg{Kind: "theme", Value: "light"}))) {
+	if got := toPlainLines(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(dialog.MovedMsg{Value: "plain"}), tea.Msg(dialog.MovedMsg{Value: "light"}))) {
 		t.Errorf("got %v", got)
 	}
 }
 
 // What follows a command is filled in and found.
 func TestArguments(t *testing.T) {
-	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Kind: "command", Value: value, Arg: arg} }
+	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
@@ -264,13 +264,13 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func picked(value string) tea.Msg { return dialog.PickedMsg{Kind: "model", Value: value} }
+func picked(value string) tea.Msg { return dialog.PickedMsg{Value: value} }
 
 // A palette takes a command's argument along.
 func TestPickWords(t *testing.T) {
 	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"},
 		{Title: "compare", Detail: "ask several models", Value: "compare"}, {Title: "a-quick", Detail: "not quick", Value: "a-quick"}, {Title: "fast", Keywords: "quick speedy", Value: "fast"}}
-	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Kind: "command", Value: value, Arg: arg} }
+	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
@@ -297,7 +297,7 @@ func TestPickWords(t *testing.T) {
 		"pasted":                  {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := dialog.Commands("command", "Commands", items, nil, theme.Plain())
+			p := dialog.Commands("Commands", items, nil, theme.Plain())
 			if got := press(t, p, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
 			}
@@ -380,10 +380,10 @@ func TestWheel(t *testing.T) {
 	}{
 		"approve":  {long, "seven", "zero"},
 		"help":     {guide(theme.Dark()), "ctrl+f", "Writing"},
-		"pick":     {dialog.Pick("model", "Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
+		"pick":     {dialog.Pick("Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
 		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
 		"usage":    {dialog.Usage(newUsagePages(), theme.Plain()), "2026-11-30", "this turn"},
-		"confirm":  {dialog.Confirm("k", strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
+		"confirm":  {dialog.Confirm(strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
 		"rules":    {dialog.Permissions(append(permissions(), permissions()...), theme.Plain()), "session", "deny"},
 		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
 	} {
@@ -429,10 +429,10 @@ func states(th *theme.Theme) map[string]state {
 	long := shell("set -e\n" + strings.Repeat("make test && make install PREFIX=$HOME/.local && git commit -am wip\n", 20) + "rm -rf build")
 	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.AccessRun, Title: "create issue", Input: json.RawMessage(`{"title":"<b>Bug</b>","body":"line\nline","labels":["a","b"],"draft":false}`)}
 	return map[string]state{
-		"pick":          func() (dialog.Dialog, []string) { return dialog.Pick("model", "Model", models(), th), nil },
-		"pick/filtered": func() (dialog.Dialog, []string) { return dialog.Pick("model", "Model", models(), th), []string{"gmax"} },
+		"pick":          func() (dialog.Dialog, []string) { return dialog.Pick("Model", models(), th), nil },
+		"pick/filtered": func() (dialog.Dialog, []string) { return dialog.Pick("Model", models(), th), []string{"gmax"} },
 		"pick/no match": func() (dialog.Dialog, []string) {
-			return dialog.Pick("model", "Model", models(), th), []string{"日本"}
+			return dialog.Pick("Model", models(), th), []string{"日本"}
 		},
 		"models":          func() (dialog.Dialog, []string) { return priced(th), nil },
 		"models/found":    func() (dialog.Dialog, []string) { return priced(th), []string{"sonnet 4"} },
@@ -442,7 +442,7 @@ func states(th *theme.Theme) map[string]state {
 		"commands":        func() (dialog.Dialog, []string) { return commands(th), nil },
 		"commands/arg":    func() (dialog.Dialog, []string) { return commands(th), []string{"the", "tab", "li"} },
 		"help/search":     func() (dialog.Dialog, []string) { return guide(th), []string{"number 1"} },
-		"pick/empty":      func() (dialog.Dialog, []string) { return dialog.Pick("session", "Sessions", nil, th), nil },
+		"pick/empty":      func() (dialog.Dialog, []string) { return dialog.Pick("Sessions", nil, th), nil },
 		"sessions": func() (dialog.Dialog, []string) {
 			l := dialog.Sessions(conversations(), th)
 			l.SetPreview("1", []string{"you: Fix the race in the pump", "gpt-5.2: The pump wakes the screen before it has put the event, so that", "you: and does it hold under -race?"})
@@ -465,7 +465,7 @@ func states(th *theme.Theme) map[string]state {
 		"usage/models": func() (dialog.Dialog, []string) { return dialog.Usage(newUsagePages(), th), []string{"tab"} },
 		"usage/empty":  func() (dialog.Dialog, []string) { return dialog.Usage(dialog.UsageReport{Title: "Usage"}, th), nil },
 		"confirm": func() (dialog.Dialog, []string) {
-			return dialog.Confirm("import", "Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
+			return dialog.Confirm("Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
 		},
 		"help":              func() (dialog.Dialog, []string) { return guide(th), []string{"pgdown"} },
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },

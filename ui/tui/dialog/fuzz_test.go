@@ -111,12 +111,12 @@ func FuzzDialogs(f *testing.F) {
 		question, instant := confirm(text)
 		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Folder: text, File: text}
 		for _, d := range []dialog.Dialog{
-			dialog.Pick("k", text, items, th), approval, command,
+			dialog.Pick(text, items, th), approval, command,
 			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
 			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Days: []dialog.UsageRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.UsageRow{{Label: text}}}, th),
-			dialog.Confirm("k", text, text, text, th), question,
+			dialog.Confirm(text, text, text, th), question,
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
@@ -161,7 +161,7 @@ func catalog(n int) []dialog.Item {
 // title of each model matches.
 func TestPickFiltersWithinAFrame(t *testing.T) {
 	typed := func(n int) float64 {
-		p := dialog.Pick("model", "Model", catalog(n), theme.Dark())
+		p := dialog.Pick("Model", catalog(n), theme.Dark())
 		p.SetSize(120, 30)
 		keys := []tea.KeyPressMsg{{Code: 'm', Text: "m"}, {Code: 'u', Mod: tea.ModCtrl}}
 		turn := 0
@@ -179,7 +179,7 @@ func TestPickFiltersWithinAFrame(t *testing.T) {
 
 func BenchmarkPickFilter(b *testing.B) {
 	items := catalog(2000)
-	p := dialog.Pick("model", "Model", items, theme.Dark())
+	p := dialog.Pick("Model", items, theme.Dark())
 	p.SetSize(120, 30)
 	b.ReportAllocs()
 	for b.Loop() { // three keys with a frame each, and back
@@ -192,7 +192,7 @@ func BenchmarkPickFilter(b *testing.B) {
 
 func BenchmarkViewIdle(b *testing.B) {
 	d, _ := asked(shell("ls"), theme.Dark())
-	p := dialog.Pick("model", "Model", models(), theme.Dark())
+	p := dialog.Pick("Model", models(), theme.Dark())
 	b.ReportAllocs()
 	for b.Loop() {
 		d.View()

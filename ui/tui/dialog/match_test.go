@@ -26,7 +26,7 @@ func named(names ...string) *dialog.Picker {
 		items[i] = dialog.Item{Title: name, Value: name}
 	}
 	items[0].Keywords = "the flagship"
-	p := dialog.Pick("model", "Model", items, theme.Plain())
+	p := dialog.Pick("Model", items, theme.Plain())
 	p.SetSize(80, 24)
 	return p
 }
@@ -119,7 +119,7 @@ func gateway(n int) []dialog.Item {
 }
 
 func columned(items []dialog.Item) *dialog.Picker {
-	p := dialog.Pick("model", "Model", items, theme.Dark())
+	p := dialog.Pick("Model", items, theme.Dark())
 	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "in"}, {Name: "out"}}
 	p.Favorites = true
 	p.SetSize(120, 30)

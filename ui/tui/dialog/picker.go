@@ -41,21 +41,21 @@ type Column struct {
 
 // What a Picker says. Only PickedMsg ends it.
 type (
-	// PickedMsg reports what was chosen. Kind is the picker's. Arg is what was written
+	// PickedMsg reports what was chosen. Arg is what was written
 	// behind the first word, if the picker splits Words.
-	PickedMsg struct{ Kind, Value, Arg string }
+	PickedMsg struct{ Value, Arg string }
 	// PinMsg reports that an item is to be a favorite, or no longer.
 	PinMsg struct {
-		Kind, Value string
-		On          bool
+		Value string
+		On    bool
 	}
 	// HideMsg reports that an item is not to be listed, or is again.
 	HideMsg struct {
-		Kind, Value string
-		On          bool
+		Value string
+		On    bool
 	}
 	// MovedMsg reports what is selected now.
-	MovedMsg struct{ Kind, Value string }
+	MovedMsg struct{ Value string }
 )
 
 // A Picker is a list of items that shrinks to what matches as one types.
@@ -70,9 +70,9 @@ type Picker struct {
 	commands bool                        // the first word filters, what follows it is an argument; see preselect
 	argsOf   func(command string) []Item // with commands: what may follow it, by its Value; nil: anything
 
-	kind, title string
-	query       textField
-	message     string // why enter chose nothing; "" once another key was pressed
+	title   string
+	query   textField
+	message string // why enter chose nothing; "" once another key was pressed
 	itemSet
 	argSet
 }
@@ -103,8 +103,8 @@ type argSet struct {
 }
 
 // Pick asks to choose one of items.
-func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
-	p := &Picker{base: newBase(th), kind: kind, title: title}
+func Pick(title string, items []Item, th *theme.Theme) *Picker {
+	p := &Picker{base: newBase(th), title: title}
 	p.setItems(items)
 	p.selectCurrent()
 	return p
@@ -112,8 +112,8 @@ func Pick(kind, title string, items []Item, th *theme.Theme) *Picker {
 
 // Commands asks for a command of items, and for an argument behind it, of those
 // that args has for the command's Value; nil: anything may follow.
-func Commands(kind, title string, items []Item, args func(command string) []Item, th *theme.Theme) *Picker {
-	p := &Picker{base: newBase(th), kind: kind, title: title, commands: true, argsOf: args}
+func Commands(title string, items []Item, args func(command string) []Item, th *theme.Theme) *Picker {
+	p := &Picker{base: newBase(th), title: title, commands: true, argsOf: args}
 	p.setItems(items)
 	return p
 }
@@ -331,7 +331,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	before := p.Selected()
 	cmd := p.update(msg)
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
-		moved := MovedMsg{p.kind, now}
+		moved := MovedMsg{now}
 		return tea.Batch(cmd, func() tea.Msg { return moved })
 	}
 	return cmd
@@ -345,9 +345,9 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	case ok && key.Matches(press, p.Keys.Accept):
 		return p.accept()
 	case ok && p.Favorites && key.Matches(press, p.Keys.Favorite):
-		return p.itemCmd(func(i Item) tea.Msg { return PinMsg{p.kind, i.Value, !i.Pinned} })
+		return p.itemCmd(func(i Item) tea.Msg { return PinMsg{i.Value, !i.Pinned} })
 	case ok && p.Favorites && key.Matches(press, p.Keys.Hide):
-		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{p.kind, i.Value, !i.Hidden} })
+		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{i.Value, !i.Hidden} })
 	case ok && p.Favorites && key.Matches(press, p.Keys.ShowHidden):
 		p.showAll()
 	case ok && p.commands && key.Matches(press, p.Keys.Fill):
@@ -391,8 +391,8 @@ func (p *Picker) accept() tea.Cmd {
 	}
 	h := p.hits[p.selected]
 	if h.Item >= len(p.items) && p.commands {
-		return p.answer(PickedMsg{Kind: p.kind, Value: p.argCommand, Arg: p.item(h).Value})
+		return p.answer(PickedMsg{Value: p.argCommand, Arg: p.item(h).Value})
 	}
 	_, arg := p.split()
-	return p.answer(PickedMsg{Kind: p.kind, Value: p.item(h).Value, Arg: arg})
+	return p.answer(PickedMsg{Value: p.item(h).Value, Arg: arg})
 }

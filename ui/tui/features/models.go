@@ -64,7 +64,7 @@ func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
 func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
 	f.App.LoadTastes()
 	known := f.Known()
-	f.picker = dialog.Pick("", title, f.items(), f.Theme)
+	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
 	if arg != "" {

@@ -82,7 +82,7 @@ func (f *Themes) Items() []dialog.Item {
 // is selected, and the one there was comes back if none is taken.
 func (f *Themes) Pick(arg string) tea.Cmd {
 	if arg == "" {
-		list := dialog.Pick("", "Theme", f.Items(), f.Theme)
+		list := dialog.Pick("Theme", f.Items(), f.Theme)
 		list.NotifyMoves = true
 		before := f.Theme
 		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.Pick(p.Value) })

@@ -163,5 +163,5 @@ func (f *Usage) Context(fill int) tea.Cmd {
 	for i := range items {
 		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
 	}
-	return f.Choose(dialog.Pick("", "What every request holds", items, f.Theme), nil)
+	return f.Choose(dialog.Pick("What every request holds", items, f.Theme), nil)
 }

@@ -102,7 +102,7 @@ func (i *Inspector) turnTime(t transcript.Target) (from, to time.Time) {
 
 // openList opens the list, with one exchange selected.
 func (i *Inspector) openList(selected int) tea.Cmd {
-	i.list = dialog.Pick("", "Wire", i.items(selected), i.Theme)
+	i.list = dialog.Pick("Wire", i.items(selected), i.Theme)
 	i.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
 	return tea.Batch(i.Choose(i.list, func(p dialog.PickedMsg) tea.Cmd {
 		id, _ := strconv.Atoi(p.Value) // there is no exchange 0

@@ -78,12 +78,18 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return o.leave(msg), true
 	case dialog.PickedMsg:
 		picked := o.picked
+		if d, ok := o.Dialog.(*dialog.Picker); !ok || !d.Answered() {
+			return nil, true // another dialog came in between: that list was left
+		}
 		if o.Close(); picked != nil {
 			return picked(msg), true
 		}
 		return nil, true
 	case dialog.Confirmed:
 		answered := o.answered
+		if d, ok := o.Dialog.(*dialog.Confirmation); !ok || !d.Answered() {
+			return nil, true // a yes to one question is none to the next
+		}
 		if o.Close(); answered != nil {
 			return answered(msg.Yes), true
 		}
