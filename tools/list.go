@@ -31,7 +31,7 @@ func planList(_ context.Context, w *workspace, args listArgs) (*Action, error) {
 	}, nil
 }
 
-// directory is locate for a directory that is the workspace if it is not named.
+// locateDir does as locate for a directory, which is the workspace if it is not named.
 func (w *workspace) locateDir(name string) (string, error) {
 	if name == "" {
 		return ".", nil

@@ -130,7 +130,7 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
 	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: folder, Class: string(a.placeClass)})
-	if slices.Contains(searchTools, a.Tool) && effect != permission.Deny {
+	if a.Access == AccessRead && a.Tool != readTool && effect != permission.Deny {
 		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: folder, Class: string(a.placeClass)})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
@@ -166,11 +166,9 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	return Ask, by
 }
 
-// What is said of reading a file holds for tools that show its name or content
-// while they look for something.
+// readTool reads files. What is said of it holds for every tool that only looks: it may
+// show a file's name or content while it looks for something.
 const readTool = "read"
-
-var searchTools = []string{"list", "glob", "grep"}
 
 // readRules returns what the rules that deny or ask say about reading a file; nil if
 // there are none.

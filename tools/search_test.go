@@ -298,3 +298,38 @@ func TestSearchesObeyRulesOnReading(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A rule about reading holds for every tool that only looks, whatever tools there are.
+func TestLookingObeysRulesOnReading(t *testing.T) {
+	f := open(t, map[string]string{"secret/b.txt": "word"})
+	for _, effect := range []permission.Effect{permission.Deny, permission.Ask} {
+		p := NewPolicy(ModeAuto)
+		p.AddRules([]permission.Rule{{Effect: effect, Tool: "read", Match: "secret/**"}})
+		looking := 0
+		for _, tool := range f.Tools() {
+			input := map[string]any{"path": "secret/b.txt"}
+			if strings.Contains(string(tool.Schema), `"pattern"`) {
+				input["pattern"] = "word"
+			}
+			a, err := f.Plan(t.Context(), tool.Name, args(pairsOf(input)...))
+			if err != nil || a.Access != AccessRead {
+				continue
+			}
+			looking++
+			want := map[permission.Effect]Verdict{permission.Deny: Deny, permission.Ask: Ask}[effect]
+			if got := p.Decide(a); got != want {
+				t.Errorf("%s of a file about whose reading there is a rule to %s: %s", tool.Name, effect, got)
+			}
+		}
+		if looking < 4 {
+			t.Errorf("only %d tools look", looking)
+		}
+	}
+}
+
+func pairsOf(m map[string]any) (pairs []any) {
+	for k, v := range m {
+		pairs = append(pairs, k, v)
+	}
+	return pairs
+}

@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A directory is a workspace to test in.
+// A fixture is a workspace to test in.
 type fixture struct {
 	*Set
 	t testing.TB
 }
 
-// open makes a workspace that holds the given files.
+// open returns a workspace that holds the given files.
 func open(t testing.TB, files map[string]string) fixture {
 	t.Helper()
 	dir := t.TempDir()

@@ -160,7 +160,7 @@ func relativeTo(dir, file string) string {
 	return strings.TrimPrefix(file, dir+"/")
 }
 
-// An lineOutput gathers lines for the model up to a number of lines and the
+// A lineOutput gathers lines for the model up to a number of lines and the
 // allowed length of text.
 type lineOutput struct {
 	strings.Builder

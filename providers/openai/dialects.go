@@ -13,7 +13,7 @@ type service struct {
 	ownEcho     bool          // its own rule of echo holds for every model
 	efforts     []modelEffort // it spells effort itself; nil leaves that to the model's family
 	cacheGlobs  string        // globs of the models whose prompts it caches only as far as they are marked
-	modelFields []modelFields // go with every request to some models, in place of Fields
+	modelFields []modelFields // go with every request to some models, in place of ExtraFields
 }
 
 // modelFields holds request fields for the models that globs fit.

@@ -12,7 +12,7 @@ import (
 	"parley/tools"
 )
 
-// newApp returns an application with a conversation that holds one prompt, and models
+// newApp returns an application with a conversation that holds nothing, and models
 // of any name but far/away.
 func newApp(t *testing.T) *App {
 	t.Helper()
