@@ -8,7 +8,6 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"parley/tools/sanitize"
 	"parley/ui/fuzzy"
 	"parley/ui/theme"
 )
@@ -324,81 +323,6 @@ func (l *SessionList) fork() tea.Cmd {
 		return nil
 	}
 	return l.answer(SessionFork{id})
-}
-
-func (l *SessionList) startRename() tea.Cmd {
-	if r := l.row(); r != nil {
-		l.renaming, l.name.text = r.ID, r.Title
-	}
-	return nil
-}
-
-// rename types a title. Enter keeps it, unless it is empty or the old one.
-func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
-	press, ok := msg.(tea.KeyPressMsg)
-	switch {
-	case ok && key.Matches(press, l.Keys.Close):
-		l.renaming = ""
-	case ok && key.Matches(press, l.Keys.Accept):
-		said := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
-		l.renaming = ""
-		r := l.row()
-		if said.Title == "" || said.Title == r.Title {
-			return nil
-		}
-		r.Title = said.Title
-		l.refresh(said.ID)
-		return func() tea.Msg { return said }
-	default:
-		l.name.key(msg, l.Keys.FieldKeys)
-	}
-	return nil
-}
-
-func (l *SessionList) pin() tea.Cmd {
-	r := l.row()
-	if r == nil {
-		return nil
-	}
-	r.Pinned = !r.Pinned
-	said := SessionPin{r.ID, r.Pinned}
-	l.refresh(r.ID)
-	return func() tea.Msg { return said }
-}
-
-// trash deletes at once, which restore takes back.
-func (l *SessionList) trash() tea.Cmd {
-	r := l.row()
-	switch {
-	case r == nil:
-		return nil
-	case r.Current:
-		l.note = "this conversation is open: it cannot be deleted"
-		return nil
-	case r.Locked != "":
-		l.note = "open elsewhere, cannot be deleted: " + sanitize.Line(r.Locked)
-		return nil
-	}
-	gone := trashed{*r, l.hits[l.selected].item}
-	l.trashed = append(l.trashed, gone)
-	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
-	l.refresh("")
-	l.note = "deleted: " + l.Keys.Undo.Help().Key + " brings back “" + titleOf(gone.row) + "”"
-	return func() tea.Msg { return SessionTrash{gone.row.ID} }
-}
-
-// restore brings back what was deleted last.
-func (l *SessionList) restore() tea.Cmd {
-	if len(l.trashed) == 0 {
-		return nil
-	}
-	back := l.trashed[len(l.trashed)-1]
-	l.trashed = l.trashed[:len(l.trashed)-1]
-	if !slices.ContainsFunc(l.rows, func(r SessionRow) bool { return r.ID == back.row.ID }) {
-		l.rows = slices.Insert(l.rows, min(back.at, len(l.rows)), back.row)
-	}
-	l.refresh(back.row.ID)
-	return func() tea.Msg { return SessionRestore{back.row.ID} }
 }
 
 // titleOf names a conversation that may not have a title yet.
