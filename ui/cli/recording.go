@@ -93,7 +93,7 @@ func exchange(e providers.Exchange) app.Exchange {
 	}
 	return app.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
-		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Headers: e.Headers, First: e.FirstByte, Total: e.Duration,
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Timing: app.Timing{Headers: e.Headers, First: e.FirstByte, Total: e.Duration},
 		Over: e.Done, Sent: e.Request.Bytes, Got: e.Response.Bytes, Request: side(e.Request), Response: side(e.Response),
 	}
 }

@@ -16,7 +16,7 @@ func exchanges(at time.Time) []app.Exchange {
 	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
 	one := app.Exchange{
 		ID: 1, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Start: at.Add(time.Second),
-		Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond, Over: true,
+		Timing: app.Timing{Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond}, Over: true,
 		Request: app.Traffic{
 			Headers: [][2]string{{"Authorization", "Bearer [redacted]"}, {"Content-Type", "application/json"}},
 			Body:    `{"model":"gpt-x","messages":[{"role":"user","content":"one\ntwo"}],"image":"` + image + `"}`,

@@ -60,8 +60,13 @@ type Approval struct {
 	woke     bool   // the keys that allow have worked
 	hinted   string // what the last key did not do
 
+	draftAnswer
+}
+
+// A draftAnswer is what the user has said so far beside yes and no.
+type draftAnswer struct {
 	always  ruleChoice
-	network bool // the user lets the command reach the network this time
+	network bool // the command may reach the network this time
 	note    textField
 	edited  string // the argument that Editor holds; "" for all of them
 	fault   string // what is wrong with the edited arguments

@@ -43,11 +43,8 @@ type Terminal struct {
 // any goroutine.
 type Screen struct {
 	t    Terminal
-	sent size          // the first that Program tells
-	wake chan struct{} // something is to be painted
-	move chan struct{} // the size may be another
-	done chan struct{} // closed by Close
-	once sync.Once
+	sent size // the first that Program tells
+	signals
 
 	mu     sync.Mutex // never held while the terminal is written to
 	size   size       // of the frames to come; none before the program has it
@@ -60,6 +57,19 @@ type Screen struct {
 	redraw bool // what the terminal shows is not known
 	set    settings
 
+	painted
+}
+
+// signals wake the painter.
+type signals struct {
+	wake chan struct{} // something is to be painted
+	move chan struct{} // the size may be another
+	done chan struct{} // closed by Close
+	once sync.Once
+}
+
+// painted is the terminal as it was left.
+type painted struct {
 	terminalMu sync.Mutex // held while the terminal is written to
 	away       bool       // the terminal is not ours
 	entered    bool       // it shows the screen
@@ -121,8 +131,8 @@ type settings struct {
 // New makes a screen of a terminal, which Enter takes.
 func New(t Terminal) *Screen {
 	s := &Screen{
-		t: t, away: true, set: settings{profile: t.Profile},
-		wake: make(chan struct{}, 1), move: make(chan struct{}, 1), done: make(chan struct{}),
+		t: t, set: settings{profile: t.Profile}, painted: painted{away: true},
+		signals: signals{wake: make(chan struct{}, 1), move: make(chan struct{}, 1), done: make(chan struct{})},
 	}
 	s.drawn.L = &s.mu
 	return s

@@ -32,9 +32,13 @@ type item struct {
 	sign              string
 	lines             []string
 	maxLines          int // most lines it had, to tell how many are new; 0 if that is not known
+	matches
+}
 
-	matchCount int  // how often it has what is searched for
-	countStale bool // found is no longer true: it is in search.changed
+// matches are where an item has what is searched for.
+type matches struct {
+	matchCount int  // how often it has it
+	countStale bool // that is no longer true: it is in search.changed
 	spans      []searchSpan
 	spansValid bool // spans are true
 }

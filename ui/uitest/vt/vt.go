@@ -18,15 +18,10 @@ import (
 
 // A Terminal shows what is written to it.
 type Terminal struct {
-	Clusters bool     // it draws a grapheme cluster as one; otherwise rune by rune
-	X, Y     int      // of its cursor
-	Pen      Cell     // that the next character is drawn with
-	Title    string   // of its window
-	Progress string   // that its window shows, as it was sent
-	Copied   string   // to its clipboard, as it was sent
-	Keys     []string // kitty's stack of flags
-	Bytes    int      // written so far
-	Wrong    []string // what no screen of ours should have written
+	Clusters bool // it draws a grapheme cluster as one; otherwise rune by rune
+	X, Y     int  // of its cursor
+	Pen      Cell // that the next character is drawn with
+	Record
 
 	w, h        int
 	cells       [][]Cell
@@ -34,6 +29,16 @@ type Terminal struct {
 	modes       map[string]bool
 	titles      []string
 	rest        string // of a sequence that has not all come
+}
+
+// A Record is what was written beside what stands on the screen.
+type Record struct {
+	Title    string   // of its window
+	Progress string   // that its window shows, as it was sent
+	Copied   string   // to its clipboard, as it was sent
+	Keys     []string // kitty's stack of flags
+	Bytes    int      // written so far
+	Wrong    []string // what no screen of ours should have written
 }
 
 // A Cell is one column of a row.
@@ -45,7 +50,7 @@ type Cell struct {
 
 // New returns a terminal as a shell has it, which shows nothing in particular.
 func New(w, h int) *Terminal {
-	v := &Terminal{Clusters: true, modes: map[string]bool{"7": true, "25": true}, Title: "shell"}
+	v := &Terminal{Clusters: true, modes: map[string]bool{"7": true, "25": true}, Record: Record{Title: "shell"}}
 	v.Resize(w, h)
 	return v
 }
