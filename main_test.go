@@ -508,6 +508,7 @@ func TestImports(t *testing.T) {
 		md      = "ui/markdown"
 		format  = "ui/format"
 		fuzzy   = "ui/fuzzy"
+		wrap    = "ui/textwrap"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
@@ -559,10 +560,10 @@ func TestImports(t *testing.T) {
 		"ui/plain/console":    {"ui/tty", format, safe},
 		"ui/describe":         {"tools", diff, safe},
 		"ui/tty":              {},
-		"ui/tui/transcript":   {md, theme, format, diff, safe},
-		md:                    {theme, diff, safe},
+		"ui/tui/transcript":   {md, theme, format, wrap, diff, safe},
+		md:                    {theme, wrap, diff, safe},
 		"ui/tui/composer":     {theme, safe},
-		"ui/tui/dialog":       {theme, format, fuzzy, safe, "tools", "ui/describe"},
+		"ui/tui/dialog":       {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":    {theme, format, safe},
 		"ui/tui/picture":      {},
 		"ui/clip":             {format, proc},
@@ -573,6 +574,7 @@ func TestImports(t *testing.T) {
 		theme:                 {},
 		format:                {},
 		fuzzy:                 {},
+		wrap:                  {},
 		safe:                  {},
 	}
 	for from, imports := range ownPackages(t) {

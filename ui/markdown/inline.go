@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 )
 
 // inlines returns the text of a block as runs drawn with p.
@@ -219,7 +220,7 @@ func printable(line string) string {
 		if !tabs {
 			return b.String()
 		}
-		cells += cellsOf(before)
+		cells += textwrap.Width(before)
 		pad := 4 - cells%4
 		b.WriteString("    "[:pad])
 		cells += pad

@@ -7,6 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
+
+	"parley/ui/textwrap"
 )
 
 // rendered holds what one piece of source became.
@@ -208,7 +210,7 @@ func (w *writer) list(l *ast.List, at place) {
 			mark = strconv.Itoa(number) + string(l.Marker)
 			number++
 		}
-		cells := cellsOf(mark) + 1
+		cells := textwrap.Width(mark) + 1
 		w.inside([]styledRun{{mark, textStyle{role: dim}}, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
 	}
 }

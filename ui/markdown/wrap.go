@@ -4,9 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/ui/textwrap"
 	"parley/ui/theme"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // A styledRun is text drawn with one pen. The text "\n" is a line break.
@@ -107,19 +106,16 @@ func (f *wrapper) add(r styledRun) {
 
 // cluster takes one grapheme cluster from s and returns its length in bytes.
 func (f *wrapper) cluster(s string, p textStyle) int {
-	c, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-	if len(c) == 0 {
-		return len(s)
-	}
-	first, _ := utf8.DecodeRuneInString(c)
+	size, w := textwrap.Cluster(s)
+	first, _ := utf8.DecodeRuneInString(s)
 	breaks := w == 2 && ideographic(first)
 	if breaks && !f.noBreak && !strings.ContainsRune(closing, first) {
 		f.placeWord()
 	}
-	f.addToWord(styledRun{c, p}, w)
+	f.addToWord(styledRun{s[:size], p}, w)
 	f.noBreak = strings.ContainsRune(opening, first)
 	f.breakNext = breaks && !f.noBreak
-	return len(c)
+	return size
 }
 
 // Punctuation that may not begin, or end, a line of Chinese or Japanese.
@@ -171,30 +167,16 @@ func (f *wrapper) placeWord() {
 // breakWord puts a run on the line and on as many more as it takes.
 func (f *wrapper) breakWord(r styledRun) {
 	for s := r.text; s != ""; {
-		n := 0
-		for n < len(s) && n < f.width-f.cells && s[n] >= ' ' && s[n] < utf8.RuneSelf {
-			n++
+		size, cells := textwrap.Fit(s, f.width-f.cells)
+		piece := s[:size]
+		s = s[size:]
+		if cells > f.width {
+			piece, cells = textwrap.Ellipsis, 1 // a wide character where there is one cell
 		}
-		if n > 0 && n < len(s) && s[n] >= utf8.RuneSelf {
-			n--
-		}
-		if n > 0 {
-			f.put(s[:n], r.style, n)
-			s = s[n:]
-			continue
-		}
-		c, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-		if len(c) == 0 {
-			return
-		}
-		s = s[len(c):]
-		if w > f.width {
-			c, w = "…", 1 // a wide character where there is one cell
-		}
-		if f.cells+w > f.width {
+		if f.cells+cells > f.width {
 			f.endLine()
 		}
-		f.put(c, r.style, w)
+		f.put(piece, r.style, cells)
 	}
 }
 
@@ -218,16 +200,7 @@ func (f *wrapper) endLine() {
 // width returns the number of cells of runs on one line.
 func width(runs []styledRun) (cells int) {
 	for _, r := range runs {
-		cells += cellsOf(r.text)
+		cells += textwrap.Width(r.text)
 	}
 	return cells
-}
-
-func cellsOf(s string) int {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return ansi.StringWidth(s)
-		}
-	}
-	return len(s)
 }

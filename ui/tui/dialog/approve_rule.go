@@ -6,11 +6,11 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
+	"parley/ui/textwrap"
 )
 
 // A ruleChoice is how much is to be allowed for good: exactly what was shown, or as
@@ -50,7 +50,7 @@ func (c *ruleChoice) rows(a *Approval) []row {
 	}
 	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at])
 	for _, part := range append([]string{meaning}, c.limitReason()...) {
-		for text := range strings.SplitSeq(ansi.Wrap(part, max(a.width, 1), ""), "\n") {
+		for _, text := range textwrap.Lines(part, max(a.width, 1)) {
 			lines = append(lines, describe.Line{Text: text, Style: how})
 		}
 		how = describe.Dim

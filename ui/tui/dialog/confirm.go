@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -41,7 +42,7 @@ func Confirm(text, yes, no string, th *theme.Theme) *Confirmation {
 
 // arrange lays the text out anew; none of it counts as seen then.
 func (c *Confirmation) arrange() {
-	c.rows = strings.Split(ansi.Wrap(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1), ""), "\n")
+	c.rows = textwrap.Lines(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1))
 	c.start(len(c.rows))
 }
 

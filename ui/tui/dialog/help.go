@@ -9,6 +9,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -140,7 +141,7 @@ func (g *HelpDialog) section(s Section, width int) []string {
 	rows := []string{g.theme.Strong.Render(ansi.Truncate(s.Title, width, "…"))}
 	for _, r := range s.Rows {
 		pad := keys + columnGap
-		does := strings.Split(ansi.Wrap(r[1], max(width-pad, 1), ""), "\n")
+		does := textwrap.Lines(r[1], max(width-pad, 1))
 		head := ansi.Truncate(r[0], width, "…")
 		if ansi.StringWidth(head) > keys {
 			rows = append(rows, g.theme.Accent.Render(head))

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
-	"parley/ui/describe"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -122,14 +122,6 @@ func (b *base) sign(selected bool) string {
 	return "  "
 }
 
-// cells returns the width of s, which is one printable line.
-func cells(s string) int {
-	if describe.IsPlain(s) {
-		return len(s)
-	}
-	return ansi.StringWidth(s)
-}
-
 // maxRowBytes sets how many bytes of a text are worth keeping of which a row is shown.
 const maxRowBytes = 1000
 
@@ -183,7 +175,7 @@ func alignColumns(kept []column, texts ...string) string {
 			continue
 		}
 		text := ansi.Truncate(texts[i], c.width, "…")
-		out.WriteString(strings.Repeat(" ", columnGap+max(c.width-cells(text), 0)))
+		out.WriteString(strings.Repeat(" ", columnGap+max(c.width-textwrap.Width(text), 0)))
 		out.WriteString(text)
 	}
 	return out.String()
@@ -206,8 +198,8 @@ func highlight(title string, marks []int, look, found theme.SGR) string {
 			out.WriteString(look.Apply(title[to:at]))
 			from = at
 		}
-		char, _ := ansi.FirstGraphemeCluster(title[at:], ansi.GraphemeWidth)
-		to = at + len(char)
+		size, _ := textwrap.Cluster(title[at:])
+		to = at + size
 	}
 	out.WriteString(found.Apply(title[from:to]))
 	out.WriteString(look.Apply(title[to:]))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
 )
 
 // nameMatch orders how far a row is named by what is typed.
@@ -146,7 +147,7 @@ func (p *Picker) completeArgs() {
 		p.argTitleWidth = 0
 		for i := range p.args {
 			p.args[i].Title = c.Title + " " + p.args[i].Title
-			p.argTitleWidth = max(p.argTitleWidth, cells(p.args[i].Title))
+			p.argTitleWidth = max(p.argTitleWidth, textwrap.Width(p.args[i].Title))
 		}
 		p.argIndex = indexItems(p.args)
 	}

@@ -6,6 +6,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -98,7 +99,7 @@ func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
 	}
-	return min(1+cells(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
+	return min(1+textwrap.Width(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
 }
 
 // Update scrolls, searches, unfolds, copies and closes.

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
-	"parley/ui/describe"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -90,7 +90,8 @@ func (p *Pager) collectLines() {
 // rowEnd returns where a row ends that begins at from and is at most width cells wide:
 // behind a space in its second half, else in the middle of a word.
 func rowEnd(text string, from, width int) int {
-	end := rowEndAt(text, from, width)
+	size, _ := textwrap.Fit(text[from:], width)
+	end := from + size
 	if end == len(text) {
 		return end
 	}
@@ -101,23 +102,6 @@ func rowEnd(text string, from, width int) int {
 		return at
 	}
 	return end
-}
-
-// rowEndAt returns where the last character ends that fits into a row.
-func rowEndAt(text string, from, width int) int {
-	end := min(from+width, len(text))
-	if describe.IsPlain(text[from:end]) && (end == len(text) || text[end] < 0x80) {
-		return end
-	}
-	wide := 0
-	for at := from; at < len(text); {
-		char, w := ansi.FirstGraphemeCluster(text[at:], ansi.GraphemeWidth)
-		if wide += w; wide > width && at > from {
-			return at
-		}
-		at += len(char)
-	}
-	return len(text)
 }
 
 // place returns what the cursor is on, and how many rows behind its beginning.
@@ -249,7 +233,7 @@ func (p *Pager) row(i int) string {
 func (p *Pager) heading(l paged) string {
 	room := max(p.width-signWidth, 0)
 	title := ansi.Truncate(l.text, room, "…")
-	room -= cells(title) + 1
+	room -= textwrap.Width(title) + 1
 	note := ansi.Truncate(printableRow(p.parts[l.part].Note), max(room, 0), "…")
 	if note == "" {
 		return p.theme.Strong.Render(title)

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/describe"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -168,7 +169,7 @@ func (l *PermissionList) row(i int) string {
 		rule = rule.Bold(true)
 	}
 	start := l.sign(i == l.selected) + effect.Render(padRight(ansi.Truncate(printableRow(r.Effect), 5, ""), 5)) + "  "
-	room := max(l.width-ansi.StringWidth(start)-cells(origin)-columnGap, 0)
+	room := max(l.width-ansi.StringWidth(start)-textwrap.Width(origin)-columnGap, 0)
 	line := start + rule.Render(ansi.Truncate(describe.Reveal(strings.ReplaceAll(truncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
-	return ansi.Truncate(padRight(line, l.width-cells(origin))+l.theme.Faint.Render(origin), l.width, "…")
+	return ansi.Truncate(padRight(line, l.width-textwrap.Width(origin))+l.theme.Faint.Render(origin), l.width, "…")
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -172,12 +173,12 @@ func (p *Picker) setItems(items []Item) {
 	clear(p.cellWidths)
 	for i := range p.items {
 		item := &p.items[i]
-		p.titleWidth = max(p.titleWidth, cells(item.Title)+len(pinSign(item.Pinned)))
+		p.titleWidth = max(p.titleWidth, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
 		for len(p.cellWidths) < len(item.Cells) {
 			p.cellWidths = append(p.cellWidths, 0)
 		}
 		for j, cell := range item.Cells {
-			p.cellWidths[j] = max(p.cellWidths[j], cells(cell))
+			p.cellWidths[j] = max(p.cellWidths[j], textwrap.Width(cell))
 		}
 		if item.Hidden {
 			p.hidden++

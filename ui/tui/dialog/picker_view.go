@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/ui/fuzzy"
-	"parley/ui/theme"
-
 	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
+	"parley/ui/theme"
 )
 
 // minHeadingRows sets how many rows of content it takes for headings to have room.
@@ -110,8 +111,8 @@ func (p *Picker) titleLine() string {
 	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
-	taken := cells(p.title) + 2*queryGap + cells(p.query.visibleText(p.width)) + cells(" · "+count)
-	if legend := p.legend(); legend != "" && taken+cells(legend) < p.width {
+	taken := textwrap.Width(p.title) + 2*queryGap + textwrap.Width(p.query.visibleText(p.width)) + textwrap.Width(" · "+count)
+	if legend := p.legend(); legend != "" && taken+textwrap.Width(legend) < p.width {
 		count = legend + " · " + count
 	}
 	return p.queryLine(p.title, count, &p.query)
@@ -154,7 +155,7 @@ func (p *Picker) table() table {
 		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
 		full := false
 		for i, c := range p.Columns {
-			wide := cells(c.Name)
+			wide := textwrap.Width(c.Name)
 			if i < len(p.cellWidths) {
 				wide = max(wide, p.cellWidths[i])
 			}
@@ -194,7 +195,7 @@ func (t table) cell(i int, c Column, text string) string {
 		text = out
 	}
 	text = ansi.Truncate(text, wide, "…")
-	space := strings.Repeat(" ", max(wide-cells(text), 0))
+	space := strings.Repeat(" ", max(wide-textwrap.Width(text), 0))
 	if c.Left {
 		return text + space
 	}
@@ -258,11 +259,11 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		if p.listsArgs() {
 			wide = max(wide, p.argTitleWidth)
 		}
-		pad := max(min(wide, p.width/2)-len(pin)-cells(title), 0) + columnGap
+		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail)
 	}
 	key := p.key(item)
-	room := p.width - cells(key)
+	room := p.width - textwrap.Width(key)
 	if key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
 		return ansi.Truncate(line, p.width, "…")
 	}
@@ -272,7 +273,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 
 // key returns the binding of an item; of several the first, where room is short.
 func (p *Picker) key(item *Item) string {
-	if one, _, several := strings.Cut(item.Key, ", "); several && cells(item.Key) > p.width/4 {
+	if one, _, several := strings.Cut(item.Key, ", "); several && textwrap.Width(item.Key) > p.width/4 {
 		return one
 	}
 	return item.Key
@@ -283,7 +284,7 @@ func (p *Picker) key(item *Item) string {
 func (p *Picker) tableRow(item *Item, start string, t table) string {
 	if item.Unavailable != "" && !(p.hasGroups() && p.groupReasons[item.Group] != "") {
 		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
-		left := min(max(p.width-cells(why)-columnGap, 0), t.title+signWidth)
+		left := min(max(p.width-textwrap.Width(why)-columnGap, 0), t.title+signWidth)
 		start = padRight(ansi.Truncate(start, left, "…"), left)
 		return ansi.Truncate(start+strings.Repeat(" ", columnGap)+t.dim.Apply(why), p.width, "…")
 	}
@@ -302,7 +303,7 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 // leaves, but some in any case.
 func (p *Picker) reasonWidth(item *Item) int {
 	const some = 12
-	taken := signWidth + len(pinSign(item.Pinned)) + cells(item.Title) + columnGap
+	taken := signWidth + len(pinSign(item.Pinned)) + textwrap.Width(item.Title) + columnGap
 	return max(p.width-taken, min(some, p.width/2))
 }
 
@@ -363,11 +364,11 @@ func (p *Picker) hiddenDetail(t table) string {
 	}
 	item := p.item(p.hits[p.selected])
 	if len(p.Columns) == 0 {
-		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), cells(item.Title)) - columnGap
+		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), textwrap.Width(item.Title)) - columnGap
 		if key := p.key(item); key != "" {
-			room -= cells(key) + columnGap
+			room -= textwrap.Width(key) + columnGap
 		}
-		if said := cmp.Or(item.Unavailable, item.Detail); cells(said) > room {
+		if said := cmp.Or(item.Unavailable, item.Detail); textwrap.Width(said) > room {
 			return said
 		}
 		if item.Unavailable != "" {
@@ -379,7 +380,7 @@ func (p *Picker) hiddenDetail(t table) string {
 	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {
 		room, said = t.title+signWidth, item.Group+" · "+common
 	}
-	if cells(said) <= room {
+	if textwrap.Width(said) <= room {
 		return ""
 	}
 	return item.Unavailable

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/describe"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -29,32 +30,13 @@ func wrap(lines []describe.Line, width int) []row {
 		room := max(width-ansi.StringWidth(l.Gutter), 1)
 		first := true
 		for rest := strings.ReplaceAll(l.Text, "\t", "    "); first || rest != ""; first = false {
-			var piece string
-			piece, rest = cut(rest, room)
+			size, _ := textwrap.Fit(rest, room)
 			r := row{l, !first}
-			r.Text = piece
+			r.Text, rest = rest[:size], rest[size:]
 			rows = append(rows, r)
 		}
 	}
 	return rows
-}
-
-// cut splits s behind as many characters as fit into width cells, but at least
-// one.
-func cut(s string, width int) (piece, rest string) {
-	used, at := 0, 0
-	for at < len(s) {
-		char, cells := s[at:at+1], 1
-		if s[at] >= 0x7f || at+1 < len(s) && s[at+1] >= 0x7f {
-			char, cells = ansi.FirstGraphemeCluster(s[at:], ansi.GraphemeWidth)
-		}
-		if used+cells > width && at > 0 {
-			break
-		}
-		used += cells
-		at += len(char)
-	}
-	return s[:at], s[at:]
 }
 
 // draw returns a row in at most width cells.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -151,7 +152,7 @@ func (l *SessionList) refresh(id string) {
 	l.widths = [3]int{}
 	for _, r := range l.rows {
 		for i, text := range [...]string{r.Model, r.Cost, r.Age} {
-			l.widths[i] = max(l.widths[i], cells(text))
+			l.widths[i] = max(l.widths[i], textwrap.Width(text))
 		}
 	}
 	l.lower = nil

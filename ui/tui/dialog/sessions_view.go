@@ -11,6 +11,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/fuzzy"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -165,7 +166,7 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	}
 	right := alignColumns(cols, r.Model, r.Cost, r.Age)
 	pin := pinSign(r.Pinned)
-	room := width - signWidth - cells(right) - len(pin)
+	room := width - signWidth - textwrap.Width(right) - len(pin)
 	state := ""
 	switch {
 	case r.Current:
@@ -173,16 +174,16 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	case r.Locked != "":
 		state = " · open elsewhere"
 	}
-	if room-cells(state) < 8 {
+	if room-textwrap.Width(state) < 8 {
 		state = ""
 	}
 	title, marks := titleOf(r), h.marks
 	if marks == nil {
 		marks = fuzzy.Occurrences(title, words)
 	}
-	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(look), l.matchSGR()), max(room-cells(state), 0), "…")
+	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(look), l.matchSGR()), max(room-textwrap.Width(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
-	return ansi.Truncate(padRight(line, width-cells(right))+l.theme.Faint.Render(right), width, "")
+	return ansi.Truncate(padRight(line, width-textwrap.Width(right))+l.theme.Faint.Render(right), width, "")
 }
 
 // message draws a message that was found: whose it is, and the words.
@@ -209,9 +210,9 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 		}
 		before, found := sanitize.Line(f.Snippet[from:start]), sanitize.Line(f.Snippet[start:end])
 		if lead < 0 {
-			lead = cells(before) + cells(found) - room
+			lead = textwrap.Width(before) + textwrap.Width(found) - room
 			if lead > 0 {
-				before = ansi.TruncateLeft(before, min(lead+room/2, cells(before)), "…")
+				before = ansi.TruncateLeft(before, min(lead+room/2, textwrap.Width(before)), "…")
 			}
 		}
 		out.WriteString(l.theme.Text.Render(before))
@@ -243,7 +244,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 		if head != "" {
 			head = ansi.Truncate("── "+head+" ", width, "…")
 		}
-		head += strings.Repeat("─", max(width-cells(head), 0))
+		head += strings.Repeat("─", max(width-textwrap.Width(head), 0))
 	}
 	rows := []string{l.theme.Faint.Render(ansi.Truncate(head, width, "…"))}
 	lines := []string{r.Preview}
@@ -252,7 +253,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	}
 	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
 	for _, line := range lines {
-		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(truncateBytes(line, most)), max(width, 1), ""), "\n") {
+		for _, row := range textwrap.Lines(sanitize.Line(truncateBytes(line, most)), max(width, 1)) {
 			if len(rows) >= height {
 				return rows
 			}
@@ -294,6 +295,6 @@ func (l *SessionList) Cursor() (x, y int, ok bool) {
 	if height > 2 {
 		y++ // the title line
 	}
-	x = signWidth + cells(l.name.visibleText(s.width-signWidth))
+	x = signWidth + textwrap.Width(l.name.visibleText(s.width-signWidth))
 	return max(min(x, l.width-1), 0), y, height > 0
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -52,7 +53,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 		deepest = b.Depth + 1
 		b.Label, b.Text, b.Model, b.Age = printableRow(b.Label), printableRow(b.Text), printableRow(b.Model), printableRow(b.Age)
 		for j, text := range b.columns() {
-			l.wide[j] = max(l.wide[j], cells(text))
+			l.wide[j] = max(l.wide[j], textwrap.Width(text))
 		}
 	}
 	l.lines = branchLines(l.branches)
@@ -179,7 +180,7 @@ func (l *BranchList) row(i int, cols []column) string {
 	if b.Label != "" {
 		start += l.theme.Dim.Render(ansi.Truncate(b.Label, max(l.width/4, 3), "…")) + "  "
 	}
-	room := max(l.width-ansi.StringWidth(start)-cells(right)-cells(state), 0)
+	room := max(l.width-ansi.StringWidth(start)-textwrap.Width(right)-textwrap.Width(state), 0)
 	line := start + look.Render(ansi.Truncate(b.Text, room, "…")) + l.theme.Dim.Render(state)
-	return ansi.Truncate(padRight(line, l.width-cells(right))+l.theme.Faint.Render(right), l.width, "…")
+	return ansi.Truncate(padRight(line, l.width-textwrap.Width(right))+l.theme.Faint.Render(right), l.width, "…")
 }

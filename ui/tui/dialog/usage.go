@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -75,7 +76,7 @@ var usageColumns = [...]string{"tokens", "cached", "cost"}
 func newUsagePages(name string, rows []UsageRow) usagePage {
 	p := usagePage{name: name, rows: slices.Clone(rows)}
 	for i, heading := range usageColumns {
-		p.wide[i+1] = cells(heading)
+		p.wide[i+1] = textwrap.Width(heading)
 	}
 	for i := range p.rows {
 		r := &p.rows[i]
@@ -85,7 +86,7 @@ func newUsagePages(name string, rows []UsageRow) usagePage {
 		}
 		p.most = max(p.most, r.Amount)
 		for j, text := range [...]string{r.Label, r.Tokens, r.Cached, r.Cost} {
-			p.wide[j] = max(p.wide[j], cells(text))
+			p.wide[j] = max(p.wide[j], textwrap.Width(text))
 		}
 	}
 	return p
@@ -100,7 +101,7 @@ const (
 func (u *UsagePanel) buildPages() {
 	u.rows = u.rows[:0]
 	for _, line := range u.lines {
-		for row := range strings.SplitSeq(ansi.Wrap(line, max(u.width, 1), ""), "\n") {
+		for _, row := range textwrap.Lines(line, max(u.width, 1)) {
 			u.rows = append(u.rows, u.theme.Text.Render(ansi.Truncate(row, u.width, "…")))
 		}
 	}
@@ -114,7 +115,7 @@ func (u *UsagePanel) buildPages() {
 	}
 	if u.note != "" {
 		u.rows = append(u.rows, "")
-		for row := range strings.SplitSeq(ansi.Wrap(u.note, max(u.width, 1), ""), "\n") {
+		for _, row := range textwrap.Lines(u.note, max(u.width, 1)) {
 			u.rows = append(u.rows, u.theme.Dim.Render(ansi.Truncate(row, u.width, "…")))
 		}
 	}

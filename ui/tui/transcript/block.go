@@ -9,6 +9,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/markdown"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -120,9 +121,9 @@ func breakAtDots(text string, width int) (out []string) {
 		part = strings.TrimRight(part, " ")
 		last := len(out) - 1
 		switch {
-		case cells(part) > width:
+		case textwrap.Width(part) > width:
 			return nil
-		case last >= 0 && cells(out[last]+" "+part) <= width:
+		case last >= 0 && textwrap.Width(out[last]+" "+part) <= width:
 			out[last] += " " + part
 		default:
 			out = append(out, part)
@@ -150,7 +151,7 @@ type summary struct {
 }
 
 func (b *summary) render(p renderContext) (sign string, lines []string) {
-	lines = []string{p.styler.apply(roleDim, truncate(b.title(), p.width))}
+	lines = []string{p.styler.apply(roleDim, textwrap.Truncate(b.title(), p.width))}
 	if p.open {
 		lines = slices.AppendSeq(lines, strings.SplitSeq(markdown.Render(b.text, min(p.width, answerWidth), p.theme), "\n"))
 	}
@@ -167,7 +168,7 @@ func (b *summary) texts(to []string) []string { return append(to, b.title(), b.t
 
 // foldNote returns how many lines a fold hides.
 func (p renderContext) foldNote(n int, which string) string {
-	return p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.S(n)), p.width))
+	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.S(n)), p.width))
 }
 
 // thinking holds what a model thinks: its last lines while it does, then how long
@@ -194,7 +195,7 @@ func (b *thinking) add(clean sanitize.Clean) {
 }
 
 func (b *thinking) render(p renderContext) (sign string, lines []string) {
-	title := p.styler.apply(roleDim, truncate(b.title(), p.width))
+	title := p.styler.apply(roleDim, textwrap.Truncate(b.title(), p.width))
 	switch {
 	case b.text.Len() > 0 && p.open:
 		lines = b.renderOpen(title, p)

@@ -11,6 +11,7 @@ import (
 
 	"parley/tools/diff"
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 )
 
 // A detailPart is one part of a block, whole: an argument, an output, a diff.
@@ -24,7 +25,7 @@ type detailPart struct {
 
 func (b *detailPart) render(p renderContext) (sign string, lines []string) {
 	if b.title != "" {
-		lines = append(lines, p.styler.apply(roleStrong, truncate(b.title, p.width)))
+		lines = append(lines, p.styler.apply(roleStrong, textwrap.Truncate(b.title, p.width)))
 	}
 	if b.diff {
 		d := readDiff(b.text)

@@ -7,6 +7,7 @@ import (
 
 	"parley/ui/format"
 	"parley/ui/markdown"
+	"parley/ui/textwrap"
 )
 
 const (
@@ -57,7 +58,7 @@ func (b *unifiedDiff) render(p renderContext) []string {
 	}
 	switch left := b.dropped + len(b.changes) - len(shown); {
 	case left > 0 && p.open:
-		lines = append(lines, p.styler.apply(roleFaint, truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.S(left)), p.width)))
+		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.S(left)), p.width)))
 	case left > 0:
 		lines = append(lines, p.foldNote(left, "more"))
 	}
@@ -152,7 +153,7 @@ func (r *diffRow) render(lines []string, digits int, p renderContext) []string {
 		room++
 	}
 	if room < 1 {
-		return append(lines, p.styler.apply(signRoles[r.side()], truncate(string(r.sign)+r.body, p.width)))
+		return append(lines, p.styler.apply(signRoles[r.side()], textwrap.Truncate(string(r.sign)+r.body, p.width)))
 	}
 	number := numberColumn(r.line, digits)
 	for i, part := range r.renderParts(room, p) {
@@ -167,12 +168,12 @@ func (r *diffRow) render(lines []string, digits int, p renderContext) []string {
 // renderRemark returns a line about the diff itself.
 func (r *diffRow) renderRemark(lines []string, digits int, p renderContext) []string {
 	margin := strings.Repeat(" ", digits+1)
-	parts := []string{truncate(r.body, max(p.width-len(margin), 1))}
+	parts := []string{textwrap.Truncate(r.body, max(p.width-len(margin), 1))}
 	if p.open {
-		parts = wrapLine(nil, r.body, max(p.width-len(margin), 1))
+		parts = textwrap.Line(nil, r.body, max(p.width-len(margin), 1))
 	}
 	for _, part := range parts {
-		lines = append(lines, p.styler.apply(roleFaint, truncate(margin+part, p.width)))
+		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(margin+part, p.width)))
 	}
 	return lines
 }
@@ -194,17 +195,17 @@ func numberColumn(n, digits int) string {
 // background they are as wide as that.
 func (r *diffRow) renderParts(room int, p renderContext) []string {
 	s := r.side()
-	texts := []string{truncate(r.body, room)}
+	texts := []string{textwrap.Truncate(r.body, room)}
 	if p.open {
-		texts = wrapLine(nil, r.body, room)
+		texts = textwrap.Line(nil, r.body, room)
 	}
 	parts := make([]string, len(texts))
 	at, sign := 0, string(r.sign)
 	for i, t := range texts {
 		kept, end := t, ""
 		if !strings.HasPrefix(r.body[at:], t) {
-			if begin, ok := strings.CutSuffix(t, ellipsis); ok && !p.open {
-				kept, end = begin, ellipsis
+			if begin, ok := strings.CutSuffix(t, textwrap.Ellipsis); ok && !p.open {
+				kept, end = begin, textwrap.Ellipsis
 			} else { // spaces vanished where the line was broken
 				at += len(r.body[at:]) - len(strings.TrimLeft(r.body[at:], " "))
 			}
@@ -214,7 +215,7 @@ func (r *diffRow) renderParts(room int, p renderContext) []string {
 		line = slicePieces(line, r.code, at, at+len(kept))
 		line = append(line, codePiece{text: end, role: signRoles[s]})
 		if p.styler.hasBackground[s] {
-			line = append(line, codePiece{text: strings.Repeat(" ", max(0, room-cells(t))), role: signRoles[s]})
+			line = append(line, codePiece{text: strings.Repeat(" ", max(0, room-textwrap.Width(t))), role: signRoles[s]})
 		}
 		parts[i] = p.styler.codeLine(s, line...)
 		at, sign = at+len(kept), " "
@@ -269,7 +270,7 @@ func (v splitView) renderPair(lines []string, left, right *diffRow) []string {
 	for i := range max(len(l), len(r)) {
 		line := strings.Repeat(" ", v.half)
 		if i < len(l) {
-			line = l[i] + strings.Repeat(" ", max(0, v.half-cells(l[i])))
+			line = l[i] + strings.Repeat(" ", max(0, v.half-textwrap.Width(l[i])))
 		}
 		line += v.page.styler.apply(roleFaint, "│")
 		if i < len(r) {

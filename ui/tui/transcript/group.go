@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/ui/format"
+	"parley/ui/textwrap"
 )
 
 // minGroup is a group's fewest calls.
@@ -145,11 +146,11 @@ func (g *group) render(p renderContext) (sign string, lines []string) {
 	if !g.isClosed() {
 		return "", nil
 	}
-	line := truncate(g.sum(), p.width)
-	room := p.width - cells(line) - 2
+	line := textwrap.Truncate(g.sum(), p.width)
+	room := p.width - textwrap.Width(line) - 2
 	line = p.styler.apply(roleStrong, line)
 	if names := g.names(room + 1); !p.open && room > 0 && names != "" {
-		line += p.styler.apply(roleText, ": "+truncate(names, room))
+		line += p.styler.apply(roleText, ": "+textwrap.Truncate(names, room))
 	}
 	return p.styler.apply(roleGood, "✓"), []string{line}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/textwrap"
 )
 
 // A textPos is a place between two characters: a byte of a line without sequences.
@@ -262,7 +264,7 @@ func plainText(line string) string {
 func bytesAtCell(line string, x int) (from, to int) {
 	col := 0
 	for i := 0; i < len(line); {
-		size, w := clusterSize(line[i:])
+		size, w := textwrap.Cluster(line[i:])
 		if col += w; col > x {
 			return i, i + size
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"parley/ui/textwrap"
 )
 
 // A rowPos is a row: a line of an item, or the blank row before the item, which is
@@ -343,6 +345,6 @@ func countLetters(line string) int {
 		if i < 0 {
 			return n
 		}
-		line = line[i+escapeLen(line[i:]):]
+		line = line[i+textwrap.SequenceLen(line[i:]):]
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 )
 
 // A search goes through the texts of the blocks, laid out or not. How often
@@ -46,7 +47,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	if !m.search.typing || m.windowRows() == m.height || m.width == 0 {
 		return 0, 0, false
 	}
-	return min(cells(m.searchLine()), m.width-1), m.height - 1, true
+	return min(textwrap.Width(m.searchLine()), m.width-1), m.height - 1, true
 }
 
 // beginSearch opens the line in which the word is typed.
@@ -148,7 +149,7 @@ func (m *search) updateSearch(msg tea.Msg) {
 func dropLastCluster(s string) string {
 	last := 0
 	for rest := s; rest != ""; rest = rest[last:] {
-		last, _ = clusterSize(rest)
+		last, _ = textwrap.Cluster(rest)
 	}
 	return s[:len(s)-last]
 }
@@ -340,8 +341,8 @@ func (m *search) scrollIntoView(p rowPos) {
 
 // searchLine returns what was typed, as much of its end as fits.
 func (m *search) searchLine() string {
-	line, room := m.typed, m.width-1-min(cells(m.searchTally())+2, m.width/2)
-	if over := cells(line) - max(room-1, 0); over > 0 {
+	line, room := m.typed, m.width-1-min(textwrap.Width(m.searchTally())+2, m.width/2)
+	if over := textwrap.Width(line) - max(room-1, 0); over > 0 {
 		line = ansi.TruncateLeft(line, over, "")
 	}
 	return "/" + line
@@ -368,11 +369,11 @@ func (m *search) searchTally() string {
 // writeSearchRow writes the last row while a search is on.
 func (m *Model) writeSearchRow() {
 	line, tally := m.searchLine(), m.searchTally()
-	room := m.width - cells(line) - 1
+	room := m.width - textwrap.Width(line) - 1
 	m.buf = append(m.buf, m.styler.apply(roleAccent, line[:1])...)
 	m.buf = append(m.buf, line[1:]...)
-	if tally = truncate(tally, max(room-1, 0)); tally != "" {
-		m.buf = append(m.buf, strings.Repeat(" ", room-cells(tally))...)
+	if tally = textwrap.Truncate(tally, max(room-1, 0)); tally != "" {
+		m.buf = append(m.buf, strings.Repeat(" ", room-textwrap.Width(tally))...)
 		m.buf = append(m.buf, m.styler.apply(roleDim, tally)...)
 	}
 }

@@ -3,6 +3,8 @@ package transcript
 import (
 	"slices"
 	"strings"
+
+	"parley/ui/textwrap"
 )
 
 // A searchSpan is a part of a row that has the word, in bytes without the sequences
@@ -39,7 +41,7 @@ func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 		starts = append(starts, all.Len())
 		writePlain(&all, line)
 		end := "\n"
-		if cells(line) >= width-1 {
+		if textwrap.Width(line) >= width-1 {
 			end = brokenLine
 		}
 		all.WriteString(end)
@@ -74,7 +76,7 @@ func writePlain(to *strings.Builder, line string) {
 			return
 		}
 		to.WriteString(line[:i])
-		line = line[i+escapeLen(line[i:]):]
+		line = line[i+textwrap.SequenceLen(line[i:]):]
 	}
 }
 
@@ -97,7 +99,7 @@ func (m *Model) writeHighlighted(line string, spans []searchSpan, hit int) {
 			spans, on = spans[1:], false
 		}
 		if line[i] == '\x1b' {
-			n := escapeLen(line[i:])
+			n := textwrap.SequenceLen(line[i:])
 			seq := line[i : i+n]
 			if kept = append(kept, seq...); seq == sgrReset || seq == "\x1b[0m" {
 				kept = kept[:0]

@@ -8,6 +8,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/format"
+	"parley/ui/textwrap"
 )
 
 // statuses lists the sign, word and style of each status. The word stands at the end of the first
@@ -88,7 +89,7 @@ func truncateBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + ellipsis
+	return strings.ToValidUTF8(s[:n], "") + textwrap.Ellipsis
 }
 
 // add takes live output.
@@ -147,27 +148,27 @@ const minTitleWidth = 20
 // title returns the first line: name, title, state. Unfolded it may take more lines,
 // so that nothing of a command stays hidden.
 func (b *call) title(p renderContext) []string {
-	name, state := truncate(b.tool.Name, p.width), b.status(p.now)
-	room := p.width - cells(name)
+	name, state := textwrap.Truncate(b.tool.Name, p.width), b.status(p.now)
+	room := p.width - textwrap.Width(name)
 	if hinted := state + " · " + b.tool.Hint; b.tool.Status == Running && b.tool.Hint != "" &&
-		room-cells(hinted)-3 >= min(cells(b.tool.Title), minTitleWidth) {
+		room-textwrap.Width(hinted)-3 >= min(textwrap.Width(b.tool.Title), minTitleWidth) {
 		state = hinted
 	}
 	if room < 2 {
 		return []string{p.styler.apply(roleStrong, name)}
 	}
-	if script := strings.Contains(b.tool.Title, lineBreak); p.open && (script || cells(b.tool.Title)+cells(state)+3 > room) {
+	if script := strings.Contains(b.tool.Title, lineBreak); p.open && (script || textwrap.Width(b.tool.Title)+textwrap.Width(state)+3 > room) {
 		lines, _ := wrapText(strings.ReplaceAll(b.tool.Title, lineBreak, "\n"), p.width-2, 0)
 		for i, line := range lines {
 			lines[i] = "  " + p.styler.apply(roleText, line)
 		}
-		first := p.styler.apply(roleStrong, name) + p.styler.apply(roleFaint, truncate("  "+state, room))
+		first := p.styler.apply(roleStrong, name) + p.styler.apply(roleFaint, textwrap.Truncate("  "+state, room))
 		return append([]string{first}, lines...)
 	}
-	state = truncate(state, room-2)
+	state = textwrap.Truncate(state, room-2)
 	line := p.styler.apply(roleStrong, name)
-	if room -= cells(state) + 3; b.tool.Title != "" && room > 0 {
-		line += " " + p.styler.apply(roleText, truncate(b.tool.Title, room))
+	if room -= textwrap.Width(state) + 3; b.tool.Title != "" && room > 0 {
+		line += " " + p.styler.apply(roleText, textwrap.Truncate(b.tool.Title, room))
 	}
 	if state != "" {
 		line += "  " + p.styler.apply(roleFaint, state)

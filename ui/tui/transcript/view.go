@@ -3,6 +3,8 @@ package transcript
 import (
 	"strconv"
 	"strings"
+
+	"parley/ui/textwrap"
 )
 
 // Widths below which the margins are given up.
@@ -97,7 +99,7 @@ func (m *Model) composeRows() {
 		}
 	}
 	if rows < window {
-		m.buf = append(m.buf, m.styler.apply(roleAccent, truncate(m.newLinesLabel(), m.width))...)
+		m.buf = append(m.buf, m.styler.apply(roleAccent, textwrap.Truncate(m.newLinesLabel(), m.width))...)
 	}
 	if window < m.height {
 		m.buf = append(m.buf, '\n')
@@ -111,7 +113,7 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 	if at.line < 0 {
 		return
 	}
-	it, line := m.items[at.item], truncateStyled(lines[at.line], m.width-m.gutterWidth()-m.edgeWidth())
+	it, line := m.items[at.item], textwrap.TruncateStyled(lines[at.line], m.width-m.gutterWidth()-m.edgeWidth())
 	sign, bar := " ", " "
 	if at.line == 0 && it.sign != "" {
 		sign = it.sign
@@ -147,7 +149,7 @@ func (m *viewport) windowRows() int {
 
 // padRow fills the row that begins at start of buf up to the edge.
 func (m *Model) padRow(start int) {
-	for n := cells(string(m.buf[start:])); n < m.width-1; n++ {
+	for n := textwrap.Width(string(m.buf[start:])); n < m.width-1; n++ {
 		m.buf = append(m.buf, ' ')
 	}
 }
