@@ -16,9 +16,12 @@ import (
 // Ellipsis stands where a line was cut.
 const Ellipsis = "…"
 
-// Cluster measures the grapheme cluster at the start of s, which is not empty:
-// its bytes and its cells.
+// Cluster measures the grapheme cluster at the start of s: its bytes and its cells,
+// none of "".
 func Cluster(s string) (size, width int) {
+	if s == "" {
+		return 0, 0
+	}
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1, 1
 	}

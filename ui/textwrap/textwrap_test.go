@@ -100,6 +100,14 @@ func TestWidthOfOurSequences(t *testing.T) {
 	}
 }
 
+func TestCluster(t *testing.T) {
+	for in, want := range map[string][2]int{"": {0, 0}, "ab": {1, 1}, "é!": {2, 1}, "e\u0301!": {3, 1}, "日本": {3, 2}, "👩\u200d🚒!": {11, 2}, "\u0301a": {2, 0}} {
+		if size, width := textwrap.Cluster(in); size != want[0] || width != want[1] {
+			t.Errorf("Cluster(%q) = %d, %d, want %v", in, size, width, want)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		in          string
