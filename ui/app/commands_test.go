@@ -28,14 +28,16 @@ func newApp(t *testing.T) *App {
 	}
 	return New(Options{
 		Session: create(), Library: lib, Getenv: func(string) string { return "" },
-		Open: func(name string) (llm.Endpoint, error) {
+		Models: Models{Open: func(name string) (llm.Endpoint, error) {
 			if name == "far/away" {
 				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
 			}
 			return endpoint(name), nil
+		}},
+		Opening: Opening{
+			New:    func() (*session.Session, error) { return create(), nil },
+			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
 		},
-		New:    func() (*session.Session, error) { return create(), nil },
-		Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
 	})
 }
 

@@ -58,36 +58,57 @@ func (o Options) Directories() (all []string, err error) {
 type Options struct {
 	Session    *session.Session
 	Start      Start
-	Attached   []llm.Part                                                                     // goes with the first prompt
-	Notice     string                                                                         // shown at the start
-	Workspace  string                                                                         // the directory that tools work in, as a user calls it
-	Folder     string                                                                         // the same, absolute
-	ConfigFile string                                                                         // where the configuration is
-	Library    *session.Store                                                                 // nil: nothing is kept
-	Question   string                                                                         // about the directory, asked at the start with no preselected; "" if there is nothing to ask
-	Decide     func(yes bool) (system string, err error)                                      // the answer, and the system prompt that follows from it
-	Context    func() []Fact                                                                  // what every request tells the model
-	Shell      func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
-	Servers    func() *mcp.Servers                                                            // nil: none is configured, or none may run yet
-	Watch      func(func(server string))                                                      // registers who hears of changes of servers, on any goroutine
-	Wire       Wire                                                                           // what went to models and came back
-	Ephemeral  bool                                                                           // nothing of this is kept
-	Enter      func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
-	Mask       func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
-	Left       func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
-	Held       string                                                                         // why commands are not held by a sandbox; "" if they are
-	Open       func(name string) (llm.Endpoint, error)
-	Choices    func() []Choice                  // models for the picker
-	Live       func() []Choice                  // the same with what servers say they have; may take seconds
-	New        func() (*session.Session, error) // an empty conversation with the same settings
-	Resume     func(id string) (s *session.Session, note string, err error)
-	Fork       func(id string, head int) (s *session.Session, note string, err error)
-	Short      func(path string) string                   // a path as a user calls it
-	Estimate   func(text string) int                      // about how many tokens text has
-	Price      func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
-	Recent     []string                                   // models used before, the latest first
-	Getenv     func(string) string                        // nil: os.Getenv
-	Now        func() time.Time                           // nil: the clock; for tests
+	Attached   []llm.Part     // goes with the first prompt
+	Notice     string         // shown at the start
+	Workspace  string         // the directory that tools work in, as a user calls it
+	Folder     string         // the same, absolute
+	ConfigFile string         // where the configuration is
+	Library    *session.Store // nil: nothing is kept
+	Ephemeral  bool           // nothing of this is kept
+	Held       string         // why commands are not held by a sandbox; "" if they are
+	Wire       Wire           // what went to models and came back
+	Models
+	Opening
+	Trust
+	MCP
+
+	Context  func() []Fact                                                                  // what every request tells the model
+	Shell    func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
+	Enter    func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask     func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
+	Left     func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
+	Short    func(path string) string                                                       // a path as a user calls it
+	Estimate func(text string) int                                                          // about how many tokens text has
+	Getenv   func(string) string                                                            // nil: os.Getenv
+	Now      func() time.Time                                                               // nil: the clock; for tests
+}
+
+// Models are those that can be asked.
+type Models struct {
+	Open    func(name string) (llm.Endpoint, error)
+	Choices func() []Choice                            // for the picker
+	Live    func() []Choice                            // the same with what servers say they have; may take seconds
+	Price   func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
+	Recent  []string                                   // used before, the latest first
+}
+
+// Opening opens conversations.
+type Opening struct {
+	New    func() (*session.Session, error) // an empty one with the same settings
+	Resume func(id string) (s *session.Session, note string, err error)
+	Fork   func(id string, head int) (s *session.Session, note string, err error)
+}
+
+// Trust is the question about the directory, asked at the start with no preselected.
+type Trust struct {
+	Question string                                    // "" if there is nothing to ask
+	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
+}
+
+// MCP is the servers.
+type MCP struct {
+	Servers func() *mcp.Servers       // nil: none is configured, or none may run yet
+	Watch   func(func(server string)) // registers who hears of changes, on any goroutine
 }
 
 // Start is what a screen does first.

@@ -111,18 +111,17 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	models, _ := a.library.Get("models")
 	return app.Options{
 		Session: s, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
-		Decide: func(yes bool) (string, error) {
+		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
 			}
 			return a.systemPrompt(), errors.Join(err, a.startMCPServers())
-		},
+		}},
 		Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
 			return runShell(ctx, a.dir, command, progress)
 		},
-		Servers:   a.mcp.servers.Load,
-		Watch:     func(f func(string)) { a.mcp.onChange.Store(&f) },
+		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
 		Left:      a.printResumeHint, Held: a.backend.Reason,
@@ -131,21 +130,22 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Context: func() []app.Fact {
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
 		},
-		Library: a.library, Estimate: catalog.Estimate, Price: price, Recent: strings.Fields(models),
-		Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
-		Choices: func() []app.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
-		Live: func() []app.Choice {
-			found, err := providers.LiveChoices(context.Background(), a.config.Config, a.openOptions(), false)
-			return append(modelChoices(found), unreachableProviders(err)...)
-		},
-		New: func() (*session.Session, error) {
+		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
+			Price: price, Recent: strings.Fields(models),
+			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
+			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
+			Live: func() []app.Choice {
+				found, err := providers.LiveChoices(context.Background(), a.config.Config, a.openOptions(), false)
+				return append(modelChoices(found), unreachableProviders(err)...)
+			}},
+		Opening: app.Opening{New: func() (*session.Session, error) {
 			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}))
 			return s, err
 		},
-		Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
-		Fork: func(id string, head int) (*session.Session, string, error) {
-			return a.resumeSession(a.library.Fork(id, head))
-		},
+			Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
+			Fork: func(id string, head int) (*session.Session, string, error) {
+				return a.resumeSession(a.library.Fork(id, head))
+			}},
 	}
 }
 

@@ -50,13 +50,12 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	so.Policy.SetWorkspace(d.dir)
 	o := app.Options{
 		Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
-		Choices: func() []app.Choice {
+		Models: app.Models{Choices: func() []app.Choice {
 			return []app.Choice{
 				{Name: "fake/m", Abilities: "tools", Window: "32K", Ready: true}, {Name: "fake/other", Title: "Other", Window: "8K", Input: "$2", Output: "$8", Ready: true},
 				{Name: "far/away", Why: "set FAR_API_KEY"},
 			}
-		},
-		Open:  func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil },
+		}, Open: func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil }},
 		Short: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
 		Shell: func(_ context.Context, command string, progress func(string)) tools.Outcome {
 			progress("one\ntw")

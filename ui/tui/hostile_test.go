@@ -76,12 +76,17 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	}
 	return Options{Config: Default(), Options: app.Options{
 		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}),
-		Notice:  texts[8], Workspace: texts[9], Folder: dir, Library: lib, Recent: texts[:5],
-		Choices: func() []app.Choice { return choices },
-		Open:    func(name string) (llm.Endpoint, error) { return endpoint(name), nil },
-		New:     func() (*session.Session, error) { return nil, errors.New(texts[10]) },
-		Resume:  func(string) (*session.Session, string, error) { return nil, "", errors.New(texts[11]) },
-		Fork:    func(string, int) (*session.Session, string, error) { return nil, "", errors.New(texts[12]) },
+		Notice:  texts[8], Workspace: texts[9], Folder: dir, Library: lib,
+		Models: app.Models{
+			Recent:  texts[:5],
+			Choices: func() []app.Choice { return choices },
+			Open:    func(name string) (llm.Endpoint, error) { return endpoint(name), nil },
+		},
+		Opening: app.Opening{
+			New:    func() (*session.Session, error) { return nil, errors.New(texts[10]) },
+			Resume: func(string) (*session.Session, string, error) { return nil, "", errors.New(texts[11]) },
+			Fork:   func(string, int) (*session.Session, string, error) { return nil, "", errors.New(texts[12]) },
+		},
 	}}, fake, nil
 }
 

@@ -89,20 +89,22 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	}
 	create := func() *session.Session { return build(lib.Create(session.Info{Dir: s.dir})) }
 	o := Options{Config: Default(), Options: app.Options{
-		Session: create(), New: func() (*session.Session, error) { return create(), nil },
-		Resume:  func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
-		Fork:    func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
+		Session: create(),
+		Opening: app.Opening{
+			New:    func() (*session.Session, error) { return create(), nil },
+			Resume: func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
+			Fork:   func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
+		},
 		Library: lib, Folder: s.dir, Short: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
-		Price: func(string) (float64, float64) { return 0, 0 }, Now: s.clock.Now, Workspace: "~/work",
-		Open: func(name string) (llm.Endpoint, error) {
+		Now: s.clock.Now, Workspace: "~/work",
+		Models: app.Models{Price: func(string) (float64, float64) { return 0, 0 }, Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}
 			}
 			return endpoint(name, s.fake), nil
-		},
-		Choices: func() []app.Choice {
+		}, Choices: func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
-		},
+		}},
 	}}
 	change(&o)
 	s.m = newModel(o)
