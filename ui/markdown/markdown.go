@@ -36,10 +36,7 @@ type Doc struct {
 	wants  map[string]int // reference not found when it was used → first block that did
 	done   bool
 
-	// What a split finds that does not follow the stream, but goes window by
-	// window: the same for all streams of a text.
-	whole splitter
-	cuts  []cut
+	windowed
 
 	styles *styleCache
 	width  int
@@ -51,6 +48,13 @@ type Doc struct {
 	tail           tailView
 }
 
+// windowed is what a split finds that does not follow the stream, but goes window by
+// window: the same for all streams of a text.
+type windowed struct {
+	whole splitter
+	cuts  []cut
+}
+
 // A Code is one fenced code block.
 type Code struct {
 	Lang string // first word after the fence, "" if there is none
@@ -60,7 +64,7 @@ type Code struct {
 
 // New returns an empty Doc.
 func New(th *theme.Theme) *Doc {
-	return &Doc{styles: newStyleCache(th), split: splitter{window: window}, whole: splitter{window: window}}
+	return &Doc{styles: newStyleCache(th), split: splitter{window: window}, windowed: windowed{whole: splitter{window: window}}}
 }
 
 // Render renders a complete text, none of its lines wider than width cells. The
