@@ -108,7 +108,7 @@ func TestMisfit(t *testing.T) {
 func TestLargeArguments(t *testing.T) {
 	_, large := externalSchema(json.RawMessage(`{"type":"object","properties":{
 		"list":{"type":"array","items":{"type":"integer"}},"text":{"type":"string","pattern":"^[\\s\\S]{1,200}"},"last":{"type":"integer"}}}`))
-	numbers := strings.Repeat("1,", 200e3) + "1"
+	numbers := strings.Repeat("1,", 110e3) + "1"
 	for _, tt := range []struct{ name, input, err string }{
 		{"a list", `{"list":[` + numbers + `]}`, ""},
 		{"a text", `{"text":"` + strings.Repeat("x", 400e3) + `"}`, ""},
@@ -124,7 +124,7 @@ func TestLargeArguments(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
 		}
 		t.Logf("%s: decoding %.1f MB, parsing %.1f MB", tt.name, decoding/1e6, parsing/1e6)
-		if parsing > 6*decoding { // it decodes twice, and encodes once
+		if parsing > 8*decoding { // it decodes twice, and encodes once; all problems told came to 26
 			t.Errorf("%s: parsing allocates %.1f MB, decoding %.1f MB", tt.name, parsing/1e6, decoding/1e6)
 		}
 	}

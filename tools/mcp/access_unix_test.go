@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -312,5 +313,31 @@ func TestServersFromNPM(t *testing.T) {
 			}
 			t.Logf("the next start took %s", time.Since(begun))
 		})
+	}
+}
+
+// What a user says while an earlier change is being stored is what is remembered in the
+// end.
+func TestStoredInOrder(t *testing.T) {
+	slow, saved := make(chan struct{}), make(chan string, 2)
+	first := true
+	s := newServer("s", Config{Command: "x"}, Options{SaveState: func(_, text string) error {
+		if first {
+			first = false
+			<-slow
+		}
+		saved <- text
+		return nil
+	}})
+	var both sync.WaitGroup
+	both.Go(func() { _ = s.updateStored(func(m *storedState) { m.Started = true }) })
+	for s.isFirstStart() {
+		runtime.Gosched()
+	}
+	both.Go(func() { _ = s.updateStored(func(m *storedState) { m.Stopped = true }) })
+	close(slow)
+	both.Wait()
+	if <-saved; !strings.Contains(<-saved, "stopped") {
+		t.Error("that it was stopped is forgotten")
 	}
 }

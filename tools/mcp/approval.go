@@ -30,8 +30,11 @@ func (s *server) effectiveConfig() Config {
 	return s.stored.Access.applyTo(s.config)
 }
 
-// updateStored changes what is remembered of the server, and stores it.
+// updateStored changes what is remembered of the server, and stores it. Changes are stored in
+// their order: one that was taken back does not return.
 func (s *server) updateStored(change func(*storedState)) error {
+	s.storing.Lock()
+	defer s.storing.Unlock()
 	s.mu.Lock()
 	before, err := json.Marshal(s.stored)
 	if err != nil {

@@ -23,6 +23,7 @@ type server struct {
 	changed     chan struct{} // holds one: its lists are to be read again
 	stderr      tailBuffer
 	nonMessages atomic.Int64
+	storing     sync.Mutex // held while what is remembered changes and is stored; before mu
 
 	mu sync.Mutex // guards what follows
 	lifecycle
