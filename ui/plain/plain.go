@@ -54,7 +54,8 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	}
 	p.input.keys = keys
 	go p.guard(func() { keys.Run(p.input.lines, p.gone) })
-	stop := p.watchSignals()
+	stop, release := p.watchSignals()
+	defer release()
 	p.guard(p.run)
 	p.leave()
 	keys.Close()

@@ -13,8 +13,10 @@ import (
 
 // watchSignals hears signals until stop. One that ends programs calls everything off at
 // once; if the front end does not end by itself then, because its terminal takes
-// nothing more, the program ends all the same.
-func (p *frontend) watchSignals() (stop func()) {
+// nothing more, the program ends all the same. Behind stop only ctrl+c ends the program,
+// until release: a hangup that comes when its cause is known already would cut short
+// what is still saved.
+func (p *frontend) watchSignals() (stop, release func()) {
 	const patience = 2500 * time.Millisecond
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
 	signal.Notify(ch, os.Interrupt)
@@ -49,9 +51,15 @@ func (p *frontend) watchSignals() (stop func()) {
 			}
 		}
 	})
-	return func() {
-		signal.Stop(ch)
+	stop = func() {
 		close(over)
 		watching.Wait()
+		signal.Reset(os.Interrupt)
 	}
+	release = func() {
+		if p.status <= 128 { // else the program ends at once
+			signal.Stop(ch)
+		}
+	}
+	return stop, release
 }
