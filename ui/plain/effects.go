@@ -68,15 +68,25 @@ func (p *frontend) apply(e app.Effect) {
 func (p *frontend) prepared(e app.Effect) {
 	p.preparing--
 	p.apply(e)
-	if held := p.input.held; e.Held() && len(held) > 0 {
-		text, _ := p.input.join(p.input.take())
-		p.drafts.add(p.input.finish(text))
+	if e.Held() && p.keepHeld() {
 		p.say("Not sent: what you typed is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil
 		p.line(*end)
 	}
+}
+
+// keepHeld makes a draft of what was typed and is not taken up any more, and reports whether
+// there is something.
+func (p *frontend) keepHeld() bool {
+	held := p.input.take()
+	if len(held) == 0 {
+		return false
+	}
+	text, _ := p.input.join(held)
+	p.drafts.add(p.input.finish(text))
+	return true
 }
 
 // list asks for a row of l.

@@ -74,6 +74,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 // leave cancels everything that runs, and keeps the draft.
 func (p *frontend) leave() {
 	p.stop()
+	p.keepHeld()
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
 		p.say("The draft could not be kept: %s", oneLine(err.Error()))
 	}

@@ -458,3 +458,24 @@ func TestTypedWhilePreparing(t *testing.T) {
 		}
 	})
 }
+
+// TestLeftWhilePreparing: what was typed and not taken up when the front end ends is a
+// draft.
+func TestLeftWhilePreparing(t *testing.T) {
+	gate := make(chan struct{})
+	d := talk(t, nil, llmtest.Say("About whales."), llmtest.Say("About ships."))
+	defer close(gate)
+	resume := d.app.Resume
+	d.app.Resume = func(id string) (*session.Session, string, error) {
+		<-gate
+		return resume(id)
+	}
+	d.enter("whales", "/new", "ships", "/sessions")
+	d.paste("whales")
+	d.paste("what do they eat?")
+	d.keepHeld()
+	_ = d.drafts.store()
+	if kept, ok, err := d.app.Library.Draft(d.app.DraftKey()); err != nil || !ok || kept.Text != "what do they eat?" {
+		t.Errorf("kept %q, %v, %v", kept.Text, ok, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/input"
 )
 
 // perform shows what came of something the user did.
@@ -105,21 +106,31 @@ type held struct {
 	submitted []composer.SubmitMsg
 }
 
+// giveBack makes a draft of what was submitted.
+func (h *held) giveBack(in *input.Input) tea.Cmd {
+	var changed tea.Cmd
+	for _, s := range slices.Backward(h.submitted) {
+		in.Put(s.Text)
+		changed = in.Changed()
+	}
+	h.submitted = nil
+	return changed
+}
+
 // prepared shows what came of preparing, and goes on with what was submitted meanwhile.
 func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	e := msg()
 	cmds := []tea.Cmd{m.perform(e)}
-	if m.held.preparing--; m.held.preparing > 0 && !e.Held() {
+	m.held.preparing--
+	switch {
+	case e.Held():
+		return tea.Batch(append(cmds, m.held.giveBack(m.input))...)
+	case m.held.preparing > 0:
 		return tea.Batch(cmds...)
 	}
 	submitted := m.held.submitted
 	m.held.submitted = nil
 	for _, s := range submitted {
-		if e.Held() {
-			m.input.Put(s.Text)
-			cmds = append(cmds, m.input.Changed())
-			continue
-		}
 		cmds = append(cmds, m.submit(s))
 	}
 	return tea.Batch(cmds...)

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/terminal"
 )
 
 // What is sent while a conversation is opened goes to that one; if it cannot be opened,
@@ -67,4 +68,28 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.Send(overlay.PaintedMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("all done")
+}
+
+// What was sent while a conversation is opened is kept if the user leaves before it is.
+func TestQuitWhileOpening(t *testing.T) {
+	gate := make(chan struct{})
+	defer close(gate)
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		resume := o.Resume
+		o.Resume = func(id string) (*session.Session, string, error) {
+			<-gate
+			return resume(id)
+		}
+	}, llmtest.Say("about whales"), llmtest.Say("about ships"))
+	s.ask("whales", "about whales")
+	s.idle()
+	s.Press("ctrl+x", "n")
+	s.ask("ships", "about ships")
+	s.idle()
+	s.Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
+	})
+	s.Type("what do they eat?").Press("enter").WaitForText("sent as soon as that is done")
+	s.Send(terminal.SignalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
 }

@@ -194,6 +194,7 @@ func (m *Model) layout() {
 
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
+	m.held.giveBack(m.input)
 	m.input.Salvage()
 	m.chat.Cancel()
 	return m.InOrder(m.chat.ForgetPictures(), tea.Quit)
@@ -202,6 +203,7 @@ func (m *Model) quit() tea.Cmd {
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
+	m.held.giveBack(m.input)
 	m.input.Salvage()
 	m.chat.Cancel()
 	m.chat.Close()
