@@ -26,8 +26,8 @@ var foreign = []string{"parley/providers/llm", "parley/tools", "parley/session",
 // name. What goes to a buffer is judged where that is drawn.
 var drawing = map[string]bool{
 	"charm.land/lipgloss/v2.Style.Render": true,
-	"parley/ui/tui/transcript.ink.write":  true,
-	"fmt.Fprint":                          true, "fmt.Fprintf": true, "fmt.Fprintln": true, "io.WriteString": true,
+	"parley/ui/tui/transcript.ink.write":  true, "parley/ui/theme.SGR.Apply": true,
+	"fmt.Fprint": true, "fmt.Fprintf": true, "fmt.Fprintln": true, "io.WriteString": true,
 	"fmt.Print": true, "fmt.Printf": true, "fmt.Println": true,
 }
 
@@ -100,7 +100,7 @@ func load(t *testing.T, root string) []checked {
 			t.Fatal(err)
 		}
 		exports[p.ImportPath] = p.Export
-		if p.ImportPath == "parley" || strings.HasPrefix(p.ImportPath, "parley/ui/tui") {
+		if p.ImportPath == "parley" || strings.HasPrefix(p.ImportPath, "parley/ui/") {
 			ours = append(ours, p)
 		}
 	}
