@@ -555,7 +555,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":     {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
 		"docs/pictures":       {},
 		"ui/print":            front,
-		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", proc, llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":            {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
 		"ui/plain/console":    {"ui/tty", format, safe},
 		"ui/describe":         {"tools", diff, safe},

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/process"
 )
 
 // writer returns the key under which stands who wrote a draft last.
@@ -67,5 +68,5 @@ func (o Options) ForgetDraft(key string) { _ = o.Library.SaveDraft(key, session.
 func (o Options) elsewhere(key string) bool {
 	kept, err := o.Library.Get(writer(key))
 	pid, bad := strconv.Atoi(kept)
-	return err == nil && bad == nil && pid != os.Getpid() && alive(pid)
+	return err == nil && bad == nil && pid != os.Getpid() && process.Alive(pid)
 }

@@ -59,7 +59,6 @@ type Options struct {
 	Session    *session.Session
 	Start      Start
 	Attached   []llm.Part     // goes with the first prompt
-	Notice     string         // shown at the start
 	Workspace  string         // the directory that tools work in, as a user calls it
 	Folder     string         // the same, absolute
 	ConfigFile string         // where the configuration is
@@ -71,6 +70,7 @@ type Options struct {
 	Opening
 	Trust
 	MCP
+	First
 
 	Context  func() []Fact                                                                  // what every request tells the model
 	Shell    func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
@@ -109,6 +109,13 @@ type Trust struct {
 type MCP struct {
 	Servers func() *mcp.Servers       // nil: none is configured, or none may run yet
 	Watch   func(func(server string)) // registers who hears of changes, on any goroutine
+}
+
+// First is what the first screen says beside the model and the directory.
+type First struct {
+	Version string // of parley
+	Notice  string // "" if there is nothing to say
+	NoKey   bool   // no provider has a key: the demo answers
 }
 
 // Start is what a screen does first.

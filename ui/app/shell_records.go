@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 // FirstLine returns the first line of s, with an ellipsis where more follows.
@@ -80,7 +81,7 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 // process ended, and the records that are left.
 func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
-		if r.PID == os.Getpid() || alive(r.PID) {
+		if r.PID == os.Getpid() || process.Alive(r.PID) {
 			left = append(left, r)
 			continue
 		}

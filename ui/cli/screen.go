@@ -76,7 +76,12 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 			a.config.UI = c
 		}
 	}
+	noKey := notice == demoNotice
+	if noKey {
+		notice = ""
+	}
 	o := a.screenOptions(s, notice, parts)
+	o.NoKey = noKey
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {
@@ -110,7 +115,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 func (a *program) screenOptions(s *session.Session, notice string, attached []llm.Part) app.Options {
 	models, _ := a.library.Get("models")
 	return app.Options{
-		Session: s, ConfigFile: a.configPath, Notice: notice, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
+		Session: s, ConfigFile: a.configPath, First: app.First{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {

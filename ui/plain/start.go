@@ -3,6 +3,7 @@ package plain
 import (
 	"parley/providers/llm"
 	"parley/tools"
+	"parley/ui/app"
 )
 
 // start writes the model and the directory, asks whether the directory is trusted, and sends what the
@@ -11,6 +12,9 @@ func (p *frontend) start() {
 	p.say("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
 	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
 		p.say("Approval mode %s.", mode)
+	}
+	if app.Keyless(p.app) {
+		p.say("No API key yet: /connect adds one. Until then the built-in demo answers, offline.")
 	}
 	if p.app.Notice != "" {
 		p.say("Note: %s", sentence(oneLine(p.app.Notice)))

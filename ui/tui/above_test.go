@@ -82,7 +82,7 @@ func TestKeysAboveDialogs(t *testing.T) {
 			s.Press(open...).WaitForText(title)
 			before := count(want)
 			s.Press(key).WaitFor(func(screen string) bool { return count(want) == before+1 && strings.Contains(screen, title) })
-			s.Press("esc").WaitForText("pick a model")
+			s.Press("esc").WaitForText("Ask anything")
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	for title, open := range map[string][]string{"Commands": {"ctrl+p"}, "Keys": {"f1"}, "Model": {"ctrl+x", "m"}, "Usage": {"ctrl+x", "u"}} {
 		s.Press(open...).WaitForText(title)
-		s.Press("alt+esc").WaitForText("pick a model")
+		s.Press("alt+esc").WaitForText("Ask anything")
 	}
 	s.ask("do it", "Allow shell")
 	s.Send(overlay.PaintedMsg{})

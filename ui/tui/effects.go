@@ -168,6 +168,7 @@ func (m *Model) enter(e app.Entered) {
 	m.branches.editing = 0
 	m.chat.Enter()
 	m.input.Recall()
+	m.After(m.features.welcome.Load())
 	m.layout()
 	if e.Seq > 0 {
 		m.chat.Transcript.Show(e.Seq)

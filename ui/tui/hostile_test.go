@@ -76,7 +76,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	}
 	return Options{Config: Default(), Options: app.Options{
 		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}),
-		Notice:  texts[8], Workspace: texts[9], Folder: dir, Library: lib,
+		First:   app.First{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Folder: dir, Library: lib,
 		Models: app.Models{
 			Recent:  texts[:5],
 			Choices: func() []app.Choice { return choices },

@@ -55,6 +55,7 @@ type parts struct {
 	usage       *features.Usage
 	permissions *features.Permissions
 	inspector   *inspector.Inspector
+	welcome     *features.Welcome
 }
 
 func newModel(o Options) *Model {
@@ -73,6 +74,7 @@ func newModel(o Options) *Model {
 		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
 		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
+		welcome:   &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
 	}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
 	m.compare = &comparison{Front: front, chat: m.chat, input: m.input, models: m.features.models, branches: m.branches}
@@ -96,7 +98,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = m.askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), first()))
+	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), first()))
 }
 
 // first sends what the command line asked.
@@ -126,7 +128,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.welcome, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}
@@ -189,7 +191,8 @@ func (m *Model) layout() {
 	if room-bottom > 3 {
 		gap = 1 // a blank row between what is said and what is typed
 	}
-	m.chat.Transcript.SetSize(m.width, max(room-bottom-gap, 0))
+	m.frames.room = max(room-bottom-gap, 0)
+	m.chat.Transcript.SetSize(m.width, m.frames.room)
 }
 
 // quit ends the turn and the program.

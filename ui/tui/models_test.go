@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,8 @@ func catalogued() []app.Choice {
 func (s *stage) order() string {
 	var names []string
 	rows := strings.Split(s.Screen(), "\n")
-	for _, line := range rows[:len(rows)-1] {
+	list := max(slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "Model ") }), 0) // below the first screen
+	for _, line := range rows[list : len(rows)-1] {
 		for _, c := range catalogued() {
 			if line = strings.TrimPrefix(strings.TrimSpace(line), "› "); strings.HasPrefix(line, c.Name) || strings.HasPrefix(line, "* "+c.Name) {
 				names = append(names, strings.TrimSuffix(strings.Fields(strings.TrimPrefix(line, "* "))[0], "·"))

@@ -420,7 +420,7 @@ func TestNew(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Say("two"))
 	s.ask("hi", "one")
 	s.idle()
-	s.Press("ctrl+x", "n").WaitForText("pick a model")
+	s.Press("ctrl+x", "n").WaitForText("Try")
 	s.ask("again", "two")
 	if got := len(s.fake.Requests()[1].Messages); got != 1 {
 		t.Errorf("a new conversation begins with %d messages, want 1", got)

@@ -37,6 +37,11 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
 	own := m.input.Composer.Searching() || esc && (m.input.Composer.Escapes() || talk.Browsing()) || talk.Typing()
+	if isKey && m.keymap.leader == "" && greets(m) {
+		if cmd, done := m.features.welcome.Key(key.String()); done {
+			return cmd
+		}
+	}
 	if isKey && !own {
 		if cmd, done := m.press(key.String()); done {
 			return cmd
@@ -53,6 +58,12 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	m.input.ShowQueue()
 	cmd := m.input.Composer.Update(msg)
 	return tea.Batch(cmd, m.input.Changed())
+}
+
+// greets reports whether the keys of the first screen count: it is shown, and nothing was
+// written.
+func greets(m *Model) bool {
+	return !m.chat.Shown && !m.input.Composer.Searching() && idle(m)
 }
 
 // mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.

@@ -17,6 +17,7 @@ import (
 // frames is the last frame with its panes.
 type frames struct {
 	top, bottom, line, said, all string
+	room                         int // rows of top
 	status                       statusbar.Line
 }
 
@@ -70,7 +71,7 @@ func (m *Model) top() string {
 	if m.chat.Shown {
 		return m.chat.Transcript.View()
 	}
-	return m.welcome()
+	return m.features.welcome.View(m.width, m.frames.room)
 }
 
 func (m *Model) bottom() string {
@@ -161,32 +162,6 @@ func fits(row string, width int) bool {
 		}
 	}
 	return width >= 0
-}
-
-// welcome returns the empty screen: what answers, and the few keys worth knowing.
-func (m *Model) welcome() string {
-	model := m.App.Session.Model()
-	lines := []string{
-		"",
-		"  " + m.Theme.Strong.Render("parley") + "  " + m.Theme.Dim.Render(sanitize.Line(model.Name)),
-		"",
-	}
-	for _, hint := range [][2]string{
-		{"enter", "send"}, {"ctrl+j", "new line"}, {m.keymap.keyOf("model"), "pick a model"}, {m.keymap.keyOf("commands"), "commands"}, {m.keymap.keyOf("keys"), "help"}, {m.keymap.keyOf("end"), "quit"},
-	} {
-		lines = append(lines, "  "+m.Theme.Dim.Render(pad(hint[0], 10))+m.Theme.Faint.Render(hint[1]))
-	}
-	if m.App.Notice != "" {
-		lines = append(lines, "")
-		for row := range strings.SplitSeq(ansi.Wrap(sanitize.Line(m.App.Notice), max(m.width-4, 1), ""), "\n") {
-			lines = append(lines, "  "+m.Theme.Dim.Render(row))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(n-ansi.StringWidth(s), 1))
 }
 
 // strategyOf returns how a model gets tools at the moment: one that is found to have

@@ -1,0 +1,202 @@
+package app
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// A Welcome is what an empty conversation begins with on every front end, beside the model
+// and the directory: what is in that directory, and what was asked there before. Its texts
+// are sanitized.
+type Welcome struct {
+	Branch   string   // of git in the directory, or the beginning of a commit; "" if there is none
+	Examples []string // prompts to try, shown where there is room
+	Recent   []Item   // conversations to continue, the latest first; Value is the id, Detail the age
+}
+
+// welcomeRows is how many examples, and how many conversations, a Welcome has.
+const welcomeRows = 3
+
+// ReadWelcome returns a function for another goroutine that reads the directory, its git branch
+// and the library, which takes as long as the disk does.
+func ReadWelcome(a *App) func() Welcome {
+	o, keyless := a.Options, Keyless(a)
+	return func() Welcome {
+		w := Welcome{Branch: gitBranch(o.Folder)}
+		if w.Examples = demoExamples; !keyless {
+			w.Examples = examplesFor(o.Folder, w.Branch != "")
+		}
+		w.Recent = o.recentSessions()
+		return w
+	}
+}
+
+// An About says what runs, where, and which model answers. Its texts are sanitized.
+type About struct {
+	Version string // "" if the build knows none
+	Folder  string
+	Model   string
+	Notice  string // shown at the start; "" if there is none
+}
+
+// AboutNow returns what holds at the moment.
+func AboutNow(a *App) About {
+	return About{
+		Version: strings.TrimPrefix(sanitize.Line(a.Version), "devel"), Folder: sanitize.Line(a.Workspace),
+		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
+	}
+}
+
+// Keyless reports whether the demo answers because no provider has a key.
+func Keyless(a *App) bool {
+	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
+}
+
+// recentSessions returns the latest conversations in the directory, or of all where there
+// is none in it.
+func (o Options) recentSessions() (rows []Item) {
+	list, _ := o.Library.List(session.Query{Dir: o.Folder, Limit: welcomeRows})
+	if len(list) == 0 {
+		list, _ = o.Library.List(session.Query{Limit: welcomeRows})
+	}
+	for _, s := range list {
+		rows = append(rows, Item{Title: sanitize.Line(Title(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
+	}
+	return rows
+}
+
+// maxGitFile bounds what is read of a file of git, in bytes.
+const maxGitFile = 4096
+
+// gitBranch returns the branch that HEAD names in the repository that dir is in, or the
+// beginning of a detached commit; "" if there is none. Git is not run.
+func gitBranch(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if git := filepath.Join(at, ".git"); isThere(git) {
+			if linked, ok := strings.CutPrefix(readSmall(git), "gitdir: "); ok { // a work tree, or a submodule
+				if git = linked; !filepath.IsAbs(git) {
+					git = filepath.Join(at, git)
+				}
+			}
+			return branchOf(readSmall(filepath.Join(git, "HEAD")))
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+// branchOf returns what HEAD names.
+func branchOf(head string) string {
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		return sanitize.Line(branch)
+	}
+	const commit = 40 // letters of a SHA-1; SHA-256 has 64
+	if len(head) < commit || strings.Trim(head, "0123456789abcdef") != "" {
+		return ""
+	}
+	return head[:7]
+}
+
+func isThere(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// readSmall returns the first line of a regular file; "" if it is none.
+func readSmall(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, maxGitFile))
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return strings.TrimSpace(string(line))
+}
+
+// demoExamples are prompts that the demo has an answer for.
+var demoExamples = []string{"How do I add a key?", "Which files are here?", "Show me what you can do"}
+
+// An example is a prompt for directories with a file of one of these names, in which FILE
+// stands for it.
+type example struct {
+	files  []string // patterns of path.Match; none: every directory
+	git    bool     // only in repositories
+	prompt string
+}
+
+// examples are in the order of what helps most in a directory one does not know.
+var examples = []example{
+	{files: []string{"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle*", "CMakeLists.txt", "Makefile", "Gemfile", "composer.json", "mix.exs", "*.csproj", "*.sln", "dune-project", "*.cabal"}, prompt: "Explain how this project is built and where to start reading"},
+	{git: true, prompt: "Suggest a commit message for my changes"},
+	{files: []string{"*_test.go", "test", "tests", "spec", "__tests__", "*.test.ts", "*.test.js", "go.mod", "Cargo.toml"}, prompt: "Run the tests and explain what fails"},
+	{files: []string{"README*", "readme*"}, prompt: "Summarize @FILE in five points"},
+	{files: []string{"*.csv", "*.tsv"}, prompt: "Show what @FILE holds as a short table"},
+	{files: []string{"*.log"}, prompt: "Find the first error in @FILE and explain it"},
+	{files: []string{"*.md", "*.txt", "*.tex"}, prompt: "Suggest three improvements to @FILE"},
+	{files: []string{"*.py", "*.sh", "*.js", "*.rb", "*.c"}, prompt: "Review @FILE for bugs"},
+	{prompt: "Which files here are the largest, and what are they?"},
+	{prompt: "Write a shell command that finds files changed today"},
+	{prompt: "Compare SQLite and PostgreSQL in a table"},
+}
+
+// maxLooked bounds how many names of a directory are looked at.
+const maxLooked = 500
+
+// examplesFor returns prompts that fit what is in dir.
+func examplesFor(dir string, git bool) (prompts []string) {
+	names := listed(dir)
+	for _, e := range examples {
+		if len(prompts) == welcomeRows {
+			break
+		}
+		file, ok := e.match(names)
+		if ok && (git || !e.git) {
+			prompts = append(prompts, strings.ReplaceAll(e.prompt, "FILE", file))
+		}
+	}
+	return prompts
+}
+
+// match returns the first file that e is about.
+func (e example) match(names []string) (file string, ok bool) {
+	for _, pattern := range e.files {
+		for _, name := range names {
+			if is, err := path.Match(pattern, name); is && err == nil {
+				return name, true
+			}
+		}
+	}
+	return "", len(e.files) == 0
+}
+
+// listed returns names in dir that can be mentioned as they are, in order.
+func listed(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(maxLooked)
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return strings.HasPrefix(n, ".") || strings.ContainsAny(n, " \"'`@") || n != sanitize.Line(n)
+	})
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,189 @@
+package features
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/app"
+)
+
+// A Welcome is the first screen: where the user is, which model answers, prompts to try and
+// conversations to continue. It goes with the first prompt.
+type Welcome struct {
+	*Front
+	Run   func(command string) tea.Cmd // runs a command by its name
+	found app.Welcome
+	at    int // selected row, from 1 over examples and conversations; 0: none
+}
+
+// welcomeMsg brings what was read for the first screen.
+type welcomeMsg app.Welcome
+
+// Load reads what the first screen shows, beside the loop.
+func (f *Welcome) Load() tea.Cmd {
+	read := app.ReadWelcome(f.App)
+	return func() tea.Msg { return welcomeMsg(read()) }
+}
+
+// Update takes what was read, and reports whether msg is that.
+func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
+	read, ok := msg.(welcomeMsg)
+	if ok {
+		f.found, f.at = app.Welcome(read), 0
+	}
+	return nil, ok
+}
+
+// Key handles a key on the empty line of the first screen, and reports whether it was used
+// up.
+func (f *Welcome) Key(key string) (tea.Cmd, bool) {
+	rows := len(f.found.Examples) + len(f.found.Recent)
+	switch {
+	case key == "down" && rows > 0:
+		f.at = min(f.at+1, rows)
+	case key == "up" && f.at > 0:
+		f.at--
+	case key == "esc" && f.at > 0:
+		f.at = 0
+	case key == "enter" && f.at > 0:
+		return f.choose(f.at - 1), true
+	case key == "enter" && app.Keyless(f.App):
+		return f.Run("connect"), true
+	default:
+		f.at = 0
+		return nil, false
+	}
+	return nil, true
+}
+
+// choose writes an example into the composer, or opens a conversation.
+func (f *Welcome) choose(row int) tea.Cmd {
+	f.at = 0
+	if row < len(f.found.Examples) {
+		return f.Perform(app.Effect{Text: f.found.Examples[row]})
+	}
+	return f.Perform(f.App.OpenSession(f.found.Recent[row-len(f.found.Examples)].Value, 0))
+}
+
+// View draws the first screen in at most height rows of width cells. What there is no room
+// for goes: blank lines and headings first, then conversations, then examples.
+func (f *Welcome) View(width, height int) string {
+	const margin = 2
+	inner := max(width-2*margin, 1)
+	top, keys := f.identity(inner), f.hints(inner)
+	examples, recent := len(f.found.Examples), len(f.found.Recent)
+	airy := true
+	rows := func() []string {
+		var all []string
+		add := func(title string, list []string) {
+			if len(list) == 0 {
+				return
+			}
+			if all = append(all, ""); airy {
+				all = append(all, f.Theme.Faint.Render(title))
+			}
+			all = append(all, list...)
+		}
+		if airy {
+			all = append(all, "")
+		}
+		all = append(all, top...)
+		add("Try", f.rows(0, examples, inner))
+		add("Continue", f.rows(len(f.found.Examples), recent, inner))
+		return append(append(all, ""), keys...)
+	}
+	all := rows()
+	for len(all) > height && (airy || examples+recent > 0) {
+		switch {
+		case airy:
+			airy = false
+		case recent > 0 && recent >= examples:
+			recent--
+		default:
+			examples--
+		}
+		all = rows()
+	}
+	for i, row := range all {
+		if row != "" {
+			all[i] = strings.Repeat(" ", margin) + row
+		}
+	}
+	return strings.Join(all[:min(len(all), max(height, 0))], "\n")
+}
+
+// identity returns the name and version, the directory and its branch, and what answers.
+func (f *Welcome) identity(width int) []string {
+	th, about := f.Theme, app.AboutNow(f.App)
+	where := about.Folder
+	if f.found.Branch != "" {
+		where += " · " + f.found.Branch
+	}
+	name := th.Strong.Render("parley")
+	if about.Version != "" {
+		name += " " + th.Faint.Render(about.Version)
+	}
+	rows := []string{name + "  " + th.Dim.Render(where), th.Text.Render(about.Model)}
+	if app.Keyless(f.App) {
+		rows[1] = th.Warn.Render("No API key yet") + th.Dim.Render(" · ") + th.Strong.Render("enter") + th.Dim.Render(" to connect a provider")
+		rows = append(rows, th.Dim.Render("Until then the built-in demo answers, offline"))
+	}
+	for i, row := range rows {
+		rows[i] = ansi.Truncate(row, width, "…")
+	}
+	if about.Notice == "" {
+		return rows
+	}
+	for row := range strings.SplitSeq(ansi.Wrap(about.Notice, width, ""), "\n") {
+		rows = append(rows, th.Dim.Render(row))
+	}
+	return rows
+}
+
+// rows returns n rows that can be chosen, from the one at first.
+func (f *Welcome) rows(first, n, width int) (rows []string) {
+	items := slices.Clone(f.found.Recent)
+	for _, e := range slices.Backward(f.found.Examples) {
+		items = slices.Insert(items, 0, app.Item{Title: e})
+	}
+	const age = 10 // cells, right of the titles
+	room, column := max(width-len("  "), 1), 0
+	for _, item := range items[first : first+n] {
+		column = min(max(column, ansi.StringWidth(item.Title)), max(room-age, 1))
+	}
+	for i, item := range items[first : first+n] {
+		sign, style := "  ", f.Theme.Text
+		if f.at == first+i+1 {
+			sign, style = f.Theme.Accent.Render("› "), f.Theme.Strong
+		}
+		row := sign + style.Render(ansi.Truncate(item.Title, room, "…"))
+		if item.Detail != "" {
+			title := ansi.Truncate(item.Title, column, "…")
+			row = sign + style.Render(title) + strings.Repeat(" ", column-ansi.StringWidth(title)+2) + f.Theme.Faint.Render(item.Detail)
+		}
+		rows = append(rows, ansi.Truncate(row, width, ""))
+	}
+	return rows
+}
+
+// hints returns four keys to begin with.
+func (f *Welcome) hints(width int) []string {
+	keys := [][2]string{{f.KeyOf("model"), "model"}, {f.KeyOf("commands"), "commands"}, {f.KeyOf("keys"), "help"}}
+	if len(f.found.Examples)+len(f.found.Recent) > 0 {
+		keys = slices.Insert(keys, 0, [2]string{"↓", "select"})
+	} else {
+		keys = append(keys, [2]string{f.KeyOf("end"), "quit"})
+	}
+	for gap := 3; ; gap-- {
+		row := ""
+		for i, k := range keys {
+			row += strings.Repeat(" ", min(i, 1)*gap) + f.Theme.Text.Render(k[0]) + " " + f.Theme.Faint.Render(k[1])
+		}
+		if ansi.StringWidth(row) <= width || gap == 1 {
+			return []string{ansi.Truncate(row, width, "")}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+)
+
+// firstScreen is a screen in a project with stored conversations, the latest last.
+func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string) *stage {
+	t.Helper()
+	return setUpWith(t, w, h, func(o *Options) {
+		o.Version = "1.2.0"
+		for _, text := range []struct{ name, text string }{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
+			path := filepath.Join(o.Folder, text.name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, title := range titles {
+			log := o.Library.Create(session.Info{Dir: o.Folder, Model: "fake/one"})
+			if err := log.Put(session.Node{Seq: 1, At: o.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := log.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(o)
+	}, llmtest.Say("fine"), llmtest.Say("fine again"))
+}
+
+func unchanged(*Options) {}
+
+// The first screen says where the user is, which model answers, what to try, and what to
+// continue, at every size.
+func TestFirstScreen(t *testing.T) {
+	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			s := firstScreen(t, size[0], size[1], unchanged, "Refactor the store", "Why does the build fail on a clean machine when the cache is empty?", "Hello")
+			s.WaitForText("Hello").Golden(fmt.Sprintf("first-%dx%d", size[0], size[1]))
+		})
+		t.Run(fmt.Sprintf("no key, %dx%d", size[0], size[1]), func(t *testing.T) {
+			s := firstScreen(t, size[0], size[1], demoAnswers)
+			s.WaitForText("add a key").Golden(fmt.Sprintf("first-nokey-%dx%d", size[0], size[1]))
+		})
+	}
+}
+
+// demoAnswers has the demo answer because there is no key.
+func demoAnswers(o *Options) {
+	o.NoKey = true
+	demo := o.Session.Model()
+	demo.Name = "demo/parley"
+	o.Session.SetModel(demo)
+}
+
+func TestFirstScreenKeys(t *testing.T) {
+	t.Run("an example is written into the composer, and sent by another enter", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged)
+		s.WaitForText("Try").Press("down", "down", "down", "up", "enter")
+		if got := s.m.input.Composer.Value(); got != "Suggest a commit message for my changes" {
+			t.Fatalf("the composer holds %q", got)
+		}
+		s.Press("enter").WaitForText("fine")
+		if strings.Contains(s.Screen(), "Try") {
+			t.Error("the first screen stays behind the first prompt")
+		}
+	})
+	t.Run("a conversation is continued", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged, "An older one", "The latest")
+		s.WaitForText("An older one").Press("down", "down", "down", "down", "down", "down", "up", "enter")
+		s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Continue") })
+		s.ask("more", "fine")
+		if got := s.fake.Requests()[0].Messages[0].Parts[0].Text; got != "The latest" {
+			t.Errorf("continued %q", got)
+		}
+	})
+	t.Run("letters, and enter behind them, are the prompt's", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged)
+		s.WaitForText("Try").Press("down")
+		s.ask("hello", "fine")
+		if got := s.fake.Requests()[0].Messages[0].Parts[0].Text; got != "hello" {
+			t.Errorf("sent %q", got)
+		}
+	})
+	t.Run("up recalls a prompt where nothing is selected", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged, "asked before")
+		s.WaitForText("asked before")
+		s.m.input.Composer.Remember("asked before")
+		s.Press("up")
+		if got := s.m.input.Composer.Value(); got != "asked before" {
+			t.Errorf("up wrote %q", got)
+		}
+	})
+	t.Run("esc selects nothing", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged)
+		s.WaitForText("Try").Press("down", "esc", "enter")
+		if got := s.m.input.Composer.Value(); got != "" {
+			t.Errorf("the composer holds %q", got)
+		}
+	})
+	t.Run("nothing of it is shown on a resumed conversation", func(t *testing.T) {
+		s := firstScreen(t, 80, 24, unchanged, "The latest")
+		s.WaitForText("The latest").Press("down", "down", "down", "down", "enter")
+		s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Try") })
+		s.Press("ctrl+x", "n").WaitForText("Try")
+	})
+}
