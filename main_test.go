@@ -509,6 +509,7 @@ func TestImports(t *testing.T) {
 		format  = "ui/format"
 		fuzzy   = "ui/fuzzy"
 		wrap    = "ui/textwrap"
+		servers = "providers/discover/discovertest"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
@@ -518,6 +519,8 @@ func TestImports(t *testing.T) {
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
+		"providers/discover":  {safe},
+		servers:               {},
 		"providers/adapter":   {llm, "providers/wire"},
 		"providers/filter":    {llm, "providers/schema"},
 		"providers/retry":     {llm},

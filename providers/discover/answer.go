@@ -1,0 +1,153 @@
+package discover
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// An answer is what a server said to one GET. The zero value is none.
+type answer struct {
+	status int
+	body   []byte         // up to maxBody
+	object map[string]any // body, as far as it is JSON; nil if it is no object
+	cut    bool           // there is more than was read
+}
+
+func (a answer) ok() bool { return a.status == http.StatusOK }
+
+// isGuarded reports an answer of somebody who does not talk to everybody, or not yet.
+func (a answer) isGuarded() bool { return a.state() != Ready }
+
+func (a answer) state() State {
+	switch a.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return NeedKey
+	case http.StatusServiceUnavailable:
+		return Loading
+	}
+	return Ready
+}
+
+// text returns the member that path names, "" if it is no text.
+func (a answer) text(path string) string {
+	s, _ := memberAt(a.object, path).(string)
+	return s
+}
+
+// list returns the member called name as a list of objects; ok is false if it is no list.
+// Ollama writes null for an empty one.
+func (a answer) list(name string) (rows []map[string]any, ok bool) {
+	if !a.ok() {
+		return nil, false
+	}
+	value, there := a.object[name]
+	items, isList := value.([]any)
+	for _, item := range items {
+		if row, isObject := item.(map[string]any); isObject {
+			rows = append(rows, row)
+		}
+	}
+	return rows, isList || there && value == nil
+}
+
+// A session asks one place, each path once.
+type session struct {
+	ctx    context.Context
+	client *http.Client
+	origin string // "http://127.0.0.1:11434"
+	mu     sync.Mutex
+	asked  map[string]func() answer
+}
+
+// get returns the answer to a GET of path.
+func (s *session) get(path string) answer {
+	s.mu.Lock()
+	ask, ok := s.asked[path]
+	if !ok {
+		ask = sync.OnceValue(func() answer { return s.fetch(path) })
+		s.asked[path] = ask
+	}
+	s.mu.Unlock()
+	return ask()
+}
+
+func (s *session) fetch(path string) answer {
+	req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.origin+path, nil)
+	if err != nil {
+		return answer{}
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return answer{}
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	if err != nil && len(body) == 0 {
+		return answer{}
+	}
+	a := answer{status: res.StatusCode, body: body[:min(len(body), maxBody)], cut: len(body) > maxBody || err != nil}
+	a.object = parseObject(a.body)
+	return a
+}
+
+// parseObject parses text as far as it is there: of a list that is cut off, the complete
+// elements count.
+func parseObject(text []byte) map[string]any {
+	value, _ := parsePartial(json.NewDecoder(bytes.NewReader(text)))
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// parsePartial reads a value. With an error, the value holds what stood before it.
+func parsePartial(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		object := map[string]any{}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return object, err
+			}
+			value, err := parsePartial(d)
+			if name, ok := key.(string); ok && value != nil || err == nil {
+				object[name] = value
+			}
+			if err != nil {
+				return object, err
+			}
+		}
+		_, err = d.Token()
+		return object, err
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			value, err := parsePartial(d)
+			if err != nil {
+				return list, err
+			}
+			list = append(list, value)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return token, nil
+}
+
+// memberAt returns the member of m that path names, nil if there is none.
+func memberAt(m map[string]any, path string) any {
+	outer, inner, nested := strings.Cut(path, ".")
+	if !nested {
+		return m[outer]
+	}
+	object, _ := m[outer].(map[string]any)
+	return memberAt(object, inner)
+}

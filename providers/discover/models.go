@@ -1,0 +1,163 @@
+package discover
+
+import (
+	"slices"
+	"strings"
+
+	"parley/tools/sanitize"
+)
+
+// listedModels returns the models of the list that OpenAI's clients read.
+func (s *session) listedModels() []Model {
+	rows, _ := s.get(listPath).list("data")
+	return parseModels(rows)
+}
+
+// parseModels returns the models in rows that chat and that can be named.
+func parseModels(rows []map[string]any) []Model {
+	var models []Model
+	for _, m := range rows {
+		id := firstText(m, "id", "key", "model", "name")
+		if !isName(id) || !isChat(m, id) {
+			continue
+		}
+		context := countAt(m, "meta.n_ctx_train")
+		for _, path := range []string{"max_context_length", "context_length", "meta.n_ctx", "max_model_len", "loaded_context_length"} { // the best last
+			if n := countAt(m, path); n > 0 {
+				context = n
+			}
+		}
+		models = append(models, Model{
+			ID: id, Context: context, Loaded: m["state"] == "loaded",
+			Tools:  ability(m, "capabilities.trained_for_tool_use", "tools", "tool_use"),
+			Vision: ability(m, "capabilities.vision", "vision"),
+			Thinks: ability(m, "capabilities.reasoning", "thinking"),
+		})
+	}
+	return models
+}
+
+// isName reports whether a model's id can be shown and sent back as it is.
+func isName(id string) bool {
+	return id != "" && len(id) <= maxID && !strings.ContainsAny(id, " \t\n") && sanitize.Line(id) == id
+}
+
+// isChat reports false for models that the server, or their name, says turn text into vectors.
+func isChat(m map[string]any, id string) bool {
+	words, told := m["capabilities"].([]any)
+	if told && len(words) > 0 && slices.Contains(words, any("embedding")) && !slices.Contains(words, any("completion")) {
+		return false
+	}
+	return !strings.HasPrefix(textAt(m, "type"), "embedding") && !strings.Contains(strings.ToLower(id), "embed")
+}
+
+// ability returns what a model says of itself at path, or with one of words in its list of
+// capabilities; nil if it says nothing.
+func ability(m map[string]any, path string, words ...string) *bool {
+	switch told := memberAt(m, path).(type) {
+	case bool:
+		return &told
+	case map[string]any: // LM Studio says how it reasons
+		yes := true
+		return &yes
+	}
+	if list, ok := m["capabilities"].([]any); ok {
+		yes := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, any(w)) })
+		return &yes
+	}
+	return nil
+}
+
+// withContext returns models with the window that their server runs them with; 0 is not told.
+func withContext(models []Model, context int) []Model {
+	for i := range models {
+		if context > 0 {
+			models[i].Context = context
+		}
+	}
+	return models
+}
+
+// llamaModels returns the model of llama.cpp, and of what is made from it.
+func llamaModels(s *session) []Model {
+	props := s.get("/props").object
+	models := withContext(s.listedModels(), countAt(props, "default_generation_settings.n_ctx"))
+	for i := range models {
+		models[i].Tools = cmpAbility(models[i].Tools, memberAt(props, "chat_template_caps.supports_tools"))
+		models[i].Vision = cmpAbility(models[i].Vision, memberAt(props, "modalities.vision"))
+	}
+	return models
+}
+
+// cmpAbility returns said, if it is an answer, else what was known.
+func cmpAbility(known *bool, said any) *bool {
+	if yes, ok := said.(bool); ok {
+		return &yes
+	}
+	return known
+}
+
+// studioModels returns the models of LM Studio: of its second interface, else of the first.
+func studioModels(s *session) []Model {
+	rows, ok := s.get("/api/v1/models").list("models")
+	if !ok {
+		rows, _ = s.get("/api/v0/models").list("data")
+		return parseModels(rows)
+	}
+	models := parseModels(rows)
+	for i := range models {
+		at := slices.IndexFunc(rows, func(m map[string]any) bool { return textAt(m, "key") == models[i].ID })
+		if at < 0 {
+			continue
+		}
+		instances, _ := rows[at]["loaded_instances"].([]any)
+		for _, instance := range instances {
+			loaded, _ := instance.(map[string]any)
+			models[i].Loaded = true
+			if n := countAt(loaded, "config.context_length"); n > 0 {
+				models[i].Context = n
+			}
+		}
+	}
+	return models
+}
+
+// ollamaModels returns the models of Ollama. The window of one is known while it is loaded.
+func ollamaModels(s *session) []Model {
+	rows, _ := s.get("/api/tags").list("models")
+	models := parseModels(rows)
+	running, _ := s.get("/api/ps").list("models")
+	for i := range models {
+		models[i].Context = 0 // the one that it could have
+		for _, r := range running {
+			if firstText(r, "model", "name") == models[i].ID {
+				models[i].Loaded, models[i].Context = true, countAt(r, "context_length")
+			}
+		}
+	}
+	return models
+}
+
+// firstText returns the first of the members that holds some.
+func firstText(m map[string]any, names ...string) string {
+	for _, name := range names {
+		if s := textAt(m, name); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func textAt(m map[string]any, path string) string {
+	s, _ := memberAt(m, path).(string)
+	return s
+}
+
+// countAt returns the number of tokens at path, 0 if there is none.
+func countAt(m map[string]any, path string) int {
+	n, _ := memberAt(m, path).(float64)
+	if n >= 1 && n < 1<<40 {
+		return int(n)
+	}
+	return 0
+}
