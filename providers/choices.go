@@ -30,6 +30,9 @@ func IsDemo(c Config, name string) bool {
 // ExplainNoDefault explains why DefaultModel finds nothing although the user set up a
 // provider: a table in c or a variable of a key. It is "" if there is neither.
 func ExplainNoDefault(c Config, getenv func(string) string) string {
+	if name := ProviderWithoutModel(c, getenv); name != "" {
+		return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", name)
+	}
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
 		if !ok || s.kind == kindDemo {
@@ -43,10 +46,25 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 		switch {
 		case configured && why != "":
 			return fmt.Sprintf("Provider %s cannot be used yet: %s", s.name, why)
-		case (configured || s.key.name != "") && why == "" && s.defaultModel() == "":
-			return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", s.name)
 		case blank >= 0 && why != "":
 			return fmt.Sprintf("Provider %s cannot be used yet: %s is set but empty", s.name, s.closestBuiltin().KeyEnv[blank])
+		}
+	}
+	return ""
+}
+
+// ProviderWithoutModel names the first provider that the user set up, by a table in c, a
+// variable of its key or of its address, that is ready and of which only its server knows
+// the models; "" if there is none. It is asked for them when nothing names a model.
+func ProviderWithoutModel(c Config, getenv func(string) string) string {
+	for _, name := range c.providerNames() {
+		s, ok := c.service(name, getenv)
+		if !ok || s.kind == kindDemo || s.defaultModel() != "" || s.missing(c, getenv) != "" {
+			continue
+		}
+		_, configured := c.Providers[s.name]
+		if configured || s.key.name != "" && !s.isProgram() || s.urlFromEnv(getenv) != "" {
+			return s.name
 		}
 	}
 	return ""
@@ -125,7 +143,11 @@ func (c Config) choices(getenv func(string) string, memory *Memory, offered map[
 		for _, id := range ids {
 			*to = append(*to, s.choice(why, listedModel{id: id}, memory))
 		}
-		for _, o := range offered[name] {
+		listed, asked := offered[name]
+		if !asked || len(listed) == 0 {
+			listed = s.foundModels()
+		}
+		for _, o := range listed {
 			if !slices.Contains(ids, o.id) {
 				*to = append(*to, s.choice(why, o, memory))
 			}
@@ -143,7 +165,7 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	if !known || m.Provider != s.builtin.ID {
 		title = cmp.Or(o.title, id)
 	}
-	tools := m.Tools || !known && memory.load(s.servedModel(id)).advertised.tools == nil
+	tools := m.Tools || !known && s.advertised(id, memory).tools == nil
 	return Choice{
 		Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
 		Ready: why == "", Unavailable: why,

@@ -33,13 +33,13 @@ func TestDefaultModel(t *testing.T) {
 		{"a key", Config{}, []string{"GROQ_API_KEY", "k"}, "groq/openai/gpt-oss-120b"},
 		{"two keys", Config{}, []string{"GROQ_API_KEY", "k", "OPENAI_API_KEY", "k"}, "openai/gpt-6.1-sol"},
 		{"a key of another family", Config{}, []string{"ANTHROPIC_API_KEY", "k"}, "anthropic/claude-sonnet-5-5"},
-		{"a key in the configuration", Config{map[string]Provider{"xai": {APIKey: "k"}}}, nil, "xai/grok-4.7"},
-		{"a command for a key", Config{map[string]Provider{"xai": {APIKeyCommand: "exit 1"}}}, nil, "xai/grok-4.7"},
-		{"models of one's own", Config{map[string]Provider{"xai": {APIKey: "k", Models: []string{"grok-9"}}}}, nil, "xai/grok-9"},
-		{"a local server", Config{map[string]Provider{"box": local}}, nil, "box/qwen3:8b"},
-		{"a local server whose models are unknown", Config{map[string]Provider{"ollama": {}}}, nil, "demo/parley"},
-		{"a key before a local server", Config{map[string]Provider{"box": local}}, []string{"GROQ_API_KEY", "k"}, "groq/openai/gpt-oss-120b"},
-		{"no key, though configured", Config{map[string]Provider{"openai": {Strategy: "native"}}}, nil, "demo/parley"},
+		{"a key in the configuration", Config{Providers: map[string]Provider{"xai": {APIKey: "k"}}}, nil, "xai/grok-4.7"},
+		{"a command for a key", Config{Providers: map[string]Provider{"xai": {APIKeyCommand: "exit 1"}}}, nil, "xai/grok-4.7"},
+		{"models of one's own", Config{Providers: map[string]Provider{"xai": {APIKey: "k", Models: []string{"grok-9"}}}}, nil, "xai/grok-9"},
+		{"a local server", Config{Providers: map[string]Provider{"box": local}}, nil, "box/qwen3:8b"},
+		{"a local server whose models are unknown", Config{Providers: map[string]Provider{"ollama": {}}}, nil, "demo/parley"},
+		{"a key before a local server", Config{Providers: map[string]Provider{"box": local}}, []string{"GROQ_API_KEY", "k"}, "groq/openai/gpt-oss-120b"},
+		{"no key, though configured", Config{Providers: map[string]Provider{"openai": {Strategy: "native"}}}, nil, "demo/parley"},
 	} {
 		if got := DefaultModel(tt.c, env(tt.env...)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -57,12 +57,12 @@ func TestUnusable(t *testing.T) {
 		want string
 	}{
 		{"nothing", Config{}, nil, ""},
-		{"the demo itself", Config{map[string]Provider{"demo": {}}}, nil, ""},
-		{"no key", Config{map[string]Provider{"openai": {Strategy: "native"}}}, nil, "Provider openai cannot be used yet: set OPENAI_API_KEY"},
-		{"an alias", Config{map[string]Provider{"xai": {}}}, nil, "Provider xai cannot be used yet: set XAI_API_KEY"},
-		{"a variable of one's own", Config{map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, "Provider box cannot be used yet: set BOX"},
+		{"the demo itself", Config{Providers: map[string]Provider{"demo": {}}}, nil, ""},
+		{"no key", Config{Providers: map[string]Provider{"openai": {Strategy: "native"}}}, nil, "Provider openai cannot be used yet: set OPENAI_API_KEY"},
+		{"an alias", Config{Providers: map[string]Provider{"xai": {}}}, nil, "Provider xai cannot be used yet: set XAI_API_KEY"},
+		{"a variable of one's own", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, "Provider box cannot be used yet: set BOX"},
 		{"an empty key", Config{}, []string{"ANTHROPIC_API_KEY", " "}, "Provider anthropic cannot be used yet: ANTHROPIC_API_KEY is set but empty"},
-		{"no model", Config{map[string]Provider{"ollama": {}}}, nil, "Provider ollama has no default model: choose one with -m ollama/MODEL, or set model in config.toml"},
+		{"no model", Config{Providers: map[string]Provider{"ollama": {}}}, nil, "Provider ollama has no default model: choose one with -m ollama/MODEL, or set model in config.toml"},
 	} {
 		if got := ExplainNoDefault(tt.c, env(tt.env...)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -71,7 +71,7 @@ func TestUnusable(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	c := Config{map[string]Provider{"box": {BaseURL: "http://127.0.0.1:8000/v1", Models: []string{"never-heard-of"}}}}
+	c := Config{Providers: map[string]Provider{"box": {BaseURL: "http://127.0.0.1:8000/v1", Models: []string{"never-heard-of"}}}}
 	choices := Choices(c, env("DEEPSEEK_API_KEY", "k"))
 	find := func(name string) Choice {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestReadyChoicesOpen(t *testing.T) {
 }
 
 func TestUnlisted(t *testing.T) {
-	c := Config{map[string]Provider{"vllm": {}, "work": {BaseURL: "http://work/v1", Models: []string{"m"}}}}
+	c := Config{Providers: map[string]Provider{"vllm": {}, "work": {BaseURL: "http://work/v1", Models: []string{"m"}}}}
 	if got := UnlistedProviders(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "work"}) {
 		t.Errorf("%v, want ollama, vllm, work", got)
 	}
@@ -151,7 +151,7 @@ func TestLive(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	hosted := pages(t, map[string]string{"/v1/models": `{"data":[{"id":"deepseek-v9"},{"id":"deepseek-v4-pro"}]}`})
-	c := Config{map[string]Provider{
+	c := Config{Providers: map[string]Provider{
 		"a":        {Kind: "vllm", BaseURL: local.URL + "/a", Models: []string{"own"}},
 		"b":        {Kind: "vllm", BaseURL: local.URL + "/b"},
 		"gone":     {Kind: "vllm", BaseURL: gone.URL, Models: []string{"kept"}},

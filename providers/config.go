@@ -13,12 +13,15 @@ import (
 
 	"parley/providers/agentcli"
 	"parley/providers/catalog"
+	"parley/providers/discover"
 	"parley/providers/openai"
 )
 
 // Config is the part of config.toml that providers own.
 type Config struct {
 	Providers map[string]Provider `toml:"providers"`
+
+	found map[string]discover.Server // by the names of their services; see WithServers
 }
 
 // A Provider is one [providers.NAME] table. Under the name of a provider of the

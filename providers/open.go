@@ -43,13 +43,13 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		return llm.Endpoint{}, unknownNameError("model", typed, s.modelIDs())
 	}
 	model := s.modelID(typed)
-	calls := facts.Tools || !known && o.Memory.load(s.servedModel(model)).advertised.tools == nil
+	calls := facts.Tools || !known && s.advertised(model, o.Memory).tools == nil
 	tools := &toolStrategy{
 		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
 		memory: o.Memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
 	}
 	window := facts.Context
-	if !known && o.Memory.load(s.servedModel(model)).advertised.context == 0 {
+	if !known && s.advertised(model, o.Memory).context == 0 {
 		window = s.modelTable(typed).Context // what else there is, is guessed
 	}
 	tools.Model = &annotated{
@@ -104,7 +104,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	if s.kind == kindGemini { // the program takes no effort
 		m.Thinking, m.Levels, m.CanDisable = "", nil, false
 	}
-	m = memory.load(s.servedModel(model)).advertised.applyTo(m)
+	m = s.advertised(model, memory).applyTo(m)
 	own := s.modelTable(model)
 	m.Context = cmp.Or(own.Context, m.Context)
 	if own.Price != nil {

@@ -73,7 +73,7 @@ func TestOpenPrograms(t *testing.T) {
 // key.
 func TestPreviewProgram(t *testing.T) {
 	dir, getenv := installed(t, "claude")
-	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	got, notices, err := Preview(c, "claude-cli/opus", OpenOptions{Getenv: getenv}, func(llm.Endpoint) llm.Request {
 		return llm.Request{Messages: []llm.Message{llm.UserText("Hello there")}}
@@ -114,7 +114,7 @@ func TestProgramsAreLogged(t *testing.T) {
 	llmtest.Executable(t, filepath.Join(dir, "claude"), "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var out bytes.Buffer
-	c := Config{map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude"), APIKey: canary}}}
 	e, err := Open(c, "claude-cli/opus", OpenOptions{Getenv: env(), Debug: slog.New(slog.NewJSONHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/providers/catalog"
+	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/openai"
 )
@@ -24,6 +25,7 @@ type service struct {
 	url        string
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
+	found      discover.Server  // that runs on this machine, or zero
 	key        key
 	exactNames bool // models are asked as they are named
 }
@@ -36,8 +38,9 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		name = real
 		conf, configured = c.Providers[name]
 	}
-	head, builtin := catalog.Head(name)
-	s := service{name: name, conf: conf, builtin: head}
+	found := c.found[name]
+	head, builtin := catalog.Head(cmp.Or(found.Provider, name))
+	s := service{name: name, conf: conf, builtin: head, found: found}
 	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
@@ -46,7 +49,9 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
-	s.key = s.findKey(getenv)
+	if s.key = s.findKey(getenv); s.isFound() && !configured && found.State != discover.NeedKey {
+		s.key = key{} // it answered without one
+	}
 	return s, true
 }
 
@@ -84,20 +89,29 @@ func (s service) closestBuiltin() catalog.Provider {
 }
 
 // setURL sets the base URL: the configured one, else the environment's, else
-// the catalog's.
+// where it was found, else the catalog's.
 func (s *service) setURL(getenv func(string) string) {
 	like := s.closestBuiltin()
 	if s.conf.BaseURL != "" {
 		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
 		return
 	}
+	if s.url = s.urlFromEnv(getenv); s.url != "" && s.name == s.builtin.ID {
+		return
+	}
+	if s.url = like.BaseURL; s.isFound() && !sameAddress(s.url, s.found.BaseURL) {
+		s.url = s.found.BaseURL
+	}
+}
+
+// urlFromEnv returns the base URL that the environment sets; "" if it sets none.
+func (s service) urlFromEnv(getenv func(string) string) string {
 	for _, name := range s.builtin.URLEnv {
 		if value := strings.TrimSpace(getenv(name)); value != "" {
-			s.url = strings.TrimRight(completeURL(value, like), "/")
-			return
+			return strings.TrimRight(completeURL(value, s.builtin), "/")
 		}
 	}
-	s.url = like.BaseURL
+	return ""
 }
 
 // completeURL completes an address such as OLLAMA_HOST holds, host or host:port,
@@ -133,7 +147,7 @@ func (s service) missing(c Config, getenv func(string) string) string {
 	if s.isProgram() {
 		return s.missingProgram(getenv)
 	}
-	if !s.builtin.Local || s.kind == kindDemo {
+	if !s.builtin.Local || s.kind == kindDemo || s.isFound() {
 		return ""
 	}
 	if _, configured := c.Providers[s.name]; configured {
@@ -178,7 +192,7 @@ func (s service) firstModel() string {
 }
 
 // providerNames lists every provider there is: the catalog's in its order, then the
-// user's own.
+// user's own, then servers that were found beside them.
 func (c Config) providerNames() []string {
 	var names []string
 	for _, p := range catalog.Heads() {
@@ -186,7 +200,7 @@ func (c Config) providerNames() []string {
 			names = append(names, p.ID)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(c.Providers)), slices.Sorted(maps.Keys(c.found))) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -1,0 +1,100 @@
+package providers
+
+import (
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/discover"
+	"parley/providers/discover/discovertest"
+	"parley/providers/llm"
+)
+
+// local returns a server that was found, with one model.
+func local(provider, url string) LocalServer {
+	yes := true
+	return LocalServer{Provider: provider, Name: strings.ToUpper(provider), BaseURL: url, Models: []discover.Model{{ID: "m1", Context: 4096, Tools: &yes}}}
+}
+
+// TestWithServers: what was found can be picked as if it was configured; what is configured
+// at the same address is not doubled, and no configured service changes.
+func TestWithServers(t *testing.T) {
+	const own = "http://127.0.0.1:11434/v1"
+	for _, tt := range []struct {
+		name   string
+		c      Config
+		env    []string
+		server LocalServer
+		want   string // the service, and its address
+	}{
+		{"nothing is configured", Config{}, nil, local("ollama", own), "ollama http://localhost:11434/v1"},
+		{"on the other loopback address", Config{}, nil, local("ollama", "http://[::1]:11434/v1"), "ollama http://localhost:11434/v1"},
+		{"on another port", Config{}, nil, local("ollama", "http://127.0.0.1:9/v1"), "ollama http://127.0.0.1:9/v1"},
+		{"it is configured", Config{Providers: map[string]Provider{"ollama": {}}}, nil, local("ollama", own), "ollama http://localhost:11434/v1"},
+		{"under another name", Config{Providers: map[string]Provider{"box": {Kind: "ollama", BaseURL: "http://localhost:11434/v1"}}}, nil, local("ollama", own), ""},
+		{"another one is configured", Config{Providers: map[string]Provider{"ollama": {BaseURL: "http://box:11434/v1"}}}, nil, local("ollama", own), "ollama-local http://localhost:11434/v1"},
+		{"the environment names it", Config{}, []string{"OLLAMA_HOST", "0.0.0.0"}, local("ollama", own), "ollama http://0.0.0.0:11434/v1"},
+		{"the environment names another one", Config{}, []string{"OLLAMA_HOST", "box"}, local("ollama", own), "ollama-local http://localhost:11434/v1"},
+	} {
+		c := tt.c.WithServers([]LocalServer{tt.server}, env(tt.env...))
+		got := ""
+		for _, l := range c.Locals() {
+			s, _ := c.service(l.Provider, env(tt.env...))
+			got += l.Provider + " " + s.url
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		rows := slices.DeleteFunc(Choices(c, env(tt.env...)), func(c Choice) bool { return !strings.HasSuffix(c.Name, "/m1") })
+		if tt.want != "" && (len(rows) != 1 || !rows[0].Ready || rows[0].Context != 4096 || !rows[0].Tools || !rows[0].Price.Free) {
+			t.Errorf("%s: the choices are %+v", tt.name, rows)
+		}
+	}
+}
+
+// TestFoundServerAnswers: the model of a found server is opened by its name, and gets no
+// key that nobody asked for.
+func TestFoundServerAnswers(t *testing.T) {
+	fake := discovertest.New("ollama")
+	server := httptest.NewServer(fake)
+	t.Cleanup(server.Close)
+	getenv := env("OLLAMA_API_KEY", canary)
+	found := discover.Find(t.Context(), discover.Options{Hosts: []string{strings.TrimPrefix(server.URL, "http://")}})
+	c := Config{}.WithServers(found, getenv)
+	e, err := Open(c, "ollama/llama3.2:latest", OpenOptions{Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := once(t, e, []llm.Message{llm.UserText("hi")})
+	if answer.Text() != "hello from ollama" {
+		t.Errorf("the answer is %q", answer.Text())
+	}
+	for _, r := range fake.Requests() {
+		if strings.Contains(r.Header.Get("Authorization"), canary) {
+			t.Errorf("%s was sent %q", r.Path, r.Header.Get("Authorization"))
+		}
+	}
+}
+
+// TestProviderWithoutModel: a provider that was set up without a model is asked for its
+// models; what was not set up is not.
+func TestProviderWithoutModel(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		c    Config
+		env  []string
+		want string
+	}{
+		{"nothing", Config{}, nil, ""},
+		{"a local one", Config{Providers: map[string]Provider{"ollama": {}}}, nil, "ollama"},
+		{"one of the user's", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1"}}}, nil, "box"},
+		{"an address", Config{}, []string{"OLLAMA_HOST", "box"}, "ollama"},
+		{"with models", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1", Models: []string{"m"}}}}, nil, ""},
+		{"without its key", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, ""},
+	} {
+		if got := ProviderWithoutModel(tt.c, env(tt.env...)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
