@@ -5,7 +5,11 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
 	"parley/ui/app"
+	"parley/ui/tui/common"
 )
 
 // A keymap says which keys and names run which actions.
@@ -14,6 +18,8 @@ type keymap struct {
 	keys      map[string]*action
 	leaders   map[string]bool // keys that begin a sequence
 	leader    string          // one that was pressed
+	presses   int             // of leaders
+	showsNext bool            // what may follow the leader is shown
 	lastEsc   time.Time
 	quitAsked time.Time // by ctrl+c
 }
@@ -87,6 +93,52 @@ func (k *keymap) mistyped(text string) string {
 		return "Unknown command /" + name + ". " + k.keyOf("palette") + " lists them. (Start with a space to send it as text)"
 	}
 	return ""
+}
+
+// leaderDelay is how long a leader stands before what may follow it is shown.
+const leaderDelay = 300 * time.Millisecond
+
+// leaderMsg says that leaderDelay is over since a leader was pressed, by its number.
+type leaderMsg int
+
+// lead begins a sequence.
+func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
+	k.leader, k.showsNext = key, false
+	k.presses++
+	return s.Later(leaderDelay, leaderMsg(k.presses))
+}
+
+// next lays out which keys may follow the leader, in columns of at most rows rows: what has
+// no room is left out.
+func (k *keymap) next(width, rows int, s *common.Screen) []string {
+	th := s.Theme
+	type entry struct{ key, name string }
+	var entries []entry
+	widest := 0
+	for _, a := range k.actions {
+		for _, key := range a.Keys {
+			if second, ok := strings.CutPrefix(key, k.leader+" "); ok && !slices.ContainsFunc(entries, func(e entry) bool { return e.key == second }) {
+				entries = append(entries, entry{second, a.Name})
+				widest = max(widest, ansi.StringWidth(second)+1+len(a.Name))
+			}
+		}
+	}
+	const margin, gap = 2, 3
+	columns := max((width-margin+gap)/(widest+gap), 1)
+	height := min((len(entries)+columns-1)/columns, max(rows-1, 0))
+	out := []string{th.Accent.Render(k.leader) + th.Dim.Render(" …")}
+	for y := range height {
+		row := strings.Repeat(" ", margin)
+		for x := range columns {
+			if i := x*height + y; i < len(entries) {
+				e := entries[i]
+				cell := th.Strong.Render(e.key) + " " + th.Text.Render(e.name)
+				row += cell + strings.Repeat(" ", max(widest+gap-ansi.StringWidth(cell), 0))
+			}
+		}
+		out = append(out, strings.TrimRight(row, " "))
+	}
+	return out
 }
 
 // near returns the commands that a name may have meant: those that begin with it, or

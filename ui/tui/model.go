@@ -157,6 +157,9 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.perform(m.App.ServerChanged(string(msg))), true
 	case doMsg:
 		return msg(), true
+	case leaderMsg:
+		m.keymap.showsNext = m.keymap.leader != "" && int(msg) == m.keymap.presses
+		return nil, true
 	case composer.SubmitMsg:
 		if m.held.preparing > 0 {
 			m.held.submitted = append(m.held.submitted, msg)

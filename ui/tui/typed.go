@@ -29,6 +29,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	}
 	if m.overlay.Dialog != nil {
 		if isKey {
+			m.keymap.leader = "" // it opened between the two keys
 			if cmd, done := m.dialogKey(key.String()); done {
 				return tea.Batch(cmd, m.overlay.PaintSoon())
 			}
@@ -129,15 +130,18 @@ func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
 // press runs the action of a key, and reports whether the key was used up.
 func (m *Model) press(key string) (tea.Cmd, bool) {
 	if m.keymap.leader != "" {
-		key, m.keymap.leader = m.keymap.leader+" "+key, ""
-		if a := m.keymap.keys[key]; a != nil {
+		second := key
+		key, m.keymap.leader, m.keymap.showsNext = m.keymap.leader+" "+key, "", false
+		switch a := m.keymap.keys[key]; {
+		case a != nil:
 			return a.do(m, ""), true
+		case second == "esc", second == "ctrl+c":
+			return nil, true
 		}
-		return m.Say(key + " does nothing"), true
+		return m.Say("No command on " + key), true
 	}
 	if m.keymap.leaders[key] {
-		m.keymap.leader = key
-		return nil, true
+		return m.keymap.lead(m.Screen, key), true
 	}
 	if key == "esc" && m.branches.editing > 0 && !m.chat.Transcript.Browsing() {
 		return m.branches.leaveEdit(), true

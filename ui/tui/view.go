@@ -81,9 +81,15 @@ func (m *Model) bottom() string {
 	return m.input.View(m.width)
 }
 
+// nextKeys stands for the keys that may follow a leader, in place of words.
+const nextKeys = "\x00keys"
+
 // said returns what a key just did, or what a key would do now: words that have to be
 // read.
 func (m *Model) said() string {
+	if m.keymap.showsNext && m.overlay.Dialog == nil {
+		return nextKeys
+	}
 	var lines []string
 	if text := m.Said(); m.keymap.leader == "" && text != "" {
 		lines = append(lines, sanitize.Line(text))
@@ -98,8 +104,11 @@ func (m *Model) said() string {
 // What does not fit in a row goes over the end of the transcript: nothing moves
 // for it, and nothing of it is cut.
 func (m *Model) tell(said string) []string {
-	if said == "" {
+	switch said {
+	case "":
 		return nil
+	case nextKeys:
+		return m.keymap.next(m.width, m.height-4, m.Screen)
 	}
 	var rows []string
 	for line := range strings.SplitSeq(said, "\n") {
