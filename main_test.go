@@ -76,7 +76,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serve, "requests": requests, "status": status,
-			"leaky": leaky, "screen": screen, "traceless": traceless,
+			"leaky": leaky, "screen": screen, "traceless": traceless, "keyserver": serveKeys,
 		},
 	})
 }
@@ -501,6 +501,7 @@ func TestImports(t *testing.T) {
 	const (
 		llm     = "providers/llm"
 		catalog = "providers/catalog"
+		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
 		proc    = "tools/process"
 		diff    = "tools/diff"
@@ -515,7 +516,8 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", creds, llm, catalog},
+		creds:                 {},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},

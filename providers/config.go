@@ -20,6 +20,7 @@ import (
 // Config is the part of config.toml that providers own.
 type Config struct {
 	Providers map[string]Provider `toml:"providers"`
+	Stored    KeyStore            `toml:"-"` // keys that are not in the configuration; nil: none
 
 	found map[string]discover.Server // by the names of their services; see WithServers
 }

@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "check the key in providers.locked.api_key"},
 		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no list of models"},
 		{"gone", "", false, 0, "", false, "", llm.Network, "check the connection"},
-		{"keyless", "", false, 0, "", false, "", llm.Authentication, "set a key for keyless"},
+		{"keyless", "", false, 0, "", false, "", llm.Authentication, "add a key for keyless"},
 		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "see to providers.broken.api_key_command"},
 		{"claude-cli", "", true, len(mustList(t, "claude-cli")), "claude-cli/claude-sonnet-5-5", true, "none", "", ""},
 		{"gemini-cli", "", false, 0, "", false, "", llm.Unknown, "try again"},

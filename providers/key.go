@@ -19,14 +19,44 @@ import (
 type key struct {
 	name    string // for errors, such as "OPENAI_API_KEY"; "" if the service has none
 	value   Secret
-	command string // prints the key, when it is first needed
-	hint    string // what the user has to do to have one; "" if there is one or none is needed
+	command string   // prints the key, when it is first needed
+	stored  KeyStore // has the key, when it is first needed; nil: it is not stored
+	hint    string   // what the user has to do to have one; "" if there is one or none is needed
+}
+
+// A KeyStore has keys that the user gave to parley, by the names of their providers.
+type KeyStore interface {
+	// Find returns in words where the key of a provider is, and the host that it may be
+	// sent to; ok is false if there is none. It asks no keyring.
+	Find(provider string) (where, host string, ok bool)
+	// Key returns the key of a provider, or the command that prints it.
+	Key(ctx context.Context, provider string) (key, command string, err error)
+	// Known returns keys that texts must not hold: those that can be known without asking
+	// a keyring.
+	Known() ([]string, error)
 }
 
 // findKey looks for the key of s: what the user configured comes first, then
-// the variables of the catalog. Those belong to the catalog's own address: a
-// service of the user's, at an address of the user's, does not get them.
-func (s service) findKey(getenv func(string) string) key {
+// the variables of the catalog, then what is stored. Those variables belong to the
+// catalog's own address: a service of the user's, at an address of the user's, does not
+// get them. A stored key goes to the host that it was stored for.
+func (s service) findKey(stored KeyStore, getenv func(string) string) key {
+	k := s.givenKey(getenv)
+	if k.name != "" || stored == nil || s.keyless() {
+		return k
+	}
+	if where, host, ok := stored.Find(s.name); ok && host == hostOf(s.url) {
+		return key{name: where, stored: stored}
+	}
+	return k
+}
+
+// keyless reports whether no key can be given to the service: it runs here, or it is a
+// program with a login of its own.
+func (s service) keyless() bool { return s.closestBuiltin().Local || s.isProgram() }
+
+// givenKey looks for the key of s in the configuration and in the environment.
+func (s service) givenKey(getenv func(string) string) key {
 	table := "providers." + s.name
 	switch {
 	case s.conf.APIKey != "":
@@ -58,9 +88,13 @@ func keyFromEnv(names []string, needed bool, getenv func(string) string) key {
 
 // resolveKey returns the key itself, "" if the service needs none.
 func (s service) resolveKey(ctx context.Context) (string, error) {
-	value, err := s.key.value.Reveal(), error(nil)
-	if s.key.command != "" {
-		value, err = runKeyCommand(ctx, s.key.command)
+	value, command, err := s.key.value.Reveal(), s.key.command, error(nil)
+	if s.key.stored != nil {
+		value, command, err = s.key.stored.Key(ctx, s.name)
+	}
+	if command != "" && err == nil {
+		value, err = runKeyCommand(ctx, command)
+		value = trimKey(value)
 	}
 	if err == nil && strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		err = errors.New("it holds characters that no key has")
@@ -83,6 +117,7 @@ func (s service) missingKeyError() error {
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
 		Message: fmt.Sprintf("no key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
+		Err:     llm.ErrNoKey,
 	}
 }
 
@@ -91,6 +126,15 @@ const (
 	keyCommandTimeout = 10 * time.Second
 	maxKeyOutput      = 16 << 10
 )
+
+// KeyFromCommand returns the key that a command prints.
+func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
+	line, err := runKeyCommand(ctx, command)
+	if err != nil {
+		return "", err
+	}
+	return ParseKey(line)
+}
 
 // runKeyCommand runs command through the shell and returns the first line that it
 // prints. What it prints never enters an error: it may be the key.

@@ -22,7 +22,7 @@ const minKeyLength = 8
 // secretHeader is how headers are called that hold keys.
 var secretHeader = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`)
 
-// MaskKeys returns a function that takes the keys of c, and those the
+// MaskKeys returns a function that takes the keys of c, stored ones included, and those the
 // environment holds for providers of the catalog, out of text. It runs the
 // commands that print keys; the error names those that failed, whose keys stay.
 func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask func(string) string, err error) {
@@ -50,6 +50,13 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 			if secretHeader.MatchString(name) {
 				keys = append(keys, values...)
 			}
+		}
+	}
+	if c.Stored != nil {
+		stored, trouble := c.Stored.Known()
+		keys = append(keys, stored...)
+		if trouble != nil {
+			err = errors.Join(err, fmt.Errorf("stored keys are not masked: %w", trouble))
 		}
 	}
 	return wire.MaskText(keys, minKeyLength), err

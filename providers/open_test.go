@@ -81,7 +81,7 @@ func TestOpenWithoutKey(t *testing.T) {
 			t.Errorf("%q lacks %q", err, want)
 		}
 	}
-	if hint := llm.Hint(err); !strings.Contains(hint, "set a key for zai") {
+	if hint := llm.Hint(err); !strings.Contains(hint, "add a key for zai with /connect zai") {
 		t.Errorf("hint %q", hint)
 	}
 }

@@ -62,6 +62,7 @@ type Choice struct {
 	Title       string // the model's name for people
 	Ready       bool   // can be asked now
 	Unavailable string // why it is not ready, such as "set XAI_API_KEY"
+	LacksKey    bool   // all that is missing is a key, which the user can give: see VerifyKey
 	Context     int    // window in tokens; 0 if unknown
 	Price       catalog.Price
 	Vision      bool

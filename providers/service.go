@@ -49,7 +49,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
-	if s.key = s.findKey(getenv); s.isFound() && !configured && found.State != discover.NeedKey {
+	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && found.State != discover.NeedKey {
 		s.key = key{} // it answered without one
 	}
 	return s, true

@@ -56,6 +56,9 @@ type Error struct {
 	Successor string `json:"successor,omitempty"`
 }
 
+// ErrNoKey is in the error of a provider whose key is nowhere: connecting it gives it one.
+var ErrNoKey = errors.New("no key")
+
 // Error returns what happened, with the provider and its words.
 func (e *Error) Error() string {
 	var b strings.Builder
@@ -121,7 +124,7 @@ var hints = map[Fault]func(*Error) string{
 	},
 	Authentication: func(e *Error) string {
 		if e.Key == "" {
-			return fmt.Sprintf("set a key for %s in the environment or in config.toml, or pick another model", e.providerName())
+			return fmt.Sprintf("add a key for %[1]s with /connect %[1]s or parley connect %[1]s, or pick another model", e.providerName())
 		}
 		if e.Status == 0 {
 			return fmt.Sprintf("see to %s, where the key should come from", e.Key)

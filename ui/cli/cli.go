@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/credentials"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
@@ -35,6 +36,8 @@ type program struct {
 	config     Config
 	configPath string // the file it was read from; "": none
 	status     int    // to exit with
+
+	credentials *credentials.Store // keys given to parley
 
 	dir       string // the working directory
 	nextDir   string // the one to continue in once the screen has ended; "": none
@@ -88,7 +91,7 @@ standard output that is no terminal, it prints the answer and exits.`,
 	}
 	a.flags.register(root)
 	sessions := a.sessionCommands()
-	root.AddCommand(a.modelsCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
+	root.AddCommand(newConnectCommand(a), a.modelsCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("resume", sessions.Complete)

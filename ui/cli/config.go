@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"parley/providers"
+	"parley/providers/credentials"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/config"
@@ -75,6 +76,19 @@ func (c *Config) Validate() error {
 	return c.Config.Validate()
 }
 
+// configDir returns the directory of the configuration and of stored keys; "" if there is
+// no home.
+func configDir() string {
+	dir, err := os.UserConfigDir()
+	if xdg := os.Getenv("XDG_CONFIG_HOME"); xdg != "" {
+		dir, err = xdg, nil
+	}
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "parley")
+}
+
 // load opens the log and reads the configuration: the usual file if it is there,
 // or the one that --config names, which must be.
 func (a *program) load() error {
@@ -92,16 +106,18 @@ func (a *program) load() error {
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
 	a.config = Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig()}
+	dir := configDir()
+	a.credentials = credentials.Open(dir, os.Getenv)
+	a.config.Stored = a.credentials
+	if exposed := a.credentials.Exposed(); exposed != "" {
+		a.note(exposed)
+	}
 	path := a.configFile
 	if path == "" {
-		dir, err := os.UserConfigDir()
-		if xdg := os.Getenv("XDG_CONFIG_HOME"); xdg != "" {
-			dir, err = xdg, nil
-		}
-		if err != nil {
+		if dir == "" {
 			return nil // no home, no configuration
 		}
-		path = filepath.Join(dir, "parley", "config.toml")
+		path = filepath.Join(dir, "config.toml")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return nil
 		}

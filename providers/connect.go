@@ -1,0 +1,241 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/providers/anthropic"
+	"parley/providers/gemini"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// A Connection is a provider as one that can be given a key.
+type Connection struct {
+	Provider string // as configured, such as "anthropic"
+	Name     string // for people, such as "Anthropic"
+	Host     string // that a key is sent to
+	From     string // where its key is, such as "OPENAI_API_KEY"; "" if it has none
+	Stored   bool   // From is what parley stored
+	Keyless  bool   // it takes no key: it runs here, or is a program with a login of its own
+	Local    bool   // it is a server that runs here
+}
+
+// Connections lists the providers in the order of a picker, without the demo. No keyring is
+// asked, and nothing is sent.
+func Connections(c Config, getenv func(string) string) (all []Connection) {
+	for _, name := range c.providerNames() {
+		if one, err := c.Connection(name, getenv); err == nil {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Connection returns the provider called name. A name that nothing answers to is an
+// *llm.Error with nearby names.
+func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
+	s, ok := c.service(name, getenv)
+	if !ok || s.kind == kindDemo {
+		return Connection{}, unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
+	}
+	return Connection{
+		Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Host: hostOf(s.url), From: s.key.name,
+		Stored: s.key.stored != nil, Keyless: s.keyless(), Local: s.closestBuiltin().Local,
+	}, nil
+}
+
+// trimKey takes away what stands around a key that was copied or printed.
+func trimKey(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune("\"'`\u00a0\u200b\u201c\u201d\u2018\u2019\ufeff", r)
+	})
+}
+
+// maxKey bounds the bytes of a key.
+const maxKey = 8 << 10
+
+// ParseKey returns the key in what was typed, pasted or printed, without the white space and
+// the quotes around it. An error repeats nothing of it.
+func ParseKey(text string) (Secret, error) {
+	key := trimKey(text)
+	switch {
+	case key == "":
+		return "", errors.New("The key is empty")
+	case len(key) > maxKey:
+		return "", fmt.Errorf("The key is too long: more than %d bytes", maxKey)
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", errors.New("The key contains spaces, line breaks or other characters that no key has: paste it again")
+	}
+	return Secret(key), nil
+}
+
+// A keyCheck is how a key is checked without cost (the tables of the services, read in
+// November 2026). The first of paths that is there is asked for, as listEndpoint has them.
+// Where there is no such request, a key is known by how it begins.
+type keyCheck struct {
+	paths      []string
+	prefixes   []string
+	badRequest bool // status 400 means a wrong key: nothing else of the request can be bad
+}
+
+// keyChecks holds the kinds of services that are not checked by listing models: where
+// another request says more, and where the list is open to all.
+var keyChecks = map[string]keyCheck{
+	anthropic.Kind: {paths: []string{"/v1/models?limit=1"}},
+	gemini.Kind:    {paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID
+	"grok":         {paths: []string{"models"}, badRequest: true},
+	"deepseek":     {paths: []string{"/user/balance"}},
+	"moonshot":     {paths: []string{"users/me/balance", "models"}},
+	"openrouter":   {paths: []string{"key"}},
+	"minimax":      {prefixes: []string{"sk-", "eyJ"}},
+}
+
+// hostChecks holds what goes before keyChecks, by the end of the name of the host.
+var hostChecks = map[string]keyCheck{
+	".amazonaws.com": {prefixes: []string{"ABSK"}},
+	".api.aws":       {prefixes: []string{"ABSK"}},
+}
+
+// keyCheckOf returns how a key of s is checked.
+func keyCheckOf(s service) keyCheck {
+	host, _, _ := strings.Cut(hostOf(s.url), ":")
+	for end, check := range hostChecks {
+		if strings.HasSuffix(host, end) {
+			return check
+		}
+	}
+	if check, ok := keyChecks[s.kind]; ok {
+		return check
+	}
+	return keyCheck{paths: []string{"models"}}
+}
+
+// A Verdict says whether a key is good.
+type Verdict string
+
+// The verdicts.
+const (
+	KeyValid     Verdict = "valid"
+	KeyRejected  Verdict = "rejected"
+	KeyUnchecked Verdict = "unchecked" // the provider did not say
+)
+
+// A KeyReport is what is known of a key.
+type KeyReport struct {
+	Connection
+	Verdict Verdict
+	Reason  string // why it was rejected, or not checked, or what the key does not allow; "" for nothing
+	Models  int    // how many models the picker has of the provider; 0 if it has none
+	Model   string // the default one, without the provider; "" if there is none
+}
+
+// String returns what the key unlocked, as a sentence without a period.
+func (r KeyReport) String() string {
+	var facts []string
+	switch r.Models {
+	case 0:
+	case 1:
+		facts = append(facts, "1 model")
+	default:
+		facts = append(facts, fmt.Sprintf("%d models", r.Models))
+	}
+	if r.Model != "" {
+		facts = append(facts, "default "+r.Model)
+	}
+	text := r.Name + " connected"
+	if r.Verdict == KeyUnchecked {
+		text += ", but the key is not checked"
+	}
+	if len(facts) > 0 {
+		text += ": " + strings.Join(facts, ", ")
+	}
+	if r.Reason != "" && r.Verdict == KeyValid {
+		text += " (" + r.Reason + ")"
+	}
+	return text
+}
+
+// VerifyKey asks the provider called name whether key is one of its keys, by the cheapest
+// request that costs nothing: one, at the provider's own address, within ten seconds. The
+// error says that there is no such provider, or that it takes no key.
+func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOptions) (KeyReport, error) {
+	o = o.withDefaults()
+	about, err := c.Connection(name, o.Getenv)
+	if err != nil {
+		return KeyReport{}, err
+	}
+	if about.Keyless {
+		return KeyReport{}, fmt.Errorf("%s takes no key", about.Name)
+	}
+	s, _ := c.service(name, o.Getenv)
+	report := KeyReport{Connection: about, Models: len(s.modelIDs()), Model: s.defaultModel()}
+	check := keyCheckOf(s)
+	if len(check.paths) == 0 {
+		report.Verdict, report.Reason = KeyValid, "not checked: "+about.Name+" has no free way to check a key"
+		if !slices.ContainsFunc(check.prefixes, func(p string) bool { return strings.HasPrefix(key.Reveal(), p) }) {
+			report.Verdict, report.Reason = KeyRejected, "its keys begin with "+strings.Join(check.prefixes, " or ")
+		}
+		return report, nil
+	}
+	s.key.name, s.key.value, s.key.command, s.key.stored = "the key", key, "", nil
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	report.Verdict, report.Reason = check.verdict(s, check.ask(ctx, s, o))
+	return report, nil
+}
+
+// ask sends the request that the key of s is checked with. What it sends and gets is neither
+// recorded nor kept.
+func (check keyCheck) ask(ctx context.Context, s service, o OpenOptions) error {
+	t, err := s.target(ctx)
+	if err != nil {
+		return err
+	}
+	t.transport, t.log = o.Transport, wire.Log{To: o.Debug, Kind: s.kind}
+	l := lister{service: s, Options: t.withClient()}
+	defer l.HTTP.CloseIdleConnections()
+	for _, path := range check.paths {
+		_, err = l.fetchPage(ctx, path)
+		if e := (*llm.Error)(nil); !errors.As(err, &e) || e.Status != http.StatusNotFound {
+			break
+		}
+	}
+	return err
+}
+
+// verdict returns what an answer says of the key that was sent to s.
+func (check keyCheck) verdict(s service, err error) (Verdict, string) {
+	var e *llm.Error
+	switch {
+	case err == nil:
+		return KeyValid, ""
+	case errors.As(err, &e):
+	case errors.Is(err, context.DeadlineExceeded):
+		return KeyUnchecked, fmt.Sprintf("%s did not answer within %s", hostOf(s.url), checkTimeout)
+	default:
+		return KeyUnchecked, hostOf(s.url) + " did not answer as expected"
+	}
+	words := cmp.Or(e.Message, e.Error())
+	if at := (*wire.Answer)(nil); errors.As(err, &at) && strings.Contains(at.Header.Get("Content-Type"), "html") {
+		return KeyUnchecked, words // a page of something in between
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusBadRequest && check.badRequest,
+		e.Fault == llm.Authentication && e.Status != http.StatusForbidden:
+		if regional := (*llm.Error)(nil); errors.As(s.suggestRegions(e), &regional) {
+			words = regional.Message
+		}
+		return KeyRejected, words
+	case e.Status == http.StatusForbidden:
+		return KeyValid, "the key is known, but does not allow everything: " + words
+	case e.Status == http.StatusPaymentRequired, e.Status == http.StatusTooManyRequests, e.Fault == llm.Quota:
+		return KeyValid, words
+	}
+	return KeyUnchecked, words
+}

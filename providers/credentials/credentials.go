@@ -1,0 +1,273 @@
+// Package credentials stores the keys of providers: in the keyring of the system where
+// there is a desktop with one, else in a file that nobody else can read.
+//
+//	connections.toml   which providers have a key, where, and for which host; no keys
+//	keyring            service "parley", one entry for each provider
+//	credentials.toml   keys where there is no keyring, and commands that print keys
+//
+// What has a key is known from the index alone. The keyring is asked for the one key that
+// is used, when it is used, and for a second at most; the file is read then as well.
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Where a key is stored.
+const (
+	InKeyring = "keyring"
+	InFile    = "file"
+	ByCommand = "command" // the file has a command that prints it
+)
+
+// An Entry is one row of the index.
+type Entry struct {
+	Provider string `toml:"-"`
+	Where    string `toml:"where"` // InKeyring, InFile or ByCommand
+	Host     string `toml:"host"`  // that the key was stored for, and the only one it is sent to
+}
+
+// A Store is the keys stored for one user.
+type Store struct {
+	dir     string
+	keyring Keyring                              // nil: there is none
+	after   func(time.Duration) <-chan time.Time // time.After; for tests
+
+	mu    sync.Mutex // guards what follows
+	index map[string]Entry
+	stamp stamp    // of the index that was read
+	read  []string // keys that were read or stored in this run
+}
+
+// A stamp tells one state of a file from another.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// Open returns the store in the directory dir, which need not be there yet; "" is a store
+// in which nothing can be kept. It touches neither file nor keyring.
+func Open(dir string, getenv func(string) string) *Store {
+	s := &Store{dir: dir, after: time.After}
+	if hasDesktop(getenv) {
+		s.keyring = systemKeyring{}
+	}
+	return s
+}
+
+// The files of a store.
+const (
+	indexName = "connections.toml"
+	fileName  = "credentials.toml"
+	lockName  = "credentials.lock"
+)
+
+func (s *Store) indexPath() string { return filepath.Join(s.dir, indexName) }
+
+// Path returns the file that holds keys where there is no keyring.
+func (s *Store) Path() string { return filepath.Join(s.dir, fileName) }
+
+// load reads the index if it changed since. The caller holds mu.
+func (s *Store) load() error {
+	if s.dir == "" {
+		return nil
+	}
+	info, err := os.Stat(s.indexPath())
+	if errors.Is(err, os.ErrNotExist) {
+		s.index, s.stamp = nil, stamp{}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if s.index != nil && s.stamp == now {
+		return nil
+	}
+	index, err := readTable[Entry](s.indexPath())
+	if err != nil {
+		return err
+	}
+	s.index, s.stamp = index, now
+	return nil
+}
+
+// Find returns in words where the key of a provider is, and the host that it may be sent to,
+// from the index alone.
+func (s *Store) Find(provider string) (where, host string, ok bool) {
+	e, ok := s.entry(provider)
+	return places[e.Where], e.Host, ok
+}
+
+// places says where keys are, for errors about them.
+var places = map[string]string{InKeyring: "the system keyring", InFile: fileName, ByCommand: "api_key_command in " + fileName}
+
+// entry returns the row of a provider.
+func (s *Store) entry(provider string) (Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.load() != nil {
+		return Entry{}, false
+	}
+	e, ok := s.index[provider]
+	e.Provider = provider
+	return e, ok
+}
+
+// List returns all entries in the order of their names, from the index alone.
+func (s *Store) List() ([]Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.load()
+	var all []Entry
+	for _, name := range slices.Sorted(maps.Keys(s.index)) {
+		e := s.index[name]
+		e.Provider = name
+		all = append(all, e)
+	}
+	return all, err
+}
+
+// Key returns the key of a provider, or the command that prints it. It asks the keyring, for
+// a second at most, or reads the file.
+func (s *Store) Key(ctx context.Context, provider string) (key, command string, err error) {
+	e, ok := s.entry(provider)
+	switch {
+	case !ok:
+		return "", "", fmt.Errorf("no key is stored for %s", provider)
+	case e.Where == InKeyring:
+		key, err = s.fromKeyring(ctx, provider)
+	default:
+		var all map[string]secret
+		if all, err = s.readSecrets(); err == nil {
+			key, command = all[provider].Key, all[provider].Command
+		}
+	}
+	if err == nil && key == "" && command == "" {
+		err = fmt.Errorf("it is there no longer: run parley connect %s", provider)
+	}
+	s.remember(key)
+	return key, command, err
+}
+
+// remember keeps a key for Known.
+func (s *Store) remember(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key != "" && !slices.Contains(s.read, key) {
+		s.read = append(s.read, key)
+	}
+}
+
+// Known returns the keys of the file, and those of the keyring that were read or stored in
+// this run. The keyring is not asked.
+func (s *Store) Known() (keys []string, err error) {
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	keys = slices.Clone(s.read)
+	s.mu.Unlock()
+	if !slices.ContainsFunc(list, func(e Entry) bool { return e.Where == InFile }) {
+		return keys, nil
+	}
+	all, err := s.readSecrets()
+	for _, one := range all {
+		if one.Key != "" {
+			keys = append(keys, one.Key)
+		}
+	}
+	return keys, err
+}
+
+// Put stores the key of a provider, which is sent to host alone, in the place of one that
+// was stored before. It returns where the key is now, in words, and why it is not in the
+// keyring if there is one.
+func (s *Store) Put(ctx context.Context, provider, host, key string) (where string, err error) {
+	return s.put(ctx, provider, host, secret{Key: key})
+}
+
+// PutCommand stores a command that prints the key.
+func (s *Store) PutCommand(ctx context.Context, provider, host, command string) (where string, err error) {
+	return s.put(ctx, provider, host, secret{Command: command})
+}
+
+func (s *Store) put(ctx context.Context, provider, host string, one secret) (where string, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	before, was := s.entry(provider)
+	if _, err := s.List(); err != nil {
+		return "", err
+	}
+	e, aside := Entry{Where: InFile, Host: host}, ""
+	if one.Command != "" {
+		e.Where = ByCommand
+	} else if s.keyring != nil {
+		if err := s.toKeyring(ctx, provider, one.Key); err == nil {
+			e.Where = InKeyring
+		} else {
+			aside = fmt.Sprintf(" (the keyring cannot be used: %v)", err)
+		}
+	}
+	s.remember(one.Key)
+	where = "the system keyring"
+	if e.Where != InKeyring {
+		where = s.Path() + aside
+		err = s.changeSecrets(func(all map[string]secret) { all[provider] = one })
+	}
+	if err == nil {
+		err = s.changeIndex(func(all map[string]Entry) { all[provider] = e })
+	}
+	if err != nil {
+		return "", err
+	}
+	if was && before.Where != e.Where {
+		_ = s.forget(ctx, provider, before.Where, e.Where) // what is left over is not used
+	}
+	return where, nil
+}
+
+// forget takes a secret from where it was, unless that is where it still is.
+func (s *Store) forget(ctx context.Context, provider, was, now string) error {
+	switch {
+	case was == InKeyring:
+		return s.dropFromKeyring(ctx, provider)
+	case now == InFile || now == ByCommand:
+		return nil // it was overwritten
+	}
+	return s.changeSecrets(func(all map[string]secret) { delete(all, provider) })
+}
+
+// Remove forgets the key of a provider, and reports whether there was one. An error of the
+// keyring leaves an entry there that parley no longer uses.
+func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
+	e, ok := s.entry(provider)
+	if !ok {
+		_, err := s.List()
+		return false, err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if err := s.changeIndex(func(all map[string]Entry) { delete(all, provider) }); err != nil {
+		return false, err
+	}
+	if err := s.forget(ctx, provider, e.Where, ""); err != nil {
+		return true, fmt.Errorf("it is no longer used, but is still stored: %w", err)
+	}
+	return true, nil
+}

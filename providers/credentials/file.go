@@ -1,0 +1,208 @@
+package credentials
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// maxFile bounds the bytes of a file that are read.
+const maxFile = 1 << 20
+
+// A secret is what the file holds of one provider: a key, or a command that prints it.
+type secret struct {
+	Key     string `toml:"api_key,omitempty"`
+	Command string `toml:"api_key_command,omitempty"`
+}
+
+// header begins each file.
+var header = map[string]string{
+	indexName: "# Written by parley connect: which providers have a stored key, and where. It holds no keys.\n\n",
+	fileName:  "# Written by parley connect. It holds keys: keep its mode 0600, and keep it out of repositories.\n\n",
+}
+
+// readTable reads a file with one table for each provider; without the file there is none.
+// Errors repeat nothing of what it holds.
+func readTable[T any](path string) (map[string]T, error) {
+	f, err := openOwn(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return map[string]T{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all := map[string]T{}
+	if _, err := toml.Decode(string(text), &all); err != nil {
+		var parse toml.ParseError
+		if errors.As(err, &parse) {
+			return nil, fmt.Errorf("%s:%d: this is not as parley wrote it: mend or delete it", path, parse.Position.Line)
+		}
+		return nil, fmt.Errorf("%s is not as parley wrote it: mend or delete it", path)
+	}
+	return all, nil
+}
+
+// openOwn opens a file that has to be the user's own: a regular one, not a link to
+// elsewhere, and closed to others, which it is made if it was not.
+func openOwn(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuse(path, info); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil {
+		err = refuse(path, opened) // it may be another one by now
+	}
+	if err == nil && runtime.GOOS != "windows" && opened.Mode().Perm()&0o077 != 0 {
+		if err = f.Chmod(0o600); err != nil {
+			err = fmt.Errorf("%s can be read by others (mode %04o): chmod 600 %[1]s", path, opened.Mode().Perm())
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// refuse returns why a file is not to be trusted with keys; nil if it is.
+func refuse(path string, info os.FileInfo) error {
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		return fmt.Errorf("%s is a link to another file, which may be shared: replace it by a file of its own, or use api_key_command in config.toml", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: remove it, then run parley connect again", path)
+	case !owned(info):
+		return fmt.Errorf("%s belongs to another user: remove it, then run parley connect again", path)
+	}
+	return nil
+}
+
+// Exposed returns the warning about a file of keys that others could read until now; "" if
+// there is none. It closes the file to them.
+func (s *Store) Exposed() string {
+	if s.dir == "" || runtime.GOOS == "windows" {
+		return ""
+	}
+	info, err := os.Lstat(s.Path())
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	f, err := openOwn(s.Path())
+	if err != nil {
+		return err.Error()
+	}
+	f.Close()
+	return fmt.Sprintf("%s could be read by others (mode %04o) and is now closed to them (0600). If others use this machine, replace the keys in it", s.Path(), info.Mode().Perm())
+}
+
+func (s *Store) readSecrets() (map[string]secret, error) { return readTable[secret](s.Path()) }
+
+// changeSecrets writes the file of keys anew. The caller holds the lock.
+func (s *Store) changeSecrets(change func(map[string]secret)) error {
+	all, err := s.readSecrets()
+	if err != nil {
+		return err
+	}
+	change(all)
+	if len(all) == 0 {
+		if err := os.Remove(s.Path()); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return s.write(fileName, all)
+}
+
+// changeIndex writes the index anew. The caller holds the lock.
+func (s *Store) changeIndex(change func(map[string]Entry)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := readTable[Entry](s.indexPath()) // another process may have changed it
+	if err != nil {
+		return err
+	}
+	change(all)
+	s.index, s.stamp = nil, stamp{}
+	return s.write(indexName, all)
+}
+
+// write puts a file in the place of another at once, so that a reader sees one of the two.
+func (s *Store) write(name string, all any) error {
+	var text bytes.Buffer
+	text.WriteString(header[name])
+	encoder := toml.NewEncoder(&text)
+	encoder.Indent = ""
+	if err := encoder.Encode(all); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.dir, "."+name+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // unless it was renamed
+	_, err = f.Write(text.Bytes())
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(s.dir, name))
+}
+
+// lockWait bounds how long another process that stores a key is waited for.
+const lockWait = 5 * time.Second
+
+// lock keeps other processes from changing the store until unlock, and makes its directory.
+func (s *Store) lock() (unlock func(), err error) {
+	if s.dir == "" {
+		return nil, errors.New("there is no home directory to store a key in: set HOME or XDG_CONFIG_HOME")
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(s.dir); err != nil {
+		return nil, err
+	} else if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(s.dir, 0o700); err != nil {
+			return nil, fmt.Errorf("%s is open to others (mode %04o): chmod 700 %[1]s", s.dir, info.Mode().Perm())
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for waited := time.Duration(0); ; waited += 20 * time.Millisecond {
+		if err = tryLock(f); err == nil {
+			return func() { f.Close() }, nil
+		}
+		if waited >= lockWait {
+			f.Close()
+			return nil, fmt.Errorf("another parley stores a key at the moment (%s): try again", f.Name())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

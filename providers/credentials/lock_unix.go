@@ -1,0 +1,22 @@
+//go:build unix
+
+package credentials
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// noFollow refuses links when a file is opened, and does not wait for a pipe's other end.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// tryLock locks f for this process until it is closed.
+func tryLock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+
+// owned reports whether a file belongs to this user.
+func owned(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || os.Geteuid() == 0 || int(stat.Uid) == os.Geteuid()
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/tools/sanitize"
+	"parley/ui/print"
+)
+
+// A connectCommand is parley connect, with what its flags say.
+type connectCommand struct {
+	*program
+	connectFlags
+}
+
+type connectFlags struct {
+	fromEnv, command string
+	list, remove     bool
+}
+
+// newConnectCommand gives parley the key of a provider.
+func newConnectCommand(a *program) *cobra.Command {
+	c := connectCommand{program: a}
+	cmd := &cobra.Command{
+		Use:   "connect [PROVIDER]",
+		Short: "Add the API key of a provider: it is checked, then stored",
+		Long: `Add the API key of a provider.
+
+The key is asked for, without showing it, or read from standard input if that is a
+pipe. It is checked with a request that costs nothing, then stored in the keyring of
+the system or, where there is none, in credentials.toml beside config.toml, which
+nobody else can read. Without PROVIDER a list is shown to choose from.`,
+		Example: `  parley connect
+  parley connect anthropic
+  pass show openai | parley connect openai
+  parley connect groq --from-env MY_GROQ_KEY
+  parley connect mistral --command 'pass show mistral'
+  parley connect --remove groq`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: c.completeProvider,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			return c.run(cmd.Context(), strings.Join(args, ""))
+		},
+	}
+	cmd.Flags().StringVar(&c.fromEnv, "from-env", "", "take the key from this environment variable, and store it")
+	cmd.Flags().StringVar(&c.command, "command", "", "store a command that prints the key, in place of the key")
+	cmd.Flags().BoolVar(&c.list, "list", false, "list the providers that have a key, and where it is")
+	cmd.Flags().BoolVar(&c.remove, "remove", false, "forget the stored key of PROVIDER")
+	cmd.MarkFlagsMutuallyExclusive("from-env", "command", "list", "remove")
+	return cmd
+}
+
+func (c *connectCommand) completeProvider(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if c.load() == nil {
+		for _, p := range providers.Connections(c.config.Config, os.Getenv) {
+			names = append(names, p.Provider)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// run lists keys, removes one, or adds one.
+func (c *connectCommand) run(ctx context.Context, name string) error {
+	if c.list {
+		return c.listKeys(name)
+	}
+	if name == "" {
+		var err error
+		if name, err = c.chooseProvider(); err != nil {
+			return c.fail(print.Usage, err)
+		}
+	}
+	about, err := c.config.Connection(name, os.Getenv)
+	if err != nil {
+		return c.fail(print.Usage, err)
+	}
+	switch {
+	case c.remove:
+		return c.removeKey(ctx, about)
+	case about.Keyless:
+		return c.connectKeyless(ctx, about)
+	}
+	return c.addKey(ctx, about)
+}
+
+// connectKeyless connects a provider that takes no key.
+func (c *connectCommand) connectKeyless(_ context.Context, about providers.Connection) error {
+	if about.Local {
+		return c.fail(print.Usage, fmt.Errorf("%s runs on this machine and takes no key: add [providers.%s] to config.toml to use it", about.Name, about.Provider))
+	}
+	return c.fail(print.Usage, fmt.Errorf("%s takes no key: it uses its own login", about.Name))
+}
+
+// listKeys prints which providers have a key, and where.
+func (c *connectCommand) listKeys(name string) error {
+	if name != "" {
+		return c.fail(print.Usage, errors.New("--list lists all providers: give it no name"))
+	}
+	stored, err := c.credentials.List()
+	if err != nil {
+		return c.fail(print.Failed, err)
+	}
+	row := func(provider, text string) { fmt.Printf("%-14s %s\n", sanitize.Line(provider), sanitize.Line(text)) }
+	used := map[string]bool{}
+	found := len(stored) > 0
+	for _, p := range providers.Connections(c.config.Config, os.Getenv) {
+		if p.From != "" {
+			row(p.Provider, p.From)
+			found = true
+		}
+		used[p.Provider] = p.Stored
+	}
+	for _, e := range stored {
+		if !used[e.Provider] {
+			where, _, _ := c.credentials.Find(e.Provider)
+			row(e.Provider, fmt.Sprintf("%s, for %s (not used)", where, e.Host))
+		}
+	}
+	if !found {
+		c.note("No provider has a key: parley connect PROVIDER adds one")
+	}
+	return nil
+}
+
+// removeKey forgets a stored key.
+func (c *connectCommand) removeKey(ctx context.Context, about providers.Connection) error {
+	was, err := c.credentials.Remove(ctx, about.Provider)
+	if err != nil {
+		return c.fail(print.Failed, fmt.Errorf("the key of %s: %w", about.Name, err))
+	}
+	if !was {
+		from := ""
+		if about.From != "" {
+			from = ": its key comes from " + about.From
+		}
+		return c.fail(print.Failed, fmt.Errorf("No key is stored for %s%s", about.Name, from))
+	}
+	fmt.Println("Removed the key of " + sanitize.Line(about.Name))
+	return nil
+}
+
+// chooseProvider asks which provider is meant, with a numbered list.
+func (c *connectCommand) chooseProvider() (string, error) {
+	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
+		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
+	}
+	all := providers.Connections(c.config.Config, os.Getenv)
+	for i, p := range all {
+		state := p.From
+		switch {
+		case state != "":
+			state = "connected: " + state
+		case p.Local:
+			state = "on this machine, no key"
+		case p.Keyless:
+			state = "own login, no key"
+		}
+		fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf("%3d  %-12s %-40s %s", i+1, sanitize.Line(p.Provider), sanitize.Line(p.Name), sanitize.Line(state)), " "))
+	}
+	line, err := askLine("Number or name: ")
+	if err != nil {
+		return "", err
+	}
+	if n, err := strconv.Atoi(line); err == nil && n > 0 && n <= len(all) {
+		return all[n-1].Provider, nil
+	}
+	if line == "" {
+		return "", errors.New("no provider was chosen")
+	}
+	return line, nil
+}
+
+// askLine asks for a line on the terminal.
+func askLine(prompt string) (string, error) {
+	fmt.Fprint(os.Stderr, prompt)
+	line, err := bufio.NewReader(io.LimitReader(os.Stdin, 4<<10)).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimSpace(line), err
+}
+
+// maxAttempts bounds how often a key is asked for that the provider rejects.
+const maxAttempts = 3
+
+// addKey checks a key and stores it.
+func (c *connectCommand) addKey(ctx context.Context, about providers.Connection) error {
+	typed := c.fromEnv == "" && c.command == "" && term.IsTerminal(os.Stdin.Fd())
+	for attempt := 1; ; attempt++ {
+		key, err := c.readKey(ctx, about, typed)
+		if err != nil {
+			return c.fail(print.Usage, err)
+		}
+		said, err := connect(ctx, c.program, about, key, c.command, false)
+		var unchecked uncheckedError
+		switch {
+		case errors.As(err, &unchecked) && typed:
+			warn(capitalize(unchecked.Error()))
+			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
+				return c.fail(print.Failed, errors.New("Nothing was stored"))
+			}
+			said, err = connect(ctx, c.program, about, key, c.command, true)
+		case errors.As(err, &unchecked):
+			warn(capitalize(unchecked.Error()) + ". It is stored all the same")
+			said, err = connect(ctx, c.program, about, key, c.command, true)
+		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
+			warn(err.Error())
+			continue
+		}
+		if errors.As(err, new(rejectedError)) {
+			return c.fail(print.Config, fmt.Errorf("%w. Nothing was stored", err))
+		}
+		if err != nil {
+			return c.fail(print.Failed, err)
+		}
+		fmt.Println(sanitize.Text(said))
+		return nil
+	}
+}
+
+// readKey returns the key from where the flags say: a variable, a command, a pipe, or the
+// terminal, which does not show it.
+func (c *connectCommand) readKey(ctx context.Context, about providers.Connection, typed bool) (providers.Secret, error) {
+	switch {
+	case c.fromEnv != "":
+		if strings.TrimSpace(os.Getenv(c.fromEnv)) == "" {
+			return "", fmt.Errorf("--from-env: %s is not set", c.fromEnv)
+		}
+		return providers.ParseKey(os.Getenv(c.fromEnv))
+	case c.command != "":
+		key, err := providers.KeyFromCommand(ctx, c.command)
+		if err != nil {
+			return "", fmt.Errorf("--command: %w", err)
+		}
+		return key, nil
+	case !typed:
+		text, err := io.ReadAll(io.LimitReader(os.Stdin, 64<<10))
+		if err != nil {
+			return "", fmt.Errorf("standard input: %w", err)
+		}
+		return providers.ParseKey(string(text))
+	}
+	text, err := readHidden(about.Name + " API key (not shown): ")
+	if err != nil {
+		return "", err
+	}
+	return providers.ParseKey(text)
+}

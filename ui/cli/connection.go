@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/term"
+
+	"parley/providers"
+)
+
+// A rejectedError says that a provider does not know a key.
+type rejectedError struct{ name, reason string }
+
+func (e rejectedError) Error() string {
+	return fmt.Sprintf("%s rejected this key: %s", e.name, strings.TrimRight(e.reason, ". "))
+}
+
+// An uncheckedError says that a provider could not be asked about a key.
+type uncheckedError struct{ name, reason string }
+
+func (e uncheckedError) Error() string {
+	return fmt.Sprintf("the key of %s could not be checked: %s", e.name, strings.TrimRight(e.reason, ". "))
+}
+
+// connect checks the key of a provider and stores it, or, if it is not empty, the command
+// that printed it. It returns what that unlocked and where the key is. Nothing is stored if
+// the key is rejected, nor, unless that is allowed, if it could not be checked.
+func connect(ctx context.Context, a *program, about providers.Connection, key providers.Secret, command string, unchecked bool) (said string, err error) {
+	report, err := providers.VerifyKey(ctx, a.config.Config, about.Provider, key, a.openOptions())
+	switch {
+	case err != nil:
+		return "", err
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case report.Verdict == providers.KeyRejected:
+		return "", rejectedError{about.Name, report.Reason}
+	case report.Verdict == providers.KeyUnchecked && !unchecked:
+		return "", uncheckedError{about.Name, report.Reason}
+	}
+	where := ""
+	if command != "" {
+		where, err = a.credentials.PutCommand(ctx, about.Provider, about.Host, command)
+	} else {
+		where, err = a.credentials.Put(ctx, about.Provider, about.Host, key.Reveal())
+	}
+	if err != nil {
+		return "", fmt.Errorf("the key of %s could not be stored: %w", about.Name, err)
+	}
+	what := "Key"
+	if command != "" {
+		what = "Command"
+	}
+	said = fmt.Sprintf("%s\n%s stored in %s", report, what, abbrevPath(where))
+	if about.From != "" && !about.Stored {
+		said += fmt.Sprintf("\n%s comes before it: unset that to use the stored key", about.From)
+	}
+	return said, nil
+}
+
+// readHidden asks for a line on the terminal, which does not show it.
+func readHidden(prompt string) (string, error) {
+	fd := os.Stdin.Fd()
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	ended := make(chan struct{})
+	defer func() {
+		signal.Stop(interrupts)
+		close(ended)
+	}()
+	go func() {
+		select {
+		case <-interrupts:
+			_ = term.Restore(fd, before)
+			fmt.Fprintln(os.Stderr)
+			os.Exit(130)
+		case <-ended:
+		}
+	}()
+	fmt.Fprint(os.Stderr, prompt)
+	line, err := term.ReadPassword(fd)
+	fmt.Fprintln(os.Stderr)
+	return string(line), err
+}
+
+// capitalize returns a sentence of an error as one of its own.
+func capitalize(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
