@@ -550,7 +550,7 @@ func TestImports(t *testing.T) {
 		"session/config":      {catalog},
 		"session/trust":       {"tools"},
 		"ui/tui":              {"ui/app", "ui/tui/*", format, safe, "session", llm},
-		"ui/tui/common":       {"ui/tui/renderer", "ui/clip", theme, safe},
+		"ui/tui/common":       {"ui/tui/renderer", "ui/clip", theme, format, safe},
 		"ui/tui/chat":         {"ui/tui/common", "ui/tui/transcript", "ui/tui/picture", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":      {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":        {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},

@@ -25,15 +25,15 @@ type Command struct {
 type Group string
 
 const (
-	Talking       Group = "Talking"
+	Messages      Group = "Input & messages"
 	Conversations Group = "Conversations"
 	ModelsGroup   Group = "Models"
-	Reading       Group = "Reading"
-	Program       Group = "Program"
+	View          Group = "View"
+	Program       Group = "App"
 )
 
 // Groups lists all of them in order.
-var Groups = []Group{Talking, Conversations, ModelsGroup, Reading, Program}
+var Groups = []Group{Messages, Conversations, ModelsGroup, View, Program}
 
 // Named reports whether name is one of the names of c, whole.
 func (c *Command) Named(name string) bool {

@@ -99,12 +99,12 @@ func (a *App) effort(arg string) Effect {
 		return Effect{List: &List{Title: "Effort", Noun: "effort", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
 	case arg == defaultEffort:
 		a.Session.SetEffort("")
-		return Say("effort: as the provider likes")
+		return Say("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
 		return Say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
 	}
 	a.Session.SetEffort(e)
-	return Say("effort: " + arg)
+	return Say("Reasoning effort: " + arg)
 }
 
 // changeEffort returns a command that has the model think more or less.

@@ -39,5 +39,5 @@ func Cached(u llm.Usage) string {
 	if u.Input == 0 || u.CacheRead == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %% cached", 100*u.CacheRead/u.Input)
+	return fmt.Sprintf("%d%% cached", 100*u.CacheRead/u.Input)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -74,7 +75,18 @@ func Percent(share float64) string {
 	if share < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f %%", share*100)
+	return fmt.Sprintf("%.0f%%", share*100)
+}
+
+// Capital returns text with a capital at its beginning, as what a person reads has, unless
+// it begins with a name, a path or a key: anything but a word of small letters alone.
+func Capital(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	word = strings.TrimRight(word, ",;")
+	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz'-") != "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // Cost returns dollars with as many digits as say something: cents, or more where

@@ -25,7 +25,7 @@ func TestNumbers(t *testing.T) {
 		{format.Rate(8.25), "8.2 tok/s"},
 		{format.Rate(81.6), "82 tok/s"},
 		{format.Percent(-1), ""},
-		{format.Percent(0.125), "12 %"},
+		{format.Percent(0.125), "12%"},
 		{format.Cost(0, true), ""},
 		{format.Cost(0.0042, true), "$0.0042"},
 		{format.Cost(1.5, false), "≥$1.50"},

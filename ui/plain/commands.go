@@ -22,7 +22,7 @@ func ownCommands() []command {
 	}
 	return []command{
 		row("help", "", "read this list", func(p *frontend, _ string) { p.help() }),
-		row("wait", "", "keep waiting for a model that sends nothing", func(p *frontend, _ string) { p.turns.wait() }),
+		row("wait", "", "Keep waiting for a silent model", func(p *frontend, _ string) { p.turns.wait() }),
 		row("read", "NUMBER", "read the last answer again, or the last so many, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
 		row("output", "", "read all that the last tool answered", func(p *frontend, _ string) { p.transcript.allOutput() }),
 		row("copy", "code", "copy the last answer, or its last code block, to the clipboard", func(p *frontend, arg string) { p.transcript.copy(arg) }),
@@ -44,7 +44,7 @@ func commands() []command {
 		}
 	}
 	order := func(c command) int {
-		return slices.Index(app.Groups, cmp.Or(c.Group, app.Talking))
+		return slices.Index(app.Groups, cmp.Or(c.Group, app.Messages))
 	}
 	slices.SortStableFunc(all, func(a, b command) int { return order(a) - order(b) })
 	return all

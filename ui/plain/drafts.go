@@ -74,7 +74,7 @@ func (d *drafts) unqueue() bool {
 		d.add(text)
 	}
 	if n := len(waiting); n > 0 {
-		d.say("%s that waited became your draft: /send sends it, /edit opens it.", capital(format.Plural(n, "message")))
+		d.say("%s that waited became your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
 	}
 	return len(waiting) > 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // apply carries out what came of something the user did.
@@ -28,7 +29,7 @@ func (p *frontend) apply(e app.Effect) {
 	}
 	p.drafts.sayAttached(e.Attached)
 	if e.Toast != "" && e.Err == nil {
-		p.say("%s", sentence(capital(oneLine(e.Toast))))
+		p.say("%s", sentence(format.Capital(oneLine(e.Toast))))
 	}
 	if e.Err != nil {
 		p.fail(e.Err)

@@ -132,6 +132,6 @@ func (t *transcript) copy(arg string) {
 	t.async(func() func() {
 		result := put(ctx)
 		result.File = t.app.Short(result.File)
-		return func() { t.say("%s", sentence(capital(result.Message(what)))) }
+		return func() { t.say("%s", sentence(format.Capital(result.Message(what)))) }
 	})
 }

@@ -27,7 +27,7 @@ func (t *transcript) event(e session.Event) {
 	case llm.Notice:
 		t.say("Note: %s", sentence(oneLine(e.Text)))
 	case llm.Retry:
-		t.say("%s. Trying again in %s, attempt %d.", capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+		t.say("%s. Trying again in %s, attempt %d.", format.Capital(fault(e.Fault)), length(e.Wait), e.Attempt)
 	case session.Fallback:
 		t.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
 	case session.ModelSwitched: // and what the other model cannot be told

@@ -79,15 +79,7 @@ func lines(text string) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// capital returns text with a capital at its beginning.
-func capital(text string) string {
-	if text == "" {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
 // hint returns advice without the keys of the screen.
 func hint(text string) string {
-	return sentence(capital(strings.ReplaceAll(oneLine(text), "-m or ctrl+x m", "/model")))
+	return sentence(format.Capital(strings.ReplaceAll(oneLine(text), "-m or ctrl+x m", "/model")))
 }

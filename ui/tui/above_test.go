@@ -177,7 +177,7 @@ func TestPaletteOrder(t *testing.T) {
 	if at("stash") > at("stop") || at("mode") > at("retry") {
 		t.Errorf("what cannot run stands first:\n%s", s.Screen())
 	}
-	s.Type("retry").WaitForText("try the failed turn again")
+	s.Type("retry").WaitForText("Retry the last message")
 }
 
 // Servers are asked once in a while, unless one had no answer.

@@ -53,7 +53,7 @@ func shared(name string) action { return action{Command: app.Command{Name: name}
 
 // scroll returns an action that moves or folds the conversation.
 func scroll(name, key, help string, f func(*Model)) action {
-	return own(name, []string{key}, app.Reading, help, func(m *Model, _ string) tea.Cmd { f(m); return nil })
+	return own(name, []string{key}, app.View, help, func(m *Model, _ string) tea.Cmd { f(m); return nil })
 }
 
 // unwritten reports whether the draft is empty, and idle that keys are its own as well.
@@ -82,19 +82,19 @@ func talkingActions() []action {
 	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
 	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
 	return []action{
-		own("stop", []string{"esc"}, app.Talking, "stop the reply or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
-		own("wait", []string{"ctrl+x a"}, app.Talking, "keep waiting for a model that sends nothing", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
-		own("rewind", []string{"esc esc"}, app.Talking, "edit an earlier message of yours as a branch", then(func(m *Model) tea.Cmd { return m.branches.rewind() })).only(idle).unless(lacksOwn),
-		own("interrupt", []string{"ctrl+c"}, app.Talking, "stop, else clear the draft, else quit (twice)", then((*Model).interrupt)),
-		own("unqueue", nil, app.Talking, "take all queued messages back", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
-		own("stash", []string{"ctrl+x s"}, app.Talking, "put the draft aside; on an empty line, bring it back", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
+		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a silent model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
+		own("rewind", []string{"esc esc"}, app.Messages, "Edit an earlier message (keeps the old version as a branch)", then(func(m *Model) tea.Cmd { return m.branches.rewind() })).only(idle).unless(lacksOwn),
+		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
+		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
+		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"),
-		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Talking, "write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
+		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
 		shared("sessions"), shared("fork"),
-		own("tree", []string{"ctrl+x t"}, app.Conversations, "the branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches),
+		own("tree", []string{"ctrl+x t"}, app.Conversations, "Branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches),
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach"),
-		own("paste-picture", []string{"ctrl+v"}, app.Talking, "attach the picture on the clipboard", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
-		own("detach", []string{"backspace"}, app.Talking, "take the last attachment off, on an empty line", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
+		own("paste-picture", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
+		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
 		shared("model").with(func(m *Model) []dialog.Item { return m.features.models.Args() }), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
@@ -102,33 +102,33 @@ func talkingActions() []action {
 
 func readingActions() []action {
 	return []action{
-		own("browse", []string{"tab"}, app.Reading, "browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(lacksShown),
-		scroll("fold-thinking", "ctrl+t", "fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
-		scroll("fold-output", "ctrl+o", "fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
-		scroll("page-up", "pgup", "scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
-		scroll("page-down", "pgdown", "scroll down", func(m *Model) { m.chat.Transcript.Page(0.9) }),
-		scroll("line-up", "shift+up", "scroll up a line", func(m *Model) { m.chat.Transcript.Scroll(-1) }).overDialogs(),
-		scroll("line-down", "shift+down", "scroll down a line", func(m *Model) { m.chat.Transcript.Scroll(1) }).overDialogs(),
-		scroll("top", "ctrl+home", "to the beginning", func(m *Model) { m.chat.Transcript.Top() }),
-		scroll("bottom", "ctrl+end", "to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
-		scroll("previous-message", "alt+up", "to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
-		scroll("next-message", "alt+down", "to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
-		own("copy", []string{"ctrl+x y"}, app.Reading, "copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(lacksAnswer),
-		own("copy-code", []string{"ctrl+x c"}, app.Reading, "copy the last code block", then(copyCode)).unless(lacksCode),
+		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(lacksShown),
+		scroll("fold-thinking", "ctrl+t", "Fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
+		scroll("fold-output", "ctrl+o", "Fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
+		scroll("page-up", "pgup", "Scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
+		scroll("page-down", "pgdown", "Scroll down", func(m *Model) { m.chat.Transcript.Page(0.9) }),
+		scroll("line-up", "shift+up", "Scroll up one line", func(m *Model) { m.chat.Transcript.Scroll(-1) }).overDialogs(),
+		scroll("line-down", "shift+down", "Scroll down one line", func(m *Model) { m.chat.Transcript.Scroll(1) }).overDialogs(),
+		scroll("top", "ctrl+home", "Go to the beginning", func(m *Model) { m.chat.Transcript.Top() }),
+		scroll("bottom", "ctrl+end", "Go to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
+		scroll("previous-message", "alt+up", "Go to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
+		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
+		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(lacksAnswer),
+		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(lacksCode),
 
-		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "ask several models the same; again, one answers", func(m *Model, arg string) tea.Cmd { return m.compare.with(arg) }).unless(lacksRest).with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
-		own("wire", []string{"ctrl+x w", "f12"}, app.Reading, "what went over the wire: requests and answers as they were", then(func(m *Model) tea.Cmd { return m.features.inspector.OpenAll() })),
+		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "Compare models side by side", func(m *Model, arg string) tea.Cmd { return m.compare.with(arg) }).unless(lacksRest).with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
+		own("wire", []string{"ctrl+x w", "f12"}, app.View, "HTTP inspector: raw requests and responses", then(func(m *Model) tea.Cmd { return m.features.inspector.OpenAll() })),
 
-		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "all commands", then((*Model).palette)),
-		own("commands", []string{"/"}, app.Program, "all commands, on an empty line", then((*Model).slash)).only(idle).unlisted(),
+		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "All commands", then((*Model).palette)),
+		own("commands", []string{"/"}, app.Program, "All commands (on an empty line)", then((*Model).slash)).only(idle).unlisted(),
 		shared("help"),
-		own("keys", []string{"?"}, app.Program, "keys, on an empty line", then((*Model).help)).only(unwritten).unlisted(),
-		own("theme", nil, app.Program, "pick the theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
-		own("mouse", []string{"ctrl+x o"}, app.Program, "mouse capture on or off", then(toggleMouse)),
-		own("redraw", []string{"ctrl+l"}, app.Program, "draw the screen anew", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
+		own("keys", []string{"?"}, app.Program, "Keyboard shortcuts (on an empty line)", then((*Model).help)).only(unwritten).unlisted(),
+		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
+		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(toggleMouse)),
+		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
-		own("suspend", []string{"ctrl+z"}, app.Program, "to the shell; fg comes back", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),
-		own("end", []string{"ctrl+d"}, app.Program, "quit, on an empty line", then((*Model).quit)).only(idle).unlisted(),
+		own("suspend", []string{"ctrl+z"}, app.Program, "Suspend to the shell (fg returns)", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),
+		own("end", []string{"ctrl+d"}, app.Program, "Quit (on an empty line)", then((*Model).quit)).only(idle).unlisted(),
 		shared("quit"),
 	}
 }
@@ -167,7 +167,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 func copyCode(m *Model) tea.Cmd {
 	code, ok := m.chat.Transcript.LastCode()
 	if !ok {
-		return m.Say("there is no code block to copy")
+		return m.Say("No code block to copy")
 	}
 	return m.Copy(code, "code")
 }
@@ -175,7 +175,7 @@ func copyCode(m *Model) tea.Cmd {
 func toggleMouse(m *Model) tea.Cmd {
 	m.mouse = !m.mouse
 	if m.mouse {
-		return m.Say("mouse: the wheel scrolls, and what is selected is copied")
+		return m.Say("Mouse on: wheel scrolls, selection copies")
 	}
-	return m.Say("mouse: left to the terminal")
+	return m.Say("Mouse off: the terminal selects")
 }

@@ -184,7 +184,7 @@ func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 	k.Press("tab").Press("r").WaitForText("answer 2") // another answer
 	k.idle()
 	k.WaitFor(contains("notice 2")).WaitFor(lacks("notice 1"))
-	k.Press("esc", "esc").WaitForText("Edit which message").Press("enter").WaitForText("editing an earlier message")
+	k.Press("esc", "esc").WaitForText("Edit which message").Press("enter").WaitForText("Editing an earlier message")
 	k.Type(", edited").Press("enter").WaitForText("answer 3")
 	k.idle()
 	k.WaitFor(contains("notice 3")).WaitFor(lacks("notice 2"))

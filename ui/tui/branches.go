@@ -110,7 +110,7 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 // branch. Nothing changes before that.
 func (b *branches) edit(seq int) tea.Cmd {
 	if b.chat.Turn != nil {
-		return b.Say("stop the running turn first")
+		return b.Say("Stop the running turn first")
 	}
 	n, err := b.App.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {

@@ -221,7 +221,7 @@ func TestRewrite(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Say("fine"))
 	s.ask("one", "the first answer")
 	s.idle()
-	s.Press("tab").Press("e").WaitForText("editing an earlier message")
+	s.Press("tab").Press("e").WaitForText("Editing an earlier message")
 	s.Type(", mended").Press("enter").WaitForText("rewritten as a branch")
 	s.WaitForText("the first answer, mended")
 	s.ask("two", "fine")
@@ -240,7 +240,7 @@ func TestEditedMention(t *testing.T) {
 	s.idle()
 	s.Press("esc", "esc").WaitForText("Edit which message")
 	s.WaitFor(contains("read @", "a.txt")).WaitFor(lacks("<file"))
-	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Press("enter").WaitForText("answer two")
 	if got := s.fake.Requests()[1].Messages; len(got) != 1 || len(got[0].Parts) != 2 {
 		t.Errorf("the edited message is %+v", got)

@@ -52,7 +52,7 @@ func TestOwnKeys(t *testing.T) {
 	s.Press("ctrl+o").WaitForText("ctrl+o …")
 	s.Press("m").WaitForText("fake/two")
 	s.Press("esc")
-	s.Press("ctrl+x", "m").WaitForText("No command on")
+	s.Press("ctrl+x", "m").WaitForText("No command on ctrl+x m")
 	s.Type("?").WaitForText("Writing")
 	for range 9 {
 		s.Press("pgdown")

@@ -109,10 +109,10 @@ func TestThemesAreLookedAt(t *testing.T) {
 // A command that cannot run says why, where it is listed and when it is run.
 func TestLacks(t *testing.T) {
 	s := setUp(t, 80, 24)
-	s.Press("ctrl+p").Type("retry").WaitForText("there is nothing to try again")
-	s.Press("enter").WaitForText("• there is nothing to try again")
+	s.Press("ctrl+p").Type("retry").WaitForText("Nothing to retry")
+	s.Press("enter").WaitForText("• Nothing to retry")
 	s.clock.Add(time.Minute)
-	s.Type("/").Type("fork").Press("enter").WaitForText("• nothing was said yet")
+	s.Type("/").Type("fork").Press("enter").WaitForText("• The conversation is empty")
 }
 
 // What is said is read whole at any width, and moves nothing.

@@ -55,7 +55,7 @@ func TestMouseSelects(t *testing.T) {
 	if v := s.View(); v.MouseMode != tea.MouseModeCellMotion {
 		t.Errorf("mouse mode %v", v.MouseMode)
 	}
-	s.Press("ctrl+x", "o").WaitForText("left to the terminal")
+	s.Press("ctrl+x", "o").WaitForText("the terminal selects")
 	if v := s.View(); v.MouseMode != tea.MouseModeNone {
 		t.Errorf("mouse mode %v with capture off", v.MouseMode)
 	}

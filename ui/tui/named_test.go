@@ -14,7 +14,7 @@ import (
 // letters stood in the description of /compact. What was only found runs nothing,
 // however it is entered.
 func TestFoundCommandsDoNotRun(t *testing.T) {
-	for typed, found := range map[string]string{"save": "compact", "foo": "fold-output", "cmpct": "compact", "again": "retry"} {
+	for typed, found := range map[string]string{"free": "compact", "foo": "fold-output", "cmpct": "compact", "last": "retry"} {
 		for name, enter := range map[string]func(*stage){
 			"slash":   func(s *stage) { s.Type("/" + typed).WaitForText(found).Press("enter") },
 			"palette": func(s *stage) { s.Press("ctrl+p").Type(typed).WaitForText(found).Press("enter") },

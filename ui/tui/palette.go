@@ -33,7 +33,7 @@ func (m *Model) palette() tea.Cmd {
 		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
 	}
 	for _, p := range items(m.App.PromptItems()) {
-		p.Value, p.Group = "prompt "+p.Value, "Prompts of servers"
+		p.Value, p.Group = "prompt "+p.Value, "MCP prompts"
 		rows = append(rows, p)
 	}
 	list := dialog.Commands("Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
@@ -82,9 +82,9 @@ func argsOf(m *Model, command string) []dialog.Item {
 
 // typed is what does something when it is written.
 var typed = [][2]string{
-	{"@", "bring a file or a resource along"},
-	{"!", "at the beginning: run a command of your own; its output goes along"},
-	{"up", "on an empty line: queued messages, enter edits, delete drops"},
+	{"@", "Attach a file or a resource"},
+	{"!", "At the beginning: run a shell command; its output is sent along"},
+	{"up", "Queued messages (on an empty line): enter edits, delete drops"},
 }
 
 // bindings returns all keys there are, from what binds them.

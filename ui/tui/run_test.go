@@ -170,7 +170,7 @@ func TestScreens(t *testing.T) {
 			Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1",
 		})}, func(s *stage) { s.ask("hi", "check the key") }},
 		{"models", nil, func(s *stage) { s.Press("ctrl+x", "m").WaitForText("fake/two") }},
-		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("pick a model") }},
+		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Choose a model") }},
 		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Writing") }},
 		{"multiline", nil, func(s *stage) { s.Type("one").Press("ctrl+j").Type("two").Press("alt+enter").Type("three") }},
 	}
@@ -403,12 +403,12 @@ func TestRewind(t *testing.T) {
 	s.ask("second", "answer two")
 	s.idle()
 	s.Press("esc", "esc").WaitForText("Edit which message")
-	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Press("esc").WaitFor(func(screen string) bool { // nothing has changed
 		return strings.Contains(screen, "answer two") && strings.Contains(screen, "› Ask anything")
 	})
 	s.Press("esc", "esc").WaitForText("Edit which message")
-	s.Press("enter").WaitForText("editing an earlier message")
+	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Type(" try").Press("enter").WaitForText("another")
 	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "answer two") })
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[2].Text() != "second try" {
@@ -435,7 +435,7 @@ func TestQuit(t *testing.T) {
 	}{
 		{"ctrl+d on an empty line", func(s *stage) { s.Press("ctrl+d") }, true},
 		{"ctrl+d deletes in a draft", func(s *stage) { s.Type("draft").Press("ctrl+d") }, false},
-		{"ctrl+c once warns", func(s *stage) { s.Press("ctrl+c").WaitForText("again quits") }, false},
+		{"ctrl+c once warns", func(s *stage) { s.Press("ctrl+c").WaitForText("again to quit") }, false},
 		{"ctrl+c twice", func(s *stage) { s.Press("ctrl+c", "ctrl+c") }, true},
 		{"ctrl+c clears a draft first", func(s *stage) { s.Type("draft").Press("ctrl+c").Press("ctrl+_").WaitForText("draft") }, false},
 		{"a slash command", func(s *stage) { s.Type("/quit").Press("enter") }, true},

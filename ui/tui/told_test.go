@@ -52,13 +52,13 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 		out.Send(llm.Finish{Reason: llm.Stop})
 		return nil
 	})
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "3 % · 3.0k") })
-	s.Type("/context").Press("enter").WaitForText("about 3.0k tokens · 3 % of the window")
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "3% · 3.0k") })
+	s.Type("/context").Press("enter").WaitForText("about 3.0k tokens · 3% of the window")
 	s.Press("esc")
 	s.ask("hi", "the answer")
 	s.idle()
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "5 % · 4.9k") })
-	s.Type("/context").Press("enter").WaitForText("about 4.9k tokens · 5 % of the window").WaitForText("about 1.9k tokens") // of the conversation
+	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "5% · 4.9k") })
+	s.Type("/context").Press("enter").WaitForText("about 4.9k tokens · 5% of the window").WaitForText("about 1.9k tokens") // of the conversation
 }
 
 // What was stopped, what broke off and how long was thought look the same when the
@@ -111,8 +111,8 @@ func TestToasts(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("first answer"))
 		s.ask("the question", "first answer")
 		s.idle()
-		s.Press("esc", "esc").WaitForText("Edit which").Press("enter").WaitForText("editing an earlier message")
-		s.Press("shift+tab").WaitForText("approval mode: auto").WaitForText("editing an earlier message")
+		s.Press("esc", "esc").WaitForText("Edit which").Press("enter").WaitForText("Editing an earlier message")
+		s.Press("shift+tab").WaitForText("approval mode: auto").WaitForText("Editing an earlier message")
 	})
 	t.Run("queued, until it is not", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
@@ -122,8 +122,8 @@ func TestToasts(t *testing.T) {
 	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Press("ctrl+c").WaitForText("ctrl+c again quits")
-		s.Type("x").WaitFor(func(screen string) bool { return !strings.Contains(screen, "ctrl+c again quits") })
+		s.Press("ctrl+c").WaitForText("Press ctrl+c again to quit")
+		s.Type("x").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Press ctrl+c again to quit") })
 	})
 }
 

@@ -98,7 +98,7 @@ var pages = []string{"page-up", "page-down", "top", "bottom"}
 // for the dialog.
 func aboveDialog(m *Model, key string) *action {
 	a := m.keymap.keys[key]
-	if a == nil || a.above && a.Group != app.Reading {
+	if a == nil || a.above && a.Group != app.View {
 		return a
 	}
 	if m.overlay.Above(m.height-1) > 0 && (a.above || m.overlay.Still() && slices.Contains(pages, a.Name)) {
@@ -191,5 +191,5 @@ func (m *Model) interrupt() tea.Cmd {
 		return m.quit()
 	}
 	m.keymap.quitAsked = m.Now()
-	return m.SayWhile("ctrl+c again quits", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })
+	return m.SayWhile("Press ctrl+c again to quit", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })
 }

@@ -12,7 +12,7 @@ import (
 
 func lacksTurn(m *Model) string {
 	if m.chat.Turn == nil {
-		return "nothing is running"
+		return "Nothing is running"
 	}
 	return ""
 }
@@ -20,7 +20,7 @@ func lacksTurn(m *Model) string {
 // lacksSilence tells why there is nothing to wait on: no answer is silent.
 func lacksSilence(m *Model) string {
 	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) {
-		return "no model is silent"
+		return "No model is silent"
 	}
 	return ""
 }
@@ -28,7 +28,7 @@ func lacksSilence(m *Model) string {
 // lacksRest tells what runs below what would change the conversation below a running turn.
 func lacksRest(m *Model) string {
 	if m.chat.Turn != nil {
-		return "stop the running turn first"
+		return "Stop the running turn first"
 	}
 	return ""
 }
@@ -36,56 +36,56 @@ func lacksRest(m *Model) string {
 func lacksOwn(m *Model) string {
 	said := slices.ContainsFunc(m.App.Session.History(), func(msg llm.Message) bool { return msg.Role == llm.RoleUser })
 	if !said {
-		return cmp.Or(lacksRest(m), "there is no message of yours yet")
+		return cmp.Or(lacksRest(m), "No message to edit yet")
 	}
 	return lacksRest(m)
 }
 
 func lacksQueue(m *Model) string {
 	if m.App.Session.QueueLen() == 0 {
-		return "nothing is queued"
+		return "Nothing is queued"
 	}
 	return ""
 }
 
 func lacksAttached(m *Model) string {
 	if len(m.App.Attached) == 0 {
-		return "nothing is attached"
+		return "Nothing is attached"
 	}
 	return ""
 }
 
 func lacksEditor(m *Model) string {
 	if m.App.Getenv("VISUAL") == "" && m.App.Getenv("EDITOR") == "" {
-		return "set $VISUAL or $EDITOR to use an editor"
+		return "Set $VISUAL or $EDITOR to use an editor"
 	}
 	return ""
 }
 
 func lacksBranches(m *Model) string {
 	if len(m.App.Session.Branches()) < 2 {
-		return "there is one way only yet: " + m.keymap.keyOf("rewind") + " edits a message, r in browse mode answers anew"
+		return "No branches yet. " + m.keymap.keyOf("rewind") + " edits a message; r while browsing regenerates an answer"
 	}
 	return ""
 }
 
 func lacksAnswer(m *Model) string {
 	if m.chat.Transcript.LastAnswer() == "" {
-		return "there is no answer to copy"
+		return "No answer to copy"
 	}
 	return ""
 }
 
 func lacksCode(m *Model) string {
 	if _, ok := m.chat.Transcript.LastCode(); !ok {
-		return "there is no code block to copy"
+		return "No code block to copy"
 	}
 	return ""
 }
 
 func lacksShown(m *Model) string {
 	if !m.chat.Shown {
-		return "there is nothing to read yet"
+		return "Nothing to browse yet"
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func (m *Model) said() string {
 		lines = append(lines, sanitize.Line(text))
 	}
 	if m.branches.editing > 0 { // stays in sight: enter means something else
-		lines = append(lines, "editing an earlier message: enter sends it as a branch, esc leaves it")
+		lines = append(lines, "Editing an earlier message · enter sends as new branch · esc cancel")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -172,7 +172,7 @@ func footer(t *app.Tally) string {
 	if u != (llm.Usage{}) {
 		in, about := count(u.Input)+" in", ""
 		if u.CacheRead > 0 && u.Input > 0 {
-			in += fmt.Sprintf(" (%d %% cached)", 100*u.CacheRead/u.Input)
+			in += fmt.Sprintf(" (%d%% cached)", 100*u.CacheRead/u.Input)
 		}
 		if t.Estimated {
 			about = "~"

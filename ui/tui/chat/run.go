@@ -27,7 +27,7 @@ func (c *Chat) Run(parts ...llm.Part) tea.Cmd {
 // Play shows the events of a turn as they come. One at a time runs.
 func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	if c.Turn != nil {
-		return c.Say("stop the running turn first")
+		return c.Say("Stop the running turn first")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)

@@ -344,7 +344,7 @@ func TestPaging(t *testing.T) {
 	}
 	clock.pass(400)
 	press(t, d, "G")
-	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9 %") {
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9%") {
 		t.Errorf("G leads to\n%s", view)
 	}
 }
@@ -385,13 +385,13 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 
 func TestSmallWindow(t *testing.T) {
 	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
-	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\nnot sandboxed\n$ one\n> two\npgdn 0 % · n deny"; got != want {
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\nnot sandboxed\n$ one\n> two\npgdn 0% · n deny"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, c := range []struct {
 		width int
 		want  string
-	}{{60, "pgdn 40 % — scroll to the end to allow · n deny"}, {20, "pgdn 38 % · n deny"}, {17, "pgdn · n deny"}, {15, "n deny"}} {
+	}{{60, "pgdn 40% — scroll to the end to allow · n deny"}, {20, "pgdn 38% · n deny"}, {16, "pgdn · n deny"}, {15, "n deny"}} {
 		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
 		rows(t, d, c.width, 6)
 		d.Drawn(clock.now())

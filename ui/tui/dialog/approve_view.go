@@ -177,5 +177,5 @@ func (a *Approval) scope(width int) string {
 
 // percent returns how much of total is done, 100 only when all of it is.
 func percent(done, total int) string {
-	return fmt.Sprintf("%d %%", min(done, total)*100/max(total, 1))
+	return fmt.Sprintf("%d%%", min(done, total)*100/max(total, 1))
 }

@@ -161,10 +161,10 @@ func commands(th *theme.Theme) *dialog.Picker {
 		return []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}
 	}
 	return dialog.Commands("Commands", []dialog.Item{
-		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Talking", Disabled: true, Unavailable: "nothing is running"},
-		{Title: "editor", Detail: "write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Talking", Disabled: true, Unavailable: "set $VISUAL or $EDITOR to use an editor"},
+		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Input & messages", Disabled: true, Unavailable: "Nothing is running"},
+		{Title: "editor", Detail: "Write in $VISUAL or $EDITOR", Key: "ctrl+g, ctrl+x ctrl+e", Value: "editor", Group: "Input & messages", Disabled: true, Unavailable: "Set $VISUAL or $EDITOR to use an editor"},
 		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
-		{Title: "theme", Detail: "pick the theme", Value: "theme", Group: "Program"},
+		{Title: "theme", Detail: "Choose a theme", Value: "theme", Group: "App"},
 	}, args, th)
 }
 
@@ -312,7 +312,7 @@ func guide(th *theme.Theme) *dialog.HelpDialog {
 	}
 	s.Rows = append(s.Rows, [2]string{"ctrl+j, alt+enter, shift+enter, \\ enter", "new line"})
 	models := dialog.Section{Title: "Models", Rows: [][2]string{{"f2", "next recent model"}, {"ctrl+x m", "pick a model"}}}
-	return dialog.Help([]dialog.Section{s, models, {Title: "Reading", Rows: [][2]string{{"tab", "browse"}}}}, th)
+	return dialog.Help([]dialog.Section{s, models, {Title: "View", Rows: [][2]string{{"tab", "browse"}}}}, th)
 }
 
 func TestHelpCanBeReadWhole(t *testing.T) {
@@ -323,7 +323,7 @@ func TestHelpCanBeReadWhole(t *testing.T) {
 			press(t, g, "down")
 			seen += strings.Join(rows(t, g, size[0], size[1]), "\n")
 		}
-		for _, want := range []string{"Writing", "ctrl+l", "Models", "ctrl+x m", "Reading", "browse"} {
+		for _, want := range []string{"Writing", "ctrl+l", "Models", "ctrl+x m", "View", "Browse"} {
 			if !strings.Contains(seen, want) {
 				t.Errorf("at %v %q cannot be found", size, want)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/fuzzy"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
@@ -38,7 +39,7 @@ func Help(sections []Section, th *theme.Theme) *HelpDialog {
 	for _, s := range sections {
 		clean := Section{Title: sanitize.Line(s.Title)}
 		for _, r := range s.Rows {
-			clean.Rows = append(clean.Rows, [2]string{sanitize.Line(r[0]), sanitize.Line(r[1])})
+			clean.Rows = append(clean.Rows, [2]string{sanitize.Line(r[0]), format.Capital(sanitize.Line(r[1]))})
 		}
 		g.sections = append(g.sections, clean)
 	}

@@ -14,15 +14,15 @@ func newUsagePages() dialog.UsageReport {
 		Title: "Usage",
 		Lines: []string{"this turn      12 K in, 800 out         $0.04", "this session   340 K in, 21 K out       $0.41", "today          1.2 M in, 90 K out       $2.10", "the cache missed once: $0.12 more"},
 		Models: []dialog.UsageRow{
-			{Label: "anthropic/claude-opus-5", Tokens: "4.1 M", Cached: "80 %", Cost: "$12.80", Amount: 12.8},
-			{Label: "openai/gpt-5.2", Tokens: "900 K", Cached: "55 %", Cost: "$1.60", Amount: 1.6},
+			{Label: "anthropic/claude-opus-5", Tokens: "4.1 M", Cached: "80%", Cost: "$12.80", Amount: 12.8},
+			{Label: "openai/gpt-5.2", Tokens: "900 K", Cached: "55%", Cost: "$1.60", Amount: 1.6},
 			{Label: "zai/glm-5", Tokens: "2 M", Cost: "free"},
-			{Label: "gemini/gemini-3-pro", Tokens: "10 K", Cached: "0 %", Cost: "$0.01", Amount: .01},
+			{Label: "gemini/gemini-3-pro", Tokens: "10 K", Cached: "0%", Cost: "$0.01", Amount: .01},
 		},
 		Note: "3 answers of unknown price are not counted",
 	}
 	for day := range 30 {
-		s.Days = append(s.Days, dialog.UsageRow{Label: "2026-11-" + string(rune('0'+(30-day)/10)) + string(rune('0'+(30-day)%10)), Tokens: "200 K", Cached: "70 %", Cost: "$0.50", Amount: float64(day%7) / 2})
+		s.Days = append(s.Days, dialog.UsageRow{Label: "2026-11-" + string(rune('0'+(30-day)/10)) + string(rune('0'+(30-day)%10)), Tokens: "200 K", Cached: "70%", Cost: "$0.50", Amount: float64(day%7) / 2})
 	}
 	return s
 }

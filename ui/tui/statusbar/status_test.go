@@ -30,13 +30,13 @@ func TestView(t *testing.T) {
 		"idle": {Info{Model: "demo", Mode: "ask", Context: -1}, 30,
 			"demo                       ask"},
 		"everything": {busy, 140,
-			"openai/gpt-6.1-sol · high · tools by prompt                 esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt                 esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · 18.2k · $0.31 · auto"},
 		"120 cells": {busy, 120,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · $0.31 · auto"},
 		"without cost": {busy, 110,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · auto"},
 		"without rate": {busy, 105,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · 42 % · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · 42% · auto"},
 		"without context": {busy, 94,
 			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · auto"},
 		"without badge": {busy, 80,
@@ -93,7 +93,7 @@ func TestNumbers(t *testing.T) {
 		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
 		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 m 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
 		{format.Rate(0), ""}, {format.Rate(3.26), "3.3 tok/s"}, {format.Rate(120.4), "120 tok/s"},
-		{format.Percent(0), "0 %"}, {format.Percent(-1), ""}, {format.Percent(0.999), "100 %"},
+		{format.Percent(0), "0%"}, {format.Percent(-1), ""}, {format.Percent(0.999), "100%"},
 		{state(Info{State: "thinking", Elapsed: time.Second / 2}), "thinking"}, {state(Info{Elapsed: time.Hour}), ""},
 	} {
 		if c.got != c.want {
@@ -121,8 +121,8 @@ func TestWidths(t *testing.T) {
 		20:  "esc stops · streami…",
 		50:  "gpt-6.1-sol   esc stops · streaming 12 s · auto",
 		80:  "openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto",
-		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · $0.31 · auto",
-		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42 % · 18.2k · $0.31 · auto",
+		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · $0.31 · auto",
+		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · 18.2k · $0.31 · auto",
 	} {
 		got := ansi.Strip(View(busy, width, theme.Plain()))
 		if ansi.StringWidth(got) > width || spaced(got) != want {

@@ -84,7 +84,7 @@ var gallery = []struct {
 	{"compaction", 0, summarised},
 	{"compaction, unfolded", 0, func(m *Model) { summarised(m); m.ToggleOutput() }},
 	{"footer", 0, func(m *Model) {
-		m.Footer("openai/gpt-6.1-sol · 12k in (80 % cached) · 678 out · $0.0412 · first token 0.8 s · 61 tok/s · 12 s")
+		m.Footer("openai/gpt-6.1-sol · 12k in (80% cached) · 678 out · $0.0412 · first token 0.8 s · 61 tok/s · 12 s")
 	}},
 }
 

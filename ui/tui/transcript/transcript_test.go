@@ -63,7 +63,7 @@ func conversation(m *Model) {
 	m.Replace("switch", Switch, "now gemini/gemini-4-argon: 2 thinking blocks become text")
 	m.Replace("retry", Retry, "rate limit: again in 12 s")
 	m.Replace("retry", Retry, "rate limit: again in 11 s")
-	m.Replace("budget", Warn, "80 % of today's budget is spent")
+	m.Replace("budget", Warn, "80% of today's budget is spent")
 	m.AddError("openai: 429 quota exceeded", "check the plan and billing; press r or ctrl+x r to try again")
 	m.User("Go on.")
 	m.AppendThinking("3", "First I look at the clock.\nThen at the timer.\n")
