@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,6 +43,30 @@ func (s service) missingProgram(getenv func(string) string) string {
 		return fault.Message
 	}
 	return ""
+}
+
+// A Program is another agent's program that is installed.
+type Program struct {
+	Provider string // name of the service, such as "claude-cli"
+	Name     string // as users write it
+	Path     string
+	LoggedIn bool // as far as its files tell
+}
+
+// Programs lists the agents' programs that are installed, in the order of a picker. None
+// of them runs for that.
+func Programs(c Config, getenv func(string) string) []Program {
+	var list []Program
+	for _, name := range c.providerNames() {
+		s, ok := c.service(name, getenv)
+		if !ok || !s.isProgram() {
+			continue
+		}
+		if path, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
+			list = append(list, Program{Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, LoggedIn: agentcli.LoggedIn(s.kind, getenv)})
+		}
+	}
+	return list
 }
 
 // findProgram returns the program behind a name, without its key, what the

@@ -90,6 +90,7 @@ type Models struct {
 	Live    func() []Choice                            // the same with what servers say they have; may take seconds
 	Price   func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
 	Recent  []string                                   // used before, the latest first
+	Local   Local                                      // what can answer without a key
 }
 
 // Opening opens conversations.

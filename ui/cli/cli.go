@@ -49,14 +49,14 @@ type program struct {
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
 	library   *session.Store           // nil until it is needed
+	local     local
 }
 
 // Main runs the program with args, which do not include its name, and returns the
 // status to exit with.
 func Main(args []string) int {
 	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
-	a := &program{}
-	a.learned = sync.OnceValue(a.openMemory)
+	a := newProgram()
 	root := a.rootCommand()
 	root.SetArgs(withOptionalValues(args))
 	err := root.Execute()
@@ -68,6 +68,14 @@ func Main(args []string) int {
 	}
 	print.Failure(os.Stdout, os.Stderr, a.format, err, a.status)
 	return a.status
+}
+
+// newProgram returns a program that nothing was asked of yet.
+func newProgram() *program {
+	a := &program{}
+	a.local.program = a
+	a.learned = sync.OnceValue(a.openMemory)
+	return a
 }
 
 // rootCommand returns the command with all its subcommands.

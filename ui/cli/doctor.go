@@ -36,7 +36,7 @@ func (a *program) doctorCommand() *cobra.Command {
 				return a.fail(print.Config, err)
 			}
 			var rows []print.Checkup
-			for _, h := range providers.Check(cmd.Context(), a.config.Config, a.openOptions()) {
+			for _, h := range providers.Check(cmd.Context(), a.local.services(), a.openOptions()) {
 				rows = append(rows, print.Checkup{
 					Provider: h.Provider, Where: h.URL, Key: h.Key, Took: h.Latency, Models: h.Models, Model: h.Model,
 					Tools: h.Tools, Version: h.Version, OK: h.OK(), Error: h.Error, Hint: h.Hint, JSON: h,

@@ -47,7 +47,8 @@ func (a *program) modelsCommand() *cobra.Command {
 // listModels returns the models that can be picked. Only local servers know theirs:
 // those are asked, and with refresh all servers.
 func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choice {
-	choices, err := providers.LiveChoices(ctx, a.config.Config, a.openOptions(), refresh)
+	a.local.discover(ctx)
+	choices, err := providers.LiveChoices(ctx, a.local.services(), a.openOptions(), refresh)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			a.note(strings.TrimSpace(line))
@@ -59,7 +60,7 @@ func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choi
 func (a *program) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if a.load() == nil {
-		for _, c := range providers.Choices(a.config.Config, os.Getenv) {
+		for _, c := range providers.Choices(a.local.services(), os.Getenv) {
 			if c.Ready && !c.Deprecated {
 				names = append(names, c.Name)
 			}

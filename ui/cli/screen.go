@@ -55,6 +55,7 @@ func (a *program) resetForDir() error {
 	}
 	a.mcp.servers.Store(nil)
 	a.mcp.onChange.Store(nil)
+	a.local.unnamed = ""
 	a.nextDir, a.toolSet, a.backend, a.project = "", nil, sandbox.Backend{}, project{}
 	a.continueLast, a.resume, a.fork = false, "", false
 	return a.load() // the project may have changed what was read
@@ -136,11 +137,13 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
+			Local: a.local.options(),
 			Price: price, Recent: strings.Fields(models),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
-			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.config.Config, os.Getenv)) },
+			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
 			Live: func() []app.Choice {
-				found, err := providers.LiveChoices(context.Background(), a.config.Config, a.openOptions(), false)
+				a.local.discover(context.Background())
+				found, err := providers.LiveChoices(context.Background(), a.local.services(), a.openOptions(), false)
 				return append(modelChoices(found), unreachableProviders(err)...)
 			}},
 		Opening: app.Opening{New: func() (*session.Session, error) {

@@ -30,15 +30,8 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		name = a.lastModel()
 	}
 	if name == "" {
-		name = providers.DefaultModel(a.config.Config, os.Getenv)
-		if providers.IsDemo(a.config.Config, name) {
-			why := providers.ExplainNoDefault(a.config.Config, os.Getenv)
-			if why != "" && !screen {
-				return nil, "", errors.Join(&llm.Error{Fault: llm.Authentication, Message: why + ". The built-in demo answers with -m " + name}, log.Close())
-			}
-			if notice = demoNotice; why != "" {
-				notice = why + ". The built-in demo model answers, offline."
-			}
+		if name, notice, err = a.local.unnamedModel(screen); err != nil {
+			return nil, "", errors.Join(err, log.Close())
 		}
 	}
 	open := func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) }
@@ -83,15 +76,12 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 // provider/model, the only one or the one that was used last; "" if there is none,
 // or none that could be meant.
 func (a *program) localModel(provider string) string {
-	ids, err := providers.List(context.Background(), a.config.Config, provider)
+	ids, err := providers.List(context.Background(), a.local.services(), provider)
 	if err != nil {
 		return ""
 	}
-	used, _ := a.library.Get("models")
-	for name := range strings.FieldsSeq(used) {
-		if id, own := strings.CutPrefix(name, provider+"/"); own && slices.Contains(ids, id) {
-			return name
-		}
+	if used := a.local.lastOf(provider, ids); used != "" {
+		return used
 	}
 	if len(ids) != 1 {
 		return ""
@@ -120,7 +110,7 @@ const demoNotice = "No API key found – the built-in offline demo answers. Ask 
 func (a *program) openModel(name string, unattended bool) (llm.Endpoint, error) {
 	o := a.openOptions()
 	o.Instant, o.Attended = unattended, !unattended
-	return providers.Open(a.config.Config, name, o)
+	return providers.Open(a.local.services(), name, o)
 }
 
 // openMemory reads what servers refused before. A recording has to hold every

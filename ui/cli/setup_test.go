@@ -26,7 +26,8 @@ func TestLocalModel(t *testing.T) {
 				fmt.Fprintf(w, `{"object":"list","data":[%s]}`, tt.models)
 			}))
 			defer server.Close()
-			a := &program{library: session.MemoryStore()}
+			a := newProgram()
+			a.library = session.MemoryStore()
 			a.config.Config = providers.Config{Providers: map[string]providers.Provider{"local": {Kind: "openai", BaseURL: server.URL + "/v1"}}}
 			if err := a.library.Set("models", tt.used); err != nil {
 				t.Fatal(err)

@@ -72,10 +72,24 @@ func (p *frontend) prepared(e app.Effect) {
 	if e.Held() && p.keepHeld() {
 		p.say("Not sent: what you typed is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
+	if held := p.held; len(held) > 0 && p.preparing == 0 {
+		p.held = nil
+		p.sendHeld(held, e.Held())
+	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil
 		p.line(*end)
 	}
+}
+
+// sendHeld sends the prompt of the command line, or makes it a draft.
+func (p *frontend) sendHeld(prompt []llm.Part, draft bool) {
+	if !draft {
+		p.turns.run(false, prompt...)
+		return
+	}
+	p.draftPrompt(prompt)
+	p.say("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
 // keepHeld makes a draft of what was typed and is not taken up any more, and reports whether

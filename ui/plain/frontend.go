@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/plain/console"
@@ -33,6 +34,7 @@ type frontend struct {
 
 	quitAsked time.Time     // by a first ctrl+c
 	preparing int           // effects that decide what the next message goes to, or with: it waits
+	held      []llm.Part    // prompt of the command line, while one is preparing
 	ended     *console.Line // the end of the input, which came meanwhile
 }
 

@@ -65,18 +65,26 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 
 // first sends what the command line asked.
 func (p *frontend) first() {
+	p.apply(app.StartLooking(p.app))
 	if p.app.Start.Find != nil {
-		for _, part := range p.app.Start.Prompt { // it is for the conversation that is chosen
-			if part.Kind == llm.Text && part.Name == "" {
-				p.drafts.add(part.Text)
-			} else {
-				p.app.Attached = append(p.app.Attached, part)
-			}
-		}
+		p.draftPrompt(p.app.Start.Prompt) // it is for the conversation that is chosen
 		p.panels.sessions(*p.app.Start.Find)
 		return
 	}
-	if len(p.app.Start.Prompt) > 0 {
-		p.turns.run(false, p.app.Start.Prompt...)
+	if prompt := p.app.Start.Prompt; len(prompt) > 0 && app.Awaits(p.app) {
+		p.held = prompt
+	} else if len(prompt) > 0 {
+		p.turns.run(false, prompt...)
+	}
+}
+
+// draftPrompt makes a draft of a prompt, with its attachments.
+func (p *frontend) draftPrompt(prompt []llm.Part) {
+	for _, part := range prompt {
+		if part.Kind == llm.Text && part.Name == "" {
+			p.drafts.add(part.Text)
+		} else {
+			p.app.Attached = append(p.app.Attached, part)
+		}
 	}
 }

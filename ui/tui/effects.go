@@ -104,6 +104,7 @@ type preparedMsg func() app.Effect
 type held struct {
 	preparing int
 	submitted []composer.SubmitMsg
+	first     []llm.Part // of the command line
 }
 
 // giveBack makes a draft of what was submitted.
@@ -113,7 +114,11 @@ func (h *held) giveBack(in *input.Input) tea.Cmd {
 		in.Put(s.Text)
 		changed = in.Changed()
 	}
-	h.submitted = nil
+	if len(h.first) > 0 {
+		in.TakeBack(llm.Message{Role: llm.RoleUser, Parts: h.first})
+		changed = in.Changed()
+	}
+	h.submitted, h.first = nil, nil
 	return changed
 }
 
@@ -128,8 +133,11 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	case m.held.preparing > 0:
 		return tea.Batch(cmds...)
 	}
-	submitted := m.held.submitted
-	m.held.submitted = nil
+	first, submitted := m.held.first, m.held.submitted
+	m.held.first, m.held.submitted = nil, nil
+	if len(first) > 0 {
+		cmds = append(cmds, m.chat.Run(first...))
+	}
 	for _, s := range submitted {
 		cmds = append(cmds, m.submit(s))
 	}
@@ -202,9 +210,9 @@ func (m *Model) askTrust() tea.Cmd {
 				case err != nil:
 					m.chat.Note(err.Error())
 				case yes:
-					return tea.Batch(m.first(), m.Say("trusted: /context shows what every request holds"))
+					return tea.Batch(begin(m), m.Say("trusted: /context shows what every request holds"))
 				}
-				return m.first()
+				return begin(m)
 			})
 		}
 	})

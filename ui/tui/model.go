@@ -56,6 +56,7 @@ type parts struct {
 	permissions *features.Permissions
 	inspector   *inspector.Inspector
 	welcome     *features.Welcome
+	local       *features.Local
 }
 
 func newModel(o Options) *Model {
@@ -74,6 +75,7 @@ func newModel(o Options) *Model {
 		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
 		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
+		local:     &features.Local{Front: front},
 		welcome:   &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
 	}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
@@ -94,11 +96,19 @@ func newModel(o Options) *Model {
 
 // Init asks the terminal for its background and sends a first prompt.
 func (m *Model) Init() tea.Cmd {
-	first := m.first
+	first := begin
 	if m.App.Question != "" {
-		first = m.askTrust
+		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), first()))
+	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), first(m)))
+}
+
+// begin sends what the command line asked, and looks for what can answer.
+func begin(m *Model) tea.Cmd {
+	if m.App.Start.Find != nil { // a list is open, which shows what is found
+		return m.first()
+	}
+	return tea.Batch(m.first(), m.features.local.Ready())
 }
 
 // first sends what the command line asked.
@@ -121,6 +131,10 @@ func (m *Model) first() tea.Cmd {
 	case len(models) > 0:
 		return m.compare.ask(models, prompt)
 	}
+	if app.Awaits(m.App) {
+		m.held.first = prompt
+		return nil
+	}
 	return m.chat.Run(prompt...)
 }
 
@@ -128,7 +142,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.welcome, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.welcome, f.local, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}
@@ -148,7 +162,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return m.overlay.PaintSoon(), true
+		return tea.Batch(m.overlay.PaintSoon(), m.features.local.Begin()), true
 	case terminal.SignalMsg:
 		return m.quit(), true
 	case app.Effect: // came of what ran beside the screen

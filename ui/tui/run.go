@@ -21,6 +21,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/tui/common"
+	"parley/ui/tui/features"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
 )
@@ -64,7 +65,9 @@ func present(m *Model, root tea.Model) int {
 func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(time.Duration, tea.Msg) tea.Cmd {
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		cmd := later(d, msg)
-		if _, painted := msg.(overlay.PaintedMsg); !painted {
+		switch msg.(type) {
+		case overlay.PaintedMsg, features.LookMsg:
+		default:
 			return cmd
 		}
 		return func() tea.Msg {

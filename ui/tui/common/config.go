@@ -18,6 +18,7 @@ type Config struct {
 	Notify       string `toml:"notify"`        // one of Notices: how to call a user back who is in another window
 	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said
 	ScreenReader bool   `toml:"screen_reader"` // plain lines in order in place of the screen, see package plain
+	Discover     bool   `toml:"discover"`      // look for model servers that run on this machine
 
 	// Names of models, or patterns such as "openai/*-audio*": those that stand first
 	// in the list, and those that are left out. What keys say of a model counts more.
@@ -28,7 +29,9 @@ type Config struct {
 }
 
 // DefaultConfig returns what holds where the configuration says nothing.
-func DefaultConfig() Config { return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on"} }
+func DefaultConfig() Config {
+	return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on", Discover: true}
+}
 
 // ThemeNames lists the values of Theme.
 func (c Config) ThemeNames() []string {

@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/session"
+)
+
+// Local is what can answer without a key that parley holds.
+type Local struct {
+	Look    func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
+	Unnamed func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
+}
+
+// A Service is a model server that runs on this machine, or another agent's program on which
+// somebody is logged in. Its names are safe to show.
+type Service struct {
+	Provider string // such as "ollama"
+	Name     string // as users write it
+	Models   int    // of a server
+	More     bool   // it has more models than Models
+	Model    string // the best of them, as "provider/model"; "" if it has none
+	Program  bool
+}
+
+// lookFor bounds how long a prompt waits for what is on this machine.
+const lookFor = 300 * time.Millisecond
+
+// StartLooking returns the effect that looks for what can answer, which front ends perform
+// once their first frame is shown. What is typed waits for it only where no model was chosen.
+func StartLooking(a *App) Effect {
+	if unnamed := a.Local.Unnamed; unnamed != nil {
+		return Effect{Prepare: func(ctx context.Context) func() Effect {
+			name, err := unnamed(ctx)
+			return func() Effect {
+				if err != nil {
+					return Effect{Failed: err}
+				}
+				return begin(a, name)
+			}
+		}}
+	}
+	look := a.Local.Look
+	switch {
+	case look == nil:
+		return Effect{}
+	case !Keyless(a):
+		return Effect{Async: func(ctx context.Context) Effect { look(ctx); return Effect{} }}
+	}
+	lib := a.Library
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		type looked struct {
+			services []Service
+			answers  LocalAnswers
+		}
+		came := make(chan looked, 1)
+		go func() { came <- looked{look(ctx), ReadLocalAnswers(lib)} }()
+		select {
+		case l := <-came:
+			return func() Effect { return offer(a, l.services, l.answers) }
+		case <-time.After(lookFor):
+		case <-ctx.Done():
+		}
+		return func() Effect { return Effect{} }
+	}}
+}
+
+// Awaits reports whether a prompt of the command line has to wait for StartLooking.
+func Awaits(a *App) bool {
+	return a.Local.Unnamed != nil || a.Local.Look != nil && Keyless(a)
+}
+
+// offer asks whether the first of services that was not asked about yet is to answer.
+func offer(a *App, services []Service, answers LocalAnswers) Effect {
+	for i, s := range services {
+		if _, asked := answers[s.Provider]; asked || s.Model == "" || !Keyless(a) {
+			continue
+		}
+		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Answer: func(yes bool) Effect {
+			kept := a.KeepLocalAnswer(s.Provider, yes)
+			if !yes {
+				next := offer(a, services[i+1:], answers)
+				return Effect{Confirm: next.Confirm, Async: kept.Async}
+			}
+			e := begin(a, s.Model)
+			if models := e.Async; models != nil {
+				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
+			}
+			return e
+		}}}
+	}
+	return Effect{}
+}
+
+func firstError(effects ...Effect) Effect {
+	for _, e := range effects {
+		if e.Err != nil {
+			return e
+		}
+	}
+	return Effect{}
+}
+
+// question asks whether s is to answer.
+func (s Service) question() string {
+	switch id := ModelWord(s.Model); {
+	case s.Program:
+		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
+	case s.Models == 1 && !s.More:
+		return fmt.Sprintf("%s is running with %s: use it?", s.Name, id)
+	case s.More:
+		return fmt.Sprintf("%s is running with more than %d models: use %s?", s.Name, s.Models, id)
+	default:
+		return fmt.Sprintf("%s is running with %d models: use %s?", s.Name, s.Models, id)
+	}
+}
+
+// ModelWord returns the word for a model of a local server: without its provider, and
+// without the tag that Ollama gives each.
+func ModelWord(name string) string {
+	_, id, _ := strings.Cut(name, "/")
+	return strings.TrimSuffix(id, ":latest")
+}
+
+// begin switches an empty conversation to a model that was found: nothing stands there yet
+// that could tell of a switch.
+func begin(a *App, name string) Effect {
+	if len(a.Session.History()) > 0 {
+		return a.Use(name)
+	}
+	model, err := a.Open(name)
+	if err != nil {
+		return Effect{Failed: err}
+	}
+	a.Session.SetModel(model)
+	a.NoKey = false
+	a.rememberModel(model.Name)
+	return Effect{Toast: "Using " + model.Name + " · " + a.KeyOf("model") + " changes it", Async: a.keepModels(a.Recent).Async}
+}
+
+// LocalAnswers holds whether the user wants to be answered by a service on this machine, by
+// its provider; one that is missing was not asked about.
+type LocalAnswers map[string]bool
+
+// localKey is where the store keeps LocalAnswers: a sign and a provider in each line.
+const localKey = "local"
+
+// ReadLocalAnswers returns what was answered in this run and those before it.
+func ReadLocalAnswers(lib *session.Store) LocalAnswers {
+	answers := LocalAnswers{}
+	kept, err := lib.Get(localKey)
+	if err != nil {
+		return answers
+	}
+	for line := range strings.FieldsSeq(kept) {
+		answers[line[1:]] = line[0] == '+'
+	}
+	return answers
+}
+
+// KeepLocalAnswer stores whether a service on this machine may answer.
+func (o Options) KeepLocalAnswer(provider string, yes bool) Effect {
+	lib := o.Library
+	return Effect{Async: func(context.Context) Effect {
+		if err := SaveLocalAnswer(lib, provider, yes); err != nil && lib.ReadOnly() == nil {
+			return Effect{Err: err}
+		}
+		return Effect{}
+	}}
+}
+
+// SaveLocalAnswer stores whether a service on this machine may answer.
+func SaveLocalAnswer(lib *session.Store, provider string, yes bool) error {
+	kept, err := lib.Get(localKey)
+	if err != nil {
+		return err
+	}
+	lines := slices.DeleteFunc(strings.Fields(kept), func(line string) bool { return line[1:] == provider })
+	sign := "-"
+	if yes {
+		sign = "+"
+	}
+	return lib.Set(localKey, strings.Join(append(lines, sign+provider), "\n"))
+}

@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// keyless returns an application in which the demo answers because no provider has a key.
+func keyless(t *testing.T, services ...Service) *App {
+	t.Helper()
+	lib := session.MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}, Log: lib.Create(session.Info{})})
+	return New(Options{
+		Session: s, Library: lib, First: First{NoKey: true},
+		Models: Models{
+			Local: Local{Look: func(context.Context) []Service { return services }},
+			Open:  func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil },
+		},
+	})
+}
+
+// looked returns what is asked once the machine was looked at.
+func looked(t *testing.T, a *App) *Confirm {
+	t.Helper()
+	e := StartLooking(a)
+	if e.Prepare == nil {
+		t.Fatalf("a prompt does not wait: %+v", e)
+	}
+	return e.Prepare(t.Context())().Confirm
+}
+
+// answer answers a question, and returns what comes of it.
+func answer(t *testing.T, c *Confirm, yes bool) Effect {
+	t.Helper()
+	e := c.Answer(yes)
+	if e.Async != nil {
+		if done := e.Async(t.Context()); done.Err != nil {
+			t.Fatal(done.Err)
+		}
+	}
+	return e
+}
+
+var (
+	anOllama = Service{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2:latest"}
+	aClaude  = Service{Provider: "claude-cli", Name: "Claude CLI", Model: "claude-cli", Program: true}
+)
+
+// TestOffer: each service on this machine is offered once, and the answers are stored.
+func TestOffer(t *testing.T) {
+	a := keyless(t, Service{Provider: "lmstudio", Name: "LM Studio"}, anOllama, aClaude)
+	c := looked(t, a)
+	if c == nil || c.Text != "Ollama is running with 3 models: use llama3.2?" {
+		t.Fatalf("asked %+v", c)
+	}
+	next := answer(t, c, false).Confirm
+	if next == nil || next.Text != "Claude CLI is installed and logged in: use it?" {
+		t.Fatalf("then %+v", next)
+	}
+	if c := looked(t, a); c == nil || c.Text != next.Text {
+		t.Errorf("what was declined is offered again: %+v", c)
+	}
+	answer(t, next, true)
+	if got := a.Session.Model().Name; got != "claude-cli" || Keyless(a) {
+		t.Errorf("%s answers", got)
+	}
+	if answers := ReadLocalAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
+		t.Errorf("stored: %v", answers)
+	}
+	if recent, _ := a.Library.Get("models"); recent != "claude-cli\ndemo/parley" {
+		t.Errorf("the next start begins with %q", recent)
+	}
+	if len(a.Session.History()) > 0 {
+		t.Error("the conversation is not empty any more")
+	}
+}
+
+// TestQuestions: the question says what there is.
+func TestQuestions(t *testing.T) {
+	for want, s := range map[string]Service{
+		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},
+		"vLLM is running with more than 20 models: use Qwen/Qwen3?": {Name: "vLLM", Models: 20, More: true, Model: "vllm/Qwen/Qwen3"},
+		"Gemini CLI is installed and logged in: use it?":            {Name: "Gemini CLI", Model: "gemini-cli", Program: true},
+	} {
+		if got := s.question(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestNothingIsOffered: who has a model is asked nothing, and waits for nothing.
+func TestNothingIsOffered(t *testing.T) {
+	a := keyless(t, anOllama)
+	a.NoKey = false
+	if e := StartLooking(a); e.Prepare != nil || e.Async == nil || Awaits(a) {
+		t.Errorf("%+v", e)
+	} else if done := e.Async(t.Context()); done.Confirm != nil {
+		t.Errorf("asked %+v", done.Confirm)
+	}
+	if c := looked(t, keyless(t)); c != nil {
+		t.Errorf("asked %+v where nothing is", c)
+	}
+}
+
+// TestLookingWithoutEnd: a prompt does not wait longer than for a moment.
+func TestLookingWithoutEnd(t *testing.T) {
+	a := keyless(t)
+	a.Local.Look = func(ctx context.Context) []Service { select {} }
+	if e := StartLooking(a).Prepare(t.Context())(); e.Held() {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestUnnamed: the model of a provider that was set up without one is used; that it cannot
+// be told is said.
+func TestUnnamed(t *testing.T) {
+	a := keyless(t, anOllama)
+	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
+	e := StartLooking(a).Prepare(t.Context())()
+	if a.Session.Model().Name != "box/m" || e.Confirm != nil || e.Failed != nil {
+		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
+	}
+	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
+	if e := StartLooking(a).Prepare(t.Context())(); e.Failed == nil || !e.Held() {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// local finds what can answer where nothing names a model: servers and programs on this
+// machine, and the provider that was set up without one.
+type local struct {
+	*program
+	found   atomic.Pointer[[]providers.LocalServer] // that run on this machine; nil: they were not looked for yet
+	unnamed string                                  // provider that was set up without a model, while none is named; "": none
+}
+
+// services returns the providers of the configuration, with the servers that were found on
+// this machine so far.
+func (a *local) services() providers.Config {
+	found := a.found.Load()
+	if found == nil {
+		return a.config.Config
+	}
+	return a.config.Config.WithServers(*found, os.Getenv)
+}
+
+// discover looks for model servers on this machine, which takes 300 ms at most, unless the
+// configuration forbids it or a recording answers.
+func (a *local) discover(ctx context.Context) {
+	if !a.config.UI.Discover || a.recording.replay != nil {
+		return
+	}
+	found := providers.Discover(ctx, a.config.Config, os.Getenv)
+	a.found.Store(&found)
+}
+
+// localServices looks for what on this machine can answer without a key of parley's: servers,
+// then programs.
+func (a *local) localServices(ctx context.Context) (list []app.Service) {
+	a.discover(ctx)
+	for _, l := range a.services().Locals() {
+		s := app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Models: len(l.Models), More: l.More}
+		if len(l.Models) > 0 {
+			s.Model = l.Models[0]
+		}
+		list = append(list, s)
+	}
+	if !a.config.UI.Discover {
+		return list
+	}
+	for _, p := range providers.Programs(a.config.Config, os.Getenv) {
+		if p.LoggedIn {
+			list = append(list, app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Model: p.Provider, Program: true})
+		}
+	}
+	return list
+}
+
+// firstListed returns a model of a provider that only its server knows the models of, as
+// provider/model: the one that was used last, else the first that is listed.
+func (a *local) firstListed(ctx context.Context, provider string) (string, error) {
+	ids, err := providers.List(ctx, a.services(), provider)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0:
+		return "", &llm.Error{Fault: llm.ModelNotFound, Provider: provider, Message: "the server lists no models: load one there, or name one with -m " + provider + "/MODEL"}
+	}
+	return cmp.Or(a.lastOf(provider, ids), provider+"/"+ids[0]), nil
+}
+
+// lastOf returns the model of a provider, of those with ids, that was used last; "" if none was.
+func (a *local) lastOf(provider string, ids []string) string {
+	used, _ := a.library.Get("models")
+	for name := range strings.FieldsSeq(used) {
+		if id, own := strings.CutPrefix(name, provider+"/"); own && slices.Contains(ids, id) {
+			return name
+		}
+	}
+	return ""
+}
+
+// unnamedModel returns the model to start with where nothing names one. Notice says what the
+// user should know of it.
+func (a *local) unnamedModel(screen bool) (name, notice string, err error) {
+	name = providers.DefaultModel(a.config.Config, os.Getenv)
+	if !providers.IsDemo(a.config.Config, name) || a.recording.replay != nil {
+		return name, "", nil
+	}
+	if provider := providers.ProviderWithoutModel(a.config.Config, os.Getenv); provider != "" {
+		if a.unnamed = provider; screen { // which does not wait for the network
+			return name, "", nil
+		}
+		name, err = a.firstListed(context.Background(), provider)
+		return name, "", err
+	}
+	why := providers.ExplainNoDefault(a.config.Config, os.Getenv)
+	switch {
+	case why != "" && !screen:
+		return "", "", &llm.Error{Fault: llm.Authentication, Message: why + ". The built-in demo answers with -m " + name}
+	case why != "":
+		return name, why + ". The built-in demo model answers, offline.", nil
+	case screen:
+		return name, demoNotice, nil
+	}
+	accepted, running, err := a.acceptedModel()
+	if accepted != "" || err != nil {
+		return accepted, "", err
+	}
+	return name, joinNotices(demoNotice, running), nil
+}
+
+// acceptedModel returns the model of a service on this machine that the user agreed to be
+// answered by: the one that was used last, for which nothing is looked for, else one that is
+// found. Without one, notice names what runs here.
+func (a *local) acceptedModel() (name, notice string, err error) {
+	answers := app.ReadLocalAnswers(a.library)
+	used, _ := a.library.Get("models")
+	for name := range strings.FieldsSeq(used) {
+		if provider, _, _ := strings.Cut(name, "/"); answers[provider] {
+			return name, "", nil
+		}
+	}
+	services := a.localServices(context.Background())
+	for _, s := range services {
+		if answers[s.Provider] && s.Model != "" {
+			return s.Model, "", nil
+		}
+	}
+	for provider, yes := range answers {
+		if yes {
+			return "", "", &llm.Error{Fault: llm.Network, Provider: provider, Message: fmt.Sprintf("%s does not run on this machine: start it, or choose another model with -m", provider)}
+		}
+	}
+	for _, s := range services {
+		if _, asked := answers[s.Provider]; !asked && !s.Program {
+			return "", fmt.Sprintf("%s is running on this machine: parley connect %s uses it", s.Name, s.Provider), nil
+		}
+	}
+	return "", "", nil
+}
+
+// local returns what the front ends look for.
+func (a *local) options() app.Local {
+	var l app.Local
+	if a.config.UI.Discover && a.recording.replay == nil {
+		l.Look = a.localServices
+	}
+	if provider := a.unnamed; provider != "" {
+		l.Unnamed = func(ctx context.Context) (string, error) { return a.firstListed(ctx, provider) }
+	}
+	return l
+}

@@ -1,0 +1,50 @@
+package features
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+)
+
+// Local looks for what on this machine can answer: once, when the first frame is drawn and
+// the question about the directory, if there is one, was answered.
+type Local struct {
+	*Front
+	begun, drawn, ready bool
+}
+
+// A LookMsg says that the first frame is on the terminal.
+type LookMsg struct{}
+
+// Begin returns the command that waits for the first frame, the first time; nil afterwards.
+func (f *Local) Begin() tea.Cmd {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
+	return f.Later(0, LookMsg{})
+}
+
+// Ready says that nothing else is to be asked before, and starts looking if the first frame
+// is drawn.
+func (f *Local) Ready() tea.Cmd {
+	f.ready = true
+	return f.look()
+}
+
+// Update starts looking, and reports whether msg is LookMsg.
+func (f *Local) Update(msg tea.Msg) (tea.Cmd, bool) {
+	if _, ok := msg.(LookMsg); !ok {
+		return nil, false
+	}
+	f.drawn = true
+	return f.look(), true
+}
+
+func (f *Local) look() tea.Cmd {
+	if !f.drawn || !f.ready {
+		return nil
+	}
+	f.drawn = false
+	return f.Perform(app.StartLooking(f.App))
+}

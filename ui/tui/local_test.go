@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/features"
+)
+
+// withLocal has a screen on which no model was chosen, and which looks for servers by look.
+func withLocal(look func(context.Context) []app.Service) func(*Options) {
+	return func(o *Options) {
+		open := o.Open
+		o.NoKey = true
+		o.Session.SetModel(llm.Endpoint{Model: o.Session.Model().Model, Name: "demo/parley"})
+		o.Local.Look = look
+		o.Open = func(name string) (llm.Endpoint, error) {
+			if name == "ollama/llama3.2" {
+				e, err := open("fake/one")
+				e.Name = name
+				return e, err
+			}
+			return open(name)
+		}
+	}
+}
+
+func anOllama(context.Context) []app.Service {
+	return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
+}
+
+// TestLocalOffer: a server that runs here is offered above the first screen, and answers
+// from then on.
+func TestLocalOffer(t *testing.T) {
+	for _, size := range [][2]int{{50, 15}, {80, 24}} {
+		name := fmt.Sprintf("local-%dx%d", size[0], size[1])
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, size[0], size[1], withLocal(anOllama), llmtest.Say("hello from llama"))
+			s.Send(features.LookMsg{})
+			s.WaitForText("use llama3.2?")
+			s.Golden(name)
+			s.Press("y").WaitForText("ollama/llama3.2")
+			s.ask("hi", "hello from llama")
+		})
+	}
+}
+
+// TestLocalOfferDeclined: nothing changes, and it is not asked again.
+func TestLocalOfferDeclined(t *testing.T) {
+	s := setUpWith(t, 80, 24, withLocal(anOllama))
+	s.Send(features.LookMsg{})
+	s.WaitForText("use llama3.2?")
+	s.Press("n").WaitForText("No API key yet")
+	s.WaitFor(func(string) bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
+}
+
+// TestLookingDoesNotHold: while the machine is looked at without end, the first frame is
+// there and keys work; what was submitted is sent.
+func TestLookingDoesNotHold(t *testing.T) {
+	begun := make(chan struct{})
+	s := setUpWith(t, 80, 24, withLocal(func(context.Context) []app.Service {
+		close(begun)
+		select {}
+	}), llmtest.Say("an answer"))
+	s.WaitForText("No API key yet")
+	s.Send(features.LookMsg{})
+	<-begun
+	s.Type("typed meanwhile").WaitForText("typed meanwhile")
+	s.Press("enter").WaitForText("an answer")
+}
+
+// TestPromptOfTheCommandLineWaits: the prompt that came with the command line goes to the
+// model that was agreed to.
+func TestPromptOfTheCommandLineWaits(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		withLocal(anOllama)(o)
+		o.Start.Prompt = llm.UserText("explain this").Parts
+	}, llmtest.Say("an answer"))
+	s.Send(features.LookMsg{})
+	s.WaitForText("use llama3.2?")
+	s.Press("y").WaitForText("ollama/llama3.2")
+	s.WaitForText("explain this")
+	s.Press("enter").WaitForText("an answer")
+	s.WaitForText("ollama/llama3.2")
+}
