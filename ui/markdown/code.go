@@ -15,6 +15,8 @@ const (
 	Keyword
 	String
 	Number
+	Function // that is called or defined
+	Type
 )
 
 // A Token is a piece of a line of code.
@@ -61,4 +63,4 @@ func (s *Scanner) Line(line string) []Token {
 }
 
 // classes lists what the roles of highlighted code stand for.
-var classes = [roles]Class{dim: Comment, accent: Keyword, good: String, warn: Number}
+var classes = [roles]Class{comment: Comment, keyword: Keyword, str: String, number: Number, function: Function, typeName: Type}

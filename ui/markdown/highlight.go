@@ -14,6 +14,9 @@ type grammar struct {
 	names string // as they stand after a fence, separated by spaces
 	spans []span // in the order they are tried
 	words string // reserved words, separated by spaces
+	types string // names of types that are built in, separated by spaces
+	named bool   // names that begin with a capital are types, unless they are called
+	calls bool   // a name in front of a parenthesis is called or defined
 	fold  bool   // reserved words may be in any case
 	inner string // characters that may be inside a word, besides letters, digits and _
 	diff  bool   // the first character of a line colors all of it
@@ -33,7 +36,7 @@ type span struct {
 // for good when it is complete, in linear time.
 type scanner struct {
 	grammar *grammar
-	words   map[string]bool
+	words   map[string]role // reserved words and built-in types
 	inside  *span
 }
 
@@ -44,9 +47,12 @@ func newScanner(lang string) *scanner {
 	if g == nil {
 		return &scanner{}
 	}
-	words := map[string]bool{}
+	words := map[string]role{}
 	for w := range strings.FieldsSeq(g.words) {
-		words[w] = true
+		words[w] = keyword
+	}
+	for w := range strings.FieldsSeq(g.types) {
+		words[w] = typeName
 	}
 	return &scanner{grammar: g, words: words}
 }
@@ -115,7 +121,7 @@ func diffRole(line string) role {
 	case diff.Removed, diff.OldName:
 		return bad
 	case diff.Hunk:
-		return dim
+		return comment
 	}
 	return plainText
 }
@@ -136,19 +142,30 @@ func (s *scanner) token(line string, i int) (int, role) {
 	c := line[i]
 	switch {
 	case c >= '0' && c <= '9':
-		return s.word(line, i, "."), warn
+		return s.word(line, i, "."), number
 	case s.letter(c):
 		n := s.word(line, i, s.grammar.inner)
 		w := line[i : i+n]
 		if s.grammar.fold {
 			w = strings.ToLower(w)
 		}
-		if s.words[w] {
-			return n, accent
+		if r, ok := s.words[w]; ok {
+			return n, r
 		}
-		return n, plainText
+		return n, s.name(w, line[i+n:])
 	}
 	return 1, plainText
+}
+
+// name returns the role of a name that is not reserved, by what follows it.
+func (s *scanner) name(w, rest string) role {
+	switch {
+	case s.grammar.calls && (strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "!(")):
+		return function
+	case s.grammar.named && len(w) > 1 && w[0] >= 'A' && w[0] <= 'Z' && strings.ToUpper(w) != w:
+		return typeName
+	}
+	return plainText
 }
 
 // rest returns the length of a span's remainder in line, with its closing delimiter.

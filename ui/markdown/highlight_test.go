@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-var signs = map[role]string{plainText: "", accent: "k", good: "s", warn: "n", dim: "c", bad: "-"}
+var signs = map[role]string{plainText: "", keyword: "k", str: "s", number: "n", comment: "c", function: "f", typeName: "t", good: "+", bad: "-"}
 
 // marked writes runs as text with the roles between brackets: k[func] c[// x].
 func marked(runs []styledRun) string {
@@ -22,7 +22,7 @@ func marked(runs []styledRun) string {
 
 func TestHighlight(t *testing.T) {
 	for _, tt := range []struct{ lang, in, want string }{
-		{"go", "func f(s string) int { return 0x2a } // \"x\"", `k[func] f(s string) int { k[return] n[0x2a] } c[// "x"]`},
+		{"go", "func f(s string) int { return 0x2a } // \"x\"", `k[func] f[f](s t[string]) t[int] { k[return] n[0x2a] } c[// "x"]`},
 		{"Go", `s := "a\"b" + 'c' + "open`, `s := s["a\"b"] + s['c'] + s["open]`},
 		{"go", "/* a\nfunc */ func", "c[/* a]\nc[func */] k[func]"},
 		{"go", "`raw\nx\\` y", "s[`raw]\ns[x\\`] y"},
@@ -31,10 +31,10 @@ func TestHighlight(t *testing.T) {
 		{"sql", "select 1 from t -- x", "k[select] n[1] k[from] t c[-- x]"},
 		{"SQL", "SELECT 'it''s'", "k[SELECT] s['it']s['s']"},
 		{"bash", "echo $# \"a\nb\" # c", "k[echo] $# s[\"a]\ns[b\"] c[# c]"},
-		{"c", "#include <x.h>\nint été = 1.5e3;", "k[#include] <x.h>\nk[int] été = n[1.5e3];"},
-		{"rust", "fn f<'a>(x: &'a str) -> i32", "k[fn] f<'a>(x: &'a str) -> i32"},
+		{"c", "#include <x.h>\nint été = 1.5e3;", "k[#include] <x.h>\nt[int] été = n[1.5e3];"},
+		{"rust", "fn f<'a>(x: &'a str) -> i32", "k[fn] f<'a>(x: &'a t[str]) -> t[i32]"},
 		{"html", "<!-- a\nb --><p x=\"1\">", `c[<!-- a]` + "\n" + `c[b -->]<k[p] x=s["1"]>`},
-		{"diff", "+a\n-b\n@@ c\n d", "s[+a]\n-[-b]\nc[@@ c]\n d"},
+		{"diff", "+a\n-b\n@@ c\n d", "+[+a]\n-[-b]\nc[@@ c]\n d"},
 		{"json", `{"a": [1, true]}`, `{s["a"]: [n[1], k[true]]}`},
 		{"unheard-of", `func "a" // 1`, `func "a" // 1`},
 		{"", "func", "func"},
@@ -84,7 +84,12 @@ func TestEveryLanguageHasOneGrammar(t *testing.T) {
 
 func TestScanner(t *testing.T) {
 	for _, tt := range []struct{ file, in, want string }{
-		{"main.go", "func f() // x", "k[func] f() c[// x]"},
+		{"main.go", "func f() // x", "k[func] f[f]() c[// x]"},
+		{"main.go", `fmt.Println("a", []string{}, MaxInt, x)`, `fmt.f[Println](s["a"], []t[string]{}, MaxInt, x)`},
+		{"lib.rs", "let v: Vec<u8> = vec!(1);", "k[let] v: t[Vec]<t[u8]> = f[vec]!(n[1]);"},
+		{"a.py", "class Foo(Bar): MAX = int(x)", "k[class] f[Foo](t[Bar]): MAX = t[int](x)"},
+		{"a.sql", "SELECT count(id), INTEGER", "k[SELECT] f[count](id), t[INTEGER]"},
+		{"a.sh", "run(x) Foo", "run(x) Foo"},
 		{"a/b/Main.GO", "return 1", "k[return] n[1]"},
 		{"deploy/Dockerfile", "FROM x", "k[FROM] x"},
 		{".env", "# x", "c[# x]"},
@@ -96,7 +101,7 @@ func TestScanner(t *testing.T) {
 	} {
 		var b strings.Builder
 		for _, token := range NewScanner(tt.file).Line(tt.in) {
-			sign := [...]string{"", "c", "k", "s", "n"}[token.Class]
+			sign := [...]string{"", "c", "k", "s", "n", "f", "t"}[token.Class]
 			if sign == "" {
 				b.WriteString(token.Text)
 				continue

@@ -24,6 +24,12 @@ const (
 	good
 	warn
 	bad
+	comment // and what follows: of code
+	keyword
+	str
+	number
+	function
+	typeName
 	roles
 )
 
@@ -60,7 +66,8 @@ func (ps *styleCache) sgr(p textStyle) *theme.SGR {
 
 func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	th := ps.theme
-	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Code, th.Good, th.Warn, th.Bad}[p.role]
+	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Code, th.Good, th.Warn, th.Bad,
+		th.Syntax.Comment, th.Syntax.Keyword, th.Syntax.String, th.Syntax.Number, th.Syntax.Function, th.Syntax.Type}[p.role]
 	if p.attr&bold != 0 {
 		s = s.Bold(true)
 	}

@@ -4,74 +4,189 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strings"
 	"testing"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// lit lists the themes with colors of their own, on the backgrounds that they are
-// made for: the one that gives most contrast, and what terminals have for it.
-var lit = []struct {
-	theme      *Theme
-	background string
-	want       float64 // WCAG 2.2: 4.5 to 1 for what is read (AA), 7 to 1 (AAA)
-}{
-	{Dark(), "#000000", 4.5},
-	{Light(), "#FFFFFF", 4.5},
-	{HighContrast(), "#000000", 7},
-	{HighContrastLight(), "#FFFFFF", 7},
+// A backed theme is one with colors of its own, with the backgrounds that it is made for:
+// its own, and the extreme one.
+type backed struct {
+	*Theme
+	backgrounds []color.Color
+	want        float64 // WCAG 2.2: 4.5 to 1 for what is read (AA), 7 to 1 (AAA)
+}
+
+func lit() (all []backed) {
+	for _, p := range palettes {
+		extreme, want := "#FFFFFF", 4.5
+		if p.dark {
+			extreme = "#000000"
+		}
+		if strings.HasPrefix(p.name, "high-contrast") {
+			want = 7
+		}
+		all = append(all, backed{p.theme(), []color.Color{lipgloss.Color(p.background), lipgloss.Color(extreme)}, want})
+	}
+	return all
 }
 
 // inks returns the styles that text is written in.
 func inks(th *Theme) map[string]color.Color {
-	all := map[string]color.Color{}
+	all := codeInks(th)
 	for name, st := range map[string]lipgloss.Style{
-		"Text": th.Text, "Dim": th.Dim, "Faint": th.Faint, "Accent": th.Accent, "Strong": th.Strong,
-		"Code": th.Code, "Good": th.Good, "Warn": th.Warn, "Bad": th.Bad,
+		"Dim": th.Dim, "Faint": th.Faint, "Accent": th.Accent, "Strong": th.Strong, "Code": th.Code, "Good": th.Good, "Warn": th.Warn, "Bad": th.Bad,
 	} {
 		all[name] = st.GetForeground()
 	}
 	return all
 }
 
-func TestContrast(t *testing.T) {
-	for _, tt := range lit {
-		for name, ink := range inks(tt.theme) {
-			if got := contrast(ink, lipgloss.Color(tt.background)); got < tt.want {
-				t.Errorf("%s %s: contrast %.2f, want at least %.1f", tt.theme.Name, name, got, tt.want)
-			}
-		}
+// codeInks returns those that code is written in.
+func codeInks(th *Theme) map[string]color.Color {
+	c := th.Syntax
+	all := map[string]color.Color{}
+	for name, st := range map[string]lipgloss.Style{
+		"Text": th.Text, "Comment": c.Comment, "Keyword": c.Keyword, "String": c.String, "Number": c.Number, "Function": c.Function, "Type": c.Type,
+	} {
+		all[name] = st.GetForeground()
 	}
+	return all
 }
 
-// In a diff text stands on another background. Line numbers do not.
-func TestContrastInDiffs(t *testing.T) {
-	for _, tt := range lit {
-		for side, style := range map[string]lipgloss.Style{"Added": tt.theme.Added, "Removed": tt.theme.Removed} {
-			for name, ink := range inks(tt.theme) {
-				if got := contrast(ink, style.GetBackground()); got < tt.want && name != "Faint" {
-					t.Errorf("%s %s on %s: contrast %.2f, want at least %.1f", tt.theme.Name, name, side, got, tt.want)
+// Text stands out from every background that the theme is made for, and rules and footers
+// so far that they can be seen.
+func TestContrast(t *testing.T) {
+	const faint = 3
+	for _, tt := range lit() {
+		for name, ink := range inks(tt.Theme) {
+			want := tt.want
+			if name == "Faint" && want < 7 {
+				want = faint
+			}
+			for _, background := range tt.backgrounds {
+				if got := contrast(ink, background); got < want-0.01 {
+					t.Errorf("%s %s on %v: contrast %.2f, want at least %.1f", tt.Name, name, background, got, want)
 				}
 			}
 		}
 	}
 }
 
-// On terminals with fewer colors the nearest ones are taken; text must remain
-// readable with those, whichever the background becomes.
-func TestContrastWithFewerColours(t *testing.T) {
-	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI} {
-		for _, tt := range lit {
-			for side, background := range map[string]color.Color{
-				"its background": lipgloss.Color(tt.background),
-				"Added":          profile.Convert(tt.theme.Added.GetBackground()),
-				"Removed":        profile.Convert(tt.theme.Removed.GetBackground()),
-			} {
-				for name, ink := range inks(tt.theme) {
-					if got := contrast(profile.Convert(ink), background); got < 3 {
-						t.Errorf("%s %s on %s with %s: contrast %.2f, want at least 3", tt.theme.Name, name, side, profile, got)
-					}
+// In a diff code stands on another background, and in what changed on a stronger one,
+// which can be told apart at a glance.
+func TestContrastInDiffs(t *testing.T) {
+	for _, tt := range lit() {
+		for side, styles := range map[string][2]lipgloss.Style{"Added": {tt.Diff.Added, tt.Diff.AddedWord}, "Removed": {tt.Diff.Removed, tt.Diff.RemovedWord}} {
+			line, word := styles[0].GetBackground(), styles[1].GetBackground()
+			for name, ink := range codeInks(tt.Theme) {
+				if got := contrast(ink, line); got < min(tt.want, 4.5)-0.01 {
+					t.Errorf("%s %s on %s: contrast %.2f, want at least 4.5", tt.Name, name, side, got)
+				}
+				if got := contrast(ink, word); got < 3 {
+					t.Errorf("%s %s on a word of %s: contrast %.2f, want at least 3", tt.Name, name, side, got)
+				}
+			}
+			const seen = 9 // CIE76
+			for what, pair := range map[string][2]color.Color{"its background": {line, tt.backgrounds[0]}, "a changed word": {line, word}} {
+				if got := distance(linear(pair[0]), linear(pair[1])); got < seen {
+					t.Errorf("%s: %s differs from %s by %.1f, want at least %d", tt.Name, side, what, got, seen)
+				}
+			}
+		}
+		if got := distance(linear(tt.Diff.Added.GetBackground()), linear(tt.Diff.Removed.GetBackground())); got < 12 {
+			t.Errorf("%s: added and removed lines differ by %.1f", tt.Name, got)
+		}
+	}
+}
+
+// The user's own messages are readable on their band, which is faint.
+func TestContrastOnBand(t *testing.T) {
+	for _, tt := range lit() {
+		band := tt.Band.GetBackground()
+		for name, ink := range inks(tt.Theme) {
+			if got := contrast(ink, band); name != "Faint" && got < 3 || name == "Text" && got < 4.5 { // nothing faint stands on it
+				t.Errorf("%s %s on the band: contrast %.2f", tt.Name, name, got)
+			}
+		}
+		if got := contrast(band, tt.backgrounds[0]); got > 1.6 {
+			t.Errorf("%s: the band stands out by %.2f, more than faintly", tt.Name, got)
+		}
+	}
+}
+
+// While the background is not known, colors are readable on black and on white.
+func TestNeutral(t *testing.T) {
+	th := Neutral()
+	for name, ink := range inks(th) {
+		if ink == (lipgloss.NoColor{}) {
+			continue // the terminal's own
+		}
+		for _, background := range []string{"#000000", "#FFFFFF"} {
+			if got := contrast(ink, lipgloss.Color(background)); got < 4 {
+				t.Errorf("%s on %s: contrast %.2f, want at least 4", name, background, got)
+			}
+		}
+	}
+}
+
+// On 16 colors, whose shades nobody knows, text is as it is, and the accent is not the
+// color of errors.
+func TestBasic(t *testing.T) {
+	for _, tt := range lit() {
+		th := tt.Basic()
+		if th.Name != tt.Name || th.Text.GetForeground() != (lipgloss.NoColor{}) {
+			t.Errorf("%s: text has a color", tt.Name)
+		}
+		for name, ink := range inks(th) {
+			if _, ok := ink.(ansi.BasicColor); !ok && ink != (lipgloss.NoColor{}) {
+				t.Errorf("%s %s is %v, none of the 16", tt.Name, name, ink)
+			}
+		}
+		if th.Accent.GetForeground() == th.Bad.GetForeground() || th.Accent.GetForeground() == th.Warn.GetForeground() {
+			t.Errorf("%s: the accent is the color of errors or warnings", tt.Name)
+		}
+	}
+	if Plain().Basic().Accent.GetForeground() != (lipgloss.NoColor{}) {
+		t.Error("the theme without colors has one on 16")
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	for value, want := range map[string]string{
+		"15;0": "dark", "0;15": "light", "0;default;15": "light", "7;8": "dark", "0;7": "light", "12;4": "dark",
+		"": "", "15": "", "15;": "", "15;default": "", "0;99": "", "0;-1": "",
+	} {
+		got := ""
+		if th := FromEnvironment(value); th != nil {
+			got = th.Name
+		}
+		if got != want {
+			t.Errorf("COLORFGBG=%q is %q, want %q", value, got, want)
+		}
+	}
+}
+
+// On terminals with 256 colors the nearest ones are taken; text must remain readable with
+// those.
+func TestContrastWithFewerColors(t *testing.T) {
+	profile := colorprofile.ANSI256
+	for i, tt := range lit() {
+		least := 3.0
+		if i >= 4 { // tints of themes from elsewhere have no near neighbors
+			least = 2.2
+		}
+		for side, background := range map[string]color.Color{
+			"its background": tt.backgrounds[0],
+			"Added":          profile.Convert(tt.Diff.Added.GetBackground()),
+			"Removed":        profile.Convert(tt.Diff.Removed.GetBackground()),
+		} {
+			for name, ink := range inks(tt.Theme) {
+				if got := contrast(profile.Convert(ink), background); got < least && name != "Faint" {
+					t.Errorf("%s %s on %s: contrast %.2f, want at least %.1f", tt.Name, name, side, got, least)
 				}
 			}
 		}
@@ -81,10 +196,10 @@ func TestContrastWithFewerColours(t *testing.T) {
 // Without colors nothing of a style is a color, and what is told apart by bold
 // and faint stays so.
 func TestWithoutColours(t *testing.T) {
-	for _, tt := range lit {
-		for name, ink := range inks(tt.theme) {
+	for _, tt := range lit() {
+		for name, ink := range inks(tt.Theme) {
 			if got := colorprofile.ASCII.Convert(ink); got != nil {
-				t.Errorf("%s %s has the colour %v on a terminal without any", tt.theme.Name, name, got)
+				t.Errorf("%s %s has the colour %v on a terminal without any", tt.Name, name, got)
 			}
 		}
 	}
@@ -96,9 +211,9 @@ func TestWithoutColours(t *testing.T) {
 // without colors.
 func TestDeuteranopia(t *testing.T) {
 	const noticeable = 10 // CIE76; 2.3 is just noticeable side by side
-	for _, tt := range lit {
-		if got := distance(deuteranope(tt.theme.Good.GetForeground()), deuteranope(tt.theme.Bad.GetForeground())); got < noticeable {
-			t.Errorf("%s: Good and Bad differ by %.1f for a deuteranope, want at least %d", tt.theme.Name, got, noticeable)
+	for _, tt := range lit() {
+		if got := distance(deuteranope(tt.Good.GetForeground()), deuteranope(tt.Bad.GetForeground())); got < noticeable {
+			t.Errorf("%s: Good and Bad differ by %.1f for a deuteranope, want at least %d", tt.Name, got, noticeable)
 		}
 	}
 }
@@ -159,5 +274,5 @@ func lab(l [3]float64) [3]float64 {
 
 func ExampleNames() {
 	fmt.Println(Names())
-	// Output: [dark light high-contrast high-contrast-light terminal plain]
+	// Output: [dark light high-contrast high-contrast-light catppuccin-mocha catppuccin-latte dracula gruvbox-dark gruvbox-light nord rose-pine solarized-dark solarized-light tokyo-night terminal plain]
 }

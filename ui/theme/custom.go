@@ -41,8 +41,17 @@ var roles = []struct {
 	{"good", func(t *Theme) *lipgloss.Style { return &t.Good }},
 	{"warn", func(t *Theme) *lipgloss.Style { return &t.Warn }},
 	{"bad", func(t *Theme) *lipgloss.Style { return &t.Bad }},
-	{"added", func(t *Theme) *lipgloss.Style { return &t.Added }},
-	{"removed", func(t *Theme) *lipgloss.Style { return &t.Removed }},
+	{"band", func(t *Theme) *lipgloss.Style { return &t.Band }},
+	{"comment", func(t *Theme) *lipgloss.Style { return &t.Syntax.Comment }},
+	{"keyword", func(t *Theme) *lipgloss.Style { return &t.Syntax.Keyword }},
+	{"string", func(t *Theme) *lipgloss.Style { return &t.Syntax.String }},
+	{"number", func(t *Theme) *lipgloss.Style { return &t.Syntax.Number }},
+	{"function", func(t *Theme) *lipgloss.Style { return &t.Syntax.Function }},
+	{"type", func(t *Theme) *lipgloss.Style { return &t.Syntax.Type }},
+	{"added", func(t *Theme) *lipgloss.Style { return &t.Diff.Added }},
+	{"removed", func(t *Theme) *lipgloss.Style { return &t.Diff.Removed }},
+	{"added-word", func(t *Theme) *lipgloss.Style { return &t.Diff.AddedWord }},
+	{"removed-word", func(t *Theme) *lipgloss.Style { return &t.Diff.RemovedWord }},
 }
 
 // Roles returns the names that Custom.Colors may have.

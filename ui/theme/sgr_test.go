@@ -10,7 +10,7 @@ import (
 
 func TestSGR(t *testing.T) {
 	for name, style := range map[string]lipgloss.Style{
-		"nothing": lipgloss.NewStyle(), "color": theme.Dark().Accent, "background": theme.Dark().Added,
+		"nothing": lipgloss.NewStyle(), "color": theme.Dark().Accent, "background": theme.Dark().Diff.Added,
 		"attributes": lipgloss.NewStyle().Bold(true).Italic(true).Reverse(true), "faint": theme.Plain().Dim,
 	} {
 		for _, text := range []string{"a", "two words", "  ", "日本"} {

@@ -8,6 +8,8 @@ package theme
 
 import (
 	"image/color"
+	"strconv"
+	"strings"
 
 	"charm.land/lipgloss/v2"
 )
@@ -29,58 +31,64 @@ type Theme struct {
 	Warn   lipgloss.Style // asks, modes that deserve attention
 	Bad    lipgloss.Style // errors, removed lines
 
-	// What lies behind the lines of a diff: a background, or nothing. With one,
-	// the lines have the colors of their language; without, those of Good and Bad.
-	Added, Removed lipgloss.Style
+	Band   lipgloss.Style // what lies behind the user's own messages: a background, or nothing
+	Syntax Syntax         // code
+	Diff   Diff
 }
+
+// A Syntax is how the parts of code look.
+type Syntax struct{ Comment, Keyword, String, Number, Function, Type lipgloss.Style }
+
+// A Diff is what lies behind its lines, and behind what changed in them: backgrounds, or
+// nothing. With one, the lines have the colors of their language; without, those of Good
+// and Bad.
+type Diff struct{ Added, Removed, AddedWord, RemovedWord lipgloss.Style }
 
 // Dark returns the theme for terminals with a dark background.
-func Dark() *Theme {
-	return palette{
-		name: "dark", dark: true,
-		text: "#E4E4E4", dim: "#9A9A9A", faint: "#7C7C7C", accent: "#D7AF87",
-		good: "#8FBF9F", warn: "#D7AF5F", bad: "#E07878", added: "#1C2A1C", removed: "#331F1F",
-	}.theme()
-}
+func Dark() *Theme { return paletteTheme("dark") }
 
 // Light returns the theme for terminals with a light background.
-func Light() *Theme {
-	return palette{
-		name: "light",
-		text: "#1C1C1C", dim: "#585858", faint: "#6E6E6E", accent: "#875F00",
-		good: "#2F6F2F", warn: "#8A5A00", bad: "#AF0000", added: "#F0FAF0", removed: "#FFEEEE",
-	}.theme()
-}
-
-// HighContrast returns a theme for dark backgrounds and eyes that need more: every color
-// stands out from black by 7 to 1.
-func HighContrast() *Theme {
-	return palette{
-		name: "high-contrast", dark: true,
-		text: "#FFFFFF", dim: "#D0D0D0", faint: "#B8B8B8", accent: "#FFD75F",
-		good: "#5FFF87", warn: "#FFAF00", bad: "#FF9C9C", added: "#002B00", removed: "#2B0000",
-	}.theme()
-}
-
-// HighContrastLight returns HighContrast for light backgrounds.
-func HighContrastLight() *Theme {
-	return palette{
-		name: "high-contrast-light",
-		text: "#000000", dim: "#3A3A3A", faint: "#464646", accent: "#003C8F",
-		good: "#004D00", warn: "#5F3A00", bad: "#8B0000", added: "#F0FFF0", removed: "#FFF0F0",
-	}.theme()
-}
+func Light() *Theme { return paletteTheme("light") }
 
 // Terminal takes the colors that the terminal's own palette has for things, and
 // leaves text as it is: for output on a background that nobody asked about.
 func Terminal() *Theme {
+	th := (&Theme{Name: "terminal", Dark: true}).Basic()
+	return th
+}
+
+// Basic returns t for a terminal that has only the 16 colors of its own palette, whose
+// shades are not known: text as it is, and for the rest those of its colors that are
+// readable on a background like that of t. The accent is never the color of errors.
+func (t *Theme) Basic() *Theme {
+	if t.Plain {
+		return t
+	}
 	s := lipgloss.NewStyle
 	fg := func(c color.Color) lipgloss.Style { return s().Foreground(c) }
+	accent, warn, typ := color.Color(lipgloss.Cyan), color.Color(lipgloss.Yellow), color.Color(lipgloss.Yellow)
+	if !t.Dark { // where yellow and cyan are hard to read
+		accent, warn, typ = lipgloss.Blue, lipgloss.Magenta, lipgloss.Cyan
+	}
 	return &Theme{
-		Name: "terminal", Dark: true,
-		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(lipgloss.Cyan), Strong: s().Bold(true),
-		Code: fg(lipgloss.Cyan), Good: fg(lipgloss.Green), Warn: fg(lipgloss.Yellow), Bad: fg(lipgloss.Red),
-		Added: s(), Removed: s(),
+		Name: t.Name, Dark: t.Dark,
+		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(accent), Strong: s().Bold(true),
+		Code: fg(accent), Good: fg(lipgloss.Green), Warn: fg(warn), Bad: fg(lipgloss.Red),
+		Syntax: Syntax{Comment: s().Faint(true), Keyword: fg(accent), String: fg(lipgloss.Green), Number: fg(lipgloss.Magenta), Function: s().Bold(true), Type: fg(typ)},
+	}
+}
+
+// Neutral returns a theme for a background that is not known: text as it is, and colors
+// that are readable on black and on white.
+func Neutral() *Theme {
+	s := lipgloss.NewStyle
+	fg := func(hex string) lipgloss.Style { return s().Foreground(lipgloss.Color(hex)) }
+	const accent, good, warn, bad, blue, violet = "#9C6B1E", "#2E8540", "#9A6A00", "#D03A3A", "#2F78C4", "#9A5FC0"
+	return &Theme{
+		Name: "neutral", Dark: true,
+		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(accent), Strong: s().Bold(true),
+		Code: fg(accent), Good: fg(good), Warn: fg(warn), Bad: fg(bad),
+		Syntax: Syntax{Comment: s().Faint(true), Keyword: fg(accent), String: fg(good), Number: fg(warn), Function: fg(blue), Type: fg(violet)},
 	}
 }
 
@@ -91,50 +99,44 @@ func Plain() *Theme {
 		Name: "plain", Dark: true, Plain: true,
 		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: s().Bold(true), Strong: s().Bold(true),
 		Code: s(), Good: s(), Warn: s().Bold(true), Bad: s().Bold(true),
-		Added: s(), Removed: s(),
+		Syntax: Syntax{Comment: s().Faint(true), Keyword: s().Bold(true)},
 	}
 }
 
-// A palette is what a theme with colors of its own is made of, as "#RRGGBB".
-type palette struct {
-	name string
-	dark bool
-
-	text, dim, faint, accent, good, warn, bad string
-	added, removed                            string // backgrounds
-}
-
-func (p palette) theme() *Theme {
-	fg := func(hex string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(hex)) }
-	bg := func(hex string) lipgloss.Style { return lipgloss.NewStyle().Background(lipgloss.Color(hex)) }
-	return &Theme{
-		Name: p.name, Dark: p.dark,
-		Text: fg(p.text), Dim: fg(p.dim), Faint: fg(p.faint), Accent: fg(p.accent), Strong: fg(p.text).Bold(true),
-		Code: fg(p.accent), Good: fg(p.good), Warn: fg(p.warn), Bad: fg(p.bad),
-		Added: bg(p.added), Removed: bg(p.removed),
-	}
-}
-
-// themes lists those that come with parley, in the order they are offered.
-var themes = []func() *Theme{Dark, Light, HighContrast, HighContrastLight, Terminal, Plain}
-
-// Names returns what ByName knows.
+// Names returns what ByName knows, in the order it is offered.
 func Names() []string {
-	names := make([]string, len(themes))
-	for i, th := range themes {
-		names[i] = th().Name
+	var names []string
+	for _, p := range palettes {
+		names = append(names, p.name)
 	}
-	return names
+	return append(names, "terminal", "plain")
 }
 
 // ByName returns the theme of this name, and false if there is none.
 func ByName(name string) (*Theme, bool) {
-	for _, th := range themes {
-		if th := th(); th.Name == name {
-			return th, true
-		}
+	switch name {
+	case "terminal":
+		return Terminal(), true
+	case "plain":
+		return Plain(), true
 	}
-	return nil, false
+	th := paletteTheme(name)
+	return th, th != nil
+}
+
+// FromEnvironment returns the theme for the background that the terminal says it has by
+// COLORFGBG, such as "15;0": colors of its palette for text and background; nil if it says
+// nothing.
+func FromEnvironment(colorFGBG string) *Theme {
+	at := strings.LastIndexByte(colorFGBG, ';')
+	background, err := strconv.Atoi(colorFGBG[at+1:])
+	switch {
+	case at < 0 || err != nil || background < 0 || background > 15:
+		return nil
+	case background == 7 || background > 8: // white and the bright ones; 8 is a dark gray
+		return Light()
+	}
+	return Dark()
 }
 
 // For picks the theme for a terminal background; nil means unknown, which is

@@ -472,12 +472,32 @@ func TestAnySize(t *testing.T) {
 	round()
 }
 
-func TestLightBackground(t *testing.T) {
+// The first frame has colors for any background; the answer of the terminal changes them
+// once, if it comes before anybody reads.
+func TestBackground(t *testing.T) {
+	white := tea.BackgroundColorMsg{Color: rgb{0xffff, 0xffff, 0xffff}}
 	s := setUp(t, 80, 24)
 	before := s.Styled()
-	s.Send(tea.BackgroundColorMsg{Color: rgb{0xffff, 0xffff, 0xffff}})
-	if s.Styled() == before {
-		t.Error("a light background changes nothing")
+	s.clock.Add(200 * time.Millisecond)
+	s.Send(white)
+	if s.Styled() == before || s.m.Theme.Name != "light" {
+		t.Errorf("on a light background the theme is %s", s.m.Theme.Name)
+	}
+}
+
+// A late answer changes nothing, unless the user asked again.
+func TestLateBackground(t *testing.T) {
+	white := tea.BackgroundColorMsg{Color: rgb{0xffff, 0xffff, 0xffff}}
+	late := setUp(t, 80, 24)
+	before := late.Styled()
+	late.clock.Add(time.Second)
+	late.Send(white)
+	if late.Styled() != before {
+		t.Error("a late answer changes what is being read")
+	}
+	late.Type("/theme auto").Press("enter").Send(white)
+	if late.m.Theme.Name != "light" {
+		t.Errorf("asked again, the theme is %s", late.m.Theme.Name)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/colorprofile"
+
 	"parley/ui/theme"
 )
 
@@ -81,8 +83,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// firstTheme picks the theme at the start; "auto" follows the terminal once it
-// answers.
+// firstTheme picks the theme at the start. "auto" goes by COLORFGBG, or takes colors for
+// any background until the terminal answers.
 func firstTheme(c Config, env func(string) string) *theme.Theme {
 	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
 		return theme.Plain()
@@ -90,5 +92,17 @@ func firstTheme(c Config, env func(string) string) *theme.Theme {
 	if th := c.ThemeNamed(c.Theme); th != nil {
 		return th
 	}
-	return theme.Dark()
+	if th := theme.FromEnvironment(env("COLORFGBG")); th != nil {
+		return th
+	}
+	return theme.Neutral()
+}
+
+// hasBasicColors reports whether the terminal has its own 16 colors and no others.
+func hasBasicColors(env func(string) string) bool {
+	vars := []string{"TERM", "COLORTERM", "WT_SESSION", "TERM_PROGRAM", "ConEmuANSI"}
+	for i, name := range vars {
+		vars[i] = name + "=" + env(name)
+	}
+	return colorprofile.Env(vars) == colorprofile.ANSI
 }

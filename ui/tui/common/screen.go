@@ -21,6 +21,7 @@ import (
 type Screen struct {
 	Config  Config
 	Theme   *theme.Theme
+	Basic   bool                                 // the terminal has its own 16 colors and no others
 	Away    bool                                 // the terminal says that another window has the focus
 	Now     func() time.Time                     // the clock
 	Later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
@@ -44,12 +45,21 @@ type Clipboard struct {
 
 // New returns a screen with the environment's theme and terminal.
 func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
-	s := &Screen{Config: c, Theme: firstTheme(c, getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s := &Screen{Config: c, Basic: hasBasicColors(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s.Theme = s.Dress(firstTheme(c, getenv))
 	s.notice = noticeFor(c.Notify, getenv)
 	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
 	return s
+}
+
+// Dress returns th as the terminal can show it.
+func (s *Screen) Dress(th *theme.Theme) *theme.Theme {
+	if s.Basic {
+		return th.Basic()
+	}
+	return th
 }
 
 // SetClipboard says where text is copied to.

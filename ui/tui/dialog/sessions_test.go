@@ -348,8 +348,8 @@ func TestSessionsDrawWhatIsInSight(t *testing.T) {
 	if lots > few*1.05 {
 		t.Errorf("a frame of 2000 rows takes %v allocations, one of 50 takes %v", lots, few)
 	}
-	all := many(2000)
-	if n := testing.AllocsPerRun(5, func() { dialog.Sessions(all, theme.Dark()) }); n > 100 {
+	all, dark := many(2000), theme.Dark()
+	if n := testing.AllocsPerRun(5, func() { dialog.Sessions(all, dark) }); n > 100 {
 		t.Errorf("to open 2000 rows takes %v allocations", n)
 	}
 	l := dialog.Sessions(all, theme.Dark())

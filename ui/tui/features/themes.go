@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,6 +17,7 @@ type Themes struct {
 	*Front
 	Wears  []Dressed    // what a theme is shown on
 	before *theme.Theme // others are looked at, and this one comes back
+	asked  time.Time    // when the terminal was asked for its background
 }
 
 // Dressed has looks that a theme changes.
@@ -26,6 +28,7 @@ func (f *Themes) wearTheme(th *theme.Theme) {
 	if th == nil || th.Name == f.Theme.Name {
 		return
 	}
+	th = f.Dress(th)
 	f.Theme = th
 	for _, d := range f.Wears {
 		d.SetTheme(th)
@@ -37,7 +40,7 @@ func (f *Themes) wearTheme(th *theme.Theme) {
 func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
-		if f.Config.Theme == "auto" && !f.Theme.Plain {
+		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
 			f.wearTheme(theme.For(msg.Color))
 		}
 	case dialog.MovedMsg:
@@ -51,9 +54,19 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 // Start asks the terminal for its background, if the theme depends on that.
 func (f *Themes) Start() tea.Cmd {
 	if f.Config.Theme == "auto" && !f.Theme.Plain {
-		return tea.RequestBackgroundColor
+		return f.ask()
 	}
 	return nil
+}
+
+// answerTime bounds how long after the question an answer about the background changes
+// the colors of the screen: later, somebody reads it.
+const answerTime = 200 * time.Millisecond
+
+// ask asks the terminal for its background.
+func (f *Themes) ask() tea.Cmd {
+	f.asked = f.Now()
+	return tea.RequestBackgroundColor
 }
 
 // Items returns the looks there are.
@@ -107,7 +120,7 @@ func (f *Themes) wear(name string) tea.Cmd {
 		f.wearTheme(th)
 		return nil
 	}
-	return tea.RequestBackgroundColor // "auto" follows the answer
+	return f.ask() // "auto" follows the answer
 }
 
 // look shows a theme that is looked at.

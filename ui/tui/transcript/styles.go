@@ -22,6 +22,12 @@ const (
 	roleGood
 	roleWarn
 	roleBad
+	roleComment // and what follows: of code
+	roleKeyword
+	roleString
+	roleNumber
+	roleFunction
+	roleType
 	numRoles
 )
 
@@ -45,16 +51,21 @@ type styler struct {
 
 func newStyler(th *theme.Theme) *styler {
 	var k styler
-	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Added, sideRemoved: th.Removed}
+	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
+	changed := [numSides]lipgloss.Style{sideAdded: th.Diff.AddedWord, sideRemoved: th.Diff.RemovedWord}
 	for t, style := range styles(th) {
 		k.text[t] = theme.NewSGR(style)
 		for s, behind := range backgrounds {
-			on := style
+			on, loud := style, style.Bold(true).Underline(true)
 			if color := behind.GetBackground(); color != (lipgloss.NoColor{}) {
 				on, k.hasBackground[s] = style.Background(color), true
+				loud = loud.Background(color)
+			}
+			if color := changed[s].GetBackground(); color != (lipgloss.NoColor{}) {
+				loud = style.Bold(true).Background(color)
 			}
 			k.code[s][t].quiet = theme.NewSGR(on)
-			k.code[s][t].loud = theme.NewSGR(on.Bold(true).Underline(true))
+			k.code[s][t].loud = theme.NewSGR(loud)
 		}
 	}
 	return &k
@@ -65,6 +76,8 @@ func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 	return [...]lipgloss.Style{
 		roleText: th.Text, roleDim: th.Dim, roleFaint: th.Faint, roleAccent: th.Accent,
 		roleStrong: th.Strong, roleGood: th.Good, roleWarn: th.Warn, roleBad: th.Bad,
+		roleComment: th.Syntax.Comment, roleKeyword: th.Syntax.Keyword, roleString: th.Syntax.String,
+		roleNumber: th.Syntax.Number, roleFunction: th.Syntax.Function, roleType: th.Syntax.Type,
 	}
 }
 
@@ -88,7 +101,7 @@ type codePiece struct {
 
 // classRoles lists the tones that classes of code have on a side with a background.
 // What has no class has the tone of the side.
-var classRoles = [...]role{markdown.Comment: roleDim, markdown.Keyword: roleAccent, markdown.String: roleGood, markdown.Number: roleWarn}
+var classRoles = [...]role{markdown.Comment: roleComment, markdown.Keyword: roleKeyword, markdown.String: roleString, markdown.Number: roleNumber, markdown.Function: roleFunction, markdown.Type: roleType}
 
 // Tones of a side: of its sign, and of text without a class.
 var (

@@ -1,0 +1,39 @@
+package common
+
+import "testing"
+
+// The theme of the first frame waits for nothing: it goes by the environment, or suits any
+// background.
+func TestFirstTheme(t *testing.T) {
+	for _, tt := range []struct {
+		name, theme string
+		env         map[string]string
+		want        string
+		basic       bool
+	}{
+		{"nothing is known", "auto", nil, "neutral", false},
+		{"a light terminal says so", "auto", map[string]string{"COLORFGBG": "0;15"}, "light", false},
+		{"a dark one", "auto", map[string]string{"COLORFGBG": "15;0"}, "dark", false},
+		{"a theme is configured", "nord", map[string]string{"COLORFGBG": "0;15"}, "nord", false},
+		{"no colors are wanted", "nord", map[string]string{"NO_COLOR": "1"}, "plain", false},
+		{"a terminal that can only print", "auto", map[string]string{"TERM": "dumb"}, "plain", false},
+		{"16 colors", "auto", map[string]string{"TERM": "xterm", "COLORFGBG": "0;15"}, "light", true},
+		{"16 colors, and a theme", "dracula", map[string]string{"TERM": "xterm-16color"}, "dracula", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+			if tt.basic {
+				env = map[string]string{}
+			}
+			for k, v := range tt.env {
+				env[k] = v
+			}
+			c := DefaultConfig()
+			c.Theme = tt.theme
+			s := New(c, func(name string) string { return env[name] }, nil)
+			if s.Theme.Name != tt.want || s.Basic != tt.basic {
+				t.Errorf("the theme is %s (16 colors: %v), want %s (%v)", s.Theme.Name, s.Basic, tt.want, tt.basic)
+			}
+		})
+	}
+}
