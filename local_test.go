@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -154,5 +155,54 @@ func TestProviderWithoutAModel(t *testing.T) {
 	h.configure(fmt.Sprintf("[providers.box]\nkind = %q\nbase_url = %q\n", "vllm", "http://127.0.0.1:4567/v1"))
 	if out, errs, status := h.run("-q", "-p", "hi"); status != 0 || !strings.Contains(out, "hello from vllm") || errs != "" {
 		t.Errorf("%d %q %q", status, out, errs)
+	}
+}
+
+// TestConnectLocal: parley connect asks nothing about what needs no key; what cannot answer
+// is told, with what to do.
+func TestConnectLocal(t *testing.T) {
+	if !discovertest.Isolated(t) {
+		return
+	}
+	h := newHome(t)
+	if _, errs, status := h.run("connect", "ollama"); status == 0 || !strings.Contains(errs, "Ollama does not run on this machine: start it") {
+		t.Errorf("not running: %d %q", status, errs)
+	}
+	if _, errs, status := h.run("connect", "claude-cli"); status == 0 || !strings.Contains(errs, "claude is not on PATH: install it with") {
+		t.Errorf("not installed: %d %q", status, errs)
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, "bin/claude"), []byte("#!/bin/sh\ntouch $HOME/started\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, status := h.run("connect", "claude-cli"); status == 0 || !strings.Contains(errs, "nobody is logged in") {
+		t.Errorf("not logged in: %d %q", status, errs)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(h.dir, ".claude"), 0o700), os.WriteFile(filepath.Join(h.dir, ".claude/.credentials.json"), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, status := h.run("connect", "claude-cli"); status != 0 || out != "Claude CLI connected: it uses its own login\n" || errs != "" {
+		t.Errorf("logged in: %d %q %q", status, out, errs)
+	}
+	if _, err := os.Stat(filepath.Join(h.dir, "started")); err == nil {
+		t.Error("the program was started")
+	}
+
+	empty := discovertest.New("lmstudio")
+	empty.Paths["/api/v1/models"] = `{"models":[]}`
+	empty.Start(t, "")
+	if _, errs, status := h.run("connect", "lmstudio"); status == 0 || !strings.Contains(errs, "LM Studio is running, but has no model: load one there") {
+		t.Errorf("no model: %d %q", status, errs)
+	}
+	discovertest.New("ollama").Start(t, "")
+	if out, errs, status := h.run("connect", "ollama"); status != 0 || out != "Ollama connected: 3 models, default qwen3:8b\n" || errs != "" {
+		t.Errorf("running: %d %q %q", status, out, errs)
+	}
+	if out, _, _ := h.run("-q", "-p", "hi"); out != "hello from ollama\n" {
+		t.Errorf("the answer is %q", out)
+	}
+	h.run("connect", "--remove", "ollama")
+	h.run("connect", "--remove", "claude-cli")
+	if out, errs, _ := h.run("-p", "hi"); strings.Contains(out, "hello from") || strings.Contains(errs, "running") {
+		t.Errorf("once it was removed: %q %q", out, errs)
 	}
 }

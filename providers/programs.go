@@ -69,6 +69,17 @@ func Programs(c Config, getenv func(string) string) []Program {
 	return list
 }
 
+// MissingProgram returns why the program of a service cannot run; nil if it can, and for what
+// is no program.
+func MissingProgram(c Config, name string, getenv func(string) string) error {
+	s, ok := c.service(name, getenv)
+	if !ok || !s.isProgram() {
+		return nil
+	}
+	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
+	return err
+}
+
 // findProgram returns the program behind a name, without its key, what the
 // configuration asks of it, and what to tell if the name stands for another.
 func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/session"
+	"parley/ui/format"
 )
 
 // Local is what can answer without a key that parley holds.
@@ -23,8 +24,36 @@ type Service struct {
 	Name     string // as users write it
 	Models   int    // of a server
 	More     bool   // it has more models than Models
-	Model    string // the best of them, as "provider/model"; "" if it has none
+	Model    string // the best of them, as "provider/model", or the program; "" if it cannot answer now
+	Problem  string // of a server that cannot: "needs a key", for one
 	Program  bool
+}
+
+// Err returns why s cannot answer now, with what to do; nil if it can.
+func (s Service) Err() error {
+	switch {
+	case s.Model != "":
+		return nil
+	case s.Program:
+		return fmt.Errorf("%s is installed, but nobody is logged in: start it once and sign in", s.Name)
+	case s.Problem != "":
+		return fmt.Errorf("%s %s", s.Name, s.Problem)
+	case s.Provider == "ollama":
+		return fmt.Errorf("%s is running, but has no model: ollama pull llama3.2 gets one", s.Name)
+	}
+	return fmt.Errorf("%s is running, but has no model: load one there", s.Name)
+}
+
+// Connected says that s may answer from now on.
+func (s Service) Connected() string {
+	if s.Program {
+		return s.Name + " connected: it uses its own login"
+	}
+	more := ""
+	if s.More {
+		more = "more than "
+	}
+	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ModelWord(s.Model))
 }
 
 // lookFor bounds how long a prompt waits for what is on this machine.
@@ -74,8 +103,12 @@ func Awaits(a *App) bool {
 	return a.Local.Unnamed != nil || a.Local.Look != nil && Keyless(a)
 }
 
-// offer asks whether the first of services that was not asked about yet is to answer.
+// offer has the first of services that the user agreed to answer, or asks whether the first
+// that was not asked about yet is to.
 func offer(a *App, services []Service, answers LocalAnswers) Effect {
+	if at := slices.IndexFunc(services, func(s Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && Keyless(a) {
+		return begin(a, services[at].Model) // it was agreed to
+	}
 	for i, s := range services {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" || !Keyless(a) {
 			continue
@@ -185,4 +218,14 @@ func SaveLocalAnswer(lib *session.Store, provider string, yes bool) error {
 		sign = "+"
 	}
 	return lib.Set(localKey, strings.Join(append(lines, sign+provider), "\n"))
+}
+
+// SaveRecent stores model as the one that was used last: the next start begins with it.
+func SaveRecent(lib *session.Store, model string) error {
+	kept, err := lib.Get("models")
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(strings.Fields(kept), func(name string) bool { return name == model })
+	return lib.Set("models", strings.Join(append([]string{model}, others...), "\n"))
 }

@@ -90,6 +90,8 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 		return c.fail(print.Usage, err)
 	}
 	switch {
+	case c.remove && about.Keyless:
+		return c.disconnectKeyless(about)
 	case c.remove:
 		return c.removeKey(ctx, about)
 	case about.Keyless:
@@ -98,12 +100,27 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 	return c.addKey(ctx, about)
 }
 
-// connectKeyless connects a provider that takes no key.
-func (c *connectCommand) connectKeyless(_ context.Context, about providers.Connection) error {
-	if about.Local {
-		return c.fail(print.Usage, fmt.Errorf("%s runs on this machine and takes no key: add [providers.%s] to config.toml to use it", about.Name, about.Provider))
+// connectKeyless has a server of this machine, or another agent's program, answer where
+// nothing names a model. It asks nothing.
+func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Connection) error {
+	if c.connectFlags != (connectFlags{}) {
+		return c.fail(print.Usage, fmt.Errorf("%s takes no key", about.Name))
 	}
-	return c.fail(print.Usage, fmt.Errorf("%s takes no key: it uses its own login", about.Name))
+	said, err := c.local.connect(ctx, about.Provider, about.Name)
+	if err != nil {
+		return c.fail(print.Failed, err)
+	}
+	fmt.Println(sanitize.Text(said))
+	return nil
+}
+
+// disconnectKeyless has it answer no more where nothing names a model.
+func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
+	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
+		return c.fail(print.Failed, err)
+	}
+	fmt.Println("Removed " + sanitize.Line(about.Name))
+	return nil
 }
 
 // listKeys prints which providers have a key, and where.

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
+	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 )
@@ -33,34 +35,40 @@ func (a *local) services() providers.Config {
 	return a.config.Config.WithServers(*found, os.Getenv)
 }
 
-// discover looks for model servers on this machine, which takes 300 ms at most, unless the
-// configuration forbids it or a recording answers.
-func (a *local) discover(ctx context.Context) {
-	if !a.config.UI.Discover || a.recording.replay != nil {
+// look looks for model servers on this machine, which takes 300 ms at most. Where a recording
+// answers there are none.
+func (a *local) look(ctx context.Context) {
+	if a.recording.replay != nil {
 		return
 	}
 	found := providers.Discover(ctx, a.config.Config, os.Getenv)
 	a.found.Store(&found)
 }
 
+// discover looks for them unless the configuration forbids it.
+func (a *local) discover(ctx context.Context) {
+	if a.config.UI.Discover {
+		a.look(ctx)
+	}
+}
+
 // localServices looks for what on this machine can answer without a key of parley's: servers,
-// then programs.
+// then the agents' programs that are installed.
 func (a *local) localServices(ctx context.Context) (list []app.Service) {
-	a.discover(ctx)
+	a.look(ctx)
 	for _, l := range a.services().Locals() {
-		s := app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Models: len(l.Models), More: l.More}
+		s := app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Models: len(l.Models), More: l.More, Problem: l.Problem}
 		if len(l.Models) > 0 {
 			s.Model = l.Models[0]
 		}
 		list = append(list, s)
 	}
-	if !a.config.UI.Discover {
-		return list
-	}
 	for _, p := range providers.Programs(a.config.Config, os.Getenv) {
+		s := app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true}
 		if p.LoggedIn {
-			list = append(list, app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Model: p.Provider, Program: true})
+			s.Model = p.Provider
 		}
+		list = append(list, s)
 	}
 	return list
 }
@@ -130,16 +138,27 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 			return name, "", nil
 		}
 	}
+	accepted := ""
+	for provider, yes := range answers {
+		if yes {
+			accepted = max(accepted, provider) // any, but the same each time
+		}
+	}
+	switch {
+	case !a.config.UI.Discover && accepted == "":
+		return "", "", nil
+	case !a.config.UI.Discover:
+		name, err = a.firstListed(context.Background(), accepted)
+		return name, "", err
+	}
 	services := a.localServices(context.Background())
 	for _, s := range services {
 		if answers[s.Provider] && s.Model != "" {
 			return s.Model, "", nil
 		}
 	}
-	for provider, yes := range answers {
-		if yes {
-			return "", "", &llm.Error{Fault: llm.Network, Provider: provider, Message: fmt.Sprintf("%s does not run on this machine: start it, or choose another model with -m", provider)}
-		}
+	if accepted != "" {
+		return "", "", notRunning(accepted, accepted)
 	}
 	for _, s := range services {
 		if _, asked := answers[s.Provider]; !asked && !s.Program {
@@ -149,7 +168,40 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 	return "", "", nil
 }
 
-// local returns what the front ends look for.
+// notRunning returns the error for a server that is not found.
+func notRunning(provider, name string) error {
+	return &llm.Error{Fault: llm.Network, Provider: provider, Message: name + " does not run on this machine: start it, or choose another model with -m"}
+}
+
+// connect stores that a server of this machine, or a program, may answer where nothing names
+// a model. It asks nothing, and returns what that unlocked.
+func (a *local) connect(ctx context.Context, provider, name string) (said string, err error) {
+	services := a.localServices(ctx)
+	at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == provider })
+	if at < 0 {
+		return "", cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
+	}
+	if err := services[at].Err(); err != nil {
+		return "", err
+	}
+	return services[at].Connected(), saveLocalAnswer(provider, services[at].Model, true)
+}
+
+// saveLocalAnswer stores whether a service on this machine may answer, and with which model;
+// "" leaves that open.
+func saveLocalAnswer(provider, model string, yes bool) error {
+	lib, err := session.OpenStore(os.Getenv)
+	if err != nil {
+		return err
+	}
+	err = app.SaveLocalAnswer(lib, provider, yes)
+	if err == nil && model != "" {
+		err = app.SaveRecent(lib, model)
+	}
+	return errors.Join(err, lib.Close())
+}
+
+// options returns what the front ends look for.
 func (a *local) options() app.Local {
 	var l app.Local
 	if a.config.UI.Discover && a.recording.replay == nil {
