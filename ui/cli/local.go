@@ -161,7 +161,7 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 		return "", "", notRunning(accepted, accepted)
 	}
 	for _, s := range services {
-		if _, asked := answers[s.Provider]; !asked && !s.Program {
+		if _, asked := answers[s.Provider]; !asked && !s.Program && s.Model != "" {
 			return "", fmt.Sprintf("%s is running on this machine: parley connect %s uses it", s.Name, s.Provider), nil
 		}
 	}
