@@ -38,6 +38,7 @@ type App struct {
 	previousEffort llm.Effort            // before thinking was turned off
 	told           map[string]mcp.Status // of servers, what the user was told
 	tastes         map[string]Taste      // of models, by "favorites" and "hidden"
+	uses           map[string]int        // how often commands were asked for by name; nil: not loaded
 }
 
 // New returns the application that o describes, with defaults for what it leaves out.

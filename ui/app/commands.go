@@ -11,35 +11,65 @@ import (
 func Commands() []Command {
 	return []Command{
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
-		{Name: "attach", Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
+		{Name: "attach", Aliases: []string{"image", "file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Use a prompt from an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
-		{Name: "permissions", Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
-		{Name: "mode", Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, read-only, yolo)", Args: modeItems, Run: (*App).mode},
+		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
+		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: show(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
 		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkHere},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
-		{Name: "export", Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
-		{Name: "compact", Keys: []string{"ctrl+x k"}, Group: Conversations, Help: "Summarize the conversation to free context", Unavailable: busyOrEmpty, Run: compact},
+		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Help: "Summarize the conversation to free context", Unavailable: busyOrEmpty, Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
-		{Name: "context", Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
-		{Name: "usage", Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
+		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
+		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
 		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: noOtherModel, Run: cycleModels(1)},
 		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: noOtherModel, Run: cycleModels(-1)},
-		{Name: "effort", Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
+		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
 		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: noEfforts, Run: changeEffort(-1)},
 		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: noEfforts, Run: changeEffort(1)},
 		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
 
-		{Name: "help", Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
-		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status and tools", Unavailable: noServers, Run: (*App).mcp},
+		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
+		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
+		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
+		{Name: "mcp", Aliases: []string{"tools"}, Group: Program, Arg: "NAME", Help: "MCP servers: status and tools", Unavailable: noServers, Run: (*App).mcp},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Run: (*App).folder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(*App, string) Effect { return Effect{Quit: true} }},
 	}
+}
+
+// FirstCommands lists the commands that stand in front of all others, for those who are new here.
+var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
+
+// elsewhere says where something is that other programs have a command for.
+var elsewhere = map[string]string{
+	"diff":           "Diffs are shown with each edit; !git diff shows all changes in this folder",
+	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
+	"vim":            "vim = true under [ui] in config.toml turns on vi keys",
+	"version":        "parley --version, in a shell, prints the version",
+	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
+}
+
+// Elsewhere says where something is that other programs have a command called name for; ""
+// if nothing is known of it.
+func Elsewhere(name string) string { return elsewhere[name] }
+
+// writeInstructions drafts the prompt that has a model describe the directory for models.
+func writeInstructions(*App, string) Effect {
+	return Effect{Text: "Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it."}
+}
+
+func showConfig(a *App, _ string) Effect {
+	if a.ConfigFile == "" {
+		return Say("There is no configuration file")
+	}
+	return Say("Configuration: " + a.Short(a.ConfigFile) + " · /doctor checks it")
 }
 
 // show returns a command that opens a panel, searched for its argument.

@@ -76,6 +76,10 @@ func (p *frontend) command(line string) {
 		p.apply(all[at].Do(p.app, arg))
 		return
 	}
+	if where := app.Elsewhere(name); where != "" && arg == "" {
+		p.say("%s", sentence(where))
+		return
+	}
 	var near []string
 	for _, i := range append(among, at) {
 		if i >= 0 {

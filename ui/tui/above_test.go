@@ -111,7 +111,7 @@ func TestMistypedCommands(t *testing.T) {
 		"/modle gpt":           "Did you mean /mode or /model?",
 		"/mod":                 "Did you mean /mode or /model?",
 		"/qiut":                "Did you mean /quit?",
-		"/save":                "Unknown command /save",
+		"/sav3":                "Unknown command /sav3",
 		"/the file is what":    "",
 		"/usr/bin/env":         "",
 		"/usr/bin/env is what": "",

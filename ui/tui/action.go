@@ -42,6 +42,9 @@ func (a action) only(when func(*Model) bool) action { a.when = when; return a }
 // overDialogs returns a with keys that work above a dialog as well.
 func (a action) overDialogs() action { a.above = true; return a }
 
+// also returns a with other names.
+func (a action) also(names ...string) action { a.Aliases = names; return a }
+
 // unlisted returns a as another way to do what is listed.
 func (a action) unlisted() action { a.second = true; return a }
 
@@ -84,14 +87,14 @@ func talkingActions() []action {
 	return []action{
 		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
 		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a silent model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
-		own("rewind", []string{"esc esc"}, app.Messages, "Edit an earlier message (keeps the old version as a branch)", then(func(m *Model) tea.Cmd { return m.branches.rewind() })).only(idle).unless(lacksOwn),
+		own("rewind", []string{"esc esc"}, app.Messages, "Edit an earlier message (keeps the old version as a branch)", then(func(m *Model) tea.Cmd { return m.branches.rewind() })).only(idle).unless(lacksOwn).also("undo"),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"),
 		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
 		shared("sessions"), shared("fork"),
-		own("tree", []string{"ctrl+x t"}, app.Conversations, "Branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches),
+		own("tree", []string{"ctrl+x t"}, app.Conversations, "Branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches).also("branches"),
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach"),
 		own("paste-picture", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
 		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
@@ -161,6 +164,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	if a == nil {
 		return nil, false
 	}
+	m.After(m.perform(app.CountUse(m.App, a.Name)))
 	return a.do(m, arg), true
 }
 

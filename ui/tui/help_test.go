@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,8 @@ func TestHelpTellsEveryKey(t *testing.T) {
 	if strings.Contains(told, "alt+p") {
 		t.Error("a key is told that was given up")
 	}
-	for _, row := range composer.Bindings() {
+	basic, readline := composer.Bindings()
+	for _, row := range slices.Concat(basic, readline) {
 		expect("writing", row[0])
 	}
 	for _, s := range dialog.DefaultKeys().HelpSections() {

@@ -84,6 +84,9 @@ func (k *keymap) mistyped(text string) string {
 	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
 		return ""
 	}
+	if where := app.Elsewhere(name); where != "" && strings.TrimSpace(arg) == "" {
+		return where
+	}
 	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
 	near, alone := k.near(name), strings.TrimSpace(arg) == ""
 	switch {

@@ -16,13 +16,29 @@ import (
 // unusable orders what cannot run now behind what can.
 var unusable = map[bool]int{true: 1}
 
-// palette lists every action with its keys, and what it lacks to run now.
+// suggested is what commands stand under that one is likely to look for.
+const suggested = "Suggested"
+
+// manySuggested is how many commands are suggested because they are used.
+const manySuggested = 5
+
+// suggestions returns commands that stand in front: those for beginners, and those that
+// are used.
+func suggestions(m *Model) []string {
+	used := slices.DeleteFunc(app.MostUsed(m.App), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
+	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
+}
+
+// palette lists every action with its keys, and why one cannot run now: suggested ones
+// first, then group by group.
 func (m *Model) palette() tea.Cmd {
 	var rows []dialog.Item
-	for _, rank := range app.Groups {
+	first := suggestions(m)
+	for _, rank := range append([]app.Group{suggested}, app.Groups...) {
 		from := len(rows)
 		for _, a := range m.keymap.actions {
-			if a.Group != rank || a.second {
+			front := slices.Contains(first, a.Name)
+			if a.second || front != (rank == suggested) || !front && a.Group != rank {
 				continue
 			}
 			item := dialog.Item{Title: a.Name, Detail: a.Help, Keywords: strings.Join(a.Aliases, " "), Key: strings.Join(a.Keys, ", "), Value: a.Name, Group: string(rank)}
@@ -30,7 +46,12 @@ func (m *Model) palette() tea.Cmd {
 			item.Disabled = item.Unavailable != ""
 			rows = append(rows, item)
 		}
-		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int { return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled]) })
+		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int {
+			if rank == suggested {
+				return cmp.Compare(slices.Index(first, a.Title), slices.Index(first, b.Title))
+			}
+			return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled])
+		})
 	}
 	for _, p := range items(m.App.PromptItems()) {
 		p.Value, p.Group = "prompt "+p.Value, "MCP prompts"
@@ -87,9 +108,11 @@ var typed = [][2]string{
 	{"up", "Queued messages (on an empty line): enter edits, delete drops"},
 }
 
-// bindings returns all keys there are, from what binds them.
+// bindings returns all keys there are, from what binds them: parley's first, readline's
+// last.
 func (k *keymap) bindings() []dialog.Section {
-	out := []dialog.Section{{Title: "Writing", Rows: slices.Concat(composer.Bindings(), typed)}}
+	basic, editing := composer.Bindings()
+	out := []dialog.Section{{Title: "Writing", Rows: slices.Concat(basic, typed)}}
 	for _, rank := range app.Groups {
 		s := dialog.Section{Title: string(rank)}
 		for _, a := range k.actions {
@@ -100,7 +123,8 @@ func (k *keymap) bindings() []dialog.Section {
 		out = append(out, s)
 	}
 	out = append(out, dialog.Section{Title: "Browsing", Rows: transcript.Bindings()})
-	return append(out, dialog.DefaultKeys().HelpSections()...)
+	out = append(out, dialog.DefaultKeys().HelpSections()...)
+	return append(out, dialog.Section{Title: "Editing", Rows: editing})
 }
 
 // help shows the real bindings.

@@ -81,17 +81,22 @@ func bind(do action, help string, keys ...string) binding {
 	return binding{key.NewBinding(key.WithKeys(keys...), key.WithHelp(strings.Join(keys, ", "), help)), do}
 }
 
-// Bindings lists the keys of the composer and what they do.
-func Bindings() (rows [][2]string) {
+// Bindings lists the keys of the composer and what they do: those that are parley's own,
+// and readline's.
+func Bindings() (basic, readline [][2]string) {
 	for _, b := range bindings() {
+		rows := &readline
+		if b.do <= newLine || b.do == complete {
+			rows = &basic
+		}
 		switch h := b.Help(); h.Desc {
 		case "":
-			rows[len(rows)-1][0] += " / " + h.Key
+			(*rows)[len(*rows)-1][0] += " / " + h.Key
 		default:
-			rows = append(rows, [2]string{h.Key, h.Desc})
+			*rows = append(*rows, [2]string{h.Key, h.Desc})
 		}
 	}
-	return rows
+	return basic, readline
 }
 
 // keyActions returns what each bound key does.

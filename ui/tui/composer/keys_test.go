@@ -1,6 +1,7 @@
 package composer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -8,7 +9,8 @@ import (
 // Every action has keys, no key has two actions, and the help tells each key.
 func TestBindings(t *testing.T) {
 	var told strings.Builder
-	for _, row := range Bindings() {
+	basic, readline := Bindings()
+	for _, row := range slices.Concat(basic, readline) {
 		if row[0] == "" || row[1] == "" {
 			t.Errorf("%q is a row of the help", row)
 		}

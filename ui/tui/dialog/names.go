@@ -35,6 +35,27 @@ func nameMatchOf(item *Item, typed string) nameMatch {
 	return how
 }
 
+// typedAlias returns the other name of a command that is being typed; "" if its own is.
+func (p *Picker) typedAlias(h fuzzy.Hit) string {
+	wanted, _ := p.split()
+	if !p.commands || wanted == "" || h.Item >= len(p.items) {
+		return ""
+	}
+	begins := func(name string) bool {
+		return len(name) >= len(wanted) && strings.EqualFold(name[:len(wanted)], wanted)
+	}
+	item := p.item(h)
+	if begins(item.Title) {
+		return ""
+	}
+	for alias := range strings.FieldsSeq(item.Keywords) {
+		if begins(alias) {
+			return alias
+		}
+	}
+	return ""
+}
+
 // preselect selects the command that what is typed names, with the argument that
 // is typed: enter must not run what was only found by its description. Without
 // one nothing is selected before an arrow key.

@@ -250,17 +250,23 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		state += " · " + item.State
 	}
 	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), look, t.found)
+	if alias := p.typedAlias(h); alias != "" {
+		line += t.dim.Apply(" (" + alias + ")")
+	}
 	if len(p.Columns) > 0 {
 		return p.tableRow(item, line+t.dim.Apply(state), t)
 	}
-	detail := strings.Trim(cmp.Or(item.Unavailable, item.Detail)+state, " ·")
+	detail, why := strings.Trim(cmp.Or(item.Detail, item.Unavailable)+state, " ·"), ""
+	if item.Detail != "" && item.Unavailable != "" {
+		why = " · " + item.Unavailable
+	}
 	if detail != "" {
 		wide := p.titleWidth
 		if p.listsArgs() {
 			wide = max(wide, p.argTitleWidth)
 		}
 		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title), 0) + columnGap
-		line += strings.Repeat(" ", pad) + t.dim.Apply(detail)
+		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
 	}
 	key := p.key(item)
 	room := p.width - textwrap.Width(key)
@@ -368,13 +374,14 @@ func (p *Picker) hiddenDetail(t table) string {
 		if key := p.key(item); key != "" {
 			room -= textwrap.Width(key) + columnGap
 		}
-		if said := cmp.Or(item.Unavailable, item.Detail); textwrap.Width(said) > room {
-			return said
+		said := strings.Trim(item.Detail+" · "+item.Unavailable, " ·")
+		switch {
+		case textwrap.Width(said) <= room:
+			return ""
+		case item.Unavailable != "" && textwrap.Width(item.Detail) <= room:
+			return item.Unavailable
 		}
-		if item.Unavailable != "" {
-			return item.Detail
-		}
-		return ""
+		return said
 	}
 	room, said := p.reasonWidth(item), item.Unavailable
 	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {

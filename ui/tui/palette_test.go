@@ -1,0 +1,66 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/ui/app"
+)
+
+// The palette begins with what a beginner looks for, then with what is used, in this run
+// and in earlier ones.
+func TestSuggestedCommands(t *testing.T) {
+	s := setUpWith(t, 80, 40, func(o *Options) {
+		if err := o.Library.Set("command_uses", "theme 7\nusage 3\nmouse 1\nnew 9\ngone 5"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.Type("/help").Press("enter").WaitForText("Writing").Press("esc")
+	s.Press("ctrl+p").WaitForText("Suggested")
+	var got []string
+	rows := strings.Split(s.Screen(), "\n")
+	at := slices.Index(rows, "Suggested")
+	for _, row := range rows[at+1:] {
+		if row != "" && row[0] != ' ' {
+			break // the next group
+		}
+		got = append(got, strings.Fields(row)[0])
+	}
+	want := "model new sessions connect help theme usage"
+	if all := strings.Join(got, " "); all != want && all != strings.Replace(want, "connect ", "", 1) {
+		t.Errorf("suggested are %q, want %q", all, want)
+	}
+	kept, _ := s.m.App.Library.Get("command_uses")
+	if !strings.Contains(kept, "help 1") || !strings.Contains(kept, "theme 7") {
+		t.Errorf("kept is %q", kept)
+	}
+}
+
+// Commands of other programs work, or it is said where they are.
+func TestNeighborsCommands(t *testing.T) {
+	k := newKeymap(nil)
+	for typed, want := range map[string]string{
+		"/undo": "rewind", "/status": "context", "/init": "init", "/image": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
+		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
+		"/config": "config", "/settings": "config", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
+	} {
+		if a, _ := k.find(typed); a == nil || a.Name != want {
+			t.Errorf("%s runs %v, want %s", typed, a, want)
+		}
+	}
+	for _, typed := range []string{"/diff", "/logout", "/vim", "/version", "/terminal-setup"} {
+		if a, _ := k.find(typed); a == nil && k.mistyped(typed) != app.Elsewhere(typed[1:]) {
+			t.Errorf("%s says %q", typed, k.mistyped(typed))
+		}
+	}
+}
+
+// A command that is found by another of its names shows that name.
+func TestAliasIsShown(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Type("/").Type("cos").WaitForText("usage (cost)")
+	s.Press("backspace", "backspace", "backspace").Type("usa").WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "usage") && !strings.Contains(screen, "(")
+	})
+}
