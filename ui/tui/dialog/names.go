@@ -35,17 +35,13 @@ func nameMatchOf(item *Item, typed string) nameMatch {
 	return how
 }
 
-// typedAlias returns the other name of a command that is being typed; "" if its own is.
-func (p *Picker) typedAlias(h fuzzy.Hit) string {
-	wanted, _ := p.split()
-	if !p.commands || wanted == "" || h.Item >= len(p.items) {
-		return ""
-	}
+// typedAlias returns the other name of a command that wanted begins; "" if it begins its
+// own, or is empty.
+func typedAlias(item *Item, wanted string) string {
 	begins := func(name string) bool {
 		return len(name) >= len(wanted) && strings.EqualFold(name[:len(wanted)], wanted)
 	}
-	item := p.item(h)
-	if begins(item.Title) {
+	if wanted == "" || begins(item.Title) {
 		return ""
 	}
 	for alias := range strings.FieldsSeq(item.Keywords) {

@@ -250,8 +250,10 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		state += " · " + item.State
 	}
 	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), look, t.found)
-	if alias := p.typedAlias(h); alias != "" {
-		line += t.dim.Apply(" (" + alias + ")")
+	if wanted, _ := p.split(); p.commands {
+		if alias := typedAlias(item, wanted); alias != "" {
+			line += t.dim.Apply(" (" + alias + ")")
+		}
 	}
 	if len(p.Columns) > 0 {
 		return p.tableRow(item, line+t.dim.Apply(state), t)
