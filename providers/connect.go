@@ -20,6 +20,7 @@ type Connection struct {
 	Provider string // as configured, such as "anthropic"
 	Name     string // for people, such as "Anthropic"
 	Host     string // that a key is sent to
+	Model    string // the default one, as "provider/model"; "" if there is none
 	From     string // where its key is, such as "OPENAI_API_KEY"; "" if it has none
 	Stored   bool   // From is what parley stored
 	Keyless  bool   // it takes no key: it runs here, or is a program with a login of its own
@@ -44,7 +45,12 @@ func (c Config) Connection(name string, getenv func(string) string) (Connection,
 	if !ok || s.kind == kindDemo {
 		return Connection{}, unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
 	}
+	model := s.defaultModel()
+	if model != "" {
+		model = s.name + "/" + model
+	}
 	return Connection{
+		Model:    model,
 		Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Host: hostOf(s.url), From: s.key.name,
 		Stored: s.key.stored != nil, Keyless: s.keyless(), Local: s.closestBuiltin().Local,
 	}, nil
@@ -132,7 +138,6 @@ type KeyReport struct {
 	Verdict Verdict
 	Reason  string // why it was rejected, or not checked, or what the key does not allow; "" for nothing
 	Models  int    // how many models the picker has of the provider; 0 if it has none
-	Model   string // the default one, without the provider; "" if there is none
 }
 
 // String returns what the key unlocked, as a sentence without a period.
@@ -146,7 +151,7 @@ func (r KeyReport) String() string {
 		facts = append(facts, fmt.Sprintf("%d models", r.Models))
 	}
 	if r.Model != "" {
-		facts = append(facts, "default "+r.Model)
+		facts = append(facts, "default "+strings.TrimPrefix(r.Model, r.Provider+"/"))
 	}
 	text := r.Name + " connected"
 	if r.Verdict == KeyUnchecked {
@@ -174,7 +179,7 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 		return KeyReport{}, fmt.Errorf("%s takes no key", about.Name)
 	}
 	s, _ := c.service(name, o.Getenv)
-	report := KeyReport{Connection: about, Models: len(s.modelIDs()), Model: s.defaultModel()}
+	report := KeyReport{Connection: about, Models: len(s.modelIDs())}
 	check := keyCheckOf(s)
 	if len(check.paths) == 0 {
 		report.Verdict, report.Reason = KeyValid, "not checked: "+about.Name+" has no free way to check a key"

@@ -210,13 +210,15 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // What a key unlocked is said in one sentence.
 func TestKeyReport(t *testing.T) {
-	about := Connection{Name: "Anthropic"}
+	about := func(model string) Connection {
+		return Connection{Provider: "anthropic", Name: "Anthropic", Model: model}
+	}
 	for want, r := range map[string]KeyReport{
-		"Anthropic connected: 9 models, default claude-x":                      {about, KeyValid, "", 9, "claude-x"},
-		"Anthropic connected: 1 model":                                         {about, KeyValid, "", 1, ""},
-		"Anthropic connected":                                                  {about, KeyValid, "", 0, ""},
-		"Anthropic connected: 9 models (no money)":                             {about, KeyValid, "no money", 9, ""},
-		"Anthropic connected, but the key is not checked: 9 models, default a": {about, KeyUnchecked, "no network", 9, "a"},
+		"Anthropic connected: 9 models, default claude-x":                      {about("anthropic/claude-x"), KeyValid, "", 9},
+		"Anthropic connected: 1 model":                                         {about(""), KeyValid, "", 1},
+		"Anthropic connected":                                                  {about(""), KeyValid, "", 0},
+		"Anthropic connected: 9 models (no money)":                             {about(""), KeyValid, "no money", 9},
+		"Anthropic connected, but the key is not checked: 9 models, default a": {about("anthropic/a"), KeyUnchecked, "no network", 9},
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

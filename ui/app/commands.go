@@ -28,6 +28,7 @@ func Commands() []Command {
 		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
+		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: cannotConnect, Args: connectItems, Run: connect},
 		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: noOtherModel, Run: cycleModels(1)},
 		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: noOtherModel, Run: cycleModels(-1)},
 		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
@@ -74,7 +75,7 @@ func showConfig(a *App, _ string) Effect {
 
 // show returns a command that opens a panel, searched for its argument.
 func show(p Panel) func(*App, string) Effect {
-	return func(_ *App, arg string) Effect { return Effect{Panel: p, Query: arg} }
+	return func(_ *App, arg string) Effect { return Effect{View: PanelQuery{p, arg}} }
 }
 
 // What follows says why a command cannot run now; "" if it can.

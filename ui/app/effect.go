@@ -19,10 +19,10 @@ type Effect struct {
 	Attached []llm.Part                                    // added to App.Attached
 	Toast    string                                        // said in a few words
 	Err      error                                         // said like a Toast: what did not work
-	Panel    Panel                                         // shown, each front end in its own way
-	Query    string                                        // what the Panel is searched for
+	View     PanelQuery                                    // shown, each front end in its own way
 	List     *List                                         // asked from
 	Confirm  *Confirm                                      // asked
+	Secret   *Secret                                       // asked for
 	Turn     func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
 	Async    func(context.Context) Effect                  // run beside; what it returns is shown then
 	Prepare  func(context.Context) func() Effect           // run beside, while what is typed waits; see Held
@@ -33,7 +33,9 @@ type Effect struct {
 // what Prepare returned, shows its effect, and goes on with what was typed. If that effect
 // is not what the user asked for, what they typed would go to the wrong place: it becomes
 // their draft.
-func (e Effect) Held() (draft bool) { return e.Err != nil || e.Failed != nil || e.Confirm != nil }
+func (e Effect) Held() (draft bool) {
+	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
+}
 
 // Say returns the effect that says text.
 func Say(text string) Effect { return Effect{Toast: text} }
@@ -49,6 +51,12 @@ type Entered struct {
 func (e Entered) Close() {
 	e.Left.Close()
 	close(e.left)
+}
+
+// A PanelQuery is a panel, and what it is searched for.
+type PanelQuery struct {
+	Panel Panel // "": none
+	Query string
 }
 
 // Panels are views with a life of their own.
@@ -86,4 +94,14 @@ type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // a yes that comes before the question was read does no harm
 	Answer        func(yes bool) Effect
+}
+
+// A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,
+// no draft and no recording: only Take gets it.
+type Secret struct {
+	Title string // what is asked for, such as "Anthropic API key"
+	Text  string // what becomes of it
+	// Take runs beside, until ctx ends. After an error the line is asked for again; what
+	// it returns otherwise is called by the owner of the App, and shown.
+	Take func(ctx context.Context, line string) (func() Effect, error)
 }

@@ -19,6 +19,7 @@ type Choice struct {
 	Output    string
 	Ready     bool   // can be asked now
 	Why       string // if not: what is missing, such as "set OPENAI_API_KEY"
+	LacksKey  bool   // all that is missing is a key: choosing it asks for that
 	Retired   bool   // its maker takes it away; hidden unless it is in use
 }
 
@@ -32,7 +33,7 @@ func (a *App) model(arg string) Effect {
 	if strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return a.Use(arg)
 	}
-	return Effect{Panel: PanelModels, Query: arg}
+	return Effect{View: PanelQuery{PanelModels, arg}}
 }
 
 // Use switches to another model in mid-conversation.
@@ -55,6 +56,9 @@ func (o Options) keepModels(names []string) Effect {
 
 func (a *App) use(name string) (e Effect, switched bool) {
 	model, err := a.Open(name)
+	if e, ok := connectFor(a, name, err); ok {
+		return e, false
+	}
 	if err != nil {
 		return Effect{Failed: err}, false
 	}

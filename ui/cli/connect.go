@@ -15,6 +15,7 @@ import (
 
 	"parley/providers"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/print"
 )
 
@@ -224,16 +225,16 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 			return c.fail(print.Usage, err)
 		}
 		said, err := connect(ctx, c.program, about, key, c.command, false)
-		var unchecked uncheckedError
+		var unchecked app.UncheckedKeyError
 		switch {
 		case errors.As(err, &unchecked) && typed:
-			warn(capitalize(unchecked.Error()))
+			warn(unchecked.Error())
 			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
 				return c.fail(print.Failed, errors.New("Nothing was stored"))
 			}
 			said, err = connect(ctx, c.program, about, key, c.command, true)
 		case errors.As(err, &unchecked):
-			warn(capitalize(unchecked.Error()) + ". It is stored all the same")
+			warn(unchecked.Error() + ". It is stored all the same")
 			said, err = connect(ctx, c.program, about, key, c.command, true)
 		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
 			warn(err.Error())

@@ -6,12 +6,12 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/term"
 
 	"parley/providers"
+	"parley/tools/sanitize"
+	"parley/ui/app"
 )
 
 // A rejectedError says that a provider does not know a key.
@@ -19,13 +19,6 @@ type rejectedError struct{ name, reason string }
 
 func (e rejectedError) Error() string {
 	return fmt.Sprintf("%s rejected this key: %s", e.name, strings.TrimRight(e.reason, ". "))
-}
-
-// An uncheckedError says that a provider could not be asked about a key.
-type uncheckedError struct{ name, reason string }
-
-func (e uncheckedError) Error() string {
-	return fmt.Sprintf("the key of %s could not be checked: %s", e.name, strings.TrimRight(e.reason, ". "))
 }
 
 // connect checks the key of a provider and stores it, or, if it is not empty, the command
@@ -41,7 +34,7 @@ func connect(ctx context.Context, a *program, about providers.Connection, key pr
 	case report.Verdict == providers.KeyRejected:
 		return "", rejectedError{about.Name, report.Reason}
 	case report.Verdict == providers.KeyUnchecked && !unchecked:
-		return "", uncheckedError{about.Name, report.Reason}
+		return "", app.UncheckedKeyError{Name: about.Name, Reason: report.Reason}
 	}
 	where := ""
 	if command != "" {
@@ -61,6 +54,39 @@ func connect(ctx context.Context, a *program, about providers.Connection, key pr
 		said += fmt.Sprintf("\n%s comes before it: unset that to use the stored key", about.From)
 	}
 	return said, nil
+}
+
+// connecting returns how the front ends give keys to providers.
+func connecting(a *program) app.Connecting {
+	return app.Connecting{
+		Connections: func() []app.Connection {
+			var all []app.Connection
+			for _, c := range providers.Connections(a.config.Config, os.Getenv) {
+				all = append(all, connectionRow(c))
+			}
+			return all
+		},
+		Connection: func(name string) (app.Connection, error) {
+			c, err := a.config.Connection(name, os.Getenv)
+			return connectionRow(c), err
+		},
+		Connect: func(ctx context.Context, k app.Key) (string, error) {
+			key, err := providers.ParseKey(k.Text)
+			if err != nil {
+				return "", err
+			}
+			c, err := a.config.Connection(k.Provider, os.Getenv)
+			if err != nil {
+				return "", err
+			}
+			return connect(ctx, a, c, key, "", k.Unchecked)
+		},
+	}
+}
+
+// connectionRow returns a provider as the front ends show it.
+func connectionRow(c providers.Connection) app.Connection {
+	return app.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local}
 }
 
 // readHidden asks for a line on the terminal, which does not show it.
@@ -90,10 +116,4 @@ func readHidden(prompt string) (string, error) {
 	line, err := term.ReadPassword(fd)
 	fmt.Fprintln(os.Stderr)
 	return string(line), err
-}
-
-// capitalize returns a sentence of an error as one of its own.
-func capitalize(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -138,7 +138,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Local: a.local.options(),
-			Price: price, Recent: strings.Fields(models),
+			Price: price, Recent: strings.Fields(models), Connecting: connecting(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
 			Live: func() []app.Choice {
@@ -219,7 +219,7 @@ func modelChoices(found []providers.Choice) []app.Choice {
 		in, price := r.Prices()
 		out = append(out, app.Choice{
 			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
-			Ready: c.Ready, Why: c.Unavailable, Retired: c.Deprecated,
+			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated,
 		})
 	}
 	return out

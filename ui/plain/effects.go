@@ -34,7 +34,7 @@ func (p *frontend) apply(e app.Effect) {
 	if e.Err != nil {
 		p.fail(e.Err)
 	}
-	if e.Panel != "" && !p.panels.open(e.Panel, e.Query) {
+	if e.View.Panel != "" && !p.panels.open(e.View.Panel, e.View.Query) {
 		p.help()
 	}
 	if e.List != nil {
@@ -43,6 +43,9 @@ func (p *frontend) apply(e app.Effect) {
 	if c := e.Confirm; c != nil {
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 		p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
+	}
+	if e.Secret != nil {
+		p.askSecret(e.Secret, true)
 	}
 	if e.Turn != nil {
 		p.turns.play(true, e.Turn)
@@ -96,7 +99,7 @@ func (p *frontend) sendHeld(prompt []llm.Part, draft bool) {
 // there is something.
 func (p *frontend) keepHeld() bool {
 	held := p.input.take()
-	if len(held) == 0 {
+	if len(held) == 0 || p.questions.hides() {
 		return false
 	}
 	text, _ := p.input.join(held)
@@ -116,5 +119,39 @@ func (p *frontend) list(l *app.List) {
 	p.lists.choose(l.Noun, rows, func(value string) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
+	})
+}
+
+// askSecret asks for a line that the terminal does not show, again after one that was not
+// taken.
+func (p *frontend) askSecret(s *app.Secret, first bool) {
+	p.questions.next(&question{
+		tell: func() {
+			if first {
+				p.say("%s What you type is not shown. An empty line cancels.", s.Text)
+			}
+		},
+		prompt: s.Title + ":",
+		secret: true,
+		answer: func(line string) bool {
+			if line == "" {
+				p.say("Canceled.")
+				return true
+			}
+			p.say("Checking.")
+			p.async(func() func() {
+				then, err := s.Take(p.ctx, line)
+				return func() {
+					if err != nil {
+						p.fail(err)
+						p.askSecret(s, false)
+						return
+					}
+					p.apply(then())
+				}
+			})
+			return true
+		},
+		leave: func() { p.say("Canceled.") },
 	})
 }

@@ -85,3 +85,10 @@ func (i *input) forget() {
 		i.keys.Forget()
 	}
 }
+
+// echo has the terminal show what is typed, or not.
+func (i *input) echo(on bool) {
+	if i.keys != nil {
+		i.keys.Echo(on)
+	}
+}

@@ -75,6 +75,9 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 func (p *frontend) leave() {
 	p.stop()
 	p.keepHeld()
+	if p.questions.hides() {
+		p.input.echo(true)
+	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
 		p.say("The draft could not be kept: %s", oneLine(err.Error()))
 	}

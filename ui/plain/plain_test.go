@@ -479,3 +479,39 @@ func TestLeftWhilePreparing(t *testing.T) {
 		t.Errorf("kept %q, %v, %v", kept.Text, ok, err)
 	}
 }
+
+// A key is asked for until it is taken or left, and is no message, no draft and no command.
+func TestConnect(t *testing.T) {
+	const canary = "sk-CANARY-0123456789"
+	var given []string
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		far := app.Connection{Provider: "far", Name: "Far"}
+		o.Connections = func() []app.Connection { return []app.Connection{far} }
+		o.Connection = func(string) (app.Connection, error) { return far, nil }
+		o.Connect = func(_ context.Context, k app.Key) (string, error) {
+			if given = append(given, k.Text); k.Text != canary {
+				return "", errors.New("Far rejected this key: no")
+			}
+			return "Far connected", nil
+		}
+	})
+	d.enter("/connect", "far", "/wrong", canary, "/draft")
+	said := d.heap.String()
+	for _, want := range []string{"1 provider:\n1. Far, no key yet\n", "What you type is not shown. An empty line cancels.\nFar API key: ", "Error: Far rejected this key: no.\nFar API key: ", "Note: Far connected.", "no draft"} {
+		if !strings.Contains(strings.ReplaceAll(said, "\n", " "), strings.ReplaceAll(want, "\n", " ")) {
+			t.Errorf("%q was not said:\n%s", want, said)
+		}
+	}
+	d.enter("/connect far", "")
+	if len(given) != 2 || given[0] != "/wrong" || given[1] != canary || !strings.Contains(d.heap.String(), "Canceled.") || d.questions.hides() {
+		t.Errorf("given %q\n%s", given, d.heap.String())
+	}
+	if len(d.fake.Requests()) > 0 {
+		t.Errorf("a model was asked: %v", d.fake.Requests())
+	}
+	d.enter("/connect far")
+	d.line(console.Line{Text: canary, At: d.clock()}) // and the terminal goes before it is taken
+	if d.keepHeld() || strings.Contains(d.drafts.text, "CANARY") {
+		t.Error("the key is a draft")
+	}
+}

@@ -22,6 +22,7 @@ type question struct {
 	guarded bool                   // its answer allows something
 	answer  func(line string) bool // false: that was none
 	leave   func()                 // ctrl+c; nil: it has to be answered
+	secret  bool                   // its answer is not echoed, and kept nowhere
 
 	opened  time.Time
 	settled bool
@@ -62,9 +63,15 @@ func (a *questions) next(q *question) {
 
 // close takes the first question away.
 func (a *questions) close() {
+	if a.first().secret {
+		a.input.echo(true)
+	}
 	a.waiting = a.waiting[1:]
 	a.asked = false
 }
+
+// hides reports whether what is typed at the moment is shown nowhere.
+func (a *questions) hides() bool { return a.open() != nil && a.open().secret }
 
 // leave leaves the first question, as ctrl+c does, and reports whether that can be left.
 func (a *questions) leave() bool {
@@ -96,6 +103,9 @@ func (a *questions) settle() bool {
 	case !a.asked:
 		if q.tell != nil {
 			q.tell()
+		}
+		if q.secret {
+			a.input.echo(false)
 		}
 		a.out.Ask(q.prompt + " ")
 		a.asked = true

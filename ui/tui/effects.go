@@ -41,14 +41,17 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	if e.Err != nil {
 		cmds = append(cmds, m.Say(e.Err.Error()))
 	}
-	if e.Panel != "" {
-		cmds = append(cmds, m.openPanel(e.Panel, e.Query))
+	if e.View.Panel != "" {
+		cmds = append(cmds, m.openPanel(e.View))
 	}
 	if e.List != nil {
 		cmds = append(cmds, m.chooseFrom(e.List))
 	}
 	if c := e.Confirm; c != nil {
 		cmds = append(cmds, m.ask(*c, func(yes bool) tea.Cmd { return m.perform(c.Answer(yes)) }))
+	}
+	if e.Secret != nil {
+		cmds = append(cmds, m.features.connect.Ask(e.Secret))
 	}
 	if e.Turn != nil {
 		cmds = append(cmds, m.chat.Play(e.Turn))
@@ -145,13 +148,13 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 }
 
 // openPanel opens a view with a life of its own.
-func (m *Model) openPanel(p app.Panel, query string) tea.Cmd {
+func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	f := &m.features
-	switch p {
+	switch v.Panel {
 	case app.PanelSessions:
-		return f.sessions.List(query)
+		return f.sessions.List(v.Query)
 	case app.PanelModels:
-		return f.models.Offer("Model", query, func(name string) tea.Cmd { return m.perform(m.App.Use(name)) })
+		return f.models.Offer("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.Use(name)) })
 	case app.PanelPermissions:
 		return f.permissions.List()
 	case app.PanelContext:

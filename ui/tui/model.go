@@ -54,6 +54,7 @@ type parts struct {
 	themes      *features.Themes
 	usage       *features.Usage
 	permissions *features.Permissions
+	connect     *features.Connect
 	inspector   *inspector.Inspector
 	welcome     *features.Welcome
 	local       *features.Local
@@ -78,6 +79,7 @@ func newModel(o Options) *Model {
 		local:     &features.Local{Front: front},
 		welcome:   &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
 	}
+	m.features.connect = &features.Connect{Front: front, Models: m.features.models}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
 	m.compare = &comparison{Front: front, chat: m.chat, input: m.input, models: m.features.models, branches: m.branches}
 
@@ -142,7 +144,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.welcome, f.local, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}

@@ -467,6 +467,17 @@ func states(th *theme.Theme) map[string]state {
 		"confirm": func() (dialog.Dialog, []string) {
 			return dialog.Confirm("Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
 		},
+		"secret":         func() (dialog.Dialog, []string) { return askKey(th), nil },
+		"secret/written": func() (dialog.Dialog, []string) { return askKey(th), []string{canary} },
+		"secret/long":    func() (dialog.Dialog, []string) { return askKey(th), []string{strings.Repeat(canary, 9)} },
+		"secret/checking": func() (dialog.Dialog, []string) {
+			return askKey(th), []string{canary, "enter"}
+		},
+		"secret/rejected": func() (dialog.Dialog, []string) {
+			d := askKey(th)
+			d.Reject("Anthropic rejected this key: invalid x-api-key")
+			return d, nil
+		},
 		"help":              func() (dialog.Dialog, []string) { return guide(th), []string{"pgdown"} },
 		"approve/command":   func() (dialog.Dialog, []string) { d, _ := approval(shell("go test ./...")); return d, nil },
 		"approve/hostile":   func() (dialog.Dialog, []string) { d, _ := approval(hostile); return d, nil },

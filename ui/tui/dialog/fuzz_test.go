@@ -116,7 +116,7 @@ func FuzzDialogs(f *testing.F) {
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
 			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Days: []dialog.UsageRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.UsageRow{{Label: text}}}, th),
-			dialog.Confirm(text, text, text, th), question,
+			dialog.Confirm(text, text, text, th), question, dialog.AskSecret(text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {

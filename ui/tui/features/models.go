@@ -120,6 +120,9 @@ func (f *Models) serves(choices []app.Choice) {
 	f.offered(choices)
 }
 
+// forget has the models listed anew: others may be ready now.
+func (f *Models) forget() { f.choices, f.served = nil, serving{} }
+
 // Known reads the catalog, beside the loop: that takes longer than a frame the
 // first time. It is nil if servers said more than that not long ago.
 func (f *Models) Known() tea.Cmd {
@@ -165,7 +168,7 @@ func (f *Models) items() []dialog.Item {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
 			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
-			Disabled: !c.Ready, Unavailable: c.Why, Current: c.Name == current,
+			Disabled: !c.Ready, Unavailable: missing(c), Current: c.Name == current,
 		}}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
@@ -183,6 +186,14 @@ func (f *Models) items() []dialog.Item {
 		items[i] = row.Item
 	}
 	return items
+}
+
+// missing says why a model is not ready, and what choosing it does about that.
+func missing(c app.Choice) string {
+	if c.LacksKey {
+		return "no key · enter adds one"
+	}
+	return c.Why
 }
 
 // Args returns the models, as what may follow a command.

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// Connecting gives keys to providers.
+type Connecting struct {
+	Connections func() []Connection                        // the providers there are; nil: keys cannot be given here
+	Connection  func(provider string) (Connection, error)  // one of them, by any of its names
+	Connect     func(context.Context, Key) (string, error) // checks a key and stores it; returns what that unlocked, in lines
+}
+
+// A Connection is a provider as one that can be given a key.
+type Connection struct {
+	Provider string // as it is configured, such as "anthropic"
+	Name     string // for people, such as "Anthropic"
+	From     string // where its key is, such as "OPENAI_API_KEY"; "" if it has none
+	Default  string // model to begin with, as provider/model; "" if it has none
+	Keyless  bool   // it takes no key: it runs here, or has a login of its own
+	Local    bool   // it runs here
+}
+
+// A Key is what a user gave for a provider.
+type Key struct {
+	Provider  string
+	Text      string // as it was typed or pasted
+	Unchecked bool   // stored although it could not be checked
+}
+
+// An UncheckedKeyError says that a provider could not be asked about a key.
+type UncheckedKeyError struct{ Name, Reason string }
+
+func (e UncheckedKeyError) Error() string {
+	return fmt.Sprintf("The key of %s could not be checked: %s", e.Name, strings.TrimRight(e.Reason, ". "))
+}
+
+func cannotConnect(a *App) string {
+	if a.Connections == nil {
+		return "Keys cannot be added here"
+	}
+	return ""
+}
+
+// connectItems returns the providers, those with a key marked.
+func connectItems(a *App) []Item {
+	if a.Connections == nil {
+		return nil
+	}
+	var items []Item
+	for _, c := range a.Connections() {
+		item := Item{Title: c.Name, Value: c.Provider, Current: c.From != ""}
+		switch {
+		case c.From != "":
+			item.Detail = "connected: " + c.From
+		case c.Local:
+			item.Detail = "runs on this machine"
+		case c.Keyless:
+			item.Detail = "uses its own login"
+		default:
+			item.Detail = "no key yet"
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// connect asks for the key of a provider; without a name, which one.
+func connect(a *App, arg string) Effect {
+	if arg == "" {
+		return Effect{List: &List{Title: "Connect a provider", Noun: "provider", Items: connectItems(a), Choose: func(i Item, _ string) Effect { return connect(a, i.Value) }}}
+	}
+	c, err := a.Connection(arg)
+	switch {
+	case err != nil:
+		return Effect{Err: err}
+	case c.Keyless:
+		return connectKeyless(a, c)
+	}
+	return askKey(a, c, "")
+}
+
+// connectKeyless has what runs on this machine answer, from now on and where nothing names a
+// model.
+func connectKeyless(a *App, c Connection) Effect {
+	look := a.Local.Look
+	if look == nil {
+		return Say(c.Name + " takes no key")
+	}
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		services := look(ctx)
+		return func() Effect {
+			at := slices.IndexFunc(services, func(s Service) bool { return s.Provider == c.Provider })
+			if at < 0 {
+				return Effect{Err: fmt.Errorf("%s was not found on this machine", c.Name)}
+			}
+			s := services[at]
+			if err := s.Err(); err != nil {
+				return Effect{Err: err}
+			}
+			kept := a.KeepLocalAnswer(s.Provider, true)
+			e := begin(a, s.Model)
+			e.Notes = append(e.Notes, s.Connected())
+			if models := e.Async; models != nil {
+				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
+			}
+			return e
+		}
+	}}
+}
+
+// connectFor asks for the key that a model called name lacks, as the error says that came of
+// opening it, and goes on with that model. It is false if that is not what is wrong.
+func connectFor(a *App, name string, err error) (Effect, bool) {
+	var e *llm.Error
+	if a.Connections == nil || !errors.Is(err, llm.ErrNoKey) || !errors.As(err, &e) {
+		return Effect{}, false
+	}
+	c, err := a.Connection(e.Provider)
+	if err != nil || c.Keyless {
+		return Effect{}, false
+	}
+	return askKey(a, c, name), true
+}
+
+// askKey asks for the key of c, and goes on with model; "" is the one in use, or the first
+// of the provider where the demo answers.
+func askKey(a *App, c Connection, model string) Effect {
+	give := a.Connect
+	text := "It is checked with a request that costs nothing, then stored for you alone."
+	if c.From != "" {
+		text = "The key from " + c.From + " is in use. " + text
+	}
+	return Effect{Secret: &Secret{
+		Title: c.Name + " API key", Text: text,
+		Take: func(ctx context.Context, line string) (func() Effect, error) {
+			key := Key{Provider: c.Provider, Text: line}
+			said, err := give(ctx, key)
+			if errors.As(err, new(UncheckedKeyError)) {
+				return func() Effect { return storeUnchecked(a, c, key, model, err) }, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return func() Effect { return connected(a, c, said, model) }, nil
+		},
+	}}
+}
+
+// storeUnchecked asks whether a key is stored that could not be checked.
+func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effect {
+	give := a.Connect
+	key.Unchecked = true
+	return Effect{Confirm: &Confirm{
+		Text: why.Error() + ". Store it all the same?", Yes: "Store it", No: "Do not store it", Harmless: true,
+		Answer: func(yes bool) Effect {
+			if !yes {
+				return Say("Nothing was stored")
+			}
+			return Effect{Prepare: func(ctx context.Context) func() Effect {
+				said, err := give(ctx, key)
+				return func() Effect {
+					if err != nil {
+						return Effect{Err: err}
+					}
+					return connected(a, c, said, model)
+				}
+			}}
+		},
+	}}
+}
+
+// connected says what a key unlocked and goes on with a model of the provider.
+func connected(a *App, c Connection, said, model string) Effect {
+	a.NoKey = false
+	now := a.Session.Model().Name
+	switch own, _, _ := strings.Cut(now, "/"); {
+	case model != "":
+	case own == c.Provider:
+		model = now // with the new key
+	case own == "demo":
+		model = c.Default
+	}
+	note := strings.ReplaceAll(said, "\n", " · ")
+	if model == now {
+		if again, err := a.Open(now); err == nil {
+			a.Session.SetModel(again)
+		}
+	}
+	if model == "" || model == now {
+		return Effect{Notes: []string{note}}
+	}
+	e, switched := a.use(model)
+	if e.Secret != nil { // of another provider, or a variable that is set and empty
+		return Effect{Notes: []string{note}}
+	}
+	if switched {
+		a.rememberModel(a.Session.Model().Name)
+		e.Async = a.keepModels(a.Recent).Async
+	}
+	e.Notes = append(e.Notes, note)
+	return e
+}

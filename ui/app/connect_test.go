@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// canary is a key that must not come back from anything.
+const canary = "sk-CANARY-0123456789"
+
+// connectable returns an application in which far/away lacks a key until the canary was
+// given, and what was given.
+func connectable(t *testing.T) (*App, *[]Key) {
+	a := newApp(t)
+	var given []Key
+	stored := false
+	open := a.Open
+	a.Open = func(name string) (llm.Endpoint, error) {
+		if strings.HasPrefix(name, "far/") && !stored {
+			return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "far", Message: "no key", Err: llm.ErrNoKey}
+		}
+		if name == "far/away" {
+			name = "far/away2" // newApp refuses it
+		}
+		return open(name)
+	}
+	all := []Connection{{Provider: "far", Name: "Far", Default: "far/first"}, {Provider: "env", Name: "Env", From: "ENV_API_KEY"},
+		{Provider: "here", Name: "Here", Keyless: true, Local: true}, {Provider: "cli", Name: "CLI", Keyless: true}}
+	a.Connections = func() []Connection { return all }
+	a.Connection = func(name string) (Connection, error) {
+		for _, c := range all {
+			if c.Provider == name {
+				return c, nil
+			}
+		}
+		return Connection{}, errors.New("there is no provider " + name)
+	}
+	a.Connect = func(_ context.Context, k Key) (string, error) {
+		given = append(given, k)
+		switch {
+		case k.Text == "offline" && !k.Unchecked:
+			return "", UncheckedKeyError{"Far", "no network."}
+		case k.Text == "wrong":
+			return "", errors.New("Far rejected this key: no")
+		}
+		stored = true
+		return "Far connected: 2 models\nKey stored in the system keyring", nil
+	}
+	return a, &given
+}
+
+// take gives a line to what e asks for, and returns what comes of it.
+func take(t *testing.T, e Effect, line string) (Effect, error) {
+	t.Helper()
+	if e.Secret == nil {
+		t.Fatalf("nothing is asked for: %+v", e)
+	}
+	then, err := e.Secret.Take(t.Context(), line)
+	if err != nil {
+		return Effect{}, err
+	}
+	return then(), nil
+}
+
+// Without a provider there is a list, which says what each has and needs.
+func TestConnectList(t *testing.T) {
+	a, _ := connectable(t)
+	e := run(t, a, "/login")
+	if e.List == nil || len(e.List.Items) != 4 {
+		t.Fatalf("%+v", e)
+	}
+	var got []string
+	for _, i := range e.List.Items {
+		got = append(got, i.Value+" "+i.Title+": "+i.Detail)
+		if i.Current != (i.Value == "env") {
+			t.Errorf("%s is marked: %v", i.Value, i.Current)
+		}
+	}
+	if want := "far Far: no key yet\nenv Env: connected: ENV_API_KEY\nhere Here: runs on this machine\ncli CLI: uses its own login"; strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	if asked := e.List.Choose(e.List.Items[0], ""); asked.Secret == nil || asked.Secret.Title != "Far API key" {
+		t.Errorf("chosen: %+v", asked)
+	}
+	if e := run(t, a, "/connect nobody"); e.Err == nil {
+		t.Errorf("nobody: %+v", e)
+	}
+	if e := run(t, a, "/connect env"); e.Secret == nil || !strings.HasPrefix(e.Secret.Text, "The key from ENV_API_KEY is in use. ") {
+		t.Errorf("a key that is there: %+v", e.Secret)
+	}
+	if e := run(t, newApp(t), "/connect far"); e.Toast != "Keys cannot be added here" {
+		t.Errorf("without a store: %+v", e)
+	}
+}
+
+// A model without a key asks for that of its provider, and is used then.
+func TestConnectForModel(t *testing.T) {
+	a, given := connectable(t)
+	e := run(t, a, "/model far/away")
+	if _, err := take(t, e, "wrong"); err == nil || err.Error() != "Far rejected this key: no" || a.Session.Model().Name != "fake/m" {
+		t.Errorf("rejected: %v, the model is %s", err, a.Session.Model().Name)
+	}
+	got, err := take(t, e, canary)
+	if err != nil || a.Session.Model().Name != "far/away2" || len(got.Notes) != 1 || got.Notes[0] != "Far connected: 2 models · Key stored in the system keyring" || got.Async == nil {
+		t.Errorf("%+v, %v, the model is %s", got, err, a.Session.Model().Name)
+	}
+	if len(*given) != 2 || (*given)[1] != (Key{Provider: "far", Text: canary}) {
+		t.Errorf("given %+v", *given)
+	}
+}
+
+// By itself connecting changes no model, but where the demo answers, and where the model in
+// use gets another key.
+func TestConnectAlone(t *testing.T) {
+	for from, want := range map[string]string{"fake/m": "fake/m", "demo/parley": "far/first"} {
+		a, _ := connectable(t)
+		a.Use(from)
+		a.NoKey = true
+		if e, err := take(t, run(t, a, "/connect far"), canary); err != nil || len(e.Notes) != 1 || a.Session.Model().Name != want || Keyless(a) {
+			t.Errorf("from %s: %+v, %v, the model is %s", from, e, err, a.Session.Model().Name)
+		}
+	}
+	a, _ := connectable(t)
+	if _, err := take(t, run(t, a, "/connect far"), canary); err != nil {
+		t.Fatal(err)
+	}
+	a.Use("far/x")
+	opened := 0
+	open := a.Open
+	a.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
+	if e, err := take(t, run(t, a, "/connect far"), "another"); err != nil || e.Event != nil || opened != 1 {
+		t.Errorf("%+v, %v, opened %d times", e, err, opened)
+	}
+}
+
+// A key that could not be checked is stored if the user says so.
+func TestConnectUnchecked(t *testing.T) {
+	a, given := connectable(t)
+	e, err := take(t, run(t, a, "/model far/away"), "offline")
+	if err != nil || e.Confirm == nil || e.Confirm.Text != "The key of Far could not be checked: no network. Store it all the same?" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if no := e.Confirm.Answer(false); no.Toast != "Nothing was stored" || no.Prepare != nil || len(*given) != 1 {
+		t.Errorf("no: %+v", no)
+	}
+	done := e.Confirm.Answer(true).Prepare(t.Context())()
+	if len(done.Notes) != 1 || a.Session.Model().Name != "far/away2" || !(*given)[1].Unchecked {
+		t.Errorf("yes: %+v, the model is %s, given %+v", done, a.Session.Model().Name, *given)
+	}
+}
+
+// What takes no key is asked nothing: it answers if it is found on this machine, and says
+// why not otherwise.
+func TestConnectKeyless(t *testing.T) {
+	a, given := connectable(t)
+	if e := run(t, a, "/connect here"); e.Toast != "Here takes no key" {
+		t.Errorf("where nothing is looked for: %+v", e)
+	}
+	a.Local.Look = func(context.Context) []Service {
+		return []Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
+	}
+	if e := run(t, a, "/connect cli"); e.Err == nil || e.Err.Error() != "CLI was not found on this machine" {
+		t.Errorf("not found: %+v", e)
+	}
+	e := run(t, a, "/connect here")
+	if e.Err != nil || a.Session.Model().Name != "here/m" || !ReadLocalAnswers(a.Library)["here"] || *given != nil {
+		t.Errorf("found: %+v, the model is %s, stored %v, given %v", e, a.Session.Model().Name, ReadLocalAnswers(a.Library), *given)
+	}
+}

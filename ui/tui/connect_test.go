@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+)
+
+// keyCanary is a key that must not come to the screen, nor stay anywhere.
+const keyCanary = "sk-CANARY-0123456789"
+
+// A keyring has the key of openai once the canary was given, and lets checks wait.
+type keyring struct {
+	mu      sync.Mutex
+	stored  bool
+	stopped int // checks that were called off
+	hang    bool
+}
+
+func (k *keyring) ready() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stored
+}
+
+// connectStage is a screen whose openai/gpt-x lacks a key.
+func connectStage(t *testing.T, w, h int, turns ...llmtest.Turn) (*stage, *keyring) {
+	k := &keyring{}
+	s := setUpWith(t, w, h, func(o *Options) {
+		open := o.Open
+		o.Open = func(name string) (llm.Endpoint, error) {
+			if name != "openai/gpt-x" {
+				return open(name)
+			}
+			if !k.ready() {
+				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Err: llm.ErrNoKey}
+			}
+			m, err := open("fake/two")
+			m.Name = name
+			return m, err
+		}
+		o.Choices = func() []app.Choice {
+			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
+		}
+		o.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
+		o.Connection = func(name string) (app.Connection, error) {
+			if name != "openai" {
+				return app.Connection{}, errors.New("there is no provider " + name)
+			}
+			return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
+		}
+		o.Connect = func(ctx context.Context, key app.Key) (string, error) {
+			k.mu.Lock()
+			hang := k.hang
+			k.mu.Unlock()
+			switch {
+			case hang:
+				<-ctx.Done()
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.stopped++
+				return "", ctx.Err()
+			case key.Text != keyCanary:
+				return "", errors.New("OpenAI rejected this key: Incorrect API key provided")
+			}
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.stored = true
+			return "OpenAI connected: 1 model\nKey stored in the system keyring", nil
+		}
+	}, turns...)
+	return s, k
+}
+
+// Enter on a model without a key asks for it, says why one is not taken, goes on with that
+// model once one is, and leaves what was typed where it was.
+func TestConnect(t *testing.T) {
+	s, _ := connectStage(t, 80, 24, llmtest.Say("the answer"))
+	s.Type("my prompt").Press("ctrl+x", "m").WaitForText("no key · enter adds one")
+	s.Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
+	s.Type("sk-wrong").WaitForText("8 characters").Press("enter").WaitForText("OpenAI rejected this key: Incorrect API key provided")
+	if screen := s.Screen(); strings.Contains(screen, "characters") || strings.Contains(screen, "wrong") {
+		t.Errorf("the field is not fresh:\n%s", screen)
+	}
+	s.Paste(keyCanary).WaitForText("20 characters")
+	s.Golden("connect-80x24")
+	s.Press("enter").WaitForText("OpenAI connected: 1 model · Key stored in the system keyring")
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "› my prompt") && strings.Contains(screen, "\nopenai/gpt-x ")
+	})
+	s.Press("enter").WaitForText("the answer")
+	s.idle()
+	s.Press("ctrl+x", "m").WaitForText("openai/gpt-x")
+	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "no key") })
+	s.Press("esc")
+	traceless(t, s)
+}
+
+// traceless holds that the canary is nowhere that a user could come across it.
+func traceless(t *testing.T, s *stage) {
+	t.Helper()
+	for _, keys := range [][]string{nil, {"up"}, {"up", "up"}, {"ctrl+_"}, {"ctrl+y"}, {"alt+y"}, {"ctrl+r"}, {"esc"}} {
+		s.Press(keys...)
+		if screen := s.Screen(); strings.Contains(screen, "CANARY") {
+			t.Errorf("after %q it is on the screen:\n%s", keys, screen)
+		}
+	}
+	for _, key := range []string{"history", "draft", "prompts"} {
+		if kept, _ := s.m.App.Library.Get(key); strings.Contains(kept, "CANARY") {
+			t.Errorf("it is kept as %s: %q", key, kept)
+		}
+	}
+}
+
+// Esc leaves without a key, and calls off a check; what was written goes nowhere.
+func TestConnectLeft(t *testing.T) {
+	s, k := connectStage(t, 50, 15)
+	s.Type("my prompt").Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
+	s.Golden("connect-50x15")
+	s.Paste(keyCanary).WaitForText("20 characters").Press("esc")
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
+	})
+	k.mu.Lock()
+	k.hang = true
+	k.mu.Unlock()
+	s.Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
+	s.Paste(keyCanary).Press("enter").WaitForText("Checking it…").Press("esc")
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
+	})
+	s.WaitFor(func(string) bool { k.mu.Lock(); defer k.mu.Unlock(); return k.stopped == 1 })
+	if screen := s.Screen(); strings.Contains(screen, "canceled") || !strings.Contains(screen, "fake/one") {
+		t.Errorf("it says what was left:\n%s", screen)
+	}
+	traceless(t, s)
+}
+
+// A question that comes in between takes the place of the dialog; a key that was on its way
+// to it goes to nobody.
+func TestConnectInterrupted(t *testing.T) {
+	s, k := connectStage(t, 80, 24)
+	s.Type("/connect openai").Press("enter").WaitForText("OpenAI API key")
+	s.Send(app.Effect{Confirm: &app.Confirm{Text: "Really?", Yes: "yes", No: "no", Answer: func(bool) app.Effect { return app.Effect{} }}})
+	s.WaitForText("Really?")
+	s.Send(dialog.SecretMsg{Line: keyCanary})
+	s.Press("esc")
+	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Really?") })
+	if k.ready() {
+		t.Error("the key was taken")
+	}
+	traceless(t, s)
+}

@@ -1,0 +1,158 @@
+package dialog
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
+	"parley/ui/format"
+	"parley/ui/textwrap"
+	"parley/ui/theme"
+)
+
+// SecretMsg brings the line that was written into a Secret, which waits for Reject or for
+// its end. Nobody else gets the line.
+type SecretMsg struct {
+	Of   *Secret
+	Line string
+}
+
+// A Secret asks for a line without showing it.
+type Secret struct {
+	base
+	title, text string
+	field       textField
+	problem     string // why the line before was not taken; "" if there was none
+	checking    bool   // a line is with whoever takes it
+}
+
+// AskSecret asks for what title says; text says what becomes of it.
+func AskSecret(title, text string, th *theme.Theme) *Secret {
+	return &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
+}
+
+// Reject says why a line was not taken, and takes another one.
+func (s *Secret) Reject(problem string) {
+	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
+}
+
+// Checking reports whether a line is with whoever takes it.
+func (s *Secret) Checking() bool { return s.checking }
+
+// SetSize gives the width and the most rows.
+func (s *Secret) SetSize(width, height int) { s.resize(width, height) }
+
+// lines returns what stands between the title and the keys.
+func (s *Secret) lines() []string {
+	var rows []string
+	add := func(text string, style func(...string) string) {
+		for _, row := range textwrap.Lines(text, max(s.width, 1)) {
+			rows = append(rows, style(ansi.Truncate(row, s.width, "…")))
+		}
+	}
+	if s.problem != "" {
+		add(s.problem, s.theme.Bad.Render)
+	} else {
+		add(s.text, s.theme.Dim.Render)
+	}
+	return append(rows, "", s.written())
+}
+
+// mark stands before what is written, and dot for each character of it.
+const (
+	mark = "› "
+	dot  = "•"
+)
+
+// dots returns how many characters are written, and how many dots stand for them: fewer
+// where there is no room.
+func (s *Secret) dots() (count, shown int) {
+	for rest := s.field.text; rest != ""; count++ {
+		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		rest = rest[len(char):]
+	}
+	room := s.width - len(told(count)) - len("> ") - 1
+	return count, max(min(count, room), 0)
+}
+
+// told says how many characters there are.
+func told(count int) string {
+	if count == 0 {
+		return ""
+	}
+	return "  " + format.Plural(count, "character")
+}
+
+// written returns the line with a dot for each character, and how many there are.
+func (s *Secret) written() string {
+	count, shown := s.dots()
+	row := s.theme.Accent.Render(mark) + s.theme.Text.Render(strings.Repeat(dot, shown))
+	return ansi.Truncate(row+s.theme.Faint.Render(told(count)), s.width, "")
+}
+
+// Height returns that of the title, the text, the line and the keys.
+func (s *Secret) Height() int { return min(len(s.lines())+2, s.height) }
+
+// Cursor returns where the next character goes.
+func (s *Secret) Cursor() (x, y int, ok bool) {
+	if s.checking || s.done || s.Height() < len(s.lines())+2 {
+		return 0, 0, false
+	}
+	_, shown := s.dots()
+	return max(min(len("> ")+shown, s.width-1), 0), s.Height() - 2, true
+}
+
+// Update writes, and hands over what is written.
+func (s *Secret) Update(msg tea.Msg) tea.Cmd {
+	if s.done {
+		return nil
+	}
+	s.view = ""
+	press, ok := msg.(tea.KeyPressMsg)
+	switch {
+	case ok && key.Matches(press, s.Keys.Close):
+		s.field.text = ""
+		return s.answer(ClosedMsg{})
+	case s.checking:
+	case ok && key.Matches(press, s.Keys.Accept):
+		return s.submit()
+	default:
+		if paste, ok := msg.(tea.PasteMsg); ok { // as it is: what does not belong to it is seen to by whoever takes it
+			s.field.text += strings.Trim(paste.Content, "\r\n")
+		} else if !s.field.key(msg, s.Keys.FieldKeys) {
+			return nil
+		}
+		s.problem = ""
+	}
+	return nil
+}
+
+// submit hands over the line and forgets it.
+func (s *Secret) submit() tea.Cmd {
+	if s.field.text == "" {
+		return nil
+	}
+	said := SecretMsg{s, s.field.text}
+	s.field.text, s.problem, s.checking = "", "", true
+	return func() tea.Msg { return said }
+}
+
+// View returns the question above the line.
+func (s *Secret) View() string {
+	if s.view != "" {
+		return s.view
+	}
+	foot := s.keyHint(s.theme.Dim, hint(s.Keys.Accept, "check and store"), hint(s.Keys.Clear, "clear"), hint(s.Keys.Close, "cancel"))
+	if s.checking {
+		foot = s.keyHint(s.theme.Dim, hintText("Checking", "it…"), hint(s.Keys.Close, "cancel"))
+	}
+	rows := s.lines()
+	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // what is written is seen in any case
+		rows = rows[over:]
+	}
+	s.view = frame(s.Height(), s.titleLine(s.title, ""), rows, foot)
+	return s.view
+}

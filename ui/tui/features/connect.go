@@ -1,0 +1,76 @@
+package features
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+)
+
+// A Connect asks for lines that are not shown, such as the keys of providers. What comes of
+// one may make other models ready.
+type Connect struct {
+	*Front
+	Models *Models
+
+	open   *dialog.Secret // that was opened last
+	secret *app.Secret    // what it asks for
+	cancel context.CancelFunc
+}
+
+// takenMsg says what came of a line; then is what is shown of it.
+type takenMsg struct {
+	of   *dialog.Secret
+	then func() app.Effect
+	err  error
+}
+
+// Ask asks for a line.
+func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
+	f.open, f.secret, f.cancel = dialog.AskSecret(secret.Title, secret.Text, f.Theme), secret, func() {}
+	cmd := f.Open(f.open)
+	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+		f.cancel()
+		return nil
+	})
+	return cmd
+}
+
+// Update takes a line, and what came of it; it reports whether msg is that.
+func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case dialog.SecretMsg:
+		if msg.Of != f.open || f.Current() != f.open {
+			return nil, true // it was left
+		}
+		var ctx context.Context
+		ctx, f.cancel = context.WithCancel(context.Background())
+		take, cancel := f.secret.Take, f.cancel
+		return func() tea.Msg {
+			defer cancel()
+			then, err := take(ctx, msg.Line)
+			return takenMsg{msg.Of, then, err}
+		}, true
+	case takenMsg:
+		return f.taken(msg), true
+	}
+	return nil, false
+}
+
+// taken shows what came of a line. A dialog that was left says nothing of errors.
+func (f *Connect) taken(msg takenMsg) tea.Cmd {
+	open := f.Current() == dialog.Dialog(msg.of)
+	if msg.err != nil {
+		if open {
+			msg.of.Reject(msg.err.Error())
+		}
+		return nil
+	}
+	if open {
+		f.Close()
+	}
+	f.Models.forget()
+	return f.Perform(msg.then())
+}
