@@ -45,6 +45,9 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 		why := s.missing(c, getenv)
 		switch {
 		case configured && why != "":
+			if s.key.hint != "" && !s.keyless() {
+				why = "add its key with /connect or parley connect, or " + why
+			}
 			return fmt.Sprintf("Provider %s cannot be used yet: %s", s.name, why)
 		case blank >= 0 && why != "":
 			return fmt.Sprintf("Provider %s cannot be used yet: %s is set but empty", s.name, s.closestBuiltin().KeyEnv[blank])

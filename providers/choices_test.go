@@ -58,9 +58,9 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"nothing", Config{}, nil, ""},
 		{"the demo itself", Config{Providers: map[string]Provider{"demo": {}}}, nil, ""},
-		{"no key", Config{Providers: map[string]Provider{"openai": {Strategy: "native"}}}, nil, "Provider openai cannot be used yet: set OPENAI_API_KEY"},
-		{"an alias", Config{Providers: map[string]Provider{"xai": {}}}, nil, "Provider xai cannot be used yet: set XAI_API_KEY"},
-		{"a variable of one's own", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, "Provider box cannot be used yet: set BOX"},
+		{"no key", Config{Providers: map[string]Provider{"openai": {Strategy: "native"}}}, nil, "Provider openai cannot be used yet: add its key with /connect or parley connect, or set OPENAI_API_KEY"},
+		{"an alias", Config{Providers: map[string]Provider{"xai": {}}}, nil, "Provider xai cannot be used yet: add its key with /connect or parley connect, or set XAI_API_KEY"},
+		{"a variable of one's own", Config{Providers: map[string]Provider{"box": {BaseURL: "http://h/v1", APIKeyEnv: "BOX"}}}, nil, "Provider box cannot be used yet: add its key with /connect or parley connect, or set BOX"},
 		{"an empty key", Config{}, []string{"ANTHROPIC_API_KEY", " "}, "Provider anthropic cannot be used yet: ANTHROPIC_API_KEY is set but empty"},
 		{"no model", Config{Providers: map[string]Provider{"ollama": {}}}, nil, "Provider ollama has no default model: choose one with -m ollama/MODEL, or set model in config.toml"},
 	} {

@@ -103,7 +103,7 @@ func (a *program) lastModel() string {
 }
 
 // demoNotice is shown where the demo answers because nothing else was set up.
-const demoNotice = "No API key found – the built-in offline demo answers. Ask it: how do I add a key?"
+const demoNotice = "No API key found – the built-in offline demo answers. parley connect adds a key"
 
 // openModel opens a model. Unattended, for print mode, takes the pauses out of the
 // demo's speech and does not wait long for a silent model.

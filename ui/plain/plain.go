@@ -76,6 +76,7 @@ func (p *frontend) leave() {
 	p.stop()
 	p.keepHeld()
 	if p.questions.hides() {
+		p.input.forget()
 		p.input.echo(true)
 	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
