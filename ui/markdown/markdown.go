@@ -67,6 +67,10 @@ func New(th *theme.Theme) *Doc {
 	return &Doc{styles: newStyleCache(th), split: splitter{window: window}, windowed: windowed{whole: splitter{window: window}}}
 }
 
+// MarkCode has a bar stand beside code, and a sign where a line of it goes on, for screens
+// that copy the source.
+func (d *Doc) MarkCode() { d.styles.marksCode = true }
+
 // Render renders a complete text, none of its lines wider than width cells. The
 // result has no final newline.
 func Render(source string, width int, th *theme.Theme) string {
@@ -140,7 +144,9 @@ func (d *Doc) Finish() {
 
 // SetTheme changes the theme; the next call of Lines renders again.
 func (d *Doc) SetTheme(th *theme.Theme) {
+	marks := d.styles.marksCode
 	d.styles = newStyleCache(th)
+	d.styles.marksCode = marks
 	d.forget()
 }
 

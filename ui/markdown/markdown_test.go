@@ -246,8 +246,18 @@ func TestWhileItStreams(t *testing.T) {
 		{"a fence about to close", "```\nx\n``", "  x"},
 		{"a code block about to begin", "a\n\n```", "a"},
 		{"a table after its second line", "| a | b |\n|---|---|\n| 1 | 2", "a  b\n─  ─\n1  2"},
-		{"emphasis not yet closed", "a **b", "a **b"},
-		{"a link not yet closed", "see [the site](https://exam", "see [the site](https://exam"},
+		{"emphasis not yet closed", "a **b", "a b"},
+		{"emphasis about to begin", "a **", "a"},
+		{"emphasis that closes", "a **b*", "a b"},
+		{"emphasis in emphasis", "a **b *c", "a b c"},
+		{"emphasis before a space", "a **b ", "a b"},
+		{"code not yet closed", "a `b *c", "a b *c"},
+		{"code about to begin", "a `", "a"},
+		{"a product", "2 * 3 * 4", "2 * 3 * 4"},
+		{"a name", "snake_case and __init", "snake_case and init"},
+		{"what is escaped", `a \*b`, "a *b"},
+		{"marks of a line that is over", "a **b\nc", "a **b c"},
+		{"a link not yet closed", "see [the site](https://exam", "see the site (https://exam)"},
 	} {
 		d := New(theme.Plain())
 		for _, r := range tt.in {
@@ -289,6 +299,47 @@ func TestCode(t *testing.T) {
 	d.Lines(40)
 	if got := d.Code(); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Beside code of screens stands a bar, also in the middle of a block, and a line that goes
+// on says so.
+func TestMarkCode(t *testing.T) {
+	text := "a\n\n```go\nx := 1\n\n\tlonger than there is room in one row\n```\n\n- item\n\n  ```\n  y\n  ```\n"
+	want := "a\n\n│ go\n│ x := 1\n│\n│     longer than ther\n│ ↪ e is room in one r\n│ ↪ ow\n\n• item\n\n  │ y"
+	d := New(theme.Plain())
+	d.MarkCode()
+	for _, r := range text {
+		d.append(string(r))
+		d.Lines(22)
+	}
+	if got := sgr(strings.Join(d.Lines(22), "\n")); got != want {
+		t.Errorf("streamed\n%s\nwant\n%s", got, want)
+	}
+	d.Finish()
+	d.SetTheme(theme.Plain())
+	if got := sgr(strings.Join(d.Lines(22), "\n")); got != want {
+		t.Errorf("whole\n%s\nwant\n%s", got, want)
+	}
+}
+
+// With bars as without, what streams looks as it does in the end.
+func TestMarkedStreamsLikeWhole(t *testing.T) {
+	for _, text := range append(slices.Collect(maps.Values(awkward)), showcase(t)) {
+		streamed, whole := New(theme.Plain()), New(theme.Plain())
+		for _, d := range []*Doc{streamed, whole} {
+			d.MarkCode()
+		}
+		for piece := range slices.Chunk([]byte(text), 7) {
+			streamed.append(string(piece))
+			streamed.Lines(30)
+		}
+		streamed.Finish()
+		whole.append(text)
+		whole.Finish()
+		if got, want := streamed.Lines(30), whole.Lines(30); !slices.Equal(got, want) {
+			t.Errorf("%q\n got %q\nwant %q", clip(text), got, want)
+		}
 	}
 }
 

@@ -221,15 +221,12 @@ func (w *writer) fenced(n *ast.FencedCodeBlock) {
 	w.code(c.Lang, c.Text)
 }
 
-// codeIndent stands before every line of code, and is all that does.
-const codeIndent = "  "
-
 // code writes a code block: the language, and the lines indented by two cells.
 func (w *writer) code(lang, body string) {
 	w.flush()
-	w.inside(nil, codeIndent, len(codeIndent), func() {
+	w.inside(nil, w.styles.codeIndent(), codeIndentCells, func() {
 		if lang != "" {
-			w.emit(w.styles.breakCode([]styledRun{{lang, textStyle{role: faint}}}, w.room())[:1]...)
+			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: faint}}}, w.room(), false)[:1]...)
 		}
 		s := newScanner(lang)
 		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines go, blanks behind the last line stay
@@ -241,7 +238,7 @@ func (w *writer) code(lang, body string) {
 			if blank(line) {
 				runs = nil
 			}
-			w.emit(w.styles.breakCode(runs, w.room())...)
+			w.emit(w.styles.breakLine(runs, w.room(), w.styles.folds(line, w.room()))...)
 		}
 	})
 }
@@ -254,6 +251,6 @@ func (w *writer) html(n *ast.HTMLBlock) {
 		body += w.value(n.ClosureLine)
 	}
 	for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
-		w.emit(w.styles.breakCode([]styledRun{{printable(line), textStyle{role: dim}}}, w.room())...)
+		w.emit(w.styles.breakLine([]styledRun{{printable(line), textStyle{role: dim}}}, w.room(), false)...)
 	}
 }

@@ -45,8 +45,9 @@ const (
 
 // styleCache holds the sequences of every style that was used with a theme.
 type styleCache struct {
-	theme *theme.Theme
-	sgrs  [roles][attrs]*theme.SGR
+	theme     *theme.Theme
+	marksCode bool // a bar stands beside code
+	sgrs      [roles][attrs]*theme.SGR
 
 	line []byte // room for what is being written
 	word []styledRun
@@ -81,6 +82,17 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 		s = s.Strikethrough(true)
 	}
 	return s
+}
+
+// codeIndentCells is how many cells stand before every line of code.
+const codeIndentCells = 2
+
+// codeIndent returns what stands there.
+func (ps *styleCache) codeIndent() string {
+	if ps.marksCode {
+		return ps.apply(textStyle{role: faint}, "│") + " "
+	}
+	return "  "
 }
 
 // apply draws s, which must be one line.

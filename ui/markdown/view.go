@@ -110,7 +110,11 @@ func (d *Doc) showTail() {
 	at := open.place(d.wide(len(d.blocks)))
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
-		t.rendered = d.styles.render(src[start:end], d.width, d.split.refs, at)
+		tail := src[start:end]
+		if !d.done {
+			tail = closeMarks(tail)
+		}
+		t.rendered = d.styles.render(tail, d.width, d.split.refs, at)
 	}
 	if t.shown > 0 && t.from == len(d.lines) { // they stand there still
 		d.lines = d.lines[:t.shown]
@@ -193,7 +197,7 @@ func (d *Doc) showFence(src string) {
 		d.separate([]string{""}, false)
 		v.top = len(d.lines)
 		if v.lang != "" {
-			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1)
+			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1, false)
 		}
 	}
 	for {
@@ -226,24 +230,26 @@ func (d *Doc) showFence(src string) {
 
 // codeRoom returns what stands before a line of code, and the cells that are left.
 func (d *Doc) codeRoom() (indent string, width int) {
-	indent = codeIndent
-	if !fits(len(indent), d.width) {
-		indent = ""
+	if !fits(codeIndentCells, d.width) {
+		return "", d.width
 	}
-	return indent, d.width - len(indent)
+	return d.styles.codeIndent(), d.width - codeIndentCells
 }
 
 // addCode adds lines of code as writer.code does.
-func (d *Doc) addCode(runs []styledRun, most int) {
+func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
 	indent, width := d.codeRoom()
-	lines := d.styles.breakCode(runs, width)
+	lines := d.styles.breakLine(runs, width, folds)
 	for _, l := range lines[:min(most, len(lines))] {
 		d.lines = append(d.lines, strings.TrimRight(indent+l, " "))
 	}
 }
 
 // addRow adds a row of a long line.
-func (d *Doc) addRow(text string) { d.addCode([]styledRun{{text, textStyle{}}}, 1) }
+func (d *Doc) addRow(text string) {
+	indent, width := d.codeRoom()
+	d.lines = append(d.lines, strings.TrimRight(indent+d.styles.breakLine([]styledRun{{text, textStyle{}}}, width, false)[0], " "))
+}
 
 // longLine adds the rows of a long line that are full. Each byte of it is looked
 // at once.
@@ -259,7 +265,7 @@ func (d *Doc) longLine(v *fenceView, line string) {
 	}
 	v.sent += len(part)
 	_, width := d.codeRoom()
-	rows := d.styles.breakCode([]styledRun{{v.row + uncolored(part), textStyle{}}}, width)
+	rows := d.styles.breakLine([]styledRun{{v.row + uncolored(part), textStyle{}}}, width, false)
 	v.row = ansi.Strip(rows[len(rows)-1])
 	for _, row := range rows[:len(rows)-1] {
 		d.addRow(ansi.Strip(row))
@@ -281,13 +287,16 @@ func (d *Doc) codeLine(v *fenceView, line string) {
 		return
 	}
 	d.addBlanks(v)
-	d.addCode(v.scanner.line(line), math.MaxInt)
+	runs := v.scanner.line(line)
+	_, width := d.codeRoom()
+	d.addCode(runs, math.MaxInt, d.styles.folds(line, width))
 }
 
 // addBlanks adds the blank lines that wait.
 func (d *Doc) addBlanks(v *fenceView) {
+	indent, _ := d.codeRoom()
 	for ; v.blanks > 0; v.blanks-- {
-		d.lines = append(d.lines, "")
+		d.lines = append(d.lines, strings.TrimRight(indent, " "))
 	}
 }
 

@@ -31,6 +31,7 @@ type wrapper struct {
 	gap       styledRun   // the space before it, "" if none
 	noBreak   bool        // the next ideograph must not begin a line
 	breakNext bool        // the next letter may begin a line: an ideograph stands before it
+	folds     bool        // lines that go on are marked
 }
 
 // wrap returns the lines of runs. There is at least one.
@@ -51,9 +52,24 @@ func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string,
 	return f.lines, f.cellCounts
 }
 
-// breakCode breaks runs of one line of code at the last cell, keeping every space.
-func (ps *styleCache) breakCode(runs []styledRun, width int) []string {
+// folds reports whether a line of code is marked where it goes on. One that is data is not:
+// it is shown as it comes, row by row.
+func (ps *styleCache) folds(line string, width int) bool {
+	return ps.marksCode && width >= minFoldWidth && len(line) <= longLine+len("\r\n")
+}
+
+// foldMark stands where a line of code goes on, in rows of at least minFoldWidth cells.
+const (
+	foldMark     = "↪ "
+	foldCells    = 2
+	minFoldWidth = 16
+)
+
+// breakLine breaks runs of one line of code at the last cell, keeping every space, with or
+// without a mark where it goes on.
+func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []string {
 	f := ps.newWrapper(width)
+	f.folds = folds
 	for _, r := range runs {
 		f.breakWord(r)
 	}
@@ -175,6 +191,13 @@ func (f *wrapper) breakWord(r styledRun) {
 		}
 		if f.cells+cells > f.width {
 			f.endLine()
+			if f.folds {
+				f.put(foldMark, textStyle{role: faint}, foldCells)
+				if f.cells+cells > f.width {
+					s = piece + s
+					continue
+				}
+			}
 		}
 		f.put(piece, r.style, cells)
 	}

@@ -44,14 +44,14 @@ func TestConversations(t *testing.T) {
 	s.idle()
 	s.Press("ctrl+x", "l").WaitFor(contains("about whales", "about ships", "current"))
 	s.Type("whales").WaitForText("1 of 2")
-	s.Press("enter").WaitFor(contains("› about whales", "answer one"))
+	s.Press("enter").WaitFor(contains("▌ about whales", "answer one"))
 	s.ask("go on", "answer three")
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[0].Text() != "about whales" {
 		t.Errorf("the conversation goes on with %+v", got)
 	}
 	s.idle()
 	s.Press("ctrl+x", "l").Type("answer two").WaitFor(contains("in messages", "about ships"))
-	s.Press("enter").WaitFor(contains("› about ships"))
+	s.Press("enter").WaitFor(contains("▌ about ships"))
 }
 
 func TestBranchesOnTheScreen(t *testing.T) {

@@ -207,9 +207,15 @@ func (m *Model) layout() {
 	}
 	bottom = min(bottom, room)
 	gap := 0
-	if room-bottom > 3 {
-		gap = 1 // a blank row between what is said and what is typed
+	switch free := room - bottom; {
+	case m.overlay.Dialog != nil && free > 3:
+		gap = 1 // a blank row between what is said and what is asked
+	case free > 6:
+		gap = 2 // what runs, and a rule
+	case free > 3:
+		gap = 1
 	}
+	m.frames.gap = gap
 	m.frames.room = max(room-bottom-gap, 0)
 	m.chat.Transcript.SetSize(m.width, m.frames.room)
 }

@@ -97,9 +97,9 @@ func TestQueueWhileReading(t *testing.T) {
 	s.ask("one", "a line of it")
 	s.idle()
 	s.ask("two", "half an answer")
-	s.Press("ctrl+home").WaitForText("› one")
+	s.Press("ctrl+home").WaitForText("▌ one")
 	s.Type("queued one").Press("enter").WaitForText("1 queued")
-	if screen := s.Screen(); !strings.HasPrefix(screen, "› one") || s.m.chat.Transcript.AtBottom() {
+	if screen := s.Screen(); !strings.HasPrefix(screen, "▌ one") || s.m.chat.Transcript.AtBottom() {
 		t.Errorf("the reader was moved:\n%s", screen)
 	}
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -10,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
 )
@@ -18,6 +20,7 @@ import (
 type frames struct {
 	top, bottom, line, said, all string
 	room                         int // rows of top
+	gap                          int // rows between top and bottom: for activity, and a rule
 	status                       statusbar.Line
 }
 
@@ -121,8 +124,8 @@ func (m *Model) tell(said string) []string {
 	return rows
 }
 
-// compose stacks the panes into exactly height rows, with what is said on the
-// last ones above the bottom.
+// compose stacks the panes into exactly height rows, with what runs below the end of the
+// conversation, and what is said on the last ones above the rule.
 func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
@@ -140,6 +143,13 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 		rows = append(rows, "")
 	}
 	over := rows
+	if m.overlay.Dialog == nil && m.frames.gap > 0 && len(rows) > m.frames.room {
+		over = rows[:len(rows)-1]
+		rows[len(over)] = m.Theme.Faint.Render(strings.Repeat("─", m.width))
+		if at := min(lastRow(over)+2, len(over)-1); m.chat.Turn != nil && (at >= m.frames.room || strings.TrimSpace(over[at]) == "") {
+			over[at] = activity(m)
+		}
+	}
 	if m.overlay.Full() { // no row is left above it
 		over = below
 	}
@@ -152,6 +162,27 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 		}
 	}
 	return strings.Join(rows[:min(len(rows), m.height)], "\n")
+}
+
+// lastRow returns the last row that is not blank; -1 if all are.
+func lastRow(rows []string) int {
+	last := len(rows) - 1
+	for last >= 0 && strings.TrimSpace(rows[last]) == "" {
+		last--
+	}
+	return last
+}
+
+// activity returns what the turn does, and for how long.
+func activity(m *Model) string {
+	text, now := m.chat.Turn.State(m.Now()), m.Now()
+	if m.overlay.Waiting() {
+		text = waitingForYou
+	}
+	if elapsed := now.Sub(m.chat.Turn.Since); elapsed >= time.Second {
+		text += " " + format.Elapsed(elapsed)
+	}
+	return m.Theme.Accent.Render("∙ ") + m.Theme.Dim.Render(sanitize.Line(text))
 }
 
 // fits reports whether row takes at most width cells, where a glance tells: to
@@ -220,18 +251,21 @@ func (m *Model) line() string {
 		i.Hint = m.chat.Transcript.Hint()
 	}
 	if m.overlay.Waiting() {
-		i.State = "waiting for you"
+		i.State = waitingForYou
 	} else if m.chat.Turn != nil {
 		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
 	}
 	return m.frames.status.View(i, m.width, m.Theme)
 }
 
+// waitingForYou is said while a question is open.
+const waitingForYou = "waiting for you"
+
 // windowTitle names the window after the conversation.
 func windowTitle(conversation string, waiting bool) string {
 	parts := []string{conversation, "parley"}
 	if waiting {
-		parts = slices.Insert(parts, 0, "waiting for you")
+		parts = slices.Insert(parts, 0, waitingForYou)
 	}
 	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
 }

@@ -152,6 +152,7 @@ func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	if b.doc == nil {
 		text := b.sourceText()
 		b.doc, b.theme = b.section.Doc(th), th
+		b.doc.MarkCode()
 		b.doc.Append(sanitize.Cleaned(text)) // it was clean: this looks again, and changes nothing
 		b.arrived = strings.Builder{}
 		if b.done {

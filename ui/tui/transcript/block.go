@@ -60,7 +60,7 @@ type noteStyle struct {
 }
 
 var (
-	userStyle   = noteStyle{"›", roleAccent, roleText, "message"}
+	userStyle   = noteStyle{"▌", roleAccent, roleText, "message"}
 	footerStyle = noteStyle{"", roleText, roleFaint, "footer"}
 	errorStyle  = noteStyle{"✗", roleBad, roleBad, "error"}
 	noteStyles  = [...]noteStyle{
@@ -106,6 +106,9 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	if b.hint != "" {
 		hints, _ := wrapText(b.hint, p.proseWidth(), 0)
 		lines = append(lines, p.styler.applyAll(roleDim, hints)...)
+	}
+	if b.noteStyle == userStyle {
+		lines = p.styler.onBand(lines, p.width)
 	}
 	return p.styler.apply(b.signRole, b.sign), lines
 }

@@ -80,16 +80,16 @@ func TestBrowseGroup(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct{ name, keys, under, all string }{
-		{"it is passed as one", "g j", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
-		{"and left", "g j j", "·end", "› look|✓ read 3 files: a, b, c|·▎end"},
-		{"unfolded it shows each", "g j space", "✓read 3 files", "› look|✓▎read 3 files|✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|· end"},
-		{"folds again", "g j space space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
-		{"each is a block then", "g j space j j", "✓read b  1 line", "› look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|✓ read c  1 line|· end"},
-		{"that unfolds", "g j space j j space", "✓read b  1 line", "› look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|▎what is in b|✓ read c  1 line|· end"},
-		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|✓ read b  1 line|what is in b|· end"},
-		{"all is unfolded", "g j z", "✓read 3 files", "› look|✓▎read 3 files|✓ read a  1 line|what is in a|✓ read b  1 line|what is in b|✓ read c  1 line|what is in c|· end"},
-		{"and folded", "g j z z", "✓read 3 files: a, b, c", "› look|✓▎read 3 files: a, b, c|· end"},
-		{"the search finds what is in it", "g / 'in_b enter", "✓read b  1 line", "› look|✓ read 3 files: a, b, c|✓▎read b  1 line|▎what is in b|· end|/in b                                                   1/1"},
+		{"it is passed as one", "g j", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
+		{"and left", "g j j", "·end", "▌ look|✓ read 3 files: a, b, c|·▎end"},
+		{"unfolded it shows each", "g j space", "✓read 3 files", "▌ look|✓▎read 3 files|✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|· end"},
+		{"folds again", "g j space space", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
+		{"each is a block then", "g j space j j", "✓read b  1 line", "▌ look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|✓ read c  1 line|· end"},
+		{"that unfolds", "g j space j j space", "✓read b  1 line", "▌ look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|▎what is in b|✓ read c  1 line|· end"},
+		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|✓ read b  1 line|what is in b|· end"},
+		{"all is unfolded", "g j z", "✓read 3 files", "▌ look|✓▎read 3 files|✓ read a  1 line|what is in a|✓ read b  1 line|what is in b|✓ read c  1 line|what is in c|· end"},
+		{"and folded", "g j z z", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
+		{"the search finds what is in it", "g / 'in_b enter", "✓read b  1 line", "▌ look|✓ read 3 files: a, b, c|✓▎read b  1 line|▎what is in b|· end|/in b                                                   1/1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := group()
@@ -113,7 +113,7 @@ func TestBrowseGroup(t *testing.T) {
 	}
 	press(m, "esc", "space")
 	m.Remove("1")
-	if got, want := visible(m), "› look|✓ read a  1 line|✓ read c  1 line|· end"; strings.ReplaceAll(got, "▎", " ") != want {
+	if got, want := visible(m), "▌ look|✓ read a  1 line|✓ read c  1 line|· end"; strings.ReplaceAll(got, "▎", " ") != want {
 		t.Errorf("after one went: %q, want %q", got, want)
 	}
 }
@@ -156,7 +156,7 @@ func TestGroupHoldsWhatIsRead(t *testing.T) {
 		t.Errorf("the top row became %q, want %q", got, want)
 	}
 	m.Top()
-	if got, want := visible(m), "› look┃|✓ read 3 files: a, b, c"; !strings.HasPrefix(strings.ReplaceAll(got, "┃", ""), strings.ReplaceAll(want, "┃", "")) {
+	if got, want := visible(m), "▌ look┃|✓ read 3 files: a, b, c"; !strings.HasPrefix(strings.ReplaceAll(got, "┃", ""), strings.ReplaceAll(want, "┃", "")) {
 		t.Errorf("after moving: %q, want %q", got, want)
 	}
 }

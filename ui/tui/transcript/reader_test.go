@@ -249,7 +249,7 @@ func TestResizeKeepsWhatIsRead(t *testing.T) {
 			was, view := topRow(m), m.View()
 			for _, w := range []int{33, 120, 57, 12, 200, 41} {
 				m.SetSize(w, 20)
-				if first, _, _ := strings.Cut(strings.TrimPrefix(was, "› "), " "); !strings.Contains(topRow(m)+" ", first+" ") {
+				if first, _, _ := strings.Cut(strings.TrimPrefix(was, "▌ "), " "); !strings.Contains(topRow(m)+" ", first+" ") {
 					t.Errorf("at width %d the top row is %q, want the one with %q", w, topRow(m), first)
 				}
 			}
@@ -337,12 +337,12 @@ func TestUserMessages(t *testing.T) {
 	}
 	for _, want := range []string{"question 4", "question 3", "question 2"} {
 		m.PrevUser()
-		if got := topRow(m); got != "› "+want {
+		if got := topRow(m); got != "▌ "+want {
 			t.Errorf("top row %q, want %q", got, want)
 		}
 	}
 	m.NextUser()
-	if got := topRow(m); got != "› question 3" {
+	if got := topRow(m); got != "▌ question 3" {
 		t.Errorf("top row %q, want question 3", got)
 	}
 	m.NextUser()
@@ -410,7 +410,7 @@ func TestOpeningIsLinear(t *testing.T) {
 			t.Errorf("%s: %.1f allocations with %d turns, %.1f with %d", name, a, few, b, many)
 		}
 	}
-	if m := stored(10); !m.Show(11) || topRow(m) != "› and what does the test say?" || m.Show(99) || m.Show(0) {
+	if m := stored(10); !m.Show(11) || topRow(m) != "▌ and what does the test say?" || m.Show(99) || m.Show(0) {
 		t.Errorf("the message asked for is not at the top:\n%s", m.View())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"parley/ui/markdown"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -47,10 +48,11 @@ type styler struct {
 	text          [numRoles]theme.SGR
 	code          [numSides][numRoles]struct{ quiet, loud theme.SGR }
 	hasBackground [numSides]bool // lines of that side lie on a background
+	band          theme.SGR      // behind the user's own messages; without sequences if there is none
 }
 
 func newStyler(th *theme.Theme) *styler {
-	var k styler
+	k := styler{band: theme.NewSGR(th.Band)}
 	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
 	changed := [numSides]lipgloss.Style{sideAdded: th.Diff.AddedWord, sideRemoved: th.Diff.RemovedWord}
 	for t, style := range styles(th) {
@@ -83,6 +85,19 @@ func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 
 // apply returns s, which is one line without styles, in a tone.
 func (k *styler) apply(t role, s string) string { return k.text[t].Apply(s) }
+
+// onBand puts lines that may have styles on the band of the user's own messages, as wide
+// as width, in place.
+func (k *styler) onBand(lines []string, width int) []string {
+	if k.band.On == "" {
+		return lines
+	}
+	for i, line := range lines {
+		room := strings.Repeat(" ", max(width-textwrap.Width(line), 0))
+		lines[i] = k.band.Apply(strings.ReplaceAll(line, k.band.Off, k.band.Off+k.band.On) + room)
+	}
+	return lines
+}
 
 // applyAll writes each of the lines, in place.
 func (k *styler) applyAll(t role, lines []string) []string {

@@ -115,8 +115,11 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 	}
 	it, line := m.items[at.item], textwrap.TruncateStyled(lines[at.line], m.width-m.gutterWidth()-m.edgeWidth())
 	sign, bar := " ", " "
-	if at.line == 0 && it.sign != "" {
+	if (at.line == 0 || it.kind == kindUser) && it.sign != "" {
 		sign = it.sign
+	}
+	if it.kind == kindUser {
+		bar = m.styler.band.Apply(bar)
 	}
 	switch low, high := m.selectedItems(); {
 	case m.browsing && at.item >= low && at.item <= high && m.anchor >= 0:
