@@ -42,6 +42,9 @@ type Health struct {
 // OK reports whether the provider can be asked.
 func (h Health) OK() bool { return h.Err == nil }
 
+// IsProgram reports whether the provider is another agent's program.
+func (h Health) IsProgram() bool { return slices.Contains(agentcli.Kinds, h.Kind) }
+
 // checkTimeout bounds how long one provider may take to answer.
 const checkTimeout = 10 * time.Second
 

@@ -48,6 +48,9 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 	return MemoryStore(), fmt.Errorf("conversations are not kept: %w", err)
 }
 
+// StorePath returns where OpenStore keeps conversations.
+func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
+
 // MemoryStore returns a store of which nothing stays.
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()

@@ -29,10 +29,11 @@ type App struct {
 	Recent    []string // models that were used, the latest first; the session's among them
 
 	// What a front end fills in.
-	Failed  func() bool                 // the last turn can be tried again
-	Busy    func() bool                 // a turn runs
-	KeyOf   func(command string) string // the key that runs a command, or "/" and its name
-	Leaving func()                      // called before another conversation takes the place of the open one
+	Failed   func() bool                 // the last turn can be tried again
+	Terminal func() TerminalState        // what is known of it
+	Busy     func() bool                 // a turn runs
+	KeyOf    func(command string) string // the key that runs a command, or "/" and its name
+	Leaving  func()                      // called before another conversation takes the place of the open one
 
 	left           chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
@@ -46,7 +47,7 @@ func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent),
-		Busy: func() bool { return false }, Failed: func() bool { return false }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
+		Busy: func() bool { return false }, Failed: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
 		told: map[string]mcp.Status{},
 	}
 	a.rememberModel(a.Session.Model().Name)

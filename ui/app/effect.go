@@ -68,6 +68,7 @@ const (
 	PanelPermissions Panel = "permissions"
 	PanelContext     Panel = "context"
 	PanelUsage       Panel = "usage"
+	PanelDoctor      Panel = "doctor"
 	PanelHelp        Panel = "help"
 )
 

@@ -64,8 +64,8 @@ type Options struct {
 	ConfigFile string         // where the configuration is
 	Library    *session.Store // nil: nothing is kept
 	Ephemeral  bool           // nothing of this is kept
-	Held       string         // why commands are not held by a sandbox; "" if they are
-	Wire       Wire           // what went to models and came back
+	Machine
+	Wire Wire // what went to models and came back
 	Models
 	Opening
 	Trust
@@ -81,6 +81,12 @@ type Options struct {
 	Estimate func(text string) int                                                          // about how many tokens text has
 	Getenv   func(string) string                                                            // nil: os.Getenv
 	Now      func() time.Time                                                               // nil: the clock; for tests
+}
+
+// Machine is what parley works with.
+type Machine struct {
+	Held    string                                       // why commands are not held by a sandbox; "" if they are
+	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
 }
 
 // Models are those that can be asked.

@@ -89,6 +89,13 @@ func configDir() string {
 	return filepath.Join(dir, "parley")
 }
 
+// defaultConfig returns what holds where the configuration says nothing.
+func defaultConfig(stored providers.KeyStore) Config {
+	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig()}
+	c.Stored = stored
+	return c
+}
+
 // load opens the log and reads the configuration: the usual file if it is there,
 // or the one that --config names, which must be.
 func (a *program) load() error {
@@ -105,10 +112,9 @@ func (a *program) load() error {
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
-	a.config = Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig()}
 	dir := configDir()
 	a.credentials = credentials.Open(dir, os.Getenv)
-	a.config.Stored = a.credentials
+	a.config = defaultConfig(a.credentials)
 	if exposed := a.credentials.Exposed(); exposed != "" {
 		a.note(exposed)
 	}

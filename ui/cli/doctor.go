@@ -1,62 +1,239 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley/providers"
-	"parley/tools"
+	"parley/tools/mcp"
 	"parley/tools/sandbox"
-	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/print"
+	"parley/ui/tui"
 )
 
-// backendLine says what holds commands here.
-func backendLine(c tools.SandboxConfig) string {
-	if c.Off {
-		return "off, by the configuration"
-	}
-	b := sandbox.Probe()
-	if !b.Available() {
-		return "none: " + b.Reason
-	}
-	return strings.Join(append([]string{b.Name}, b.Details...), "; ")
+// A doctor checks what this run of parley works with.
+type doctor struct {
+	*program
+	configErr error // why the configuration was not read
 }
 
-// doctorCommand checks every provider.
+// checkup returns how it stands with everything, each part asked beside the others.
+func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.Check {
+	d.local.discover(ctx)
+	parts := []func(context.Context) []app.Check{
+		d.services, d.mcpServers,
+		func(ctx context.Context) []app.Check {
+			o := app.Options{Folder: d.dir, Getenv: os.Getenv}
+			return terminal.Checks(ctx, os.Getenv, o.Board(nil))
+		},
+		func(context.Context) []app.Check { return []app.Check{d.sandbox()} },
+		func(context.Context) []app.Check { return d.store() },
+		func(context.Context) []app.Check { return []app.Check{d.configuration()} },
+	}
+	found := make([][]app.Check, len(parts))
+	var wait sync.WaitGroup
+	for i, check := range parts {
+		wait.Go(func() { found[i] = check(ctx) })
+	}
+	wait.Wait()
+	return slices.Concat(found...)
+}
+
+// services checks providers, agents' programs and servers on this machine.
+func (d doctor) services(ctx context.Context) (list []app.Check) {
+	services := d.local.services()
+	programs, locals := providers.Programs(services, os.Getenv), services.Locals()
+	for _, h := range providers.Check(ctx, services, d.openOptions()) {
+		c := checkOf(h)
+		if slices.ContainsFunc(locals, func(l providers.Local) bool { return l.Provider == h.Provider }) {
+			c.Section = app.SectionLocal
+		}
+		if h.IsProgram() {
+			c.Section = app.SectionAgents
+			loggedIn := slices.ContainsFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider && p.LoggedIn })
+			if c.Status == app.Works && !loggedIn {
+				c.Status, c.Hint = app.Warns, "nobody is logged in, as far as its files tell: start it once and sign in"
+			} else if c.Status == app.Works {
+				c.Detail += " · logged in"
+			}
+		}
+		list = append(list, c)
+	}
+	nothing := func(section string, c app.Check) {
+		if !slices.ContainsFunc(list, func(c app.Check) bool { return c.Section == section }) {
+			c.Section = section
+			list = append(list, c)
+		}
+	}
+	nothing(app.SectionProviders, app.Check{Name: "none", Status: app.Warns, Detail: "no provider has a key: the built-in demo answers", Hint: "parley connect adds one"})
+	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "neither claude nor gemini is on PATH"})
+	none := app.Check{Name: "none", Status: app.Works, Detail: "no model server is running on this machine"}
+	if !d.config.UI.Discover {
+		none.Detail = "not looked for: discover = false under [ui]"
+	}
+	nothing(app.SectionLocal, none)
+	return list
+}
+
+// checkOf returns the line for a provider.
+func checkOf(h providers.Health) app.Check {
+	c := app.Check{Section: app.SectionProviders, Name: h.Provider, Status: app.Works, Hint: h.Hint}
+	if !h.OK() {
+		c.Status, c.Detail = app.Broken, h.Error
+		if h.Key != "" {
+			c.Detail += " · key from " + h.Key
+		}
+		return c
+	}
+	var facts []string
+	add := func(ok bool, format string, args ...any) {
+		if ok {
+			facts = append(facts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(h.Key != "", "key from %s", h.Key)
+	add(h.URL != "", "%s", h.URL)
+	add(h.Version != "", "%s", h.Version)
+	add(true, "%s", h.Latency.Round(time.Millisecond))
+	add(h.Models == 1, "1 model")
+	add(h.Models > 1, "%d models", h.Models)
+	add(h.Model != "", "default %s", strings.TrimPrefix(h.Model, h.Provider+"/"))
+	add(h.Tools != "" && h.Tools != "native", "tools: %s", h.Tools)
+	c.Detail = strings.Join(facts, " · ")
+	if h.Hint != "" {
+		c.Status = app.Warns
+	}
+	return c
+}
+
+// mcpServers checks the MCP servers, which are started if no screen has done that.
+func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
+	servers := d.mcp.servers.Load()
+	if servers == nil {
+		return []app.Check{{Section: app.SectionMCP, Name: "none", Status: app.Works, Detail: "none is configured"}}
+	}
+	for _, s := range servers.States() {
+		c := app.Check{Section: app.SectionMCP, Name: s.Name, Status: app.Works, Detail: string(s.Status)}
+		switch s.Status {
+		case mcp.StatusReady:
+			c.Detail = fmt.Sprintf("ready · %d tools", len(s.Tools))
+		case mcp.StatusStarting:
+			c.Status, c.Hint = app.Warns, "it is not ready yet: check again"
+		case mcp.StatusNew, mcp.StatusChanged:
+			c.Status, c.Hint = app.Warns, "its tools are not used until you have seen them: /mcp "+s.Name+" shows them, or set trusted = true for it"
+		case mcp.StatusFailed:
+			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "see its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows what it wrote"
+		}
+		if refused := s.Refusal.String(); refused != "" {
+			c.Detail, c.Hint = c.Detail+" · the sandbox refused: "+refused, "/mcp "+s.Name+" can allow it"
+			if c.Status == app.Works {
+				c.Status = app.Warns
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// sandbox checks what confines commands.
+func (d doctor) sandbox() app.Check {
+	c := app.Check{Section: app.SectionSandbox, Name: "commands", Status: app.Warns}
+	b := sandbox.Probe()
+	switch {
+	case d.config.Sandbox.Off:
+		c.Detail, c.Hint = "off, by the configuration", "commands run with all your rights: remove off under [sandbox]"
+	case b.Available():
+		c.Status, c.Detail = app.Works, strings.Join(append([]string{b.Name}, b.Details...), "; ")
+	case d.config.Sandbox.Required:
+		c.Status, c.Detail, c.Hint = app.Broken, "none: "+b.Reason, "sandbox.required is set: no command runs"
+	default:
+		c.Detail, c.Hint = "none: "+b.Reason, "each command asks before it runs"
+	}
+	return c
+}
+
+// configuration checks config.toml.
+func (d doctor) configuration() app.Check {
+	c := app.Check{Section: app.SectionConfiguration, Name: "config.toml", Status: app.Works, Detail: "no file: the defaults apply"}
+	if d.configPath != "" {
+		c.Detail = abbrevPath(d.configPath)
+	}
+	if d.configErr != nil {
+		c.Status, c.Detail, c.Hint = app.Broken, d.configErr.Error(), "correct it, or move it away: the other checks went by the defaults"
+		return c
+	}
+	info, err := os.Stat(d.configPath)
+	holdsKey := false
+	for _, p := range d.config.Providers {
+		holdsKey = holdsKey || p.APIKey != ""
+	}
+	if d.configPath != "" && err == nil && holdsKey && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		c.Status, c.Hint = app.Warns, fmt.Sprintf("it holds a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
+	}
+	return c
+}
+
+// doctorCommand checks everything that parley works with.
 func (a *program) doctorCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check every provider: key, address, models", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check keys, servers, terminal, sandbox, store and configuration",
+		Long: `Check what parley works with: providers and their keys, agent CLIs, model servers on
+this machine, MCP servers, the terminal, the sandbox, the store of conversations and
+the configuration. It exits with 3 if something is broken.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+			d := doctor{program: a}
+			if d.configErr = a.load(); d.configErr != nil {
+				a.config = defaultConfig(a.credentials)
 			}
-			var rows []print.Checkup
-			for _, h := range providers.Check(cmd.Context(), a.local.services(), a.openOptions()) {
-				rows = append(rows, print.Checkup{
-					Provider: h.Provider, Where: h.URL, Key: h.Key, Took: h.Latency, Models: h.Models, Model: h.Model,
-					Tools: h.Tools, Version: h.Version, OK: h.OK(), Error: h.Error, Hint: h.Hint, JSON: h,
-				})
-				if !h.OK() {
-					a.status = print.Failed
-				}
+			defer d.prepare()()
+			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
+			if app.HasBroken(checks) {
+				a.status = print.Config
 			}
-			if err := print.Doctor(os.Stdout, rows, asJSON); err != nil {
+			if err := print.Doctor(os.Stdout, checks, asJSON); err != nil {
 				return a.fail(print.Failed, err)
-			}
-			if !asJSON {
-				fmt.Println("sandbox: " + sanitize.Line(backendLine(a.config.Sandbox)))
-			}
-			if len(rows) == 0 {
-				a.note("no provider has a key or is configured: only the built-in demo can answer")
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	return cmd
+}
+
+// prepare opens what the checks need and a screen has open: the store and, where some are
+// configured, the MCP servers. It returns what closes that.
+func (d doctor) prepare() func() {
+	var err error
+	if d.dir, err = os.Getwd(); err != nil {
+		return func() {}
+	}
+	d.library, err = d.openLibrary()
+	closing := []func(){d.closeLibrary}
+	_ = d.loadProjectTrust(false)
+	if d.library != nil && err == nil && (len(d.config.MCP) > 0 || d.project.trusted) {
+		if d.toolSet, err = openTools(d.dir, ""); err == nil {
+			closing = append(closing, func() { d.toolSet.Close() })
+			d.backend = d.toolSet.EnableSandbox(d.config.Sandbox)
+			if d.startMCPServers() == nil && d.mcp.servers.Load() != nil {
+				d.mcp.servers.Load().Wait(context.Background())
+				closing = append(closing, d.mcp.stop)
+			}
+		}
+	}
+	return func() {
+		for _, f := range slices.Backward(closing) {
+			f()
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package clip
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -132,4 +133,24 @@ func encodeUTF16(text string) []byte {
 		out = append(out, byte(u), byte(u>>8))
 	}
 	return out
+}
+
+// Routes returns the names of the ways that a text would be tried to be copied, in their
+// order. Within tmux it asks that.
+func (b *Board) Routes(ctx context.Context) (names []string) {
+	place := b.environment(ctx)
+	if place.supportsOSC52() {
+		for _, w := range escapeRoutes {
+			if w.here(&place) {
+				names = append(names, w.name)
+			}
+		}
+	}
+	for i := range commands {
+		row := &commands[i]
+		if _, err := b.findCommand(row.put(false)[0]); err == nil && row.here(&place) {
+			names = append(names, row.name)
+		}
+	}
+	return names
 }

@@ -34,6 +34,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.context()
 	case app.PanelUsage:
 		p.usage()
+	case app.PanelDoctor:
+		p.doctor()
 	default:
 		return false
 	}
@@ -226,4 +228,21 @@ func (p *panels) context() {
 	for _, f := range p.app.Context() {
 		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))
 	}
+}
+
+// doctor checks everything that parley works with, and writes how it stands with it.
+func (p *panels) doctor() {
+	checkup, terminal := p.app.Checkup, p.app.Terminal()
+	p.say("Checking.")
+	p.async(func() func() {
+		checks := checkup(p.ctx, terminal)
+		return func() {
+			for _, section := range app.CheckReport(checks) {
+				p.say("%s:", section.Title)
+				for _, line := range section.Lines {
+					p.say("%s", strings.TrimSpace(line))
+				}
+			}
+		}
+	})
 }

@@ -159,6 +159,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.permissions.List()
 	case app.PanelContext:
 		return f.usage.Context(m.input.Filled())
+	case app.PanelDoctor:
+		return f.doctor.Check()
 	case app.PanelUsage:
 		return f.usage.Report()
 	}

@@ -58,6 +58,7 @@ type parts struct {
 	inspector   *inspector.Inspector
 	welcome     *features.Welcome
 	local       *features.Local
+	doctor      *features.Doctor
 }
 
 func newModel(o Options) *Model {
@@ -76,8 +77,8 @@ func newModel(o Options) *Model {
 		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
 		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
-		local:     &features.Local{Front: front},
-		welcome:   &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
+		local:     &features.Local{Front: front}, doctor: &features.Doctor{Front: front, Images: chat.DrawsImages(os.Getenv)},
+		welcome: &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
 	}
 	m.features.connect = &features.Connect{Front: front, Models: m.features.models}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
@@ -86,6 +87,7 @@ func newModel(o Options) *Model {
 	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
 	a.Busy, a.Failed = func() bool { return m.chat.Turn != nil }, func() bool { return m.chat.Failed }
+	a.Terminal = m.features.doctor.Terminal
 	a.Leaving = func() { s.After(m.input.Keep()) }
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })
 	if a.Wire.Hear != nil {
@@ -144,7 +146,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}

@@ -20,6 +20,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/features"
 	"parley/ui/tui/overlay"
@@ -37,6 +38,11 @@ type Options struct {
 	app.Options
 	Config Config
 	Keys   Keys
+}
+
+// TerminalState returns what the environment tells of the terminal, without asking it.
+func TerminalState(getenv func(string) string) app.TerminalState {
+	return features.EnvironmentTerminal(getenv, chat.DrawsImages(getenv))
 }
 
 // Run shows the screen until the user leaves, and returns the exit status.

@@ -43,7 +43,7 @@ func New(s *common.Screen, a *app.App) *Chat {
 	t := transcript.New(s.Theme)
 	t.SetMotion(s.Config.Motion != "off")
 	t.Now = s.Now
-	return &Chat{Screen: s, App: a, Transcript: t, images: images{supported: picture.Supported(os.Getenv)}}
+	return &Chat{Screen: s, App: a, Transcript: t, images: images{supported: DrawsImages(os.Getenv)}}
 }
 
 // Update takes what is said to the conversation, and reports whether msg is that.
@@ -118,3 +118,6 @@ func (c *Chat) Replay() {
 		c.Failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
 	}
 }
+
+// DrawsImages reports whether the terminal, by its environment, shows images.
+func DrawsImages(getenv func(string) string) bool { return picture.Supported(getenv) }

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"parley/session"
+	"parley/ui/app"
+)
+
+// leastFree is how many bytes of a disk should be free for conversations.
+const leastFree = 100 << 20
+
+// store checks the stored conversations.
+func (d doctor) store() []app.Check {
+	file := app.Check{Section: app.SectionStore, Name: "conversations", Status: app.Works}
+	path, err := session.StorePath(os.Getenv)
+	if err != nil {
+		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "nothing is stored"
+		return []app.Check{file}
+	}
+	lib, err := session.OpenStore(os.Getenv)
+	if err == nil {
+		defer lib.Close()
+		err = lib.Check()
+	}
+	switch {
+	case err != nil:
+		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "keep a copy of it, then move it away or restore a backup"
+	case lib.ReadOnly() != nil:
+		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "new conversations are not stored until this is mended"
+	default:
+		size := int64(0)
+		for _, name := range []string{path, path + "-wal"} {
+			if info, err := os.Stat(name); err == nil {
+				size += info.Size()
+			}
+		}
+		file.Detail = fmt.Sprintf("%s · intact · %s", abbrevPath(path), byteSize(size))
+	}
+	list := []app.Check{file}
+	if free, ok := freeSpace(filepath.Dir(path)); ok {
+		disk := app.Check{Section: app.SectionStore, Name: "disk", Status: app.Works, Detail: byteSize(free) + " free"}
+		if free < leastFree {
+			disk.Status, disk.Hint = app.Warns, "make room: conversations cannot be stored on a full disk"
+		}
+		list = append(list, disk)
+	}
+	return list
+}
+
+// byteSize returns a number of bytes in the unit that fits.
+func byteSize(n int64) string {
+	units := []string{"bytes", "KB", "MB", "GB", "TB"}
+	size, unit := float64(n), 0
+	for size >= 1000 && unit < len(units)-1 {
+		size, unit = size/1000, unit+1
+	}
+	if unit == 0 || size >= 100 {
+		return fmt.Sprintf("%.0f %s", size, units[unit])
+	}
+	return fmt.Sprintf("%.1f %s", size, units[unit])
+}

@@ -1,0 +1,56 @@
+package plain
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/ui/app"
+)
+
+// aKeyless run has no key, and an Ollama on its machine.
+func aKeyless(o *app.Options, so *session.Options) {
+	so.Model.Name = "demo/parley"
+	o.NoKey = true
+	o.Local.Look = func(context.Context) []app.Service {
+		return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
+	}
+}
+
+// TestLocalOffer: what runs on this machine is offered in plain lines as well, and answers
+// what is typed then.
+func TestLocalOffer(t *testing.T) {
+	d := talk(t, aKeyless, llmtest.Say("Hello."))
+	d.until(func() bool { return strings.Contains(d.said(), "use llama3.2?") })
+	d.enter("y", "hi")
+	d.heard("Using ollama/llama3.2").heard("Hello.")
+}
+
+// TestPromptWaitsForTheOffer: the prompt of the command line is a draft until that is
+// answered.
+func TestPromptWaitsForTheOffer(t *testing.T) {
+	d := talk(t, func(o *app.Options, so *session.Options) {
+		aKeyless(o, so)
+		o.Start.Prompt = llm.UserText("explain this").Parts
+	}, llmtest.Say("Hello."))
+	d.until(func() bool { return strings.Contains(d.said(), "use llama3.2?") })
+	d.enter("y", "/send")
+	d.heard("Hello.")
+}
+
+// TestDoctor: a checkup is read section by section.
+func TestDoctor(t *testing.T) {
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		o.Checkup = func(context.Context, app.TerminalState) []app.Check {
+			return []app.Check{
+				{Section: app.SectionProviders, Name: "xai", Status: app.Broken, Detail: "invalid API key", Hint: "check XAI_API_KEY"},
+				{Section: app.SectionSandbox, Name: "commands", Status: app.Works, Detail: "landlock"},
+			}
+		}
+	})
+	d.enter("/doctor")
+	d.heard("Providers:\n✗ xai: invalid API key\ncheck XAI_API_KEY\nSandbox:\n✓ commands: landlock\n")
+}
