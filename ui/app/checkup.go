@@ -75,12 +75,16 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 		return ""
 	}
 	term, routes := getenv("TERM"), board.Routes(ctx)
+	clipboard := strings.Join(routes, ", ")
+	if clipboard == "" {
+		clipboard = "none"
+	}
 	return []Check{
 		line("TERM", term, hint(term == "" || term == "dumb", "set TERM to what the terminal is, such as xterm-256color; with dumb parley talks in plain lines")),
 		line("colors", t.Colors, ""),
 		line("background", t.Background, ""),
 		line("keyboard", t.Keyboard, ""),
-		line("clipboard", strings.Join(routes, ", "), hint(len(routes) == 0, "copies are kept in a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
+		line("clipboard", clipboard, hint(len(routes) == 0, "copies are kept in a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
 		line("images", t.Images, ""),
 	}
 }
