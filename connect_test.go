@@ -133,6 +133,49 @@ func TestConnectLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// TestConnectAsks types a key where parley connect asks for it: the terminal does not show
+// it, and one that is rejected is asked for again.
+func TestConnectAsks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no terminals to open")
+	}
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := keyServer(&echo{})
+	t.Cleanup(srv.Close)
+	k := &killed{T: t, home: t.TempDir(), exe: exe}
+	if err := os.WriteFile(filepath.Join(k.home, "config.toml"), fmt.Appendf(nil, "[providers.xai]\nbase_url = %q\n", srv.URL+"/v1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tty := k.terminal("connect")
+	say := func(await, line string) {
+		t.Helper()
+		k.await(await, func() bool { return tty.shows(await) })
+		_, _ = tty.file.WriteString(line + "\n")
+	}
+	say("  4  xai          xAI Grok\r\n", "")
+	k.ended(tty, "no provider was chosen", 2)
+	tty = k.terminal("connect")
+	say("Number or name: ", "4")
+	say("xAI Grok API key (not shown): ", "sk-wrong-"+canary[:13])
+	say("xAI Grok rejected this key: Incorrect API key provided: [redacted]\r\nxAI Grok API key (not shown): ", canary)
+	k.ended(tty, "Key stored in ", 0)
+	k.holdsNone("the terminal", string(tty.seen))
+}
+
+// ended waits until the program has ended by itself, with a text and a status.
+func (k *killed) ended(tty *tty, text string, status int) {
+	k.Helper()
+	_ = tty.cmd.Wait()
+	tty.read.Wait()
+	if got := tty.cmd.ProcessState.ExitCode(); got != status || !tty.shows(text) {
+		k.Errorf("status %d, want %d and %q:\n%s", got, status, text, tty.seen)
+	}
+}
+
 // end ends the program as a closed terminal does, and waits until it has stored what it
 // stores then.
 func (t *tty) end() {

@@ -516,7 +516,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", creds, llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage

@@ -179,16 +179,16 @@ func (c *connectCommand) chooseProvider() (string, error) {
 	}
 	all := providers.Connections(c.config.Config, os.Getenv)
 	for i, p := range all {
-		state := p.From
+		state := ""
 		switch {
-		case state != "":
-			state = "connected: " + state
+		case p.From != "":
+			state = "connected"
 		case p.Local:
-			state = "on this machine, no key"
+			state = "this machine"
 		case p.Keyless:
-			state = "own login, no key"
+			state = "own login"
 		}
-		fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf("%3d  %-12s %-40s %s", i+1, sanitize.Line(p.Provider), sanitize.Line(p.Name), sanitize.Line(state)), " "))
+		fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf("%3d  %-12s %-40s %s", i+1, sanitize.Line(p.Provider), sanitize.Line(p.Name), state), " "))
 	}
 	line, err := askLine("Number or name: ")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"parley/providers"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/tty"
 )
 
 // A rejectedError says that a provider does not know a key.
@@ -112,8 +113,9 @@ func readHidden(prompt string) (string, error) {
 		case <-ended:
 		}
 	}()
+	tty.Echo(fd, false) // before anybody is told to type
+	defer term.Restore(fd, before)
 	fmt.Fprint(os.Stderr, prompt)
 	line, err := term.ReadPassword(fd)
-	fmt.Fprintln(os.Stderr)
 	return string(line), err
 }

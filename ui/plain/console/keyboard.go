@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"parley/ui/tty"
 )
 
 // Open returns what a user types at: standard input, or the terminal itself if that is
@@ -105,6 +107,9 @@ func (k *Keyboard) read(buf []byte) (int, error) {
 	}
 	return k.In.Read(buf)
 }
+
+// Echo has the terminal show what is typed, or not.
+func (k *Keyboard) Echo(on bool) { tty.Echo(k.In.Fd(), on) }
 
 // Gone reports whether the terminal is there no longer.
 func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/charmbracelet/x/term"
 	"golang.org/x/sys/unix"
 
 	"parley/ui/tty"
@@ -49,19 +48,6 @@ func (k *Keyboard) Pause() (resume func()) {
 // Forget throws away what was typed and not read, the line that is being typed
 // included.
 func (k *Keyboard) Forget() { tty.FlushInput(k.In.Fd()) }
-
-// Echo has the terminal show what is typed, or all but the ends of lines not.
-func (k *Keyboard) Echo(on bool) {
-	state, err := term.GetState(k.In.Fd())
-	if err != nil {
-		return
-	}
-	state.Lflag = state.Lflag&^unix.ECHONL | unix.ECHO
-	if !on {
-		state.Lflag = state.Lflag&^unix.ECHO | unix.ECHONL
-	}
-	_ = term.SetState(k.In.Fd(), state)
-}
 
 // Close ends Run, and frees what the keyboard holds.
 func (k *Keyboard) Close() {

@@ -1,11 +1,11 @@
-package console
+package tty
 
 import "golang.org/x/sys/windows"
 
-// Echo has the console show what is typed, or not.
-func (k *Keyboard) Echo(on bool) {
+// Echo has the console fd show what is typed, or not.
+func Echo(fd uintptr, on bool) {
 	var mode uint32
-	in := windows.Handle(k.In.Fd())
+	in := windows.Handle(fd)
 	if windows.GetConsoleMode(in, &mode) != nil {
 		return
 	}
