@@ -77,10 +77,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 			a.config.UI = c
 		}
 	}
-	noKey := notice == demoNotice
-	if noKey {
-		notice = ""
-	}
+	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen says that itself
+	notice = strings.TrimPrefix(notice, " · ")
 	o := a.screenOptions(s, notice, parts)
 	o.NoKey = noKey
 	if !a.project.offer.Empty() && !a.project.trusted {
