@@ -911,7 +911,7 @@ func TestDecode(t *testing.T) {
 		{"keys", "[keys]\nmodel = \"f5\"\nnew = [\"ctrl+x n\", \"f6\"]\n", ""},
 		{"a key of another action", "[keys]\nmodel = \"f2\"\n", `2: keys.model = "f2": this key runs "next-model"`},
 		{"two actions with one key", "[keys]\nmodel = \"f5\"\n\nnew = \"f5\"\n", `2: keys.model = "f5": keys.new has the same key, in line 4`},
-		{"no such action", "[keys]\nmodle = \"f5\"\n", `keys.modle: there is no action of this name`},
+		{"no such action", "[keys]\nmodle = \"f5\"\n", `keys.modle: no such action`},
 		{"unknown table", "[network]\nproxy = \"x\"\n", `1: unknown key "network"`},
 		{"unknown table around another", "\n[provders.x]\nkind = \"openai\"\n", `2: unknown key "provders": did you mean "providers"?`},
 		{"unknown table by a dot", "model = \"a/b\"\nui2.theme = \"dark\"\n", `2: unknown key "ui2": did you mean "ui"?`},
@@ -925,7 +925,7 @@ func TestDecode(t *testing.T) {
 		{"a key twice", "[providers.x]\napi_key = \"k\"\napi_key = \"k\"\n", `3:`},
 		{"syntax", "model = \n", "1:"},
 		{"wrong type", "max_turns = \"many\"\n", "max_turns"},
-		{"bad value", "\neffort = \"huge\"\n", `2: effort = "huge": there are`},
+		{"bad value", "\neffort = \"huge\"\n", `2: effort = "huge": use one of`},
 		{"bad theme", "[ui]\nmouse = true\ntheme = \"pink\"\n", `3: ui.theme = "pink": there are`},
 		{"bad kind", "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://h/v1\"\n", `opnai`},
 	}

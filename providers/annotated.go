@@ -63,7 +63,7 @@ func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	}
 	return &llm.Error{
 		Fault: llm.ContextOverflow, Provider: m.service.name, URL: wire.Public(m.service.url), Key: m.service.key.name, ID: f.ID,
-		Message: fmt.Sprintf("the prompt of %d tokens leaves no room for an answer in the window of %d", u.Input, m.window),
+		Message: fmt.Sprintf("the prompt of %d tokens leaves no room for an answer in the context window of %d", u.Input, m.window),
 	}
 }
 
@@ -75,14 +75,14 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	switch {
 	case u.Input == 0:
 	case m.window > 0 && u.Input > m.window:
-		return []string{m.id + " was sent more than its window holds, and may have seen the end of it only"}
+		return []string{m.id + " got more than its context window, and may have seen only the end of it"}
 	case m.service.kind == "ollama":
 		sent := estimateTokens(req) // a rough one
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
 		if window := m.loadedWindow(ctx); window > 0 && sent*9/10 > window {
-			return []string{m.id + " was sent more than Ollama lets it see, which cut off the beginning; a larger OLLAMA_CONTEXT_LENGTH helps"}
+			return []string{m.id + " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH"}
 		}
 	}
 	return nil

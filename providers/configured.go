@@ -52,17 +52,17 @@ func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Eff
 	case !facts.Thinks && off:
 		return "", ""
 	case !facts.Thinks:
-		return "", id + " does not think; effort left out"
+		return "", id + " has no reasoning; reasoning effort not sent"
 	case off && len(levels) == 0:
-		return "", id + " cannot switch thinking off"
+		return "", id + " cannot turn thinking off"
 	case len(levels) == 0:
-		return "", id + " takes no effort; it thinks as it does by itself"
+		return "", id + " has no reasoning-effort setting; it uses its own"
 	}
 	use = nearestEffort(levels, effort)
 	if off {
-		return use, fmt.Sprintf("%s cannot switch thinking off, using %s", id, use)
+		return use, fmt.Sprintf("%s cannot turn thinking off, using %s", id, use)
 	}
-	return use, fmt.Sprintf("%s has no effort %s, using %s", id, effort, use)
+	return use, fmt.Sprintf("%s has no reasoning effort %s, using %s", id, effort, use)
 }
 
 // nearestEffort returns the one of levels, which rise, that is next to effort; of two, the

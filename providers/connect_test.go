@@ -193,7 +193,7 @@ func TestVerifyKeyByPrefix(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.key.Reveal(), got, err)
 		}
 	}
-	for provider, want := range map[string]string{"ollama": "Ollama takes no key", "claude-cli": "Claude CLI takes no key", "anthropc": "did you mean anthropic", "demo": "there is no provider"} {
+	for provider, want := range map[string]string{"ollama": "Ollama takes no key", "claude-cli": "Claude CLI takes no key", "anthropc": "did you mean anthropic", "demo": "no provider"} {
 		if _, err := VerifyKey(t.Context(), c, provider, "k", OpenOptions{Getenv: env()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", provider, err)
 		}

@@ -84,7 +84,7 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	switch {
 	case err == nil:
 	case told != nil && (told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed):
-		h.Hint = "it answers, but has no list of models, so that neither its key nor its models are checked"
+		h.Hint = "it answers, but has no model list, so its key and models are not checked"
 	default:
 		h.fail(err)
 	}

@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		{"any", "", true, 2, "any/m", true, "", "", ""},
 		{"other", "", true, 2, "other/gpt-4o", false, "prompt", llm.ModelNotFound, "parley models"},
 		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "check the key in providers.locked.api_key"},
-		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no list of models"},
+		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no model list"},
 		{"gone", "", false, 0, "", false, "", llm.Network, "check the connection"},
 		{"keyless", "", false, 0, "", false, "", llm.Authentication, "add a key for keyless"},
 		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "see to providers.broken.api_key_command"},

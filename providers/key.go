@@ -116,7 +116,7 @@ func (s service) missingKeyError() error {
 	where := cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key")
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
-		Message: fmt.Sprintf("no key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
+		Message: fmt.Sprintf("no API key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
 		Err:     llm.ErrNoKey,
 	}
 }

@@ -42,7 +42,7 @@ func named(t *testing.T, provider, model, status string, o OpenOptions) (id stri
 // those known to be gone. It is told once, as an urgent notice, and --exact
 // forbids it. A dated id that may still be served is asked as typed.
 func TestNames(t *testing.T) {
-	const gone = " is gone and replaced by "
+	const gone = " was replaced by "
 	for _, tt := range []struct {
 		provider, model string
 		exact           bool
@@ -61,7 +61,7 @@ func TestNames(t *testing.T) {
 		id, urgent, err := named(t, tt.provider, tt.model, "", OpenOptions{ExactNames: tt.exact})
 		var want []string
 		if tt.notice != "" {
-			want = []string{tt.provider + "/" + tt.model + tt.notice + tt.id + ", which is asked and paid; --exact asks the name as typed"}
+			want = []string{tt.provider + "/" + tt.model + tt.notice + tt.id + ", which is used and billed; --exact uses the name as typed"}
 		}
 		if err != nil || id != tt.id || !slices.Equal(urgent, want) {
 			t.Errorf("%s/%s, exact %v: asked %q, told %q, %v; want %q and %q", tt.provider, tt.model, tt.exact, id, urgent, err, tt.id, want)

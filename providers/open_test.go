@@ -43,15 +43,15 @@ func TestOpenNames(t *testing.T) {
 		{"demo", "demo/parley", ""},
 		{"demo/parley", "demo/parley", ""},
 
-		{"", "", `there is no model ""`},
-		{"opnai/gpt-4o", "", `there is no provider "opnai"; did you mean openai?`},
-		{"quantum/q1", "", `there is no provider "quantum"; there are openai, anthropic, gemini, xai`},
+		{"", "", `no model ""`},
+		{"opnai/gpt-4o", "", `no provider "opnai"; did you mean openai?`},
+		{"quantum/q1", "", `no provider "quantum"; use one of openai, anthropic, gemini, xai`},
 		{"gpt-4oo", "", "did you mean openai/gpt-4o"},
-		{"zzzzzzzzzz", "", `there is no model "zzzzzzzzzz"`},
+		{"zzzzzzzzzz", "", `no model "zzzzzzzzzz"`},
 		{"demo/parlay", "", "did you mean parley?"},
 		{"ollama", "", `name a model of it, as in "ollama/MODEL"`},
 		{"empty", "", `name a model of it`},
-		{"anthropc/claude-opus-5-5", "", `there is no provider "anthropc"; did you mean anthropic?`},
+		{"anthropc/claude-opus-5-5", "", `no provider "anthropc"; did you mean anthropic?`},
 	} {
 		e, err := Open(c, tt.name, OpenOptions{Getenv: keys})
 		if tt.err != "" {

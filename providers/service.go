@@ -267,12 +267,12 @@ func (c Config) allNames(getenv func(string) string) []string {
 
 func unknownNameError(what, name string, among []string) error {
 	if near := catalog.Near(name, among, 3); len(near) > 0 {
-		return notFoundError("there is no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
+		return notFoundError("no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}
 	if what == "provider" {
-		return notFoundError("there is no provider %q; there are %s", name, strings.Join(among, ", "))
+		return notFoundError("no provider %q; use one of %s", name, strings.Join(among, ", "))
 	}
-	return notFoundError("there is no model %q", name)
+	return notFoundError("no model %q", name)
 }
 
 func notFoundError(format string, args ...any) error {

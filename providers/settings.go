@@ -188,9 +188,9 @@ func (s service) renameNotice(typed string) string {
 	}
 	why := "stands for"
 	if _, was := catalog.FindExact(s.builtin.ID, typed); was {
-		why = "is gone and replaced by"
+		why = "was replaced by"
 	}
-	return fmt.Sprintf("%s/%s %s %s, which is asked and paid; --exact asks the name as typed", s.name, typed, why, id)
+	return fmt.Sprintf("%s/%s %s %s, which is used and billed; --exact uses the name as typed", s.name, typed, why, id)
 }
 
 // dialect returns how the service speaks chat completions with a model.

@@ -62,7 +62,7 @@ func (m *toolStrategy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		for event, err := range s {
 			if !shown && refusesTools(err) {
 				m.memory.limits(m.served, "").Learn(learnedTools, prompt, true)
-				if yield(llm.Notice{Text: m.name + " has no tools of its own here; it gets them by prompt"}, nil) {
+				if yield(llm.Notice{Text: m.name + " has no tool calling here; tools are described in the prompt"}, nil) {
 					m.promptTools(ctx, req)(yield)
 				}
 				return
@@ -116,7 +116,7 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 					break
 				}
 				m.memory.update(m.served, func(l *learnedFacts) { l.guided = true })
-				if !yield(llm.Notice{Text: m.name + " wrote a tool call that cannot run; its next replies follow a fixed form"}, nil) {
+				if !yield(llm.Notice{Text: m.name + " wrote a tool call that cannot run; its next answers follow a fixed form"}, nil) {
 					return
 				}
 			}

@@ -152,7 +152,7 @@ func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 		if got.err != nil || len(got.Calls()) != 1 || got.Calls()[0].Name != "read" || got.reason != llm.Calls || strings.TrimSpace(got.Text()) != "I look." {
 			t.Fatalf("%s: %+v", tt.name, got)
 		}
-		if want := "m has no tools of its own here; it gets them by prompt"; len(got.notices) != 1 || got.notices[0] != want {
+		if want := "m has no tool calling here; tools are described in the prompt"; len(got.notices) != 1 || got.notices[0] != want {
 			t.Errorf("%s: notices %q, want %q", tt.name, got.notices, want)
 		}
 		if now := e.Model.(interface{ Strategy() string }).Strategy(); now != "prompt" {

@@ -18,7 +18,7 @@ func (s *Session) Edit(seq int) (llm.Message, error) {
 			return 0, err
 		}
 		if n.Role != llm.RoleUser || n.Summary {
-			return 0, errors.New("only messages of your own can be edited")
+			return 0, errors.New("only your own messages can be edited")
 		}
 		message = n.Message
 		return n.Parent, nil
@@ -36,7 +36,7 @@ func (s *Session) Rewrite(seq int, text string) error {
 	s.mu.Lock()
 	n, err := s.tree.At(seq)
 	if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
-		err = errors.New("only answers that call no tools can be rewritten")
+		err = errors.New("only answers without tool calls can be rewritten")
 	}
 	if err != nil {
 		s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Session) Regenerate(seq int) error {
 				return path[i].Seq, nil
 			}
 		}
-		return 0, errors.New("there is no prompt in front of this message")
+		return 0, errors.New("no prompt before this message")
 	})
 }
 

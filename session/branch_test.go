@@ -97,9 +97,9 @@ func TestWindow(t *testing.T) {
 	}{
 		{"everything", HistoryFull, 200, []string{"first", "a1", "second", "a2", "third"}, ""},
 		{"nothing of before", HistoryStateless, 200, []string{"third"}, ""},
-		{"whole turns that fit", HistoryDynamic, 200, []string{"second", "a2", "third"}, "the oldest 1 turn is left out of requests: m/m has room for 200 tokens"},
+		{"whole turns that fit", HistoryDynamic, 200, []string{"second", "a2", "third"}, "the oldest 1 turn is not sent: the context window of m/m is 200 tokens"},
 		{"all of it fits", HistoryDynamic, 2000, []string{"first", "a1", "second", "a2", "third"}, ""},
-		{"what is asked always goes out", HistoryDynamic, 10, []string{"third"}, "the oldest 2 turns are left out of requests: m/m has room for 10 tokens"},
+		{"what is asked always goes out", HistoryDynamic, 10, []string{"third"}, "the oldest 2 turns are not sent: the context window of m/m is 10 tokens"},
 		{"an unknown window leaves nothing out", HistoryDynamic, 0, []string{"first", "a1", "second", "a2", "third"}, ""},
 	}
 	for _, tt := range tests {

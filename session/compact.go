@@ -45,7 +45,7 @@ func (t *turn) autoCompact() error {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
 		}
-		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
+		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (t *turn) compactOnOverflow(err error) bool {
 	t.compactedOnOverflow = true
 	t.abandonPartial()
 	if err := t.summarize(); err != nil {
-		t.emit(llm.Notice{Text: fmt.Sprintf("the conversation could not be summarized: %v", err)})
+		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 		return false
 	}
 	return true
@@ -79,7 +79,7 @@ func (t *turn) compactOnOverflow(err error) bool {
 func (t *turn) summarize() error {
 	path, waiting := t.summarizable()
 	if len(path) < 2 {
-		return errors.New("there is nothing to summarize yet")
+		return errors.New("nothing to summarize yet")
 	}
 	model, before, began := t.Model(), 0, t.now()
 	t.mu.Lock()
@@ -96,7 +96,7 @@ func (t *turn) summarize() error {
 	t.mu.Unlock()
 	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
 	if after >= before {
-		return fmt.Errorf("its summary has about %d tokens and it has %d itself: it stays as it is", after, before)
+		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
 	}
 	message := llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}}
 	n := t.appendAt(message, func(n *store.Node) {
@@ -144,7 +144,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node) (summary str
 		said, used, err := complete(t.ctx, model, req, t.emit)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
-			err = errors.New("the model gave no summary")
+			err = errors.New("the model returned no summary")
 		}
 		if err != nil {
 			return "", usage, err
@@ -182,7 +182,7 @@ func transcriptOf(n store.Node) string {
 	var b strings.Builder
 	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]
 	if n.Summary {
-		who = "Summary of what was said before"
+		who = "Summary of earlier messages"
 	}
 	fmt.Fprintf(&b, "%s:\n", who)
 	for _, p := range n.Parts {
@@ -201,7 +201,7 @@ func transcriptOf(n store.Node) string {
 		b.WriteString("\n")
 	}
 	if n.Interrupted {
-		b.WriteString("[broke off here]\n")
+		b.WriteString("[interrupted here]\n")
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -46,7 +46,7 @@ type modelEvent struct {
 
 func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 	if len(models) < 2 {
-		return fmt.Errorf("comparing takes two models or more, not %d", len(models))
+		return fmt.Errorf("comparing needs two or more models, not %d", len(models))
 	}
 	if err := t.begin(parts); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 		if omitted > 1 {
 			turns = "turns are"
 		}
-		t.emit(llm.Notice{Text: fmt.Sprintf("the oldest %d %s left out of requests: %s has room for %d tokens", omitted, turns, model.Name, model.Context)})
+		t.emit(llm.Notice{Text: fmt.Sprintf("the oldest %d %s not sent: the context window of %s is %d tokens", omitted, turns, model.Name, model.Context)})
 	}
 	t.omittedTurns = omitted
 	return model, req

@@ -528,7 +528,7 @@ func TestBlind(t *testing.T) {
 	events := play(context.Background(), s, allow, image, say("what is this?"))
 	if !slices.ContainsFunc(events, func(e Event) bool {
 		n, ok := e.(llm.Notice)
-		return ok && strings.Contains(n.Text, "images left out")
+		return ok && strings.Contains(n.Text, "images not sent")
 	}) {
 		t.Errorf("no notice in %+v", events)
 	}

@@ -35,7 +35,7 @@ func (t *turn) checkBudget() error {
 	total, _ := t.Usage()
 	if t.maxCost > 0 && t.hasUnpriced && !t.warnedUnpriced {
 		t.warnedUnpriced = true
-		t.emit(llm.Notice{Text: "the price of an answer is unknown: the spending limit counts only what is known"})
+		t.emit(llm.Notice{Text: "an answer has no known price: the spending limit does not count it"})
 	}
 	if t.maxCost > 0 && total.Cost >= t.maxCost {
 		return fmt.Errorf("%w: $%.2f of $%.2f", ErrBudget, total.Cost, t.maxCost)

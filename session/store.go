@@ -45,7 +45,7 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 			return lib, nil
 		}
 	}
-	return MemoryStore(), fmt.Errorf("conversations are not kept: %w", err)
+	return MemoryStore(), fmt.Errorf("conversations are not saved: %w", err)
 }
 
 // StorePath returns where OpenStore keeps conversations.
@@ -73,10 +73,10 @@ func DefaultConfig() Config { return Config{History: "full"} }
 // Validate names a value that cannot be meant.
 func (c Config) Validate() error {
 	if !slices.Contains([]string{"", "full", "dynamic", "stateless"}, c.History) {
-		return fmt.Errorf("session.history = %q: there are full, dynamic, stateless", c.History)
+		return fmt.Errorf("session.history = %q: use full, dynamic or stateless", c.History)
 	}
 	if !(c.CompactAt >= 0 && c.CompactAt < 1) {
-		return fmt.Errorf("session.compact = %v: a share of the window such as 0.8, or 0 for never", c.CompactAt)
+		return fmt.Errorf("session.compact = %v: use a share of the context window such as 0.8, or 0 for never", c.CompactAt)
 	}
 	return nil
 }

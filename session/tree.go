@@ -71,7 +71,7 @@ func (t *Tree) PathTo(seq int) []store.Node {
 // At returns the message seq.
 func (t *Tree) At(seq int) (store.Node, error) {
 	if seq < 1 || seq > len(t.nodes) || isLost(t.nodes[seq-1]) {
-		return store.Node{}, fmt.Errorf("there is no message %d: the conversation has %d", seq, len(t.nodes))
+		return store.Node{}, fmt.Errorf("no message %d: the conversation has %d", seq, len(t.nodes))
 	}
 	return t.nodes[seq-1], nil
 }

@@ -109,7 +109,7 @@ func (t *turn) prepareRetry() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
-		return errors.New("there is nothing to try again: the last answer is complete")
+		return errors.New("nothing to retry: the last answer is complete")
 	}
 	for _, n := range t.tree.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {

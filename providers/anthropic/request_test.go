@@ -129,10 +129,10 @@ func TestBudget(t *testing.T) {
 		{"claude-opus-4-8", "", 3000, 0, `{"display":"summarized","type":"adaptive"}`, "128000", "claude-opus-4-8 takes no thinking budget, using effort low"},
 		{"claude-opus-4-8", "high", 3000, 0, `{"display":"summarized","type":"adaptive"}`, "128000", ""},
 		{"claude-opus-4-8", "off", 3000, 0, `{"type":"disabled"}`, "128000", ""},
-		{"claude-haiku-3-5", "high", 0, 0, ``, "8192", "claude-haiku-3-5 does not think; effort left out"},
+		{"claude-haiku-3-5", "high", 0, 0, ``, "8192", "claude-haiku-3-5 has no reasoning; reasoning effort not sent"},
 		{"claude-haiku-3-5", "off", 0, 0, ``, "8192", ""},
-		{"claude-fable-5", "off", 0, 0, `{"display":"summarized","type":"adaptive"}`, "128000", "claude-fable-5 cannot switch thinking off, using low"},
-		{"claude-sonnet-6", "off", 0, 0, `{"type":"between_tools"}`, "128000", "claude-sonnet-6 cannot switch thinking off, only before the first tool; using low"},
+		{"claude-fable-5", "off", 0, 0, `{"display":"summarized","type":"adaptive"}`, "128000", "claude-fable-5 cannot turn thinking off, using low"},
+		{"claude-sonnet-6", "off", 0, 0, `{"type":"between_tools"}`, "128000", "claude-sonnet-6 cannot turn thinking off, only before the first tool; using low"},
 	} {
 		req := llm.Request{Effort: test.effort, Settings: llm.Settings{Budget: test.budget, MaxTokens: test.most}}
 		body := fields(t, build(elsewhere, test.model), req)

@@ -42,7 +42,7 @@ func (m *Model) plan(req llm.Request, limit int) thinkingPlan {
 	asked := level >= 0 || req.Budget > 0
 	switch {
 	case f.mode == modeNone && asked && req.Effort != llm.EffortOff:
-		return thinkingPlan{notices: []string{m.o.Model + " does not think; effort left out"}}
+		return thinkingPlan{notices: []string{m.o.Model + " has no reasoning; reasoning effort not sent"}}
 	case f.mode == modeNone, !asked && !f.thinksByDefault:
 		return thinkingPlan{}
 	case !asked:
@@ -78,12 +78,12 @@ func (m *Model) planOff() thinkingPlan {
 	case typeBetween:
 		return thinkingPlan{
 			thinking: map[string]any{"type": typeBetween}, effort: f.efforts[0],
-			notices: []string{m.o.Model + " cannot switch thinking off, only before the first tool; using " + f.efforts[0]},
+			notices: []string{m.o.Model + " cannot turn thinking off, only before the first tool; using " + f.efforts[0]},
 		}
 	}
 	return thinkingPlan{
 		thinking: f.adaptiveThinking(), effort: f.efforts[0],
-		notices: []string{m.o.Model + " cannot switch thinking off, using " + f.efforts[0]},
+		notices: []string{m.o.Model + " cannot turn thinking off, using " + f.efforts[0]},
 	}
 }
 

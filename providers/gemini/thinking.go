@@ -88,7 +88,7 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 			return map[string]any{"thinkingBudget": 0}, ""
 		}
 		if effort == 0 {
-			notice = fmt.Sprintf("%s cannot switch thinking off, using %d tokens", m.o.Model, tokens)
+			notice = fmt.Sprintf("%s cannot turn thinking off, using %d tokens", m.o.Model, tokens)
 		}
 		config["thinkingBudget"] = tokens
 	default:
@@ -97,7 +97,7 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 		case budget:
 			notice = fmt.Sprintf("%s takes a level of thinking instead of a budget, using %s", m.o.Model, level)
 		case effort == 0:
-			notice = fmt.Sprintf("%s cannot switch thinking off, using %s", m.o.Model, level)
+			notice = fmt.Sprintf("%s cannot turn thinking off, using %s", m.o.Model, level)
 		}
 		config["thinkingLevel"] = level
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const changeImage = "images left out, which this model cannot look at"
+const changeImage = "images not sent: this model takes none"
 
 // Portable returns history as this model may receive it, and what it had to
 // change: what Portable does for its Origin, and without images if the model is

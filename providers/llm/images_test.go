@@ -36,7 +36,7 @@ func TestEndpointPortable(t *testing.T) {
 	}{
 		{"takes images", Endpoint{Origin: "a", Known: true, Vision: true}, history, "[]"},
 		{"may take images", Endpoint{Origin: "a"}, history, "[]"},
-		{"takes none", Endpoint{Origin: "a", Known: true}, blind, "[images left out, which this model cannot look at (4)]"},
+		{"takes none", Endpoint{Origin: "a", Known: true}, blind, "[images not sent: this model takes none (4)]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, changes := tt.e.Portable(history)

@@ -190,7 +190,7 @@ func TestPortable(t *testing.T) {
 	if !reflect.DeepEqual(foreign, want) {
 		t.Errorf("to another origin:\n got %+v\nwant %+v", foreign, want)
 	}
-	if got := fmt.Sprint(changes); got != "[thinking of other models left out (2) private data of other models left out tools that other providers ran told as text]" {
+	if got := fmt.Sprint(changes); got != "[earlier models' thinking not sent (2) earlier models' private data not sent other providers' tool calls sent as text]" {
 		t.Errorf("changes: %s", got)
 	}
 	if after, _ := json.Marshal(history); string(after) != string(before) {

@@ -21,10 +21,10 @@ func (c Change) String() string {
 
 // What Portable changes, in the order in which it lists it.
 const (
-	changeThinking = "thinking of other models left out"
-	changeState    = "private data of other models left out"
-	changeRemote   = "tools that other providers ran told as text"
-	changeOrphan   = "unanswered tool calls closed"
+	changeThinking = "earlier models' thinking not sent"
+	changeState    = "earlier models' private data not sent"
+	changeRemote   = "other providers' tool calls sent as text"
+	changeOrphan   = "unfinished tool calls closed"
 )
 
 // Portable returns history as the wire format origin may receive it, and what

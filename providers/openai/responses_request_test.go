@@ -47,7 +47,7 @@ func TestResponsesBody(t *testing.T) {
 			want: `{"include":["reasoning.encrypted_content"],` + input + `,"model":"gpt-6-sol","reasoning":{"effort":"none","summary":"auto"},"store":false,"stream":true,"temperature":0.5}`},
 		{name: "no verbosity before 5", model: "o3", req: llm.Request{Messages: hello, Effort: llm.EffortOff, Settings: llm.Settings{Verbosity: "low", ToolChoice: "required"}},
 			want:    `{"include":["reasoning.encrypted_content"],` + input + `,"instructions":"Keep your answers short.","model":"o3","reasoning":{"effort":"low","summary":"auto"},"store":false,"stream":true}`,
-			notices: []string{"o3 cannot switch thinking off, using low"}},
+			notices: []string{"o3 cannot turn thinking off, using low"}},
 		{name: "a budget becomes an effort", model: "gpt-5.4", req: llm.Request{Messages: hello, Effort: llm.EffortMax, Settings: llm.Settings{Budget: 9000}},
 			want:    `{"include":["reasoning.encrypted_content"],` + input + `,"model":"gpt-5.4","reasoning":{"effort":"medium","summary":"auto"},"store":false,"stream":true}`,
 			notices: []string{"gpt-5.4 takes no thinking budget in tokens, using effort medium"}},

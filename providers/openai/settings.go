@@ -47,7 +47,7 @@ func (e Effort) addTo(body map[string]any, req llm.Request, model string, learne
 	off := level == 0
 	switch {
 	case off && (e.AlwaysOn || word != "" && word != "none"):
-		notice := model + " cannot switch thinking off"
+		notice := model + " cannot turn thinking off"
 		if word != "" {
 			notice += ", using " + word
 		}

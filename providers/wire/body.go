@@ -182,7 +182,7 @@ func (l *eventLines) hasData(p []byte) bool {
 func interruptedError(err error, host string) *llm.Error {
 	var silent timeoutError
 	if errors.As(err, &silent) {
-		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s fell silent: %s", host, silent)}
+		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s stopped sending: %s", host, silent)}
 	}
 	if isEnhanceYourCalm(err) {
 		return &llm.Error{Fault: llm.RateLimit, Message: dialMessage(err, host)}

@@ -119,7 +119,7 @@ func dialMessage(err error, host string) string {
 	case errors.As(err, &cert):
 		return "the certificate of " + host + " is not valid: " + certificateMessage(cert.Err)
 	case errors.As(err, &plain), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
-		return host + " does not speak TLS: is it http instead of https?"
+		return host + " does not speak TLS: use http instead of https?"
 	case op != nil && (op.Op == "remote error" || op.Op == "local error"): // a TLS alert
 		return "no TLS connection to " + host + ": " + oneLine(op.Err.Error(), 100)
 	case strings.Contains(err.Error(), "awaiting response headers"):

@@ -70,7 +70,7 @@ func readReplay(from io.Reader) (*Replay, error) {
 		}
 		var l record
 		if err := json.Unmarshal(line, &l); err != nil || l.Method == "" || l.URL == "" {
-			return nil, fmt.Errorf("line %d is no record of --record", number)
+			return nil, fmt.Errorf("line %d was not written by --record", number)
 		}
 		if l.Version != recordVersion {
 			return nil, fmt.Errorf("line %d is of version %d, and this parley reads %d", number, l.Version, recordVersion)
@@ -78,7 +78,7 @@ func readReplay(from io.Reader) (*Replay, error) {
 		r.records = append(r.records, l)
 	}
 	if len(r.records) == 0 {
-		return nil, errors.New("it holds no exchange")
+		return nil, errors.New("it has no exchanges")
 	}
 	r.used = make([]bool, len(r.records))
 	return r, nil
@@ -199,10 +199,10 @@ func (r *Replay) match(q replayRequest) (record, error) {
 	}
 	who := strings.Trim(q.provider+"/"+q.model, "/")
 	if fits > 0 {
-		return record{}, r.mismatch(q, "the recording ends before this: it holds %d of %s %s for %s", fits, q.method, q.path, who)
+		return record{}, r.mismatch(q, "the recording ends before this: it has %d of %s %s for %s", fits, q.method, q.path, who)
 	}
 	first := r.records[0]
-	return record{}, r.mismatch(q, "the recording holds no %s %s for %s: it begins with %s %s for %s", q.method, q.path, who,
+	return record{}, r.mismatch(q, "the recording has no %s %s for %s: it begins with %s %s for %s", q.method, q.path, who,
 		first.Method, first.path(), strings.Trim(first.Provider+"/"+first.Model, "/"))
 }
 
@@ -235,7 +235,7 @@ func (l record) args() []string {
 // fault returns why no answer came.
 func (l record) fault() error {
 	if l.Error == nil || l.Error.Category == categoryCanceled || l.Error.Category == categoryDeadline {
-		return &llm.Error{Fault: llm.Network, Message: "the recording holds no answer: the request was canceled"}
+		return &llm.Error{Fault: llm.Network, Message: "the recording has no answer: the request was canceled"}
 	}
 	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
 }

@@ -152,8 +152,8 @@ func TestMismatch(t *testing.T) {
 		name, model, want string
 		before            int // requests
 	}{
-		{"more than there are", "m", "the recording ends before this: it holds 1 of POST /v1/chat/completions for mock/m", 1},
-		{"another model", "other", "the recording holds no POST /v1/chat/completions for mock/other: it begins with POST /v1/chat/completions for mock/m", 0},
+		{"more than there are", "m", "the recording ends before this: it has 1 of POST /v1/chat/completions for mock/m", 1},
+		{"another model", "other", "the recording has no POST /v1/chat/completions for mock/other: it begins with POST /v1/chat/completions for mock/m", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := replay(t, path)
@@ -212,9 +212,9 @@ func TestReplaySideBySide(t *testing.T) {
 func TestOpenReplay(t *testing.T) {
 	const good = `{"version":1,"method":"GET","url":"http://h/"}`
 	for _, tt := range []struct{ name, text, want string }{
-		{"empty", "", "holds no exchange"},
-		{"no JSON", "hello\n", "line 1 is no record"},
-		{"other JSON", good + "\n{}\n", "line 2 is no record"},
+		{"empty", "", "has no exchanges"},
+		{"no JSON", "hello\n", "line 1 was not written by"},
+		{"other JSON", good + "\n{}\n", "line 2 was not written by"},
 		{"of a later version", `{"version":2,"method":"GET","url":"/"}`, "line 1 is of version 2"},
 		{"good", good + "\n\n" + good, ""},
 	} {

@@ -251,7 +251,7 @@ func TestUnreachable(t *testing.T) {
 		{"closed at once", "http://" + rude.Addr().String(), nil, "connection to " + rude.Addr().String() + ": *"},
 		{"unknown authority", secure.URL, nil, "the certificate of " + host(secure.URL) + " is not valid: signed by an unknown authority"},
 		{"old TLS", old.URL, nil, "no TLS connection to " + host(old.URL) + ": *"},
-		{"no TLS", strings.Replace(plain.URL, "http", "https", 1), nil, host(plain.URL) + " does not speak TLS: is it http instead of https?"},
+		{"no TLS", strings.Replace(plain.URL, "http", "https", 1), nil, host(plain.URL) + " does not speak TLS: use http instead of https?"},
 		{"no such host", "https://api.acme.example", failing(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "api.acme.example", IsNotFound: true}}), "no such host: api.acme.example"},
 		{"no name server", "https://api.acme.example", failing(&net.DNSError{Name: "api.acme.example", Err: "server misbehaving"}), "looking up api.acme.example: server misbehaving"},
 		{"slow name server", "https://api.acme.example", failing(&net.DNSError{Name: "api.acme.example", IsTimeout: true}), "looking up api.acme.example timed out"},
@@ -315,13 +315,13 @@ func TestClocks(t *testing.T) {
 		after       time.Duration
 		want        string
 	}{
-		{"headers, then silence", events, nil, "", 300 * s, "host:443 fell silent: nothing came for 5m0s"},
-		{"one token, then silence", events, []step{{s, "data: a\n\n"}}, "data: a\n\n", 301 * s, "host:443 fell silent: nothing came for 5m0s"},
-		{"comments for ever", events, []step{{200 * s, ": a\n"}, {90 * s, ": b\n"}}, ": a\n: b\n", 300 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
-		{"a comment in pieces", events, []step{{200 * s, ":"}, {90 * s, " data: b"}}, ": data: b", 300 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
-		{"slow events", events, []step{{290 * s, "d"}, {290 * s, "a"}, {290 * s, "ta"}}, "data", 1170 * s, "host:443 fell silent: nothing came for 5m0s"},
-		{"comments between events", events, []step{{200 * s, ":\r"}, {90 * s, "data: a\r\r"}, {200 * s, ":\r"}, {90 * s, ":"}}, ":\rdata: a\r\r:\r:", 590 * s, "host:443 fell silent: nothing but keep-alives for 5m0s"},
-		{"not events", "text/plain", []step{{200 * s, ": a\n"}, {200 * s, ": b\n"}}, ": a\n: b\n", 700 * s, "host:443 fell silent: nothing came for 5m0s"},
+		{"headers, then silence", events, nil, "", 300 * s, "host:443 stopped sending: nothing came for 5m0s"},
+		{"one token, then silence", events, []step{{s, "data: a\n\n"}}, "data: a\n\n", 301 * s, "host:443 stopped sending: nothing came for 5m0s"},
+		{"comments for ever", events, []step{{200 * s, ": a\n"}, {90 * s, ": b\n"}}, ": a\n: b\n", 300 * s, "host:443 stopped sending: nothing but keep-alives for 5m0s"},
+		{"a comment in pieces", events, []step{{200 * s, ":"}, {90 * s, " data: b"}}, ": data: b", 300 * s, "host:443 stopped sending: nothing but keep-alives for 5m0s"},
+		{"slow events", events, []step{{290 * s, "d"}, {290 * s, "a"}, {290 * s, "ta"}}, "data", 1170 * s, "host:443 stopped sending: nothing came for 5m0s"},
+		{"comments between events", events, []step{{200 * s, ":\r"}, {90 * s, "data: a\r\r"}, {200 * s, ":\r"}, {90 * s, ":"}}, ":\rdata: a\r\r:\r:", 590 * s, "host:443 stopped sending: nothing but keep-alives for 5m0s"},
+		{"not events", "text/plain", []step{{200 * s, ": a\n"}, {200 * s, ": b\n"}}, ": a\n: b\n", 700 * s, "host:443 stopped sending: nothing came for 5m0s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (p decodedImage) size() image.Point {
 // decode measures an image and then reads it.
 func decode(path string, f *format, data []byte, pixels int) (decodedImage, error) {
 	unreadable := func(err error) error {
-		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it anew, as PNG or JPEG",
+		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it again, as PNG or JPEG",
 			printable(path), f.name, bytesText(int64(len(data))), err)
 	}
 	sizes, err := measure(f, data)

@@ -264,10 +264,10 @@ func code(err error) int {
 var hints = map[int]string{
 	sqlite3.SQLITE_FULL:     "the disk is full: free some space",
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder",
-	sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: see to its folder, or set XDG_DATA_HOME to another",
-	sqlite3.SQLITE_PERM:     "access is denied: see to the file's owner and mode",
-	sqlite3.SQLITE_BUSY:     "another program keeps the file locked: see what has it open",
-	sqlite3.SQLITE_IOERR:    "the disk reports an error: see to it, and to free space",
+	sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: check its folder, or set XDG_DATA_HOME to another",
+	sqlite3.SQLITE_PERM:     "access is denied: check the file's owner and mode",
+	sqlite3.SQLITE_BUSY:     "another program keeps the file locked: close it",
+	sqlite3.SQLITE_IOERR:    "the disk reports an error: check it, and its free space",
 	sqlite3.SQLITE_PROTOCOL: "the folder's file system does not lock files: set XDG_DATA_HOME to a local folder",
 	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
 }

@@ -21,7 +21,7 @@ func Path(getenv func(string) string) (string, error) {
 			return filepath.Join(home, ".local", "share", "parley", "parley.db"), nil
 		}
 	}
-	return "", errors.New("nowhere to keep conversations: set HOME or XDG_DATA_HOME to an absolute path")
+	return "", errors.New("nowhere to save conversations: set HOME or XDG_DATA_HOME to an absolute path")
 }
 
 // Beside the database SQLite keeps its log and the index of that.
@@ -37,17 +37,17 @@ func prepare(path string) (string, error) {
 		return "", err
 	}
 	if err := makeDir(filepath.Dir(path)); err != nil {
-		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+		return "", fmt.Errorf("%w: check the folder, or set XDG_DATA_HOME to another", err)
 	}
 	if err := createEmpty(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("%w: see to the folder, or set XDG_DATA_HOME to another", err)
+		return "", fmt.Errorf("%w: check the folder, or set XDG_DATA_HOME to another", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file: move it away, or set XDG_DATA_HOME to another folder", path)
+		return "", fmt.Errorf("%s is not a file: move it away, or set XDG_DATA_HOME to another folder", path)
 	}
 	makePrivate(path, info)
 	for _, c := range sidecars {

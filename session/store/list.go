@@ -311,7 +311,7 @@ func (db *DB) load(id string) (s Session, c storedContent, touched int64, err er
 			}
 		}
 		if n := len(nodes); s.Head != 0 && !hasSeq(nodes, s.Head) && n > 0 {
-			missed.add(fmt.Errorf("there is no message %d to go on from: it goes on from the last one", s.Head))
+			missed.add(fmt.Errorf("no message %d to continue from: continuing from the last one", s.Head))
 			s.Head = nodes[n-1].Seq
 		}
 		c = storedContent{nodes, annotations(q, row.num, &missed)}

@@ -270,7 +270,7 @@ func (l *Log) SetHead(seq int) error {
 	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e entry, seq int) int { return e.Seq - seq })
 	if !found && seq != 0 {
 		l.mu.Unlock()
-		return fmt.Errorf("there is no message %d to go on from", seq)
+		return fmt.Errorf("no message %d to continue from", seq)
 	}
 	l.session.Head = seq
 	l.mu.Unlock()

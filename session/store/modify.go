@@ -135,7 +135,7 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 		return "", fmt.Errorf("import of %q: there are %d messages, and none can be message %d", s.ID, n, nodes[n-1].Seq)
 	}
 	if s.Head != 0 && !known[s.Head] {
-		return "", fmt.Errorf("import of %q: there is no message %d to go on from", s.ID, s.Head)
+		return "", fmt.Errorf("import of %q: no message %d to continue from", s.ID, s.Head)
 	}
 	db.completeImport(&s, nodes)
 	err = db.write(func(w *writer) error {

@@ -106,7 +106,7 @@ func nothingFailed(a *App) string {
 
 func noRules(a *App) string {
 	if len(a.Session.Policy().Rules()) == 0 {
-		return "No permission rules yet. Press p in an approval to add one"
+		return NoRules
 	}
 	return ""
 }

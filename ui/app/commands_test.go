@@ -83,17 +83,17 @@ func TestCommandsAreComplete(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	for line, want := range map[string]string{
-		"/mode":                 "approval mode: auto",
-		"/mode read-only":       "approval mode: read-only",
-		"/mode yolo":            "approval mode: yolo",
-		"/mode loud":            `there is no mode "loud"`,
+		"/mode":                 "Approval mode: auto",
+		"/mode read-only":       "Approval mode: read-only",
+		"/mode yolo":            "Approval mode: yolo",
+		"/mode loud":            `Unknown approval mode "loud"`,
 		"/effort high":          "Reasoning effort: high",
 		"/effort default":       "Reasoning effort: provider default",
-		"/effort huge":          `there is no effort "huge" here`,
+		"/effort huge":          `Unknown reasoning effort "huge"`,
 		"/less-effort":          "Reasoning effort: low",
 		"/thinking":             "Reasoning effort: off",
-		"/history stateless":    "requests hold: each prompt alone",
-		"/history none":         `there is no history mode "none"`,
+		"/history stateless":    "History: stateless",
+		"/history none":         `Unknown history mode "none"`,
 		"/fork":                 "The conversation is empty",
 		"/rename A title":       "The conversation is empty",
 		"/retry":                "Nothing to retry",
@@ -103,7 +103,7 @@ func TestCommands(t *testing.T) {
 		"/permissions":          "No permission rules yet",
 		"/folder":               "The folder is fixed here",
 		"/export md somewhere":  "The conversation is empty",
-		"/model fake/m":         "it is fake/m already",
+		"/model fake/m":         "Already using fake/m",
 		"/resume whales beside": "",
 	} {
 		if got := run(t, newApp(t), line); !strings.HasPrefix(got.Toast, want) || want == "" && got.Toast != "" {

@@ -38,7 +38,7 @@ func (a *App) newSession(string) Effect {
 // end. The first one that is opened is a copy where the command line asks for that.
 func (a *App) OpenSession(id string, seq int) Effect {
 	if id == a.Session.ID() {
-		return Say("It is this one")
+		return Say("This conversation is already open")
 	}
 	if a.Start.TakeFork() {
 		return a.ForkSession(id, 0)
@@ -57,7 +57,7 @@ func (a *App) ForkSession(id string, head int) Effect {
 			s.SetHistoryMode(mode)
 		}
 		if note == "" {
-			note = "a copy: the other conversation stays as it is"
+			note = "Opened as a copy; the original is unchanged"
 		}
 		return s, note, err
 	})
@@ -87,8 +87,8 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	switch {
 	case errors.As(err, &held):
 		return Effect{Confirm: &Confirm{
-			Text: "This conversation is open in " + held.By + ". Go on with a copy of it?",
-			Yes:  "go on with a copy", No: "leave it", Harmless: true,
+			Text: "This conversation is open in " + held.By + ". Continue in a copy?",
+			Yes:  "Continue in a copy", No: "Not now", Harmless: true,
 			Answer: func(yes bool) Effect {
 				if !yes {
 					return Effect{}
@@ -111,23 +111,23 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 // rename gives the conversation another title.
 func (a *App) rename(title string) Effect {
 	if title == "" {
-		return Say("/rename and a title")
+		return Say("Type /rename and a title")
 	}
 	lib, id := a.Library, a.Session.ID()
 	return Effect{Async: func(context.Context) Effect {
 		if err := lib.Rename(id, title); err != nil {
 			return Effect{Err: err}
 		}
-		return Say("called " + title)
+		return Say("Renamed to " + title)
 	}}
 }
 
 // exportItems returns the formats of export.
 func exportItems(*App) []Item {
 	return []Item{
-		{Title: "Markdown", Detail: "the current branch, to read or to paste", Value: "md"},
-		{Title: "HTML", Detail: "one file for any browser", Value: "html"},
-		{Title: "JSONL", Detail: "everything, every branch; parley sessions import takes it", Value: "jsonl"},
+		{Title: "Markdown", Detail: "Current branch, to read or paste", Value: "md"},
+		{Title: "HTML", Detail: "Current branch, one file for any browser", Value: "html"},
+		{Title: "JSONL", Detail: "All branches, lossless; parley sessions import reads it", Value: "jsonl"},
 	}
 }
 
@@ -143,7 +143,7 @@ func (a *App) export(arg string) Effect {
 		if err != nil {
 			return Effect{Err: err}
 		}
-		return Say("wrote " + o.Short(path) + note)
+		return Say("Wrote " + o.Short(path) + note)
 	}}
 }
 
@@ -171,9 +171,9 @@ func (a *App) Regenerate(seq int) Effect {
 // historyItems returns what requests can hold of the conversation.
 func historyItems(a *App) []Item {
 	items := []Item{
-		{Title: "full", Detail: "everything that was said", Value: "full"},
-		{Title: "dynamic", Detail: "the newest turns that fit the model's window", Value: "dynamic"},
-		{Title: "stateless", Detail: "each prompt alone", Value: "stateless"},
+		{Title: "full", Detail: "all messages", Value: "full"},
+		{Title: "dynamic", Detail: "newest messages that fit the context window", Value: "dynamic"},
+		{Title: "stateless", Detail: "only the current prompt", Value: "stateless"},
 	}
 	for i, mode := range []session.History{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
 		items[i].Current = a.Session.HistoryMode() == mode
@@ -184,22 +184,16 @@ func historyItems(a *App) []Item {
 // history sets what of the conversation requests hold.
 func (a *App) history(arg string) Effect {
 	if arg == "" {
-		return Effect{List: &List{Title: "What requests hold of this conversation", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}}
+		return Effect{List: &List{Title: "Conversation history sent to the model", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}}
 	}
 	mode := session.History(arg)
 	if arg == "full" {
 		mode = session.HistoryFull
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
-		return Say(fmt.Sprintf("there is no history mode %q: full, dynamic, stateless", arg))
+		return Say(fmt.Sprintf("Unknown history mode %q: use full, dynamic or stateless", arg))
 	}
 	a.Session.SetHistoryMode(mode)
-	return Say("requests hold: " + map[session.History]string{session.HistoryFull: "everything", session.HistoryDynamic: "what fits", session.HistoryStateless: "each prompt alone"}[mode])
-}
-
-// modeHelp says what each way to approve tools does.
-var modeHelp = map[tools.Mode]string{
-	tools.ModeAsk: "reading runs; all else is asked about", tools.ModeAuto: "edits run too, and commands in the sandbox",
-	tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "nothing is asked; only rules deny",
+	return Say("History: " + arg)
 }
 
 // modeItems returns the ways to approve tools.
@@ -222,9 +216,9 @@ func (a *App) mode(arg string) Effect {
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
-		return Say(fmt.Sprintf("there is no mode %q: %s, yolo", arg, Join(tools.Modes)))
+		return Say(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, Join(tools.Modes)))
 	}
-	return Say("approval mode: " + string(p.Mode()))
+	return Say("Approval mode: " + ModeHelp(p.Mode()))
 }
 
 // Join returns values with commas between them.
@@ -248,9 +242,9 @@ func (a *App) folder(arg string) Effect {
 		case len(dirs) == 0 && err != nil:
 			return Effect{Err: err}
 		case len(dirs) == 0:
-			return Say("No other folder is known yet: /cd PATH goes to one")
+			return Say("No other folder known yet · /cd PATH opens one")
 		}
-		list := &List{Title: "Work in another folder · /cd PATH goes to any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
+		list := &List{Title: "Open another folder · /cd PATH opens any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
 		for _, dir := range dirs {
 			list.Items = append(list.Items, Item{Title: o.Short(dir), Value: dir})
 		}

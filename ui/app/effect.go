@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
+	"parley/ui/format"
 )
 
 // An Effect is what a front end shows for something a user did: data, no terminal. The
@@ -106,3 +109,59 @@ type Secret struct {
 	// it returns otherwise is called by the owner of the App, and shown.
 	Take func(ctx context.Context, line string) (func() Effect, error)
 }
+
+// Sentences that more than one front end shows. The screen shows them as they are, plain
+// lines with a full stop.
+const (
+	Trusted        = "Folder trusted · /context shows what is sent"
+	TrustYes       = "Trust"
+	TrustNo        = "Don't trust"
+	EmptyAnswer    = "Empty answer from the model"
+	AnswerCutOff   = `Answer cut off at the output limit · type "continue"`
+	AnswerFiltered = "Answer stopped by the provider's filter"
+	SavedAgain     = "Saved: everything is on disk again"
+	NoShell        = "No shell here"
+	NoRules        = "No permission rules yet. Press p in an approval to add one"
+	RuleRemoved    = "Rule removed"
+)
+
+// SummaryOffer asks whether to summarize a conversation that is too long; then does so.
+func SummaryOffer(then func() Effect) *Confirm {
+	return &Confirm{
+		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
+		Yes:  "Summarize", No: "Not now", Harmless: true,
+		Answer: func(yes bool) Effect {
+			if !yes {
+				return Effect{}
+			}
+			return then()
+		},
+	}
+}
+
+// CompactedText says what a summary saves.
+func CompactedText(e session.Compacted) string {
+	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
+}
+
+// TakenOver says that the conversation continues in a copy.
+func TakenOver(e *session.LeaseLostError) string {
+	return fmt.Sprintf("Another parley opened this conversation; continuing in a copy, %s", e.Fork)
+}
+
+// NotSaved says that messages cannot be stored, and why.
+func NotSaved(err error) string {
+	return "Not saved (" + err.Error() + "). Messages are kept in memory and saved when possible"
+}
+
+// modeHelp says what each approval mode does.
+var modeHelp = map[tools.Mode]string{
+	tools.ModeAsk: "reading runs; everything else asks", tools.ModeAuto: "edits and sandboxed commands run without asking",
+	tools.ModeReadOnly: "everything but reading is denied", tools.ModeYolo: "everything runs without asking, unless a rule denies it",
+}
+
+// ModeDetail says what an approval mode does.
+func ModeDetail(mode tools.Mode) string { return modeHelp[mode] }
+
+// ModeHelp names an approval mode and says what it does.
+func ModeHelp(mode tools.Mode) string { return string(mode) + " – " + modeHelp[mode] }

@@ -23,9 +23,9 @@ var hints = []struct {
 	err  error
 	hint string
 }{
-	{session.ErrSteps, "raise the limit with --max-turns, or ask for less at once"},
+	{session.ErrSteps, "raise the limit with --max-turns, or split the task"},
 	{session.ErrBudget, "raise the limit with --max-cost"},
-	{session.ErrSchema, "the model cannot keep to the schema: ask another one, or for less at once"},
+	{session.ErrSchema, "this model does not follow the schema: use another one, or split the task"},
 	{ErrTimeout, "raise the limit with --timeout"},
 	{ErrPipe, ""},
 	{context.Canceled, ""},

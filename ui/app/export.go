@@ -41,7 +41,7 @@ func ExportFormat(name string) (archive.Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return archive.Format{}, UsageError{fmt.Errorf("there is no format %q: %s", name, strings.Join(names, ", "))}
+	return archive.Format{}, UsageError{fmt.Errorf("unknown format %q: use %s", name, strings.Join(names, ", "))}
 }
 
 // WriteExport writes a conversation to a new file in folder, mode 0600, and returns
@@ -59,7 +59,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s is there already: give another name", path)
+		return "", fmt.Errorf("%s already exists: give another name", path)
 	}
 	if err != nil {
 		return "", err

@@ -39,7 +39,7 @@ func (a *App) model(arg string) Effect {
 // Use switches to another model in mid-conversation.
 func (a *App) Use(name string) Effect {
 	if name == a.Session.Model().Name {
-		return Say("it is " + name + " already")
+		return Say("Already using " + name)
 	}
 	e, switched := a.use(name)
 	if switched {
@@ -88,7 +88,7 @@ const defaultEffort = "default"
 
 // effortItems returns how much the model can be made to think.
 func effortItems(a *App) []Item {
-	items := []Item{{Title: defaultEffort, Detail: "what the provider does by itself", Value: defaultEffort, Current: a.Session.Effort() == ""}}
+	items := []Item{{Title: defaultEffort, Detail: "provider default", Value: defaultEffort, Current: a.Session.Effort() == ""}}
 	for _, e := range a.Session.Model().Efforts {
 		items = append(items, Item{Title: string(e), Value: string(e), Current: e == a.Session.Effort()})
 	}
@@ -100,12 +100,12 @@ func (a *App) effort(arg string) Effect {
 	efforts, e := a.Session.Model().Efforts, llm.Effort(arg)
 	switch {
 	case arg == "":
-		return Effect{List: &List{Title: "Effort", Noun: "effort", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
+		return Effect{List: &List{Title: "Reasoning effort", Noun: "level", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
 	case arg == defaultEffort:
 		a.Session.SetEffort("")
 		return Say("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
-		return Say(fmt.Sprintf("there is no effort %q here: %s", e, Join(efforts)))
+		return Say(fmt.Sprintf("Unknown reasoning effort %q: this model has %s", e, Join(efforts)))
 	}
 	a.Session.SetEffort(e)
 	return Say("Reasoning effort: " + arg)

@@ -17,18 +17,18 @@ import (
 func ServerNews(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
-		return fmt.Sprintf("MCP server %s offers %s: /mcp shows what, and asks whether the model may have it", s.Name, format.Plural(len(s.Tools), "tool"))
+		return fmt.Sprintf("MCP server %s offers %s: review and enable them with /mcp", s.Name, format.Plural(len(s.Tools), "tool"))
 	case mcp.StatusChanged:
-		return fmt.Sprintf("MCP server %s changed its tools: they are withdrawn until you have seen them in /mcp", s.Name)
+		return fmt.Sprintf("MCP server %s changed its tools: they are off until you review them with /mcp", s.Name)
 	case mcp.StatusFailed:
 		hint := ""
 		if s.Refusal.String() != "" {
-			hint = ": /mcp shows what, and can allow it"
+			hint = ": review and allow it with /mcp"
 		}
 		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
 	case mcp.StatusStarting:
 		if s.FirstStart {
-			return fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name)
+			return fmt.Sprintf("MCP server %s starts for the first time; a download may take up to 60 s", s.Name)
 		}
 	}
 	return ""
@@ -50,35 +50,35 @@ func AboutServer(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
 	if allowed := s.Allowed.String(); allowed != "" {
-		fmt.Fprintf(&b, "allowed by you: %s\n", allowed)
+		fmt.Fprintf(&b, "Allowed by you: %s\n", allowed)
 	}
 	if s.ServerInfo != "" {
-		fmt.Fprintf(&b, "calls itself %s\n", s.ServerInfo)
+		fmt.Fprintf(&b, "Name: %s\n", s.ServerInfo)
 	}
 	if s.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.Reason)
 	}
 	if len(s.Refusal.Reasons) > 0 {
-		fmt.Fprintf(&b, "\n── refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
+		fmt.Fprintf(&b, "\n── Refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
 	}
 	if s.Status == mcp.StatusFailed && s.Stderr != "" {
-		fmt.Fprintf(&b, "\n── last lines of standard error\n%s\n", lastLines(s.Stderr, 12))
+		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", lastLines(s.Stderr, 12))
 	}
 	for _, t := range s.Tools {
 		fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
 	}
 	if len(s.RemovedTools) > 0 {
-		fmt.Fprintf(&b, "\nno longer there: %s\n", strings.Join(s.RemovedTools, ", "))
+		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
 	}
 	if s.OmittedTools > 0 {
-		fmt.Fprintf(&b, "\n%d more tools are too many to be offered\n", s.OmittedTools)
+		fmt.Fprintf(&b, "\n%d more tools are not offered (too many)\n", s.OmittedTools)
 	}
 	if s.Stderr != "" && s.Status != mcp.StatusFailed {
-		fmt.Fprintf(&b, "\n── standard error\n%s\n", s.Stderr)
+		fmt.Fprintf(&b, "\n── Standard error\n%s\n", s.Stderr)
 	}
 	unseen = s.Status == mcp.StatusNew || s.Status == mcp.StatusChanged
 	if unseen {
-		b.WriteString("\nEach call asks, unless the mode or a rule of yours lets it run. May the model have these tools?")
+		b.WriteString("\nEach call asks, unless the approval mode or a permission rule allows it. Enable these tools for the model?")
 	}
 	return b.String(), unseen
 }
@@ -118,10 +118,10 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	}
 	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
-		out = append(out, ServerChoice{"Stop", "It does not run, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
+		out = append(out, ServerChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
 	}
 	if allowed := s.Allowed.String(); allowed != "" {
-		out = append(out, ServerChoice{"Take back what was allowed", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
+		out = append(out, ServerChoice{"Revoke permissions", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did s
 			}
 		}
 	}
-	return s.Name + ": offered to the model", servers.Approve(s.Name, s.Fingerprint)
+	return s.Name + ": tools enabled", servers.Approve(s.Name, s.Fingerprint)
 }
 
 // ServerChanged says what the user has to know or do about a server that changed, once.
@@ -185,7 +185,7 @@ func (a *App) mcp(name string) Effect {
 		list.Items = append(list.Items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
 	}
 	if name != "" {
-		return Say(fmt.Sprintf("there is no MCP server %q", name))
+		return Say(fmt.Sprintf("No MCP server %q", name))
 	}
 	return Effect{List: list}
 }

@@ -55,9 +55,9 @@ func misspelled(root *cobra.Command, words []string) error {
 	}
 	switch {
 	case slices.Contains(reserved, name), len(near) == 0 && len(words) == 1 && len(catalog.Near(name, reserved, 1)) > 0:
-		return fmt.Errorf("there is no command %q: parley help lists them; "+send, name, strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q: parley help lists them; "+send, name, strings.Join(words, " "))
 	case len(near) > 0:
-		return fmt.Errorf("there is no command %q: did you mean parley %s? "+strings.ToUpper(send[:1])+send[1:], name, near[0], strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q: did you mean parley %s? "+strings.ToUpper(send[:1])+send[1:], name, near[0], strings.Join(words, " "))
 	}
 	return nil
 }

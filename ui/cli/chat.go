@@ -54,7 +54,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 		return a.listSessions(cmd.Root(), parts)
 	}
 	if len(parts) == 0 {
-		return a.fail(print.Usage, errors.New("there is no prompt: give one as an argument or on standard input"))
+		return a.fail(print.Usage, errors.New("no prompt: give one as an argument or on standard input"))
 	}
 	return a.printAnswer(parts, outTerminal)
 }

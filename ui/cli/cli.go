@@ -86,7 +86,7 @@ func (a *program) rootCommand() *cobra.Command {
 		Long: `Chat with language models in the terminal.
 
 Without a prompt parley opens its screen. With -p, a pipe on standard input, or
-standard output that is no terminal, it prints the answer and exits.`,
+standard output that is not a terminal, it prints the answer and exits.`,
 		Example: `  parley
   parley "explain this repository"
   git diff | parley -p "write a commit message"

@@ -62,13 +62,13 @@ func (p *Project) Validate() error {
 // Validate names the first value that cannot be meant.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
-		return fmt.Errorf("effort = %q: there are %s", c.Effort, list(llm.Efforts))
+		return fmt.Errorf("effort = %q: use one of %s", c.Effort, list(llm.Efforts))
 	}
 	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
-		return fmt.Errorf("mode = %q: there are %s", c.Mode, list(modes))
+		return fmt.Errorf("mode = %q: use one of %s", c.Mode, list(modes))
 	}
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
-		return errors.New("max_turns and max_cost cannot be negative; 0 is no limit of one's own")
+		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
 	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP)); err != nil {
 		return err

@@ -69,37 +69,37 @@ type wireFlags struct {
 // register adds the flags to the root command.
 func (f *flags) register(root *cobra.Command) {
 	set := root.Flags()
-	set.StringArrayVarP(&f.models, "model", "m", nil, "model to ask, as provider/model; several are compared")
-	set.BoolVar(&f.exact, "exact", false, "ask for models exactly as they are named: map no retired name, and no name of a family, to a current one")
-	set.IntVarP(&f.answers, "answers", "n", 1, "how many answers to ask for; they are compared, and kept as branches")
-	set.StringSliceVar(&f.fallback, "fallback", nil, "models to go on with when one is out of order")
-	set.StringVar(&f.effort, "effort", "", "how much to think: off, minimal, low, medium, high, max")
-	set.StringVarP(&f.system, "system", "s", "", "system prompt in place of parley's own")
+	set.StringArrayVarP(&f.models, "model", "m", nil, "model, as provider/model; repeat to compare several")
+	set.BoolVar(&f.exact, "exact", false, "use model names exactly as given: do not map retired or family names to current ones")
+	set.IntVarP(&f.answers, "answers", "n", 1, "number of answers; they are compared and kept as branches")
+	set.StringSliceVar(&f.fallback, "fallback", nil, "fallback models if one fails")
+	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
+	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
-	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen although standard input is a pipe")
-	set.BoolVar(&f.screenReader, "screen-reader", false, "talk in plain lines in order, for a screen reader, in place of the screen")
-	set.StringVarP(&f.format, "output", "o", "text", "what to print: text, json, jsonl")
-	set.StringVar(&f.schemaFile, "schema", "", "JSON Schema the answer has to fit, or a file that holds one; prints the JSON alone")
-	set.BoolVarP(&f.codeOnly, "code", "x", false, "print the first code block of the answer only")
-	set.BoolVar(&f.raw, "raw", false, "print the answer as it came, control characters included")
-	set.BoolVar(&f.render, "render", false, "render Markdown although standard output is no terminal")
+	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
+	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
+	set.StringVarP(&f.format, "output", "o", "text", "output format: text, json, jsonl")
+	set.StringVar(&f.schemaFile, "schema", "", "JSON Schema for the answer, or a file with one; prints only the JSON")
+	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
+	set.BoolVar(&f.raw, "raw", false, "print raw output, including control characters")
+	set.BoolVar(&f.render, "render", false, "render Markdown even if standard output is not a terminal")
 	set.StringVar(&f.toolNames, "tools", "", "tools to offer: none, or a list such as read,grep")
 	set.StringArrayVar(&f.allow, "allow", nil, `let a tool run without asking: "edit", "shell:go test ./..."`)
 	set.BoolVar(&f.yolo, "yolo", false, "let every tool run without asking")
-	set.IntVar(&f.maxTurns, "max-turns", 0, "requests the model may make for one prompt")
-	set.Float64Var(&f.maxCost, "max-cost", 0, "US dollars to spend at most")
-	set.DurationVar(&f.timeout, "timeout", 0, "time for the whole answer, such as 90s; prints it")
+	set.IntVar(&f.maxTurns, "max-turns", 0, "maximum requests for one prompt")
+	set.Float64Var(&f.maxCost, "max-cost", 0, "maximum cost in US dollars")
+	set.DurationVar(&f.timeout, "timeout", 0, "time limit for the whole answer, such as 90s; implies -p")
 	set.StringVar(&f.recordFile, "record", "", "append each request and its answer to this file, keys masked")
 	set.StringVar(&f.replayFile, "replay", "", "answer from a recording instead of the network, without a key")
-	set.BoolVar(&f.dryRun, "dry-run", false, "print the request that would be sent, and send nothing")
-	set.BoolVarP(&f.continueLast, "continue", "c", false, "go on with the last conversation of this folder")
+	set.BoolVar(&f.dryRun, "dry-run", false, "print the request without sending it")
+	set.BoolVarP(&f.continueLast, "continue", "c", false, "continue the last conversation of this folder")
 	set.StringVarP(&f.resume, "resume", "r", "", "continue a conversation: its ID, the beginning of it, or words of its title; alone, lists them")
-	set.BoolVar(&f.fork, "fork", false, "with -c or -r, go on in a copy")
-	set.BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing of this conversation")
-	set.BoolVarP(&f.quiet, "quiet", "q", false, "nothing but errors on standard error")
-	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "write a line about each request to this file, without keys and texts")
-	root.PersistentFlags().StringVar(&f.configFile, "config", "", "configuration file in place of the usual one")
+	set.BoolVar(&f.fork, "fork", false, "with -c or -r, continue in a copy")
+	set.BoolVar(&f.ephemeral, "ephemeral", false, "do not save this conversation")
+	set.BoolVarP(&f.quiet, "quiet", "q", false, "only errors on standard error")
+	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to this file, without keys and texts")
+	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config file")
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
@@ -110,19 +110,19 @@ func (f *flags) register(root *cobra.Command) {
 func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	switch {
 	case !slices.Contains(print.Formats, f.format):
-		return fmt.Errorf("-o %s: there are %s", f.format, strings.Join(print.Formats, ", "))
+		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
 	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
-		return fmt.Errorf("--effort %s: there are %s", f.effort, list(llm.Efforts))
+		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
 	case f.continueLast && f.resume != "":
-		return errors.New("-c and -r name two conversations: give one of them")
+		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):
 		return errors.New("--fork copies a conversation: name it with -c or -r")
 	case f.recordFile != "" && f.replayFile != "":
-		return errors.New("--replay sends nothing that --record could keep: give one of them")
+		return errors.New("--replay sends nothing for --record to save: use one of them")
 	case f.ephemeral && (f.continueLast || f.resume != "") && !f.fork:
-		return errors.New("--ephemeral keeps nothing, so that it cannot go on with a kept conversation: add --fork to go on in a copy")
+		return errors.New("--ephemeral saves nothing, so it cannot continue a saved conversation: add --fork to continue in a copy")
 	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
-		return errors.New("--max-turns, --max-cost and --timeout take a number above 0")
+		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
 	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {
 		f.listWords = new(string)
@@ -131,17 +131,17 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		f.model = f.models[0]
 	}
 	if f.answers < 1 || f.answers > mostAnswers {
-		return fmt.Errorf("-n %d: there can be 1 to %d answers", f.answers, mostAnswers)
+		return fmt.Errorf("-n %d: use 1 to %d answers", f.answers, mostAnswers)
 	}
 	if f.answers > 1 && (cmd.Flags().Changed("schema") || f.dryRun) {
-		return errors.New("-n compares answers: --schema and --dry-run are about one")
+		return errors.New("-n compares answers: --schema and --dry-run work with one")
 	}
 	if len(f.models) > 1 && (cmd.Flags().Changed("schema") || f.dryRun) {
-		return errors.New("-m twice compares answers: --schema and --dry-run are about one model")
+		return errors.New("-m twice compares answers: --schema and --dry-run work with one model")
 	}
 	if cmd.Flags().Changed("schema") {
 		if f.codeOnly || f.render {
-			return errors.New("--schema prints JSON, which holds nothing for --code or --render")
+			return errors.New("--schema prints JSON: --code and --render do not apply")
 		}
 		want, err := print.ReadSchema(f.schemaFile)
 		if err != nil {

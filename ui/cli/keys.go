@@ -35,6 +35,6 @@ func (a *program) keysCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&list, "list", false, "the actions and their keys, for [keys] in the configuration")
+	cmd.Flags().BoolVar(&list, "list", false, "list actions and their keys, for [keys] in config.toml")
 	return cmd
 }

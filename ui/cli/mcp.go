@@ -149,11 +149,11 @@ func (m *mcpServers) wait(set *tools.Set, note func(string)) {
 	for _, s := range servers.States() {
 		switch s.Status {
 		case mcp.StatusNew, mcp.StatusChanged:
-			note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to look at them, or set trusted = true for it", s.Name, s.Status))
+			note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to review them, or set trusted = true for it", s.Name, s.Status))
 		case mcp.StatusFailed:
 			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Reason))
 			if s.Refusal.String() != "" {
-				note("open parley here once: /mcp shows what it was refused, and can allow it")
+				note("open parley here once: /mcp shows what was refused and can allow it")
 			}
 		}
 	}

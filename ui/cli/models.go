@@ -23,7 +23,7 @@ func (a *program) modelsCommand() *cobra.Command {
 	var all, asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
-		Short: "List the models that can be asked",
+		Short: "List available models",
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if err := a.load(); err != nil {
 				return a.fail(print.Config, err)
@@ -38,9 +38,9 @@ func (a *program) modelsCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that lack a key")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers what they have")
+	cmd.Flags().BoolVar(&all, "all", false, "include models without a key")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
 	return cmd
 }
 

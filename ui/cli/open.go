@@ -67,9 +67,9 @@ func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	case s == nil, set == nil, set.WorkspaceProblem() == "", s.Policy().Mode() == tools.ModeYolo:
 		return ""
 	case screen:
-		return fmt.Sprintf("This folder %s: tools ask before they read a file here, and each time before they change one. /cd goes to a project's folder", set.WorkspaceProblem())
+		return fmt.Sprintf("This folder %s: tools ask before reading a file here, and every time before changing one. /cd opens a project folder", set.WorkspaceProblem())
 	}
-	return fmt.Sprintf("This folder %s: tools read and change no files here without a person to ask. Start parley in a project's folder, or name files with --allow", set.WorkspaceProblem())
+	return fmt.Sprintf("This folder %s: tools do not read or change files here, as nobody can approve it. Start parley in a project folder, or allow files with --allow", set.WorkspaceProblem())
 }
 
 // resumeSession continues the conversation of a log. Damage that comes with one says
@@ -97,7 +97,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	log, err := a.library.Resume(about.ID)
 	var held *session.LockedError
 	if errors.As(err, &held) {
-		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to go on in a copy", app.Title(about), held.By))
+		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to continue in a copy", app.Title(about), held.By))
 	}
 	return log, err
 }
@@ -121,7 +121,7 @@ func findSession(library *session.Store, dir, resume string) (session.Info, erro
 	if len(own) > 0 {
 		return slices.MaxFunc(own, func(x, y session.Info) int { return x.Updated.Compare(y.Updated) }), nil
 	}
-	return session.Info{}, usageError(errors.New("-c: no conversation was held in this folder: -r goes on with another one, parley sessions list shows them"))
+	return session.Info{}, usageError(errors.New("-c: no conversation in this folder: -r continues another one, parley sessions list shows them"))
 }
 
 // openLibrary opens the stored conversations. With an error, which says why nothing
@@ -136,7 +136,7 @@ func (a *program) openLibrary() (*session.Store, error) {
 // closeSession ends a session, and notes what of it could not be saved.
 func closeSession(s *session.Session, note func(string)) {
 	if err := s.Close(); err != nil {
-		note("this conversation could not be saved: " + err.Error())
+		note("could not save this conversation: " + err.Error())
 	}
 }
 
@@ -146,6 +146,6 @@ func (a *program) closeLibrary() {
 		return
 	}
 	if err := a.library.Close(); err != nil {
-		a.note("what was said could not be kept: " + err.Error())
+		a.note("could not save the conversations: " + err.Error())
 	}
 }

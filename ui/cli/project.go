@@ -44,7 +44,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 		for _, f := range a.project.offer.Files {
 			names = append(names, f.Name)
 		}
-		return fmt.Errorf("not used: %s; open parley here once to say whether you trust this folder", strings.Join(names, ", "))
+		return fmt.Errorf("not used: %s; open parley here once to trust this folder", strings.Join(names, ", "))
 	}
 	if known {
 		a.project.offer = trust.Project{} // the user said no
@@ -62,7 +62,7 @@ func (a *program) applyProjectConfig() error {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
 		}
 		if p.Model != "" && !a.config.providerReady(p.Model) {
-			return fmt.Errorf("%s: model = %q: a folder may choose among the providers that you have set up", f.Name, p.Model)
+			return fmt.Errorf("%s: model = %q: a folder can only choose a provider that you have set up", f.Name, p.Model)
 		}
 		a.project.model = p.Model
 		a.config.Effort = cmp.Or(a.config.Effort, p.Effort)

@@ -55,7 +55,7 @@ func (r *recording) close(well bool, note func(string)) {
 	}
 	if r.replay != nil && well {
 		if n := r.replay.Remaining(); n > 0 {
-			note(fmt.Sprintf("%d of the recorded requests were not asked for", n))
+			note(fmt.Sprintf("%d recorded requests were not used", n))
 		}
 	}
 }

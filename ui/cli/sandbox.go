@@ -17,7 +17,7 @@ import (
 func (a *program) sandboxCommand() *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
-		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command as the shell tool does: held by the sandbox",
+		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command in the sandbox, as the shell tool does",
 		Args: func(_ *cobra.Command, argv []string) error {
 			if len(argv) == 0 {
 				return errors.New("which command? As in parley sandbox -- ls -la")
@@ -61,6 +61,6 @@ func (a *program) sandboxCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&network, "network", false, "let it reach the network")
+	cmd.Flags().BoolVar(&network, "network", false, "allow network access")
 	return cmd
 }

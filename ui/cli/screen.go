@@ -88,7 +88,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	defer a.mcp.stop()
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
-		told := "several answers are for the screen and for pipes: here one is given"
+		told := "several answers need the screen or a pipe: showing one"
 		if !a.plainMode() {
 			models, _ := a.openCompared(s, names) // the screen tells why one cannot be asked
 			told = print.RequestsNotice(models, a.answers)
@@ -171,7 +171,7 @@ func (a *program) printResumeHint(id string) {
 			n++
 		}
 	}
-	a.note("to go on with this conversation: parley -r " + id[:n])
+	a.note("resume with: parley -r " + id[:n])
 }
 
 // requestFacts lists what every request holds beside the conversation: the system

@@ -43,7 +43,7 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	}
 	if err != nil && a.model == "" && kept.Model != "" { // an old conversation is to be read all the same
 		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
-		notice = fmt.Sprintf("%s cannot be asked now: %v. %s answers", kept.Model, err, other)
+		notice = fmt.Sprintf("%s is not available: %v. Using %s instead", kept.Model, err, other)
 		model, err = open(other)
 	}
 	if err != nil {

@@ -81,16 +81,16 @@ func (r Result) Message(what string) string {
 	case r.Passed, r.Err != nil, r.Hidden == 0:
 		return said
 	case r.Hidden == 1:
-		return said + "; 1 hidden character was left out"
+		return said + "; 1 hidden character removed"
 	}
-	return fmt.Sprintf("%s; %d hidden characters were left out", said, r.Hidden)
+	return fmt.Sprintf("%s; %d hidden characters removed", said, r.Hidden)
 }
 
 // route returns which way the text went.
 func (r Result) route(what string) string {
-	size := format.Size(r.Bytes)
+	text, size := format.Size(r.Bytes), ""
 	if what != "" {
-		size = what + " (" + size + ")"
+		text, size = what, " ("+text+")"
 	}
 	var checked, sent []string
 	for _, s := range r.Went {
@@ -108,15 +108,15 @@ func (r Result) route(what string) string {
 	case r.Passed:
 		return ""
 	case r.Err != nil:
-		return "not copied: " + r.Err.Error() + why
+		return "Could not copy: " + r.Err.Error() + why
 	case r.File != "":
-		return "no clipboard took " + size + ": kept in " + r.File + why
+		return "Could not copy " + text + size + "; saved to " + r.File + why
 	case len(checked) == 0:
-		return "sent " + size + " to " + strings.Join(sent, " and ") + ", unconfirmed" + why
+		return "Copied " + text + " via " + strings.Join(sent, " and ") + size + ", not confirmed" + why
 	case len(sent) == 0:
-		return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked"
+		return "Copied " + text + " to " + strings.Join(checked, " and ") + size
 	}
-	return "copied " + size + ": " + strings.Join(checked, " and ") + ", checked; also " + strings.Join(sent, " and ")
+	return "Copied " + text + " to " + strings.Join(checked, " and ") + size + "; also via " + strings.Join(sent, " and ")
 }
 
 // Copy returns what copies text. It runs commands and waits for them, at most a
@@ -275,7 +275,7 @@ func same(got, want string) bool {
 // holds what was copied last.
 func (b *Board) keep(text string) (path string, err error) {
 	if b.Directory == "" {
-		return "", errors.New("there is no clipboard here")
+		return "", errors.New("no clipboard available")
 	}
 	if err := os.MkdirAll(b.Directory, 0o700); err != nil {
 		return "", err

@@ -169,42 +169,42 @@ func TestRoutes(t *testing.T) {
 		held  string // by whom it is held: "clipboard", "buffer", or ""
 	}{
 		{"a terminal", map[string]string{"TERM": "xterm-256color"}, nil,
-			"sent 59 bytes to the terminal (OSC 52), unconfirmed", "plain", ""},
+			"Copied 59 bytes via the terminal (OSC 52), not confirmed", "plain", ""},
 		{"wayland", wayland, func(d *desk) { d.keeper("wl-copy", "wl-paste") },
-			"copied 59 bytes: wl-copy, checked; also the terminal (OSC 52)", "plain", "clipboard"},
+			"Copied 59 bytes to wl-copy; also via the terminal (OSC 52)", "plain", "clipboard"},
 		{"wayland over ssh", overSSH(wayland), func(d *desk) { d.keeper("wl-copy", "wl-paste") },
-			"sent 59 bytes to the terminal (OSC 52), unconfirmed", "plain", ""},
+			"Copied 59 bytes via the terminal (OSC 52), not confirmed", "plain", ""},
 		{"X", map[string]string{"TERM": "xterm-256color", "DISPLAY": ":0"}, func(d *desk) { d.install("xclip", xclip) },
-			"copied 59 bytes: xclip, checked; also the terminal (OSC 52)", "plain", "clipboard"},
+			"Copied 59 bytes to xclip; also via the terminal (OSC 52)", "plain", "clipboard"},
 		{"X with xsel only", map[string]string{"TERM": "xterm-256color", "DISPLAY": ":0"},
 			func(d *desk) {
 				d.install("xsel", `case "$*" in *--input) cat > $held/clipboard ;; *) cat $held/clipboard ;; esac`)
 			},
-			"copied 59 bytes: xsel, checked; also the terminal (OSC 52)", "plain", "clipboard"},
+			"Copied 59 bytes to xsel; also via the terminal (OSC 52)", "plain", "clipboard"},
 		{"wayland whose wl-copy fails, with X", wayland, func(d *desk) { d.install("wl-copy", "exit 3"); d.install("xclip", xclip) },
-			"copied 59 bytes: xclip, checked; also the terminal (OSC 52)", "plain", "clipboard"},
+			"Copied 59 bytes to xclip; also via the terminal (OSC 52)", "plain", "clipboard"},
 		{"a clipboard that gives back something else", wayland,
 			func(d *desk) {
 				d.answerTimeout = 2 * time.Second // which it waits out
 				d.install("wl-copy", "cat > $held/clipboard")
 				d.install("wl-paste", "echo other")
 			},
-			"sent 59 bytes to the terminal (OSC 52), unconfirmed; wl-copy: gives back another text", "plain", "clipboard"},
-		{"the console of linux", map[string]string{"TERM": "linux"}, nil, "no clipboard took 59 bytes: kept in FILE", "", ""},
+			"Copied 59 bytes via the terminal (OSC 52), not confirmed; wl-copy: returned another text", "plain", "clipboard"},
+		{"the console of linux", map[string]string{"TERM": "linux"}, nil, "Could not copy 59 bytes; saved to FILE", "", ""},
 		{"macOS", map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"},
 			func(d *desk) { d.System = "darwin"; d.keeper("pbcopy", "pbpaste") },
-			"copied 59 bytes: pbcopy, checked", "", "clipboard"},
+			"Copied 59 bytes to pbcopy", "", "clipboard"},
 		{"WSL", map[string]string{"TERM": "xterm-256color", "WSL_DISTRO_NAME": "Debian"},
 			func(d *desk) { d.install("clip.exe", "cat > $held/clipboard") },
-			"sent 59 bytes to the terminal (OSC 52) and clip.exe, unconfirmed", "plain", ""},
+			"Copied 59 bytes via the terminal (OSC 52) and clip.exe, not confirmed", "plain", ""},
 		{"tmux as it comes", nil, func(d *desk) { d.tmux("external", "0", "256,clipboard,title", "-SSH_CONNECTION\n") },
-			"copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", "", "buffer"},
+			"Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", "", "buffer"},
 		{"tmux that knows no clipboard", nil, func(d *desk) { d.tmux("external", "0", "256", "") },
-			"copied 59 bytes: tmux buffer, checked", "", "buffer"},
+			"Copied 59 bytes to tmux buffer", "", "buffer"},
 		{"tmux that passes on", nil, func(d *desk) { d.tmux("external", "1", "256", "") },
-			"copied 59 bytes: tmux buffer, checked; also the terminal through tmux", "tmux", "buffer"},
+			"Copied 59 bytes to tmux buffer; also via the terminal through tmux", "tmux", "buffer"},
 		{"tmux of old, without the option", nil, func(d *desk) { d.tmux("external", "", "", "") },
-			"copied 59 bytes: tmux buffer, checked; also the terminal through tmux", "tmux", "buffer"},
+			"Copied 59 bytes to tmux buffer; also via the terminal through tmux", "tmux", "buffer"},
 		{"tmux that takes OSC 52", nil, func(d *desk) {
 			d.tmux("on", "0", "256,clipboard", "")
 			buffer := filepath.Join(d.held, "buffer")
@@ -213,29 +213,29 @@ func TestRoutes(t *testing.T) {
 				send(seq)
 				d.write(buffer, decoded(d.t, seq))
 			}
-		}, "copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", "plain", "buffer"},
+		}, "Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", "plain", "buffer"},
 		{"tmux on the desktop", map[string]string{"WAYLAND_DISPLAY": "wayland-0"},
 			func(d *desk) {
 				d.tmux("external", "0", "clipboard", "-SSH_CONNECTION\n")
 				d.keeper("wl-copy", "wl-paste")
 			},
-			"copied 59 bytes: tmux buffer and wl-copy, checked; also the terminal (OSC 52)", "", "clipboard"},
+			"Copied 59 bytes to tmux buffer and wl-copy; also via the terminal (OSC 52)", "", "clipboard"},
 		{"tmux of the desktop, looked at over ssh", map[string]string{"WAYLAND_DISPLAY": "wayland-0"},
 			func(d *desk) {
 				d.tmux("external", "0", "clipboard", "SSH_CONNECTION=192.0.2.1 5 192.0.2.2 22\n")
 				d.keeper("wl-copy", "wl-paste")
 			},
-			"copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", "", "buffer"},
+			"Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", "", "buffer"},
 		{"tmux begun over ssh, looked at from the desktop", overSSH(map[string]string{"WAYLAND_DISPLAY": "wayland-0"}),
 			func(d *desk) {
 				d.tmux("external", "0", "clipboard", "-SSH_CONNECTION\n")
 				d.keeper("wl-copy", "wl-paste")
 			},
-			"copied 59 bytes: tmux buffer and wl-copy, checked; also the terminal (OSC 52)", "", "clipboard"},
+			"Copied 59 bytes to tmux buffer and wl-copy; also via the terminal (OSC 52)", "", "clipboard"},
 		{"tmux that is gone", map[string]string{"TMUX": "/tmp/gone,1,0", "TERM": "xterm-256color"}, nil,
-			"sent 59 bytes to the terminal (OSC 52), unconfirmed", "plain", ""},
+			"Copied 59 bytes via the terminal (OSC 52), not confirmed", "plain", ""},
 		{"screen", map[string]string{"STY": "1.pts-0.host", "TERM": "screen"}, nil,
-			"sent 59 bytes to the terminal through screen, unconfirmed", "screen", ""},
+			"Copied 59 bytes via the terminal through screen, not confirmed", "screen", ""},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestRoutes(t *testing.T) {
 // On the far side of ssh nobody can be asked whether it is tmux that passes on.
 func TestUnknownTmux(t *testing.T) {
 	d := sit(t, map[string]string{"TERM": "tmux-256color", "SSH_TTY": "/dev/pts/1"})
-	want := "sent 2 bytes to the terminal (OSC 52) and the terminal through tmux, unconfirmed"
+	want := "Copied 2 bytes via the terminal (OSC 52) and the terminal through tmux, not confirmed"
 	if got := d.copy("hi").String(); got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
@@ -283,10 +283,10 @@ func TestTooLong(t *testing.T) {
 		say        string
 	}{
 		{"nothing else", "xterm-256color", nil,
-			"no clipboard took 118.0 KB: kept in FILE; too long for the terminal, which may drop more than 75.0 KB"},
-		{"a command", "xterm-256color", func(d *desk) { d.env["DISPLAY"] = ":0"; d.install("xclip", xclip) }, "copied 118.0 KB: xclip, checked"},
-		{"tmux", "", func(d *desk) { d.tmux("external", "0", "clipboard", "") }, "copied 118.0 KB: tmux buffer, checked"},
-		{"a terminal that takes more", "xterm-ghostty", nil, "sent 118.0 KB to the terminal (OSC 52), unconfirmed"},
+			"Could not copy 118.0 KB; saved to FILE; too long for the terminal, which may drop more than 75.0 KB"},
+		{"a command", "xterm-256color", func(d *desk) { d.env["DISPLAY"] = ":0"; d.install("xclip", xclip) }, "Copied 118.0 KB to xclip"},
+		{"tmux", "", func(d *desk) { d.tmux("external", "0", "clipboard", "") }, "Copied 118.0 KB to tmux buffer"},
+		{"a terminal that takes more", "xterm-ghostty", nil, "Copied 118.0 KB via the terminal (OSC 52), not confirmed"},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -316,9 +316,9 @@ func TestTooLong(t *testing.T) {
 // Terminals that answer are asked; what they answer decides.
 func TestAsked(t *testing.T) {
 	tests := []struct{ name, answer, say string }{
-		{"it took it", "hi", "copied 2 bytes: the terminal (OSC 52), checked"},
-		{"it holds something else", "before", "sent 2 bytes to the terminal (OSC 52), unconfirmed"},
-		{"it keeps silent", "", "sent 2 bytes to the terminal (OSC 52), unconfirmed"},
+		{"it took it", "hi", "Copied 2 bytes to the terminal (OSC 52)"},
+		{"it holds something else", "before", "Copied 2 bytes via the terminal (OSC 52), not confirmed"},
+		{"it keeps silent", "", "Copied 2 bytes via the terminal (OSC 52), not confirmed"},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -402,7 +402,7 @@ func TestWorkspace(t *testing.T) {
 			d.Workspace = ws
 			d.install("xclip", xclip)
 			d.env["PATH"] = c.path(d, ws)
-			if got, want := d.copy("hi").String(), "copied 2 bytes: xclip, checked"; got != want {
+			if got, want := d.copy("hi").String(), "Copied 2 bytes to xclip"; got != want {
 				t.Errorf("says %q, want %q", got, want)
 			}
 			if _, err := os.Stat(filepath.Join(d.held, "ran")); err == nil {
@@ -443,7 +443,7 @@ func TestHangs(t *testing.T) {
 *-in) cat > $held/new; mv $held/new $held/clipboard; sleep 20 & echo $! > $held/pid ;;
 *-out) cat $held/clipboard ;;
 esac`)
-		if got, want := d.copy("hi").String(), "copied 2 bytes: xclip, checked"; got != want {
+		if got, want := d.copy("hi").String(), "Copied 2 bytes to xclip"; got != want {
 			t.Errorf("says %q, want %q", got, want)
 		}
 		b, err := os.ReadFile(filepath.Join(d.held, "pid"))
@@ -462,7 +462,7 @@ func TestLaterWins(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0"})
 	d.install("xclip", xclip)
 	first, second := d.Copy("first"), d.Copy("second")
-	if got := second(context.Background()).String(); got != "copied 6 bytes: xclip, checked" {
+	if got := second(context.Background()).String(); got != "Copied 6 bytes to xclip" {
 		t.Errorf("the second says %q", got)
 	}
 	if got := first(context.Background()).String(); got != "" {
@@ -477,7 +477,7 @@ func TestLaterWins(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	d := sit(t, nil)
 	d.Directory = ""
-	if got, want := d.copy("hi").String(), "not copied: there is no clipboard here"; got != want {
+	if got, want := d.copy("hi").String(), "Could not copy: no clipboard available"; got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
 	d.Directory = filepath.Join(d.held, "file")

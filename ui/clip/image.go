@@ -35,7 +35,7 @@ func fromAppleScript(out []byte) ([]byte, error) {
 	_, digits, found := bytes.Cut(out, []byte("«data PNGf"))
 	digits, _, ends := bytes.Cut(digits, []byte("»"))
 	if !found || !ends {
-		return nil, errors.New("no picture")
+		return nil, errors.New("no image")
 	}
 	return hex.AppendDecode(nil, digits)
 }
@@ -45,7 +45,7 @@ func fromAppleScript(out []byte) ([]byte, error) {
 func (b *Board) Image(ctx context.Context) ([]byte, error) {
 	p := b.environment(ctx)
 	if p.ssh {
-		return nil, errors.New("over ssh no picture can be pasted: attach a file with /attach PATH or @PATH")
+		return nil, errors.New("no clipboard images over ssh: use /attach PATH or @PATH")
 	}
 	missing := ""
 	for _, r := range readers {
@@ -63,12 +63,12 @@ func (b *Board) Image(ctx context.Context) ([]byte, error) {
 			picture, err = r.decode(picture)
 		}
 		if err != nil || len(picture) == 0 {
-			return nil, errors.New("there is no picture on the clipboard; text is pasted with the terminal's own key")
+			return nil, errors.New("no image on the clipboard: paste text with the terminal's own key")
 		}
 		return picture, nil
 	}
 	if missing != "" {
-		return nil, errors.New("to paste pictures, install " + missing + "; or attach a file with /attach PATH or @PATH")
+		return nil, errors.New("pasting images needs " + missing + ": install it, or use /attach PATH or @PATH")
 	}
-	return nil, errors.New("there is no clipboard here to read pictures from: attach a file with /attach PATH or @PATH")
+	return nil, errors.New("no clipboard image available: use /attach PATH or @PATH")
 }

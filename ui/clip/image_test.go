@@ -10,7 +10,7 @@ import (
 // TestPicture checks where an image comes from, and the error where there is none.
 func TestPicture(t *testing.T) {
 	wayland := map[string]string{"WAYLAND_DISPLAY": "wayland-0"}
-	none := "there is no picture on the clipboard; text is pasted with the terminal's own key"
+	none := "no image on the clipboard: paste text with the terminal's own key"
 	tests := []struct {
 		name  string
 		env   map[string]string
@@ -26,10 +26,10 @@ func TestPicture(t *testing.T) {
 		{"macOS with something odd", nil, func(d *desk) { d.System = "darwin"; d.install("osascript", `printf '«data PNGf89504Z47»\n'`) }, none},
 		{"text on the clipboard", wayland, func(d *desk) { d.install("wl-paste", "exit 1") }, none},
 		{"nothing", wayland, func(d *desk) { d.install("wl-paste", "exit 0") }, none},
-		{"not installed", wayland, func(*desk) {}, "to paste pictures, install wl-paste; or attach a file with /attach PATH or @PATH"},
-		{"no desktop", nil, func(*desk) {}, "there is no clipboard here to read pictures from: attach a file with /attach PATH or @PATH"},
+		{"not installed", wayland, func(*desk) {}, "pasting images needs wl-paste: install it, or use /attach PATH or @PATH"},
+		{"no desktop", nil, func(*desk) {}, "no clipboard image available: use /attach PATH or @PATH"},
 		{"over ssh", map[string]string{"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"}, func(d *desk) { d.install("xclip", "printf PNG") },
-			"over ssh no picture can be pasted: attach a file with /attach PATH or @PATH"},
+			"no clipboard images over ssh: use /attach PATH or @PATH"},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf16"
 )
 
-var errNotThere = errors.New("gives back another text")
+var errNotThere = errors.New("returned another text")
 
 // question asks the terminal for its clipboard.
 const question = "\x1b]52;c;?\x07"

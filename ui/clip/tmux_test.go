@@ -143,16 +143,16 @@ func TestTmux(t *testing.T) {
 		say     string
 		arrives bool // at the terminal
 	}{
-		{"as it comes", nil, sample, "copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", true},
+		{"as it comes", nil, sample, "Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", true},
 		{"set-clipboard on", [][]string{{"set", "-s", "set-clipboard", "on"}}, sample,
-			"copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", true},
+			"Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", true},
 		{"set-clipboard off", [][]string{{"set", "-s", "set-clipboard", "off"}}, sample,
-			"copied 59 bytes: tmux buffer, checked; also the terminal (OSC 52)", true},
+			"Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", true},
 		{"allow-passthrough on", [][]string{{"set", "-wg", "allow-passthrough", "on"}}, sample,
-			"copied 59 bytes: tmux buffer, checked; also the terminal through tmux", true},
+			"Copied 59 bytes to tmux buffer; also via the terminal through tmux", true},
 		{"40 KB plainly", [][]string{{"set", "-s", "set-clipboard", "on"}}, long[:40_000],
-			"copied 40.0 KB: tmux buffer, checked; also the terminal (OSC 52)", true},
-		{"300 KB", nil, long, "copied 300.0 KB: tmux buffer, checked", false},
+			"Copied 40.0 KB to tmux buffer; also via the terminal (OSC 52)", true},
+		{"300 KB", nil, long, "Copied 300.0 KB to tmux buffer", false},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {

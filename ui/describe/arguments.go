@@ -44,10 +44,10 @@ func Arguments(a *tools.Action, name, written string) (string, error) {
 	if name == "" {
 		args, err := object(json.RawMessage(written))
 		if err != nil {
-			return "", fmt.Errorf("the arguments are no JSON object: %w", err)
+			return "", fmt.Errorf("the arguments are not a JSON object: %w", err)
 		}
 		if args == nil {
-			return "", errors.New("the arguments are no JSON object: null")
+			return "", errors.New("the arguments are not a JSON object: null")
 		}
 		var out bytes.Buffer
 		err = json.Compact(&out, []byte(written))

@@ -1,17 +1,52 @@
 package describe
 
 import (
+	"strings"
+
 	"parley/tools"
 	"parley/tools/sanitize"
 )
 
-// Title returns which tool wants what, and what protects from it.
+// Title returns the question whether a may run, and what protects from it.
 func Title(a *tools.Action) string {
-	title := "Tool " + sanitize.Line(Reveal(a.Tool)) + " wants" + WantPhrase(a)
+	title := Question(a)
 	if s := SandboxPhrase(a, false); s != "" {
-		title += ", " + s
+		title += " (" + s + ")"
 	}
 	return title
+}
+
+// Question asks whether a may run, by the name of what it is about.
+func Question(a *tools.Action) string {
+	tool, path := sanitize.Line(Reveal(a.Tool)), sanitize.Line(Reveal(a.Path))
+	switch {
+	case a.Command != "":
+		return "Run this command?"
+	case a.Access == tools.AccessWrite && path != "" && strings.HasPrefix(a.Diff, "--- /dev/null"):
+		return "Create " + path + "?"
+	case a.Access == tools.AccessWrite && path != "":
+		return "Edit " + path + "?"
+	case a.Access == tools.AccessRead && path != "":
+		return "Read " + path + "?"
+	case a.Host != "":
+		return "Fetch from " + sanitize.Line(Reveal(a.Host)) + "?"
+	}
+	return "Allow " + tool + WantPhrase(a) + "?"
+}
+
+// AlwaysQuestion asks whether what is like a may run from now on.
+func AlwaysQuestion(a *tools.Action) string {
+	switch {
+	case a.Command != "":
+		return "Always allow this command?"
+	case a.Access == tools.AccessWrite && a.Path != "":
+		return "Always allow edits to this file?"
+	case a.Path != "":
+		return "Always allow this file?"
+	case a.Host != "":
+		return "Always allow this host?"
+	}
+	return "Always allow this tool?"
 }
 
 // accessVerbs names what a tool asks for, by its access.
@@ -53,14 +88,14 @@ func Rule(a *tools.Action, prefix int) (rule, means string, err error) {
 // RuleMeaning returns what the rule lets run that is made of so many words of a; 0 is
 // the whole of it.
 func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
-	const here = " will run unasked in this workspace"
+	const here = " runs without asking in this folder"
 	switch {
 	case prefix > 0:
-		return "Everything that begins so" + here + ", unless an option behind it could write, run or send something.", Warning
+		return "Every command that begins like this" + here + ", unless a later option could write, run or send something.", Warning
 	case a.Command != "":
 		return "Exactly this command" + here + ".", Text
 	case a.Path != "":
-		return "Whatever " + sanitize.Line(Reveal(a.Tool)) + " does to this file" + here + ".", Text
+		return "Every " + sanitize.Line(Reveal(a.Tool)) + " of this file" + here + ".", Text
 	case a.Host != "":
 		return "Every fetch from this host" + here + ".", Warning
 	}

@@ -25,17 +25,17 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 		return true
 	}
 	tell := func(details bool) {
-		a.say("%s:", describe.Title(action))
+		a.say("%s", describe.Title(action))
 		a.out.Block(strings.Join(describe.Words(action, details), "\n"))
 	}
-	once, further := "y once", ", a this session, p always"
+	once, further := "y allow once", ", a allow this session, p always allow"
 	if action.Sandboxed && !action.Network {
-		once += ", w once with network"
+		once += ", w allow with network"
 	}
 	if action.AskEachTime {
 		further = ""
 	}
-	options := once + further + ", e edit, n deny, d deny with a note, ? again with details"
+	options := once + further + ", e edit, n deny, d deny with a reason, ? details"
 	q := &question{call: ask.Call.ID, prompt: "Allow? " + options + ":", guarded: true, tell: func() { tell(false) }}
 	q.answer = func(line string) bool {
 		word, note, _ := strings.Cut(line, " ")
@@ -73,7 +73,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 			tell(true)
 			return false
 		}
-		a.say("That was no answer. Type one of the letters, and nothing else.")
+		a.say("Type one of the letters and nothing else.")
 		return false
 	}
 	return q
@@ -81,7 +81,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 
 // note asks what to tell the model with a no.
 func (a *approvals) note(ask session.ApprovalRequest) {
-	a.questions.next(&question{call: ask.Call.ID, prompt: "Note to the model:", answer: func(line string) bool {
+	a.questions.next(&question{call: ask.Call.ID, prompt: "Reason for the model (optional):", answer: func(line string) bool {
 		ask.Reply(tools.Approval{Verdict: tools.Deny, Note: line})
 		return true
 	}})
@@ -95,7 +95,7 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 	a.questions.next(&question{
 		call: ask.Call.ID, guarded: true, prompt: "Which rule? Its number, or nothing to go back:",
 		tell: func() {
-			a.say("It runs now, and later without a question by one of these rules:")
+			a.say("It runs now, and later without asking by one of these rules:")
 			for i, n := range prefixes {
 				rule, means, err := describe.Rule(ask.Action, n)
 				if err != nil {
@@ -104,7 +104,7 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 				a.say("%d. %s. %s", i+1, rule, means)
 			}
 			if why != "" {
-				a.say("No wider: %s.", why)
+				a.say("Cannot be widened: %s.", why)
 			}
 		},
 		answer: func(line string) bool {
@@ -114,7 +114,7 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 			}
 			n, err := strconv.Atoi(line)
 			if err != nil || n < 1 || n > len(prefixes) {
-				a.say("There is no rule %s.", line)
+				a.say("No rule %s.", line)
 				return false
 			}
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: prefixes[n-1]})
@@ -134,7 +134,7 @@ func (a *approvals) edit(ask session.ApprovalRequest) {
 		case err != nil:
 			a.fail(err)
 		case input == string(action.Input) || written == text:
-			a.say("Nothing was changed.")
+			a.say("Nothing changed.")
 		default:
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
 			return true

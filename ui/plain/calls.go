@@ -35,7 +35,7 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	case stopped && r.Part.Failed:
 		done = "Stopped after " + length(r.Duration)
 	case r.Part.Failed && !tool.Ran: // it was no call that could run
-		t.say("A call of %s failed: %s", tool.Name, truncate(r.Part.Text, 300))
+		t.say("A call to %s failed: %s", tool.Name, truncate(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
 		done = "Failed after " + length(r.Duration)
@@ -75,7 +75,7 @@ func (t *transcript) beginning(text string) {
 		t.say("  %s", line)
 	}
 	if more := len(all) - most; more > 0 {
-		t.say("And %s more: /output reads all of it.", format.Plural(more, "line"))
+		t.say("And %s more: /output reads it all.", format.Plural(more, "line"))
 	}
 }
 

@@ -21,17 +21,17 @@ func ownCommands() []command {
 		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
 	}
 	return []command{
-		row("help", "", "read this list", func(p *frontend, _ string) { p.help() }),
+		row("help", "", "Show this list", func(p *frontend, _ string) { p.help() }),
 		row("wait", "", "Keep waiting for a silent model", func(p *frontend, _ string) { p.turns.wait() }),
-		row("read", "NUMBER", "read the last answer again, or the last so many, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
-		row("output", "", "read all that the last tool answered", func(p *frontend, _ string) { p.transcript.allOutput() }),
-		row("copy", "code", "copy the last answer, or its last code block, to the clipboard", func(p *frontend, arg string) { p.transcript.copy(arg) }),
-		row("edit", "", "write in $VISUAL or $EDITOR; what you save is sent", func(p *frontend, _ string) { p.drafts.write() }),
-		row("draft", "", "read the draft, which was not sent", func(p *frontend, _ string) { p.drafts.read() }),
-		row("send", "", "send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
-		row("unqueue", "", "make a draft of the messages that wait", func(p *frontend, _ string) { p.unqueue() }),
-		row("detach", "", "take the last attachment off", func(p *frontend, _ string) { p.drafts.detach() }),
-		row("mode", "MODE", "approval mode: ask, auto, read-only", func(p *frontend, arg string) { p.panels.mode(arg) }),
+		row("read", "NUMBER", "Read the last answer again, the last NUMBER of them, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
+		row("output", "", "Read all output of the last tool", func(p *frontend, _ string) { p.transcript.allOutput() }),
+		row("copy", "code", "Copy the last answer, or its last code block", func(p *frontend, arg string) { p.transcript.copy(arg) }),
+		row("edit", "", "Write in $VISUAL or $EDITOR; saving sends it", func(p *frontend, _ string) { p.drafts.write() }),
+		row("draft", "", "Read the unsent draft", func(p *frontend, _ string) { p.drafts.read() }),
+		row("send", "", "Send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
+		row("unqueue", "", "Move queued messages back to the draft", func(p *frontend, _ string) { p.unqueue() }),
+		row("detach", "", "Remove last attachment", func(p *frontend, _ string) { p.drafts.detach() }),
+		row("mode", "MODE", "Approval mode (ask, auto, read-only, yolo)", func(p *frontend, arg string) { p.panels.mode(arg) }),
 	}
 }
 
@@ -97,10 +97,10 @@ func (p *frontend) command(line string) {
 }
 
 func (p *frontend) help() {
-	p.say("A line you enter is sent to the model. A backslash at its end goes on with the message in the next line; lines that are pasted together are one message, and no command.")
-	p.say("@ and a path bring a file along. ! and a command run it in your shell; its output goes along with your next message.")
-	p.say("Ctrl+c stops the reply, or quits when pressed twice. Ctrl+d quits.")
-	p.say("What you enter while a reply is running waits for its end.")
+	p.say("A line you enter is sent to the model. A backslash at its end continues the message on the next line; lines pasted together are one message, never a command.")
+	p.say("@ and a path attach a file. ! and a command run it in your shell; its output is sent along with your next message.")
+	p.say("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
+	p.say("What you enter while an answer is running is queued.")
 	for _, c := range commands() {
 		p.say("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
 	}

@@ -26,10 +26,10 @@ func (c *conversation) open() {
 	if n := len(path); n > 0 {
 		last := path[n-1]
 		c.turns.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
-		c.say("Conversation: %s, %s. Its end:", c.app.Session.Title(), format.Plural(n, "message"))
+		c.say("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
 		if c.turns.failed && !endedEarly(c.app.Session, path) {
-			c.say("Stopped. /retry goes on.")
+			c.say("Stopped. /retry continues.")
 		}
 	}
 	c.drafts.load()
@@ -55,11 +55,11 @@ func (c *conversation) saved(err error) {
 	switch {
 	case errors.As(err, &lost):
 		c.saveErr = nil
-		c.say("Another parley took this conversation over while this one was stopped: going on in a copy, %s.", lost.Fork)
+		c.say("%s.", app.TakenOver(lost))
 	case err != nil && was == nil:
-		c.say("Not saved: %s The chat goes on; what is said is kept in memory and saved as soon as that works again.", sentence(oneLine(err.Error())))
+		c.say("%s.", oneLine(app.NotSaved(err)))
 	case err == nil && was != nil:
-		c.say("Saved: everything is on disk again.")
+		c.say("%s.", app.SavedAgain)
 	}
 }
 
@@ -72,7 +72,7 @@ func (c *conversation) entered(e app.Entered) {
 	c.saveErr, c.drafts.text, c.turns.failed = nil, "", false
 	c.onSave()
 	if len(c.app.Session.Path()) == 0 {
-		c.say("A new conversation.")
+		c.say("New conversation.")
 	}
 	c.open()
 }

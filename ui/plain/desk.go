@@ -32,7 +32,7 @@ func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(err.Error()
 // idle reports whether no reply is running, and says so if one is.
 func (d *desk) idle() bool {
 	if d.app.Busy() {
-		d.say("Stop the running reply first, with ctrl+c.")
+		d.say("Stop the running turn first, with ctrl+c.")
 		return false
 	}
 	return true

@@ -31,7 +31,7 @@ func (d *drafts) write() {
 	}
 	d.text = ""
 	if strings.TrimSpace(text) == "" {
-		d.say("Nothing was written, nothing is sent.")
+		d.say("Nothing written, nothing sent.")
 		return
 	}
 	d.say("Sending %s.", format.Plural(lines(text), "line"))
@@ -41,7 +41,7 @@ func (d *drafts) write() {
 // read reads the draft out.
 func (d *drafts) read() {
 	if d.text == "" {
-		d.say("There is no draft.")
+		d.say("No draft.")
 		return
 	}
 	d.out.Block(d.text)
@@ -52,7 +52,7 @@ func (d *drafts) read() {
 func (d *drafts) sendAll() {
 	text := d.text
 	if strings.TrimSpace(text) == "" {
-		d.say("There is no draft.")
+		d.say("No draft.")
 		return
 	}
 	d.text = ""
@@ -74,7 +74,7 @@ func (d *drafts) unqueue() bool {
 		d.add(text)
 	}
 	if n := len(waiting); n > 0 {
-		d.say("%s that waited became your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
+		d.say("%s moved from the queue to your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
 	}
 	return len(waiting) > 0
 }
@@ -108,14 +108,14 @@ func (d *drafts) load() {
 	d.sayAttached(stored.Parts)
 	if strings.TrimSpace(stored.Text) != "" {
 		d.text = stored.Text
-		d.say("There is a draft of %s, which begins: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
+		d.say("Draft of %s, beginning: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
 	}
 }
 
 // sayAttached writes what goes with the next message.
 func (d *drafts) sayAttached(parts []llm.Part) {
 	for _, label := range app.Labels(parts) {
-		d.say("Attached, for your next message: %s.", label)
+		d.say("Attached to your next message: %s.", label)
 	}
 }
 
@@ -126,6 +126,6 @@ func (d *drafts) detach() {
 		d.say("Nothing is attached.")
 		return
 	}
-	d.say("Took off %s.", app.Labels(d.app.Attached[last:])[0])
+	d.say("Removed: %s.", app.Labels(d.app.Attached[last:])[0])
 	d.app.Attached = d.app.Attached[:last]
 }

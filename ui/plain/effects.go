@@ -73,7 +73,7 @@ func (p *frontend) prepared(e app.Effect) {
 	p.preparing--
 	p.apply(e)
 	if e.Held() && p.keepHeld() {
-		p.say("Not sent: what you typed is your draft now. /draft reads it, /send sends it, /edit opens it.")
+		p.say("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	if held := p.held; len(held) > 0 && p.preparing == 0 {
 		p.held = nil

@@ -152,7 +152,7 @@ func (p *frontend) message(lines []console.Line) {
 	}
 	if cut {
 		p.drafts.add(p.input.finish(text))
-		p.say("Not sent: a line of %d bytes is all that the terminal takes, and its end may be lost. /edit opens what there is in your editor.", console.LongestLine)
+		p.say("Not sent: the terminal takes lines of at most %d bytes, so the end may be missing. /edit opens the text in your editor.", console.LongestLine)
 		return
 	}
 	if p.input.goesOn(text) {
@@ -160,7 +160,7 @@ func (p *frontend) message(lines []console.Line) {
 	}
 	text = p.input.finish(text)
 	if len(lines) > 1 {
-		p.say("Taken as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
+		p.say("Read as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
 	}
 	p.enter(text)
 }
@@ -176,7 +176,7 @@ func (p *frontend) enter(text string) {
 	case !isCommand(text):
 		p.sender.send(text)
 	case p.input.maybePasted:
-		p.say("Taken as a message: as soon as that behind another line, no line is a command.")
+		p.say("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text)
 	case isShell:
 		p.shells.run(strings.TrimSpace(command))
@@ -188,7 +188,7 @@ func (p *frontend) enter(text string) {
 // unqueue makes a draft of the messages that wait.
 func (p *frontend) unqueue() {
 	if !p.drafts.unqueue() {
-		p.say("Nothing waits.")
+		p.say("Nothing is queued.")
 	}
 }
 

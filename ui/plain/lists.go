@@ -36,7 +36,7 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 			l.say("%s:", format.Plural(len(rows), thing))
 			l.read(rows, func(r choice) bool { return !r.off || len(rows) <= few })
 		},
-		prompt: "Number or name, or nothing to leave:",
+		prompt: "Number or name, or nothing to cancel:",
 		answer: func(line string) bool {
 			if line == "" {
 				l.say("Left.")
@@ -50,10 +50,10 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 			among := func(r choice) bool { return slices.Contains(found, r) }
 			switch {
 			case len(found) == 0:
-				l.say("There is no %s in the list.", line)
+				l.say("No %s in the list.", line)
 				return false
 			case near: // a slip is not to choose
-				l.say("There is no %s in the list. Did you mean:", line)
+				l.say("No %s in the list. Did you mean:", line)
 				l.read(rows, among)
 				return false
 			case len(found) > 1:
@@ -85,7 +85,7 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 		}
 	}
 	if left > 0 {
-		l.say("And %d more: type a part of a name to hear those.", left)
+		l.say("And %d more: type part of a name to narrow the list.", left)
 	}
 }
 
@@ -103,7 +103,7 @@ func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)
 		}
 		names = append(names, r.name)
 	}
-	l.say("There is no %s: %s.", arg, strings.Join(names, ", "))
+	l.say("No %s: %s.", arg, strings.Join(names, ", "))
 }
 
 // match finds the rows that a number, a name or a part of one means. A whole name

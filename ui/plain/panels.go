@@ -74,7 +74,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
 	}
 	if len(rows) == 0 {
-		p.say("No conversation is kept yet.")
+		p.say("No conversations yet.")
 		return
 	}
 	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
@@ -111,7 +111,7 @@ func modelRows(found []app.Choice) []choice {
 			continue
 		}
 		words := []string{c.Abilities}
-		for _, fact := range [][2]string{{"window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
+		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])
 			}
@@ -132,30 +132,26 @@ func (p *panels) permissions() {
 		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.Source), value: strconv.Itoa(i)})
 	}
 	if len(rows) == 0 {
-		p.say("There are no rules yet: p in a question makes one.")
+		p.say("%s.", app.NoRules)
 		return
 	}
-	p.say("A number takes a rule away that an answer of yours made.")
+	p.say("A number removes a rule that an approval added.")
 	p.lists.choose("rule", rows, func(value string) {
 		i, _ := strconv.Atoi(value)
 		if policy.Remove(kept[i]) {
-			p.say("It asks again.")
+			p.say("%s.", app.RuleRemoved)
 			return
 		}
-		p.say("Rules of the configuration and of the command line stay.")
+		p.say("Rules from the configuration and the command line cannot be removed here.")
 	})
 }
 
 // mode sets the approval mode.
 func (p *panels) mode(arg string) {
 	policy := p.app.Session.Policy()
-	about := map[tools.Mode]string{
-		tools.ModeAsk: "reading runs, everything else asks", tools.ModeAuto: "edits in the workspace and commands in the sandbox run too",
-		tools.ModeReadOnly: "what is not reading is denied", tools.ModeYolo: "everything runs that no rule denies",
-	}
 	var rows []choice
 	for _, m := range tools.Modes {
-		rows = append(rows, choice{name: string(m), detail: about[m], value: string(m)})
+		rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
 	}
 	if arg == string(tools.ModeYolo) { // it has to be named
 		rows = append(rows, choice{name: arg, value: arg})
@@ -167,14 +163,14 @@ func (p *panels) mode(arg string) {
 		mode := tools.Mode(value)
 		use := func() {
 			policy.SetMode(mode)
-			p.say("Approval mode: %s, %s.", mode, about[mode])
+			p.say("Approval mode: %s.", app.ModeHelp(mode))
 		}
 		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.Held != "" // nothing holds what runs then
 		if !bold || mode == policy.Mode() {
 			use()
 			return
 		}
-		p.questions.confirm("In the mode "+value+", "+about[mode]+". Switch to it?", "switch", "leave it", true, func(yes bool) {
+		p.questions.confirm("Approval mode "+app.ModeHelp(mode)+". Switch to it?", "Switch", "Not now", true, func(yes bool) {
 			if yes {
 				use()
 				return
@@ -211,9 +207,9 @@ func (p *panels) usage() {
 		}
 	}
 	say("Today", today)
-	say("The last 30 days", month)
+	say("Last 30 days", month)
 	if total == (llm.Usage{}) && month == (llm.Usage{}) {
-		p.say("Nothing was used yet.")
+		p.say("No usage yet.")
 	}
 }
 
@@ -221,9 +217,9 @@ func (p *panels) usage() {
 func (p *panels) context() {
 	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {
-		p.say("The next request takes about %d tokens, %d percent of the window of %d.", fill, 100*fill/window, window)
+		p.say("Next request: about %d tokens, %d percent of the context window of %d tokens.", fill, 100*fill/window, window)
 	} else {
-		p.say("The next request takes about %d tokens; the window of the model is not known.", fill)
+		p.say("Next request: about %d tokens; the context window of the model is unknown.", fill)
 	}
 	for _, f := range p.app.Context() {
 		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))

@@ -62,7 +62,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	stop()
 	p.await()
 	if err := p.app.Session.Close(); err != nil {
-		p.say("The end of this conversation could not be saved: %s", oneLine(err.Error()))
+		p.say("Could not save the end of this conversation: %s", oneLine(err.Error()))
 	}
 	p.out.End()
 	if p.mail.panic != nil {
@@ -80,6 +80,6 @@ func (p *frontend) leave() {
 		p.input.echo(true)
 	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
-		p.say("The draft could not be kept: %s", oneLine(err.Error()))
+		p.say("Could not save the draft: %s", oneLine(err.Error()))
 	}
 }

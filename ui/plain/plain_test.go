@@ -332,7 +332,7 @@ func TestMention(t *testing.T) {
 	if got := sent[len(sent)-1].Text(); !strings.Contains(got, "alpha") || !strings.HasSuffix(got, "look at @a.txt") {
 		t.Errorf("sent %q", got)
 	}
-	if !strings.Contains(d.said(), "With it: a.txt") {
+	if !strings.Contains(d.said(), "Attached: a.txt") {
 		t.Errorf("said\n%s", d.said())
 	}
 }
@@ -345,14 +345,14 @@ func TestCopy(t *testing.T) {
 		o.Getenv = func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
 	}, llmtest.Say("Look, **bold**:\n```go\nx :=\u200b 1\x1b[201~\u202e\n```\n"), llmtest.Say("No code."))
 	d.enter("/copy", "hello", "and now?", "/copy", "/copy code")
-	if got := d.said(); !strings.Contains(got, "There is no answer to copy.") || strings.Count(got, "parley") < 3 {
+	if got := d.said(); !strings.Contains(got, "No answer to copy.") || strings.Count(got, "parley") < 3 {
 		t.Errorf("said\n%s", got)
 	}
 	files, _ := filepath.Glob(filepath.Join(state, "parley", "*"))
 	if len(files) != 1 {
 		t.Fatalf("files %v:\n%s", files, d.said())
 	}
-	if b, _ := os.ReadFile(files[0]); strings.TrimSpace(string(b)) != "x := 1[201~" || !strings.Contains(strings.Join(strings.Fields(d.said()), " "), "3 hidden characters were left out") {
+	if b, _ := os.ReadFile(files[0]); strings.TrimSpace(string(b)) != "x := 1[201~" || !strings.Contains(strings.Join(strings.Fields(d.said()), " "), "3 hidden characters removed") {
 		t.Errorf("copied %q", b)
 	}
 }
@@ -390,7 +390,7 @@ func TestDraftIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := talk(t, func(o *app.Options, so *session.Options) { o.Library, o.Session = d.app.Library, d.app.Session })
-	if again.drafts.text != "later" || !strings.Contains(again.said(), "There is a draft of 1 line, which begins: later.") {
+	if again.drafts.text != "later" || !strings.Contains(again.said(), "Draft of 1 line, beginning: later.") {
 		t.Errorf("draft %q:\n%s", again.drafts.text, again.said())
 	}
 	past, err := d.app.Library.Prompts(0)
@@ -407,7 +407,7 @@ func TestUnsaved(t *testing.T) {
 	d.conversation.saved(errors.New("disk full"))
 	d.conversation.saved(nil)
 	d.conversation.saved(nil)
-	if got := d.said(); strings.Count(got, "Not saved: disk full.") != 1 || strings.Count(got, "Saved:") != 1 {
+	if got := d.said(); strings.Count(got, "Not saved (disk full).") != 1 || strings.Count(got, "Saved:") != 1 {
 		t.Errorf("said\n%s", got)
 	}
 }
@@ -497,7 +497,7 @@ func TestConnect(t *testing.T) {
 	})
 	d.enter("/connect", "far", "/wrong", canary, "/draft")
 	said := d.heap.String()
-	for _, want := range []string{"1 provider:\n1. Far, no key yet\n", "What you type is not shown. An empty line cancels.\nFar API key: ", "Error: Far rejected this key: no.\nFar API key: ", "Note: Far connected.", "no draft"} {
+	for _, want := range []string{"1 provider:\n1. Far, no key yet\n", "What you type is not shown. An empty line cancels.\nFar API key: ", "Error: Far rejected this key: no.\nFar API key: ", "Note: Far connected.", "No draft"} {
 		if !strings.Contains(strings.ReplaceAll(said, "\n", " "), strings.ReplaceAll(want, "\n", " ")) {
 			t.Errorf("%q was not said:\n%s", want, said)
 		}

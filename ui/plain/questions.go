@@ -152,11 +152,11 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 		case at.Before(q.opened):
 			return false
 		case at.Before(q.opened.Add(settle)):
-			a.say("Dropped, it came too early to be an answer: %s", truncate(text, 60))
+			a.say("Ignored, typed before the question: %s", truncate(text, 60))
 			a.arm(q)
 			return true
 		case len(lines) > 1:
-			a.say("Dropped, several lines at once are no answer.")
+			a.say("Ignored: several lines at once are not an answer.")
 			a.arm(q)
 			return true
 		}
@@ -175,7 +175,7 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
 	q := &question{
 		tell:    func() { a.out.Block(text) },
-		prompt:  "Type y to " + yes + ", n to " + no + ":",
+		prompt:  "Type y (" + yes + ") or n (" + no + "):",
 		guarded: guarded,
 		answer: func(line string) bool {
 			switch strings.ToLower(line) {
@@ -184,7 +184,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 			case "n", "no":
 				decided(false)
 			default:
-				a.say("That was neither y nor n.")
+				a.say("Type y or n.")
 				return false
 			}
 			return true

@@ -19,7 +19,7 @@ func (t *transcript) readBack(arg string) {
 	path := t.app.Session.Path()
 	switch {
 	case len(path) == 0:
-		t.say("Nothing was said yet.")
+		t.say("The conversation is empty.")
 		return
 	case arg == "all":
 		most = len(path)
@@ -45,7 +45,7 @@ func (t *transcript) readPath(path []session.Node) {
 		case app.UserBlock:
 			t.prompt(c.Event.(session.Prompt), false)
 		case app.SummaryBlock:
-			t.say("Summary of what was said before:")
+			t.say("Summary of earlier messages:")
 			t.whole(c.Whole)
 		case app.TextBlock:
 			if c.Op != app.Closed {
@@ -97,7 +97,7 @@ func endedEarly(s *session.Session, path []session.Node) bool {
 // allOutput reads what the last tool answered.
 func (t *transcript) allOutput() {
 	if t.output == nil {
-		t.say("No tool has answered yet.")
+		t.say("No tool has run yet.")
 		return
 	}
 	t.say("Output of %s, %s:", t.output.name, format.Plural(lines(t.output.text), "line"))
@@ -125,7 +125,7 @@ func (t *transcript) copy(arg string) {
 		}
 	}
 	if strings.TrimSpace(text) == "" {
-		t.say("There is no %s to copy.", what)
+		t.say("No %s to copy.", what)
 		return
 	}
 	put, ctx := app.Copy(t.app.Board(nil), text), t.ctx

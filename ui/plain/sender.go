@@ -46,7 +46,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part) {
 	_ = s.drafts.store()
 	if s.app.Busy() {
 		s.app.Session.Queue(parts...)
-		s.say("Queued, it is sent when the reply is finished. /unqueue takes it back.")
+		s.say("Queued – sent when the answer is done. /unqueue takes it back.")
 		return
 	}
 	s.turns.run(true, parts...)

@@ -67,7 +67,7 @@ func (s *shells) ended(e session.ShellCommand, rest string) {
 		Kind: llm.Text, Name: "output of " + truncate(e.Command, 60),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
 	})
-	s.say("The output goes along with your next message. /detach takes it off.")
+	s.say("The output is sent along with your next message. /detach removes it.")
 }
 
 // interrupt stops all commands, and reports whether one ran.

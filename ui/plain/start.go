@@ -20,10 +20,10 @@ func (p *frontend) start() {
 		p.say("Note: %s", sentence(oneLine(p.app.Notice)))
 	}
 	if p.app.Held != "" {
-		p.say("Commands are not held by a sandbox: %s", sentence(oneLine(p.app.Held)))
+		p.say("Commands run without a sandbox: %s", sentence(oneLine(p.app.Held)))
 	}
 	if p.app.Ephemeral {
-		p.say("Nothing of this conversation is kept.")
+		p.say("This conversation is not saved.")
 	}
 	p.say("Type /help for help, ctrl+d quits.")
 	p.conversation.onSave()
@@ -41,7 +41,7 @@ func (p *frontend) start() {
 		return
 	}
 	decide := p.app.Decide
-	q := p.questions.confirm(p.app.Question, "trust it", "use none of it", true, func(yes bool) {
+	q := p.questions.confirm(p.app.Question, app.TrustYes, app.TrustNo, true, func(yes bool) {
 		p.async(func() func() {
 			system, err := decide(yes)
 			return func() { p.decidedTrust(yes, system, err) }
@@ -56,9 +56,9 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	case err != nil:
 		p.say("Note: %s", sentence(oneLine(err.Error())))
 	case yes:
-		p.say("Trusted. /context says what every request holds.")
+		p.say("%s.", app.Trusted)
 	default:
-		p.say("None of it is used.")
+		p.say("Folder not trusted; its settings are ignored.")
 	}
 	p.first()
 }

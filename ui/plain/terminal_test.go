@@ -222,19 +222,19 @@ func TestTerminal(t *testing.T) {
 	t.Run("pasted lines are one message", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types("one\ntwo\nthree\n").hears("Taken as one message of 3 lines.").hears("One.").pauses().types("/quit\n").ends(0)
+		s.types("one\ntwo\nthree\n").hears("Read as one message of 3 lines.").hears("One.").pauses().types("/quit\n").ends(0)
 	})
 	t.Run("a line that is too long is not sent", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: a line of 4095 bytes").pauses().types("/quit\n").ends(0)
+		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: the terminal takes lines of at most 4095 bytes").pauses().types("/quit\n").ends(0)
 	})
 	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "ask")
 		s.types("go\ny").hears("Allow? ") // begun before the question
 		time.Sleep(settle + 100*time.Millisecond)
-		s.types("\n").hears("That was no answer.")
+		s.types("\n").hears("Type one of the letters")
 		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
 			t.Errorf("it ran:\n%s", s.said())
 		}

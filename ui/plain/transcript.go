@@ -27,28 +27,28 @@ func (t *transcript) event(e session.Event) {
 	case llm.Notice:
 		t.say("Note: %s", sentence(oneLine(e.Text)))
 	case llm.Retry:
-		t.say("%s. Trying again in %s, attempt %d.", format.Capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+		t.say("%s. Retrying in %s, attempt %d.", format.Capital(fault(e.Fault)), length(e.Wait), e.Attempt)
 	case session.Fallback:
-		t.say("%s: %s. Going on with %s.", e.From, fault(e.Fault), e.To)
+		t.say("%s: %s. Continuing with %s.", e.From, fault(e.Fault), e.To)
 	case session.ModelSwitched: // and what the other model cannot be told
-		text := fmt.Sprintf("The model is %s now, in place of %s", e.To, e.From)
+		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.say("%s.", text)
 	case session.Compacted:
-		t.say("Summarized: %s stand as a summary of %d tokens, in place of %d. The conversation itself stays whole.", format.Plural(e.Messages, "message"), e.After, e.Before)
+		t.say("%s.", app.CompactedText(e))
 	case session.ShellCommand: // as it was typed and said
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(lastLine(e.Output)[0])
 		if !e.Ended {
-			t.say("Interrupted: what it did until then is not known.")
+			t.say("Interrupted; what it did until then is unknown.")
 			return
 		}
 		t.say("%s", shellEnd(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
-			t.say("Stopped. /retry goes on.")
+			t.say("Stopped. /retry continues.")
 			return
 		}
 		text := sentence("Error: " + oneLine(e.Err.Error()))
@@ -70,7 +70,7 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 		t.out.Block("You: " + text)
 	}
 	for _, label := range app.Labels(attached) {
-		t.say("With it: %s.", label)
+		t.say("Attached: %s.", label)
 	}
 }
 

@@ -33,13 +33,13 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	lines := func(text string) []string {
 		rows := strings.Split(text, "\n")
 		return slices.DeleteFunc(rows, func(row string) bool { // typed, or said of the turn as a whole
-			return row == "" || strings.HasPrefix(row, "Answer finished") || strings.HasPrefix(row, "The output goes along") || strings.HasPrefix(row, "With it") || strings.HasPrefix(row, "You: /")
+			return row == "" || strings.HasPrefix(row, "Answer finished") || strings.HasPrefix(row, "The output is sent along") || strings.HasPrefix(row, "Attached: ") || strings.HasPrefix(row, "You: /")
 		})
 	}
 	_, live, _ := strings.Cut(d.said(), "ctrl+d quits.\n")
 	live = strings.TrimSuffix(live, "You: ")
-	for _, want := range []string{"Rate limit. Trying again in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: server. Going on with fake/other.",
-		"Done in 2 seconds: exit status 0.", "Error: fake: authentication (401): no", "Check the key in FAKE_KEY", "The model is fake/m now, in place of fake/other"} {
+	for _, want := range []string{"Rate limit. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: server. Continuing with fake/other.",
+		"Done in 2 seconds: exit status 0.", "Error: fake: authentication (401): no", "Check the key in FAKE_KEY", "Model: fake/m, was fake/other"} {
 		if !strings.Contains(live, want) {
 			t.Fatalf("live it does not say %q:\n%s", want, live)
 		}

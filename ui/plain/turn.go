@@ -70,7 +70,7 @@ func (t *turn) doing() string {
 	case t.Doing == app.Reasoning:
 		return "thinking"
 	case t.Doing == app.Calling && t.Activity.Tool != "":
-		return "writing a call of " + t.Activity.Tool
+		return "writing a call to " + t.Activity.Tool
 	case t.Doing == app.Running:
 		return "running " + t.Activity.Tool
 	}
@@ -96,7 +96,7 @@ func (t *turn) tick(now time.Time, asking bool) {
 	t.told++
 	t.say("Still %s, %s.", t.what, length(now.Sub(t.since)))
 	if t.Silent(now) {
-		t.say("The server is still there. /wait keeps waiting, ctrl+c stops.")
+		t.say("The server is still connected. /wait keeps waiting, ctrl+c stops.")
 	}
 }
 
@@ -226,7 +226,7 @@ func (t *turn) endThought() {
 
 // endReasons say why an answer is not what it might have been.
 var endReasons = map[llm.Reason]string{
-	llm.Length: "The answer reached its length limit.", llm.Refused: "The provider's filter ended the answer.",
+	llm.Length: app.AnswerCutOff + ".", llm.Refused: app.AnswerFiltered + ".",
 }
 
 // footer sums the turn up.

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 )
 
 // turns runs the turns of the conversation, one at a time.
@@ -128,13 +129,12 @@ func (t *turns) done(d session.Done) {
 
 // offerSummary asks whether to go on with a summary of what was said.
 func (t *turns) offerSummary() {
-	t.questions.confirm("The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
-		"summarize", "leave it", false, func(yes bool) {
-			if yes {
-				t.again = t.current == nil
-				t.play(true, t.app.Session.Compact)
-			}
-		})
+	c := app.SummaryOffer(func() app.Effect {
+		t.again = t.current == nil
+		t.play(true, t.app.Session.Compact)
+		return app.Effect{}
+	})
+	t.questions.confirm(c.Text, c.Yes, c.No, false, func(yes bool) { c.Answer(yes) })
 }
 
 // name has the conversation named, where a model for that is configured.

@@ -74,9 +74,9 @@ func RequestsNotice(models []llm.Endpoint, answers int) string {
 	case answers < 2 || requests == 0:
 		return ""
 	case requests == len(models)/answers:
-		return fmt.Sprintf("%d answers of a model are one request, whose usage is shown once", answers)
+		return fmt.Sprintf("%d answers of one model are one request; usage is shown once", answers)
 	}
-	return fmt.Sprintf("%d answers are %d requests, and the prompt is paid for in each", len(models), requests)
+	return fmt.Sprintf("%d answers are %d requests; each pays for the prompt", len(models), requests)
 }
 
 // between returns what stands before an answer: the first one, or, begun, one behind

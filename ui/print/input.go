@@ -73,7 +73,7 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 		select {
 		case <-first:
 		case <-time.After(inputTimeout):
-			notice(fmt.Sprintf("nothing came on standard input for %s, and no other program of this pipeline writes to it: going on without", inputTimeout))
+			notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
 			return nil, nil
 		}
 	}

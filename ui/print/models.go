@@ -113,9 +113,9 @@ func Models(w io.Writer, models []Model, words []string, all, asJSON bool, note 
 	}
 	switch {
 	case hidden > 0:
-		note(fmt.Sprintf("%d more are not ready: parley models --all says why", hidden))
+		note(fmt.Sprintf("%d more are not ready: parley models --all shows why", hidden))
 	case shown == 0 && len(words) > 0:
-		note(fmt.Sprintf("no model is called %s", strings.Join(words, " ")))
+		note(fmt.Sprintf("no model matches %s", strings.Join(words, " ")))
 	}
 	return table.Flush()
 }

@@ -19,9 +19,9 @@ const usualPage = 1000
 
 func (p *pagination) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVarP(&p.limit, "limit", "n", usualPage, "how many on a page")
-	f.IntVar(&p.number, "page", 1, "which page")
-	f.BoolVar(&p.all, "all", false, "all of them, on one page")
+	f.IntVarP(&p.limit, "limit", "n", usualPage, "rows per page")
+	f.IntVar(&p.number, "page", 1, "page number")
+	f.BoolVar(&p.all, "all", false, "all rows on one page")
 	cmd.MarkFlagsMutuallyExclusive("all", "limit")
 	cmd.MarkFlagsMutuallyExclusive("all", "page")
 }

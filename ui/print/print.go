@@ -157,11 +157,11 @@ func rule(a *tools.Action) string {
 
 // reason describes to the model why a was not run.
 func reason(a *tools.Action) string {
-	const nobody = "nobody can be asked, parley runs without a screen"
+	const nobody = "not approved: parley runs without a screen"
 	if a.Caution == "" {
 		return nobody
 	}
-	return a.Caution + ", so that a person has to be asked; " + nobody
+	return a.Caution + ", so it needs approval;  " + nobody
 }
 
 // quote makes one word of s for a shell.
@@ -212,6 +212,6 @@ func pipeStatus(err error, stderr io.Writer) int {
 	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us
 	}
-	fmt.Fprintf(stderr, "parley: writing the answer: %s\n", sanitize.Text(err.Error()))
+	fmt.Fprintf(stderr, "parley: could not write the answer: %s\n", sanitize.Text(err.Error()))
 	return Failed
 }

@@ -64,9 +64,9 @@ func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []strin
 // query adds the flags that choose conversations.
 func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f := cmd.Flags()
-	f.StringVarP(&q.Model, "model", "m", "", "only those with this model, or a part of its name")
-	f.StringVar(&q.Dir, "folder", "", "only those that began in this folder or below it")
-	f.StringVar(since, "since", "", "only those touched since then: 2026-11-20, 12h or 30d ago")
+	f.StringVarP(&q.Model, "model", "m", "", "only with this model, or part of its name")
+	f.StringVar(&q.Dir, "folder", "", "only started in this folder or below")
+	f.StringVar(since, "since", "", "only changed since: 2026-11-20, 12h or 30d ago")
 }
 
 // finish fills in what flags say in words.
@@ -110,7 +110,7 @@ func (s SessionCommands) list() *cobra.Command {
 	var since string
 	var asJSON bool
 	var page pagination
-	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, the latest first", RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return app.UsageError{Err: err}
 		}
@@ -121,7 +121,7 @@ func (s SessionCommands) list() *cobra.Command {
 				return err
 			}
 			if len(found) == 0 && err == nil {
-				s.Note("no conversation is kept" + map[bool]string{true: " that fits"}[q != (session.Query{Limit: -1})])
+				s.Note("no conversations" + map[bool]string{true: " match"}[q != (session.Query{Limit: -1})])
 			}
 			from, to := page.bounds(len(found))
 			shown := s.rows(found[from:to], asJSON)
@@ -133,8 +133,8 @@ func (s SessionCommands) list() *cobra.Command {
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd)
-	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "those that were deleted in the last 30 days")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
 
@@ -200,8 +200,8 @@ func (s SessionCommands) show() *cobra.Command {
 			return err
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON lines, every branch and part")
-	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "JSON lines, all branches and parts")
+	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	return cmd
 }
 
@@ -221,7 +221,7 @@ func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 	c = archive.Mask(c, s.Mask())
 	if c.MaskedTexts > 0 {
 		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.MaskedTexts)}[c.MaskedTexts == 1]
-		s.Note("Configured keys masked in " + texts + ": --raw keeps them")
+		s.Note("Configured keys masked in " + texts + ": --raw shows them")
 	}
 	return c
 }
@@ -257,7 +257,7 @@ func Find(lib *session.Store, word string) (session.Info, error) {
 	}
 	switch len(found) {
 	case 0:
-		return session.Info{}, app.UsageError{Err: fmt.Errorf("no conversation is called %q: parley sessions list shows them", word)}
+		return session.Info{}, app.UsageError{Err: fmt.Errorf("no conversation matches %q: parley sessions list shows them", word)}
 	case 1:
 		return found[0], nil
 	}
@@ -268,7 +268,7 @@ func Find(lib *session.Store, word string) (session.Info, error) {
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))
 	}
-	return session.Info{}, app.UsageError{Err: fmt.Errorf("%d conversations fit %q, name one by its ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
+	return session.Info{}, app.UsageError{Err: fmt.Errorf("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
 }
 
 func (s SessionCommands) search() *cobra.Command {
@@ -276,7 +276,7 @@ func (s SessionCommands) search() *cobra.Command {
 	var since string
 	var asJSON bool
 	var page pagination
-	cmd := &cobra.Command{Use: "search WORD...", Short: "Search what was said in all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
 			return app.UsageError{Err: err}
 		}
@@ -287,7 +287,7 @@ func (s SessionCommands) search() *cobra.Command {
 				return err
 			}
 			if len(hits) == 0 {
-				s.Note("nothing was said about " + q.Words)
+				s.Note("nothing found for " + q.Words)
 			}
 			var text strings.Builder
 			from, to := page.bounds(len(hits))
@@ -312,7 +312,7 @@ func (s SessionCommands) search() *cobra.Command {
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
 
@@ -346,7 +346,7 @@ func (s SessionCommands) remove() *cobra.Command {
 			return nil
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
 

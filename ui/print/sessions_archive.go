@@ -51,8 +51,8 @@ func (s SessionCommands) export() *cobra.Command {
 		})
 	}}
 	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
-	cmd.Flags().StringVar(&to, "to", "", "file to write, which must not be there yet")
-	cmd.Flags().BoolVar(&raw, "raw", false, "leave configured keys in what was said")
+	cmd.Flags().StringVar(&to, "to", "", "file to write; must not exist yet")
+	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -75,7 +75,7 @@ func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
 func (s SessionCommands) importCmd() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "import FILE...", Short: "Bring in conversations of parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
+	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
 		return s.with(func(lib *session.Store) error {
 			var failed []error
 			for _, file := range files {
@@ -86,7 +86,7 @@ func (s SessionCommands) importCmd() *cobra.Command {
 			return errors.Join(failed...)
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
 

@@ -44,7 +44,7 @@ func (t *textWriter) event(e session.Event, _ int) error {
 		}
 		t.gap = t.last != 0
 		if e.Message.Empty() && !e.Message.Interrupted {
-			t.stderr.event(llm.Notice{Text: "the model answered nothing"})
+			t.stderr.event(llm.Notice{Text: "empty answer from the model"})
 		}
 	case session.Done:
 		if err := t.end(); err != nil {
@@ -139,7 +139,7 @@ func (t *textWriter) end() error {
 	found, err := t.code.end(t.o.Out)
 	if !found { // prose is nothing to run, or to write over a file
 		t.codeless = true
-		t.stderr.event(llm.Notice{Text: "the answer holds no code block: without -x it is printed"})
+		t.stderr.event(llm.Notice{Text: "the answer has no code block: run without -x to print it"})
 	}
 	return err
 }
@@ -183,7 +183,7 @@ func (s *stderrWriter) event(e session.Event) {
 	case llm.Notice:
 		s.line(th.Dim, "note: %s", e.Text)
 	case llm.Retry:
-		s.line(th.Dim, "retry %d in %s (%s)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
+		s.line(th.Dim, "%[3]s, retrying in %[2]s (%[1]d)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
 	case session.Fallback:
 		s.line(th.Warn, "%s", fallback(e))
 	case session.ModelSwitched:

@@ -24,7 +24,7 @@ func (s SessionCommands) Usage() *cobra.Command {
 	cmd := &cobra.Command{Use: "usage", Short: "Sum up tokens and cost by day, model or session", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		group := app.UsageGroups[by]
 		if group == nil {
-			return app.UsageError{Err: fmt.Errorf("--by %s: there are day, model, session", by)}
+			return app.UsageError{Err: fmt.Errorf("--by %s: use day, model or session", by)}
 		}
 		from, err := localTime(since, s.Now())
 		if err != nil {
@@ -48,7 +48,7 @@ func (s SessionCommands) Usage() *cobra.Command {
 				return err
 			}
 			if len(spent) == 0 {
-				s.Note("nothing was used in this time")
+				s.Note("no usage in this period")
 				return nil
 			}
 			if by == "session" {
@@ -68,10 +68,10 @@ func (s SessionCommands) Usage() *cobra.Command {
 		})
 	}}
 	f := cmd.Flags()
-	f.StringVar(&since, "since", "30d", "from this day on: 2026-11-20, or 30d ago")
+	f.StringVar(&since, "since", "30d", "from this day: 2026-11-20, or 30d ago")
 	f.StringVar(&until, "until", "", "before this day")
 	f.StringVar(&by, "by", "day", "day, model or session")
-	f.BoolVar(&asJSON, "json", false, "one JSON object a line, for each day and model")
+	f.BoolVar(&asJSON, "json", false, "one JSON object per line, for each day and model")
 	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"day", "model", "session"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -127,10 +127,10 @@ func priced(s session.DailyUsage) string {
 	case s.Unpriced == 0:
 		return cost
 	case s.Unpriced == s.Answers:
-		return "price unknown"
+		return "no known price"
 	case cost == "":
-		return fmt.Sprintf("$0, and %d of unknown price", s.Unpriced)
+		return fmt.Sprintf("$0, and %d answers have no known price (not included)", s.Unpriced)
 	default:
-		return fmt.Sprintf("%s, and %d answers of unknown price", cost, s.Unpriced)
+		return fmt.Sprintf("%s, and %d answers have no known price (not included)", cost, s.Unpriced)
 	}
 }

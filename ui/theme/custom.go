@@ -88,11 +88,11 @@ func Make(c Custom) (*Theme, error) {
 	}
 	th, ok := ByName(base)
 	if !ok {
-		return nil, fmt.Errorf("base = %q: there are %s", base, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("base = %q: use one of %s", base, strings.Join(Names(), ", "))
 	}
 	for name := range c.Colors {
 		if !slices.Contains(Roles(), name) {
-			return nil, fmt.Errorf("colors has no role %q: there are %s", name, strings.Join(Roles(), ", "))
+			return nil, fmt.Errorf("colors: unknown role %q: use one of %s", name, strings.Join(Roles(), ", "))
 		}
 	}
 	for _, r := range roles {
@@ -118,7 +118,7 @@ func parse(value string) (lipgloss.Style, error) {
 	style := lipgloss.NewStyle()
 	words := strings.Fields(value)
 	if len(words) == 0 {
-		return style, fmt.Errorf(`it is empty; "default" leaves the choice to the terminal`)
+		return style, fmt.Errorf(`it is empty; "default" uses the terminal's color`)
 	}
 	behind := false
 	for i, word := range words {
@@ -131,7 +131,7 @@ func parse(value string) (lipgloss.Style, error) {
 			continue
 		}
 		if !isColor(word) {
-			return style, fmt.Errorf("%q is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour", word)
+			return style, fmt.Errorf("%q is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color", word)
 		}
 		if behind {
 			style, behind = style.Background(lipgloss.Color(word)), false

@@ -77,13 +77,13 @@ func TestCustom(t *testing.T) {
 		{"behind alone", "", "added", "on #102010", "\x1b[48;2;16;32;16mx\x1b[m"},
 		{"the terminal's way", "", "text", "default", "x"},
 		{"the base's way", "terminal", "text", "bold", "\x1b[1mx\x1b[m"},
-		{"an unknown base", "neon", "text", "1", `base = "neon": there are dark, light, high-contrast, high-contrast-light, catppuccin-mocha, catppuccin-latte, dracula, gruvbox-dark, gruvbox-light, nord, rose-pine, solarized-dark, solarized-light, tokyo-night, terminal, plain`},
-		{"an unknown role", "", "link", "1", `colors has no role "link": there are text, dim, faint, accent, strong, code, good, warn, bad, band, comment, keyword, string, number, function, type, added, removed, added-word, removed-word`},
-		{"no colour", "", "bad", "crimson", `colors.bad = "crimson": "crimson" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
-		{"too large a number", "", "bad", "256", `colors.bad = "256": "256" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
-		{"half a colour", "", "bad", "bold #12345", `colors.bad = "bold #12345": "#12345" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
-		{"on nothing", "", "bad", "bold on", `colors.bad = "bold on": "on" is neither a colour (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a colour`},
-		{"nothing", "", "bad", " ", `colors.bad = " ": it is empty; "default" leaves the choice to the terminal`},
+		{"an unknown base", "neon", "text", "1", `base = "neon": use one of dark, light, high-contrast, high-contrast-light, catppuccin-mocha, catppuccin-latte, dracula, gruvbox-dark, gruvbox-light, nord, rose-pine, solarized-dark, solarized-light, tokyo-night, terminal, plain`},
+		{"an unknown role", "", "link", "1", `colors: unknown role "link": use one of text, dim, faint, accent, strong, code, good, warn, bad, band, comment, keyword, string, number, function, type, added, removed, added-word, removed-word`},
+		{"no colour", "", "bad", "crimson", `colors.bad = "crimson": "crimson" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
+		{"too large a number", "", "bad", "256", `colors.bad = "256": "256" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
+		{"half a colour", "", "bad", "bold #12345", `colors.bad = "bold #12345": "#12345" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
+		{"on nothing", "", "bad", "bold on", `colors.bad = "bold on": "on" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
+		{"nothing", "", "bad", " ", `colors.bad = " ": it is empty; "default" uses the terminal's color`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			custom := Custom{Name: "mine", Base: c.base, Colors: map[string]string{c.role: c.value}}

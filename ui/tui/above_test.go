@@ -94,7 +94,7 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 		s.Press(open...).WaitForText(title)
 		s.Press("alt+esc").WaitForText("Ask anything")
 	}
-	s.ask("do it", "Allow shell")
+	s.ask("do it", "Run this command?")
 	s.Send(overlay.PaintedMsg{})
 	s.Press("alt+esc").WaitForText("fine")
 	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil {
@@ -214,5 +214,5 @@ func TestInspectorSaysWhatItDid(t *testing.T) {
 	s := setUpWith(t, 80, 24, wired(&list))
 	s.Press("ctrl+x", "w").WaitForText("200 running").Press("end", "enter").WaitForText("openai/gpt-x")
 	s.Press("c").WaitForText("curl command")
-	s.Press("s").WaitForText("wrote ")
+	s.Press("s").WaitForText("Wrote ")
 }

@@ -139,7 +139,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("two", "answer of two")
 			k.idle()
-			k.Type("/model fake/one").Press("enter").WaitForText("model: fake/two → fake/one")
+			k.Type("/model fake/one").Press("enter").WaitForText("Model: fake/two → fake/one")
 			k.ask("three", "no luck today")
 			k.idle()
 			k.Press("ctrl+x", "r").WaitForText("it works now")
@@ -150,8 +150,8 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("five", "the end")
 			all := k.sameAgain()
-			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: server, going on with fake/two",
-				"check the key in FAKE_KEY", "tries again", "thinking of other models", "! ls -l", "web_search", "read", "stopped"} {
+			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: server · continuing with fake/two",
+				"check the key in FAKE_KEY", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing", want)
 				}

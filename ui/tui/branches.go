@@ -78,7 +78,7 @@ func (b *branches) rewind() tea.Cmd {
 		}
 	}
 	slices.Reverse(items)
-	return b.Choose(dialog.Pick("Edit which message? What follows it stays as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
+	return b.Choose(dialog.Pick("Edit which message? What follows it is kept as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
 		seq, err := strconv.Atoi(p.Value)
 		if err != nil {
 			return b.Say(err.Error())
@@ -114,7 +114,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 	}
 	n, err := b.App.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
-		return b.Say("your messages can be edited, and answers that call no tools")
+		return b.Say("Only your messages and answers without tool calls can be edited")
 	}
 	b.chat.Transcript.Browse(false)
 	written := b.input.Composer

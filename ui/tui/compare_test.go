@@ -31,20 +31,20 @@ func TestCompare(t *testing.T) {
 	for _, size := range []struct{ w, h int }{{120, 24}, {80, 24}, {50, 15}} {
 		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
 			s := comparing(t, size.w, size.h, llmtest.Think("hm", "the **first**"), llmtest.Say("the second"))
-			s.Type("/compare fake/two").Press("enter").WaitForText("to compare: fake/one, fake/two")
-			s.Type("which?").Press("enter").WaitForText("esc take the first")
+			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
+			s.Type("which?").Press("enter").WaitForText("esc keep the first")
 			if size.w >= 80 {
 				s.WaitForText("the first").WaitForText("the second")
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
-			s.Press("right").WaitForText("the second").Press("enter").WaitForText("going on with fake/two")
+			s.Press("right").WaitForText("the second").Press("enter").WaitForText("Continuing with fake/two")
 			if got := s.m.App.Session.Model().Name; got != "fake/two" {
 				t.Errorf("the conversation goes on with %s", got)
 			}
 			if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 				t.Errorf("the conversation is %+v", got)
 			}
-			if strings.Contains(s.Screen(), "to compare") {
+			if strings.Contains(s.Screen(), "comparing: ") {
 				t.Error("the next prompt would be compared again")
 			}
 			s.ask("go on", "and more of the second")
@@ -61,9 +61,9 @@ func TestAnswers(t *testing.T) {
 		o.Open = func(string) (llm.Endpoint, error) { return model, nil }
 		o.Start.Compare = []string{"fake/one", "fake/one"}
 	})
-	s.WaitForText("to compare: fake/one (1 of 2), fake/one (2 of 2)")
-	s.Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
-	s.Press("right").Press("enter").WaitForText("going on with fake/one (2 of 2)")
+	s.WaitForText("comparing: fake/one (1 of 2) + fake/one (2 of 2)")
+	s.Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
+	s.Press("right").Press("enter").WaitForText("Continuing with fake/one (2 of 2)")
 	var branches []int
 	for _, n := range s.m.App.Session.Nodes() {
 		if n.Parent == 1 {
@@ -95,12 +95,14 @@ func TestCompareStops(t *testing.T) {
 			s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
 			for _, key := range test.keys {
 				if key == "wait" {
-					s.WaitForText("esc take the first")
+					s.WaitForText("esc keep the first")
 					continue
 				}
 				s.Press(key)
 			}
-			s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Which answer?") })
+			s.WaitFor(func(screen string) bool {
+				return !strings.Contains(screen, "Compare · choose an answer to continue with")
+			})
 			path := s.m.App.Session.Path()
 			if len(path) != 2 || path[1].Text() != test.want || !path[1].Interrupted {
 				t.Errorf("the conversation is %+v, want %q", path, test.want)
@@ -112,17 +114,17 @@ func TestCompareStops(t *testing.T) {
 func TestCompareNobody(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("x"), llmtest.Say("y"))
 	s.Type("/compare nobody/else").Press("enter").WaitForText("no key")
-	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
-	s.Type("/compare").Press("enter").WaitForText("one model answers again")
+	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ")
+	s.Type("/compare").Press("enter").WaitForText("Compare off")
 }
 
 // TestCompareFails: an answer that did not come cannot be chosen, says why in its
 // own column, and leaves the others to be chosen.
 func TestCompareFails(t *testing.T) {
 	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
-	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc take the first").WaitForText("no money left")
+	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("no money left")
 	s.Press("enter").WaitForText("no answer")
-	s.Press("right", "enter").WaitForText("going on with fake/two")
+	s.Press("right", "enter").WaitForText("Continuing with fake/two")
 	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 		t.Errorf("the conversation is %+v", got)
 	}
@@ -140,7 +142,7 @@ func TestCompareOutOfReach(t *testing.T) {
 			return open(name)
 		}
 	})
-	s.Type("/compare fake/two").Press("enter").WaitForText("to compare")
+	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ")
 	gone = true
 	s.Type("which one?").Press("enter").WaitForText("no key")
 	if got := s.m.input.Composer.Value(); got != "which one?" {

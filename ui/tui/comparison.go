@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/compare"
 	"parley/ui/tui/features"
@@ -41,7 +42,7 @@ func (c *comparison) with(arg string) tea.Cmd {
 	switch {
 	case len(names) == 0 && len(c.input.Compare) > 0:
 		c.input.Compare = nil
-		return c.Say("one model answers again")
+		return c.Say("Compare off")
 	case len(names) == 0:
 		return c.models.Offer("Compare "+own+" with", "", func(name string) tea.Cmd { return c.with(name) })
 	case len(names) == 1:
@@ -53,7 +54,7 @@ func (c *comparison) with(arg string) tea.Cmd {
 		}
 	}
 	c.input.Compare = names
-	return c.Say("the next prompt goes to all of them; /compare a b c names more")
+	return c.Say("Next prompt goes to " + strings.Join(app.CandidateLabels(names), " and ") + " · " + c.KeyOf("compare") + " turns it off")
 }
 
 // opened opens the models that the next prompt goes to; none: that of the conversation
@@ -91,12 +92,12 @@ func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
 		return nil
 	default:
 		c.chat.Replay()
-		return c.Say(msg.Label + " gave no answer")
+		return c.Say(msg.Label + ": no answer")
 	}
 	cmd := c.branches.switchTo(msg.Seq)
 	if msg.Name != c.App.Session.Model().Name {
 		cmd = tea.Batch(cmd, c.Perform(c.App.Use(msg.Name)))
 	}
 	c.chat.Transcript.Bottom()
-	return tea.Batch(cmd, c.Say("going on with "+msg.Label+": ctrl+x t shows the other answers"))
+	return tea.Batch(cmd, c.Say("Continuing with "+msg.Label+" · other answers: "+c.KeyOf("tree")))
 }

@@ -37,7 +37,7 @@ func TestCopiesOnTheWire(t *testing.T) {
 	if want := copiedWhole(); err != nil || strings.TrimSpace(string(got)) != want {
 		t.Errorf("the terminal got %d bytes, want %d (%v)", len(got), len(want), err)
 	}
-	s.out.waitFor(t, "unconfirmed")
+	s.out.waitFor(t, "not confirmed")
 	io.WriteString(s.tty, "\x04")
 	if status := wait(t, s.Cmd); status != 0 {
 		t.Errorf("exit status %d", status)

@@ -50,11 +50,11 @@ func TestCopies(t *testing.T) {
 		want string
 		say  string
 	}{
-		{"the last answer", []string{"ctrl+x", "y"}, strings.TrimSpace(answer), "sent answer ("},
-		{"the last code block", []string{"ctrl+x", "c"}, "fmt.Println(\"hi\")\n", "sent code ("},
-		{"a block", []string{"tab", "k", "y"}, strings.TrimSpace(answer), "sent answer ("},
-		{"the code of a block", []string{"tab", "k", "Y"}, "fmt.Println(\"hi\")\n", "sent code ("},
-		{"blocks", []string{"tab", "k", "v", "k", "y"}, "go on\n\n" + strings.TrimSpace(answer), "sent 2 blocks ("},
+		{"the last answer", []string{"ctrl+x", "y"}, strings.TrimSpace(answer), "Copied answer "},
+		{"the last code block", []string{"ctrl+x", "c"}, "fmt.Println(\"hi\")\n", "Copied code "},
+		{"a block", []string{"tab", "k", "y"}, strings.TrimSpace(answer), "Copied answer "},
+		{"the code of a block", []string{"tab", "k", "Y"}, "fmt.Println(\"hi\")\n", "Copied code "},
+		{"blocks", []string{"tab", "k", "v", "k", "y"}, "go on\n\n" + strings.TrimSpace(answer), "Copied 2 blocks "},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestCopies(t *testing.T) {
 			s.ask("go on", "Println")
 			s.idle()
 			s.Press(c.keys...).WaitForText(c.say)
-			s.WaitForText("unconfirmed")
+			s.WaitForText("not confirmed")
 			if got := s.copied(); len(got) != 1 || strings.TrimSpace(got[0]) != strings.TrimSpace(c.want) {
 				t.Errorf("the terminal got %q, want %q", got, c.want)
 			}
@@ -82,7 +82,7 @@ func TestCopiesWhatIsSeen(t *testing.T) {
 	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
 		t.Errorf("the terminal got %q, %v", text, err)
 	}
-	if got, want := result.Message("answer"), "3 hidden characters were left out"; !strings.HasSuffix(got, want) {
+	if got, want := result.Message("answer"), "3 hidden characters removed"; !strings.HasSuffix(got, want) {
 		t.Errorf("said %q, want %q at the end", got, want)
 	}
 }

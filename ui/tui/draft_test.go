@@ -70,7 +70,7 @@ func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s.ask("say it", "!touch ran")
 	s.idle()
 	s.Press("tab", "k", "e").WaitForText("Editing an earlier message")
-	s.Type(" please").Press("enter").WaitForText("rewritten")
+	s.Type(" please").Press("enter").WaitForText("New branch")
 	path := s.m.App.Session.Path()
 	if got, want := path[len(path)-1].Text(), "!touch ran please"; got != want {
 		t.Errorf("the answer is %q, want %q", got, want)
@@ -91,7 +91,7 @@ func TestStashIsRemembered(t *testing.T) {
 func TestLongChip(t *testing.T) {
 	s := setUp(t, 120, 24)
 	s.Paste(strings.Repeat("line\n", 20_000))
-	s.Press("tab").WaitForText("100.0 KB are too much to be written out here: ctrl+g opens them")
+	s.Press("tab").WaitForText("100.0 KB is too large for the input · ctrl+g open")
 }
 
 // The wheel moves the transcript wherever the pointer is.

@@ -190,22 +190,16 @@ func (m *Model) enter(e app.Entered) {
 
 // offerSummary asks whether to go on with a summary of what was said.
 func (m *Model) offerSummary() tea.Cmd {
-	return m.ask(app.Confirm{
-		Text: "The conversation does not fit the model's window any more. Summarize what was said and try again? The conversation itself stays whole.",
-		Yes:  "summarize", No: "leave it", Harmless: true,
-	}, func(yes bool) tea.Cmd {
-		if !yes {
-			return nil
-		}
+	return m.perform(app.Effect{Confirm: app.SummaryOffer(func() app.Effect {
 		m.compacting = m.chat.Turn == nil
-		return m.chat.Play(m.App.Session.Compact)
-	})
+		return app.Effect{Turn: m.App.Session.Compact}
+	})})
 }
 
 // askTrust asks whether what the directory brings may be used, and goes on.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Decide
-	return m.ask(app.Confirm{Text: m.App.Question, Yes: "trust it", No: "use none of it"}, func(yes bool) tea.Cmd {
+	return m.ask(app.Confirm{Text: m.App.Question, Yes: app.TrustYes, No: app.TrustNo}, func(yes bool) tea.Cmd {
 		m.App.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)
@@ -215,7 +209,7 @@ func (m *Model) askTrust() tea.Cmd {
 				case err != nil:
 					m.chat.Note(err.Error())
 				case yes:
-					return tea.Batch(begin(m), m.Say("trusted: /context shows what every request holds"))
+					return tea.Batch(begin(m), m.Say(app.Trusted))
 				}
 				return begin(m)
 			})

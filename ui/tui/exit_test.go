@@ -341,7 +341,7 @@ func TestSuspendWithoutShell(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "-", "streaming") // leads its session
 	io.WriteString(s.tty, "\x1a")
-	s.out.waitFor(t, "there is no shell to go back to")
+	s.out.waitFor(t, "No shell to suspend to")
 	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
 		t.Error("the screen did not take the terminal back")
 	}
@@ -363,7 +363,7 @@ func TestHostileWire(t *testing.T) {
 		io.WriteString(s.tty, keys)
 		s.out.waitForScreen(t, text)
 	}
-	for _, place := range []struct{ keys, shows string }{{"?", "Writing"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage, the"}} {
+	for _, place := range []struct{ keys, shows string }{{"?", "Writing"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage (last"}} {
 		press(place.keys, place.shows)
 		press(esc, "› Ask anything")
 	}

@@ -33,7 +33,7 @@ func TestStopTheTool(t *testing.T) {
 	})
 	t.Run("esc again", func(t *testing.T) {
 		s := begin(t, llmtest.Hang("half an answer"))
-		s.Press("esc").WaitForText("half an answer").WaitForText("stopped the tool, the model goes on")
+		s.Press("esc").WaitForText("half an answer").WaitForText("Tool stopped; the model continues")
 		s.Press("esc")
 		s.idle()
 		s.WaitForText("half an answer").WaitForText("stopped")

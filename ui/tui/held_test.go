@@ -39,7 +39,7 @@ func TestSentWhileOpening(t *testing.T) {
 			s.WaitFor(func(screen string) bool {
 				return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
 			})
-			s.Type("what do they eat?").Press("enter").WaitForText("sent as soon as that is done")
+			s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
 			close(gate)
 			if opens {
 				s.WaitForText("about krill").WaitForText("about whales")
@@ -62,8 +62,8 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.m.App.Session.Policy().SetMode(tools.ModeAsk)
 	s.ask("first", "one")
 	s.idle()
-	s.ask("second", "y summarize")
-	s.Send(expandedMsg{text: "third"}).WaitForText("asking")
+	s.ask("second", "y Summarize")
+	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")
 	s.Press("y").WaitForText("Stop the running turn first").WaitForText("y once")
 	s.Send(overlay.PaintedMsg{})
 	s.clock.Add(time.Second)
@@ -90,6 +90,6 @@ func TestQuitWhileOpening(t *testing.T) {
 	s.WaitFor(func(screen string) bool {
 		return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
 	})
-	s.Type("what do they eat?").Press("enter").WaitForText("sent as soon as that is done")
+	s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
 	s.Send(terminal.SignalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
 }

@@ -49,5 +49,5 @@ func TestOwnKeysAreNamed(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "stash": {}} })
 	s.WaitForText("f7")
 	s.Press("f2").WaitForText("f7 choose a model")
-	s.Type("later").Press("ctrl+x", "p").Type("stash").Press("enter").WaitForText("put aside: /stash")
+	s.Type("later").Press("ctrl+x", "p").Type("stash").Press("enter").WaitForText("Draft stashed · /stash")
 }

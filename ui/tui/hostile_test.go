@@ -227,7 +227,7 @@ func TestHostileTexts(t *testing.T) {
 				d.Type("go").Press("enter")
 				for i := 0; i < 2000 && len(fake.Requests()) < requests; i++ {
 					look()
-					if strings.Contains(d.Screen(), "Allow") {
+					if strings.Contains(d.Screen(), "deny") {
 						d.Press("ctrl+o", "pgdown", "pgdown")
 						look()
 						d.Press("esc")

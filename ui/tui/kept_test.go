@@ -154,7 +154,7 @@ func TestDrafts(t *testing.T) {
 func TestNotSaved(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"))
 	s.Send(chat.SavedMsg{Err: errors.New("database or disk is full")})
-	s.WaitFor(contains("not saved: database or disk is full", "The chat goes on"))
+	s.WaitFor(contains("Not saved (database or disk is full)", "Messages are kept in memory"))
 	s.ask("hi", "an answer")
 	s.WaitFor(contains("not saved"))
 	s.Send(chat.SavedMsg{})
@@ -166,8 +166,8 @@ func TestCompactOnTheScreen(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("one"), overflow, llmtest.Say("They counted."), llmtest.Say("three"))
 	s.ask("first", "one")
 	s.idle()
-	s.ask("second", "does not fit")
-	s.Press("y").WaitFor(contains("summarised", "three"))
+	s.ask("second", "too long for")
+	s.Press("y").WaitFor(contains("summarized", "three"))
 	requests := s.fake.Requests()
 	last := requests[len(requests)-1].Messages
 	if text := last[0].Text(); len(last) != 1 || !strings.Contains(text, "They counted.") || !strings.HasSuffix(text, "second") {
@@ -222,7 +222,7 @@ func TestRewrite(t *testing.T) {
 	s.ask("one", "the first answer")
 	s.idle()
 	s.Press("tab").Press("e").WaitForText("Editing an earlier message")
-	s.Type(", mended").Press("enter").WaitForText("rewritten as a branch")
+	s.Type(", mended").Press("enter").WaitForText("New branch created")
 	s.WaitForText("the first answer, mended")
 	s.ask("two", "fine")
 	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
@@ -252,7 +252,7 @@ func TestEditedMention(t *testing.T) {
 // What is no file is told, for the model gets its name alone.
 func TestMentionOfNothing(t *testing.T) {
 	for prompt, want := range map[string]string{
-		"see @nofile, please": "no file nofile: sent as text",
+		"see @nofile, please": "No file nofile: sent as text",
 		"mail me@nofile":      "",
 		"in @/":               "",
 	} {
@@ -282,7 +282,7 @@ func TestForkKeeps(t *testing.T) {
 // An answer of nothing does not leave an empty screen, and can be asked for again.
 func TestEmptyAnswer(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Think("hm"), llmtest.Say("answer two"))
-	s.ask("one", "the model answered nothing: ctrl+x r tries again")
+	s.ask("one", "Empty answer from the model · ctrl+x r retry")
 	s.idle()
 	s.Press("ctrl+x", "r").WaitForText("answer two")
 	s.WaitFor(lacks("answered nothing"))

@@ -31,13 +31,13 @@ func (c *Chords) UnmarshalTOML(v any) error {
 		for _, one := range v {
 			key, ok := one.(string)
 			if !ok {
-				return fmt.Errorf("%v is no key: keys are strings such as \"ctrl+x m\"", one)
+				return fmt.Errorf("%v is not a key: write a string such as \"ctrl+x m\"", one)
 			}
 			*c = append(*c, key)
 		}
 		return nil
 	}
-	return fmt.Errorf("%v is no key: keys are strings such as \"ctrl+x m\", or lists of them", v)
+	return fmt.Errorf("%v is not a key: write a string such as \"ctrl+x m\", or a list of them", v)
 }
 
 // A Conflict says that two actions want the same key. A Default one is parley's
@@ -89,7 +89,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 	for _, name := range names {
 		i, ok := index[name]
 		if !ok {
-			return nil, fmt.Errorf("keys.%s: there is no action of this name: the palette (ctrl+p) and ? list them", name)
+			return nil, fmt.Errorf("keys.%s: no such action: the palette (ctrl+p) and ? list them", name)
 		}
 		for _, key := range k[name] {
 			parts := strings.Split(key, " ")
@@ -97,10 +97,10 @@ func (k Keys) apply(list []action) ([]action, error) {
 				return nil, fmt.Errorf("keys.%s = %q: a key is written like \"f2\" or \"ctrl+alt+k\", and two in a row like \"ctrl+x m\"", name, key)
 			}
 			if same := alike[parts[0]]; same != "" && list[i].when == nil {
-				return nil, fmt.Errorf("keys.%s = %q: terminals send the same for %s, which writing needs", name, key, same)
+				return nil, fmt.Errorf("keys.%s = %q: terminals send the same for %s, which typing needs", name, key, same)
 			}
 			if len(parts[0]) == 1 && len(parts) == 1 && list[i].when == nil {
-				return nil, fmt.Errorf("keys.%s = %q: this would be missing when one writes: add ctrl+ or alt+, or use two keys such as \"ctrl+x %s\"", name, key, key)
+				return nil, fmt.Errorf("keys.%s = %q: this key is needed for typing: add ctrl+ or alt+, or use two keys such as \"ctrl+x %s\"", name, key, key)
 			}
 		}
 		list[i].Keys = k[name]

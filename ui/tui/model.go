@@ -181,7 +181,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	case composer.SubmitMsg:
 		if m.held.preparing > 0 {
 			m.held.submitted = append(m.held.submitted, msg)
-			return m.SayWhile("sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }), true
+			return m.SayWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }), true
 		}
 		return m.submit(msg), true
 	case preparedMsg:

@@ -87,7 +87,7 @@ func TestTastesAreKept(t *testing.T) {
 // A model that is not named whole is looked for.
 func TestModelByPart(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued })
-	s.Type("/model tw").Press("enter").WaitForText("favourite").Press("enter").WaitForText("model: fake/one → fake/two")
+	s.Type("/model tw").Press("enter").WaitForText("favorite").Press("enter").WaitForText("Model: fake/one → fake/two")
 	s.Press("ctrl+p").Type("model chat").WaitForText("model gate/maker/chat-1")
 }
 
@@ -121,7 +121,7 @@ func TestSaidIsWhole(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			s := setUp(t, size[0], size[1])
 			before := strings.Split(s.Screen(), "\n")
-			const words = "put aside: ctrl+x s on an empty line brings it back"
+			const words = "Draft stashed · ctrl+x s restores it"
 			s.Type("x").Press("ctrl+x", "s").WaitFor(func(screen string) bool {
 				rows := strings.Split(screen, "\n")
 				return strings.Contains(strings.Join(strings.Fields(strings.Join(rows, " ")), " "), words) || size[1] < 6

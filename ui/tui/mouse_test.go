@@ -35,7 +35,7 @@ func TestMouseSelects(t *testing.T) {
 		t.Errorf("the cursor left the composer: %+v", cursor)
 	}
 	s.Send(tea.MouseReleaseMsg{X: x + 12, Y: 22, Button: tea.MouseLeft}) // over the composer
-	s.WaitForText("sent selection")
+	s.WaitForText("Copied selection")
 	if got := s.copied(); len(got) != 1 || got[0] != "the `mouse`** now" {
 		t.Errorf("the terminal got %q", got)
 	}

@@ -24,7 +24,7 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 				s.ask("hello", "first answer")
 				s.idle()
 				enter(s)
-				s.WaitForText("no command /" + typed)
+				s.WaitForText("Unknown command /" + typed)
 				if n := len(s.fake.Requests()); n != 1 || s.m.chat.Turn != nil || s.m.overlay.Dialog == nil {
 					t.Errorf("%d requests, a turn %v, the list %v", n, s.m.chat.Turn != nil, s.m.overlay.Dialog != nil)
 				}
@@ -42,12 +42,12 @@ func TestBeginningsRun(t *testing.T) {
 	for _, typed := range []string{"/usa", "/USAGE", "/usage"} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 80, 30)
-			s.Type(typed).Press("enter").WaitForText("Usage, the last 30 days")
+			s.Type(typed).Press("enter").WaitForText("Usage (last 30 days)")
 		})
 		t.Run("pasted "+typed, func(t *testing.T) {
 			s := setUp(t, 80, 30)
 			s.m.input.Composer.SetValue(typed)
-			s.Press("enter").WaitForText("Usage, the last 30 days")
+			s.Press("enter").WaitForText("Usage (last 30 days)")
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestNamedModelWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
 			enter(s)
-			s.WaitForText("model: fake/one → mo/m1")
+			s.WaitForText("Model: fake/one → mo/m1")
 		})
 	}
 	for name, enter := range map[string]func(*stage){
@@ -101,14 +101,14 @@ func TestNamedModelWins(t *testing.T) {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
-		s.Press("enter").WaitForText("model: fake/one → mo/m1")
+		s.Press("enter").WaitForText("Model: fake/one → mo/m1")
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
 		s.m.App.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
-		s.Press("ctrl+x", "m").WaitForText("show 1 hidden").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
-		s.Press("enter").WaitForText("model: fake/one → mo/m1")
+		s.Press("ctrl+x", "m").WaitForText("show hidden (1)").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
+		s.Press("enter").WaitForText("Model: fake/one → mo/m1")
 	})
 }

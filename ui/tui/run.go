@@ -59,7 +59,7 @@ func present(m *Model, root tea.Model) int {
 	switch {
 	case !back:
 	case m.lost != nil:
-		fmt.Fprintln(os.Stderr, "parley: the end of this conversation could not be saved: "+sanitize.Line(m.lost.Error()))
+		fmt.Fprintln(os.Stderr, "parley: could not save the end of this conversation: "+sanitize.Line(m.lost.Error()))
 	case status == 0 && m.chat.Unsaved == nil && m.App.Left != nil && len(m.App.Session.History()) > 0:
 		m.App.Left(m.App.Session.ID())
 	}

@@ -161,10 +161,10 @@ func TestScreens(t *testing.T) {
 			return ctx.Err()
 		}}, func(s *stage) { s.ask("think", "then that") }},
 		{"asking", []llmtest.Turn{llmtest.Call(call("1", "edit", `{"path":"a.txt","old":"beta","new":"gamma"}`))}, func(s *stage) {
-			s.ask("change it", "Allow edit")
+			s.ask("change it", "Edit ")
 		}},
 		{"command", []llmtest.Turn{llmtest.Call(call("1", "shell", `{"command":"echo good\r\u001b[2Krm -rf ~"}`))}, func(s *stage) {
-			s.ask("run it", "Allow shell")
+			s.ask("run it", "Run this command?")
 		}},
 		{"failed", []llmtest.Turn{llmtest.Fail(&llm.Error{
 			Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1",
@@ -192,9 +192,9 @@ func TestApproval(t *testing.T) {
 
 	t.Run("keys typed before it was seen allow nothing", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
-		s.ask("do it", "Allow write")
+		s.ask("do it", "Create ")
 		s.Type("yyyaaa")
-		if wrote(s) || !strings.Contains(s.Screen(), "Allow write") {
+		if wrote(s) || !strings.Contains(s.Screen(), "Create ") {
 			t.Error("a key that was typed blind allowed a write")
 		}
 		s.Send(overlay.PaintedMsg{})
@@ -205,7 +205,7 @@ func TestApproval(t *testing.T) {
 	})
 	t.Run("y allows once it was", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
-		s.ask("do it", "Allow write")
+		s.ask("do it", "Create ")
 		s.Send(overlay.PaintedMsg{})
 		s.clock.Add(time.Second)
 		s.Type("y").WaitForText("fine")
@@ -215,7 +215,7 @@ func TestApproval(t *testing.T) {
 	})
 	t.Run("a note goes to the model", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
-		s.ask("do it", "Allow write")
+		s.ask("do it", "Create ")
 		s.Send(overlay.PaintedMsg{})
 		s.clock.Add(time.Second)
 		s.Type("n").Type("use c.txt").Press("enter").WaitForText("fine")
@@ -226,7 +226,7 @@ func TestApproval(t *testing.T) {
 	})
 	t.Run("ctrl+c stops the turn", func(t *testing.T) {
 		s := setUp(t, 80, 24, write)
-		s.ask("do it", "Allow write")
+		s.ask("do it", "Create ")
 		s.Press("ctrl+c").WaitForText("stopped")
 		if wrote(s) {
 			t.Error("a canceled write ran")
@@ -316,13 +316,13 @@ func TestEveryAction(t *testing.T) {
 // What is typed when a question pops up answers nothing, and is not lost.
 func TestTypingIntoAnApproval(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
-	s.ask("do it", "Allow shell")
+	s.ask("do it", "Run this command?")
 	s.Send(overlay.PaintedMsg{})
 	for _, r := range "please stay" {
 		s.clock.Add(160 * time.Millisecond)
 		s.Type(string(r))
 	}
-	if !strings.Contains(s.Screen(), "Allow shell") {
+	if !strings.Contains(s.Screen(), "Run this command?") {
 		t.Fatalf("typing answered the question:\n%s", s.Screen())
 	}
 	s.Press("esc").WaitForText("› please stay")
@@ -376,7 +376,7 @@ func TestSwitchModel(t *testing.T) {
 	s.ask("hi", "one")
 	s.idle()
 	s.Press("ctrl+x", "m").Type("two").Press("enter").WaitForText("fake/one → fake/two")
-	s.WaitForText("thinking of other models left out")
+	s.WaitForText("earlier models' thinking not sent")
 	s.ask("more", "two")
 	s.idle()
 	s.Press("f2").WaitForText("fake/two → fake/one")
@@ -468,7 +468,7 @@ func TestAnySize(t *testing.T) {
 	round()
 	s.Press("esc")
 	s.idle()
-	s.ask("edit", "Allow edit")
+	s.ask("edit", "Edit ")
 	round()
 }
 

@@ -36,7 +36,7 @@ func TestRefusedServer(t *testing.T) {
 	servers := refusedServer(t, kept)
 	s := setUpWith(t, 100, 40, func(o *Options) { o.Servers = func() *mcp.Servers { return servers } })
 	s.Type("/mcp weather").Press("enter").WaitForText("the sandbox refused it the network")
-	s.WaitForText("network: getaddrinfo EAI_AGAIN registry.example").WaitForText("last lines of standard error").WaitForText("starting")
+	s.WaitForText("network: getaddrinfo EAI_AGAIN registry.example").WaitForText("Last lines of standard error").WaitForText("starting")
 	s.Type("y").WaitForText("Allow network").WaitForText("Run without the sandbox").WaitForText("Stop")
 	s.Type("allow network").Press("enter").WaitForText("weather: Allow network")
 	if memory := <-kept; !strings.Contains(memory, `"network":true`) {

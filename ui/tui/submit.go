@@ -39,7 +39,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		cmd = m.dispatch(text, nil)
 	}
 	if none := m.App.Unfound(msg.Typed); none != "" && !rewrites {
-		return tea.Batch(cmd, m.Say("no file "+none+": sent as text"))
+		return tea.Batch(cmd, m.Say("No file "+none+": sent as text"))
 	}
 	return cmd
 }
@@ -77,7 +77,7 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 // dispatch sends a prompt, or queues it while the model is busy.
 func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	if m.branches.rewrite(text) {
-		return m.Say("rewritten as a branch; " + m.keymap.keyOf("tree") + " shows both")
+		return m.Say("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
 	if err := m.branches.begin(); err != nil {
 		m.input.Put(text)
@@ -96,7 +96,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
 		m.App.Session.Queue(parts...)
-		return tea.Batch(sent, m.SayWhile("queued: sent when the model is done, up takes it back", func() bool { return m.App.Session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.SayWhile("Queued – sent when the answer is done · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
 	if len(models) > 0 {

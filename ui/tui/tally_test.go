@@ -33,7 +33,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	s.ask("one", "first answer")
 	s.Type("two").Press("enter").Type("three").Press("enter").WaitForText("queued")
 	close(release)
-	s.WaitForText("Allow shell")
+	s.WaitForText("Run this command?")
 	s.Send(overlay.PaintedMsg{})
 	s.Press("esc").WaitForText("last answer") // which says no
 	s.idle()

@@ -53,12 +53,12 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 		return nil
 	})
 	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "3% · 3.0k") })
-	s.Type("/context").Press("enter").WaitForText("about 3.0k tokens · 3% of the window")
+	s.Type("/context").Press("enter").WaitForText("3.0k tokens · 3% of the")
 	s.Press("esc")
 	s.ask("hi", "the answer")
 	s.idle()
 	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "5% · 4.9k") })
-	s.Type("/context").Press("enter").WaitForText("about 4.9k tokens · 5% of the window").WaitForText("about 1.9k tokens") // of the conversation
+	s.Type("/context").Press("enter").WaitForText("4.9k tokens · 5% of the").WaitForText("1.9k tokens") // of the conversation
 }
 
 // What was stopped, what broke off and how long was thought look the same when the
@@ -112,13 +112,13 @@ func TestToasts(t *testing.T) {
 		s.ask("the question", "first answer")
 		s.idle()
 		s.Press("esc", "esc").WaitForText("Edit which").Press("enter").WaitForText("Editing an earlier message")
-		s.Press("shift+tab").WaitForText("approval mode: auto").WaitForText("Editing an earlier message")
+		s.Press("shift+tab").WaitForText("Approval mode: auto").WaitForText("Editing an earlier message")
 	})
 	t.Run("queued, until it is not", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 		s.ask("one", "half an answer")
-		s.Type("two").Press("enter").WaitForText("queued: sent when")
-		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "queued: sent when") })
+		s.Type("two").Press("enter").WaitForText("Queued – sent when")
+		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Queued – sent when") })
 	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
@@ -132,7 +132,7 @@ func TestToasts(t *testing.T) {
 func TestStatusNamesWhoAnswers(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")
-	s.Type("/model fake/two").Press("enter").WaitForText("model: fake/one → fake/two")
+	s.Type("/model fake/two").Press("enter").WaitForText("Model: fake/one → fake/two")
 	if got := s.status(); !strings.HasPrefix(got, "fake/one") {
 		t.Errorf("the status says %q while fake/one answers", got)
 	}

@@ -18,7 +18,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	switch e := e.(type) {
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
-		return m.Notify("may it run? " + e.Action.Title)
+		return m.Notify("Approval needed: " + e.Action.Title)
 	case session.CandidateEvent:
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
 			c.Take(e, m.Now())
@@ -54,7 +54,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case m.App.Session.QueueLen() > 0: // queued after the turn's last look
 		return m.chat.Next()
 	case d.Err == nil:
-		return tea.Batch(m.chat.GenerateTitle(), m.Notify("answered: "+m.App.Session.Title()))
+		return tea.Batch(m.chat.GenerateTitle(), m.Notify("Answered: "+m.App.Session.Title()))
 	}
-	return m.Notify("stopped: " + d.Err.Error())
+	return m.Notify("Stopped: " + d.Err.Error())
 }

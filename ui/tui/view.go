@@ -227,7 +227,7 @@ func (m *Model) line() string {
 	case app.Unsandboxed(m.App):
 		i.Badge = "no sandbox"
 	case m.App.Ephemeral:
-		i.Badge = "not kept"
+		i.Badge = "not saved"
 	case m.chat.Unsaved != nil:
 		i.Badge = "not saved"
 	case strategyOf(model) == "prompt", strategyOf(model) == "guided":
@@ -240,7 +240,7 @@ func (m *Model) line() string {
 		i.Hint = mode
 	}
 	if m.input.Composer.Shell() {
-		i.Hint = "enter runs this in your shell"
+		i.Hint = "enter run in your shell"
 	}
 	if m.chat.Turn != nil && m.chat.Turn.Model != "" {
 		i.Model = m.chat.Turn.Model

@@ -82,7 +82,7 @@ func (t *Turn) State(now time.Time) string {
 	case t.Stopped:
 		return "stopping"
 	case t.WaitedFor(now) > 15*time.Second:
-		return "no answer yet, esc stops"
+		return "no answer yet · esc stop"
 	}
 	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing"}[t.Doing]
 	return strings.TrimSpace(doing + " " + t.Tool)

@@ -39,7 +39,7 @@ func (c *Chat) draw(b app.Change) {
 	case app.ToolBlock:
 		c.drawTool(b)
 	case app.SourceBlock:
-		t.Replace(b.ID, transcript.Info, strings.TrimSpace("source: "+b.Part.Text+" "+b.Part.URL))
+		t.Replace(b.ID, transcript.Info, strings.TrimSpace("Source: "+b.Part.Text+" "+b.Part.URL))
 	case app.MediaBlock:
 		t.Replace(b.ID, transcript.Info, fmt.Sprintf("%s, %d bytes", b.Part.MIME, len(b.Part.Data)))
 	case app.SummaryBlock:
@@ -125,15 +125,15 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Note(e.Text)
 	case session.Fallback:
-		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s, going on with %s", e.From, e.Fault.Words(), e.To))
+		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s · continuing with %s", e.From, e.Fault.Words(), e.To))
 	case session.ModelSwitched: // and what the other model cannot be told
-		text := fmt.Sprintf("model: %s → %s", e.From, e.To)
+		text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
 		for i, c := range e.Changes {
 			text += []string{" · ", ", "}[min(i, 1)] + c.String()
 		}
 		t.Marker(transcript.Switch, text)
 	case session.Compacted:
-		t.Note(fmt.Sprintf("what was said takes about %s tokens of a request now, in place of %s", count(e.After), count(e.Before)))
+		t.Note(app.CompactedText(e))
 	case session.ShellCommand:
 		t.Tool(t.NewID(), shellTool(e))
 	case session.Done:
@@ -141,7 +141,7 @@ func (c *Chat) Show(e session.Event) {
 			t.Marker(transcript.Info, stopped)
 			return
 		}
-		t.AddError(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" tries again", " · "))
+		t.AddError(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" retry", " · "))
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *Chat) drawFooter(t *app.Tally) {
 	switch why := ended[t.Reason]; {
 	case t.Interrupted:
 	case t.Empty:
-		c.Transcript.Marker(transcript.Warn, "the model answered nothing: "+c.KeyOf("retry")+" tries again")
+		c.Transcript.Marker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
 	case why != "":
 		c.Transcript.Marker(transcript.Warn, why)
 	}
@@ -163,7 +163,7 @@ func (c *Chat) drawFooter(t *app.Tally) {
 
 // ended says why an answer is not what it might have been.
 var ended = map[llm.Reason]string{
-	llm.Length: "the answer reached its length limit", llm.Refused: "the provider's filter ended the answer",
+	llm.Length: app.AnswerCutOff, llm.Refused: app.AnswerFiltered,
 }
 
 // footer sums a turn up in a line: model, tokens, cost and times.

@@ -95,11 +95,11 @@ func (c *Chat) Halt() tea.Cmd {
 		return c.Stop()
 	}
 	t.halted = c.Now()
-	what := "the tool"
+	what := "Tool"
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)
 	}
-	return c.SayWhile("stopped "+what+", the model goes on; "+c.KeyOf("stop")+" again stops it too", func() bool { return c.Turn == t })
+	return c.SayWhile(what+" stopped; the model continues · "+c.KeyOf("stop")+" again stops it", func() bool { return c.Turn == t })
 }
 
 // Stop ends the turn, if one runs.
@@ -163,11 +163,11 @@ func (c *Chat) saved(err error) tea.Cmd {
 	switch {
 	case errors.As(err, &lost):
 		c.Unsaved = nil
-		c.Show(llm.Notice{Text: fmt.Sprintf("another parley took this conversation over while this one was stopped: going on in a copy, %s", lost.Fork)})
+		c.Show(llm.Notice{Text: app.TakenOver(lost)})
 	case err != nil && was == nil:
-		c.Show(llm.Notice{Text: "not saved: " + err.Error() + ". The chat goes on; what is said is kept in memory and saved as soon as that works again"})
+		c.Show(llm.Notice{Text: app.NotSaved(err)})
 	case err == nil && was != nil:
-		return c.Say("saved: everything is on disk again")
+		return c.Say(app.SavedAgain)
 	}
 	return nil
 }

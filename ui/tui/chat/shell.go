@@ -91,7 +91,7 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 		return nil
 	}
 	if c.App.Shell == nil {
-		return c.Say("there is no shell here")
+		return c.Say(app.NoShell)
 	}
 	c.Shown = true
 	c.Transcript.Bottom()

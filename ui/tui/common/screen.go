@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/clip"
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/renderer"
 )
@@ -93,7 +94,7 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case copiedMsg:
 		return s.copied(msg), true
 	case renderer.SuspendUnavailableMsg:
-		return s.Say("there is no shell to go back to"), true
+		return s.Say("No shell to suspend to"), true
 	case tea.BlurMsg:
 		s.Away = true
 		return nil, true
@@ -136,6 +137,7 @@ func (s *Screen) Say(text string) tea.Cmd { return s.SayWhile(text, nil) }
 
 // SayWhile does as Say for as long as what it tells of is so.
 func (s *Screen) SayWhile(text string, so func() bool) tea.Cmd {
+	text = format.Capital(text)
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
 	s.toast = toast{text, s.Now().Add(long), so}
 	return s.Later(long, ToastOverMsg{})
@@ -153,7 +155,7 @@ func (s *Screen) Said() string {
 // Copy puts source text on the clipboard. All that copies ends here.
 func (s *Screen) Copy(text, what string) tea.Cmd {
 	if text == "" {
-		return s.Say("there is nothing to copy")
+		return s.Say("Nothing to copy")
 	}
 	put := s.clip.Put(text)
 	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }

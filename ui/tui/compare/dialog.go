@@ -109,7 +109,7 @@ func (c *column) draw(b app.Change) {
 	case b.Kind == app.EventBlock:
 		c.pane.Note(notice.Text)
 	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":
-		c.pane.Replace(b.ID, transcript.Info, "wanted to call "+b.Tool.Name+": none is called while models are compared")
+		c.pane.Replace(b.ID, transcript.Info, "Wanted to call "+b.Tool.Name+" (tools are off while comparing)")
 	}
 }
 
@@ -117,7 +117,7 @@ func (c *column) answer(a session.Response, err error) {
 	c.seq = a.Seq
 	said := []string{"done"}
 	if err != nil {
-		said = []string{"broke off"}
+		said = []string{"interrupted"}
 		if a.Seq == 0 {
 			said = []string{"no answer"}
 		}
@@ -289,9 +289,9 @@ func (c *Dialog) View() string {
 func (c *Dialog) draw() string {
 	wide, fit := c.share()
 	from := max(min(c.at-fit/2, len(c.columns)-fit), 0)
-	title := "Which answer?"
+	title := "Compare · choose an answer to continue with"
 	if fit < len(c.columns) {
-		title = fmt.Sprintf("Which answer? %d of %d", c.at+1, len(c.columns))
+		title = fmt.Sprintf("Compare · choose an answer to continue with · %d of %d", c.at+1, len(c.columns))
 	}
 	rows := make([]string, max(c.height, 0))
 	put := func(i int, row string) {
@@ -327,9 +327,9 @@ func (c *Dialog) draw() string {
 func (c *Dialog) hint() string {
 	leave := "esc stop"
 	if !c.running {
-		leave = "esc take the first"
+		leave = "esc keep the first"
 	}
-	said := "enter take this one"
+	said := "enter continue with this"
 	for _, more := range []string{leave, "←→ choose", "y copy", "↑↓ scroll", "ctrl+t thinking"} {
 		if ansi.StringWidth(said+" · "+more) > c.width {
 			break

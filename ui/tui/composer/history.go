@@ -183,7 +183,7 @@ func (m *recall) searchRows() int {
 func (m *recall) searchText() string {
 	name := "history: "
 	if m.search.notFound {
-		name = "not in history: "
+		name = "Not in history: "
 	}
 	room := max(m.width-1-len(name), 0)
 	query := sanitize.Line(m.search.query)

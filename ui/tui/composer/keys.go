@@ -51,23 +51,23 @@ const (
 // nothing write their text.
 func bindings() []binding {
 	return []binding{
-		bind(submit, "send; queue while the model is busy", "enter"),
+		bind(submit, "send (queued while the model is busy)", "enter"),
 		bind(newLine, "new line", "ctrl+j", "alt+enter", "shift+enter", `\ enter`), // two keys, which send takes for one
-		bind(up, "a line up and down; at the edge, what was sent before", "up"), bind(down, "", "down", "ctrl+n"),
-		bind(searchBack, "search what was sent before", "ctrl+r"),
-		bind(complete, "complete a file or a command, open a paste", "tab"), // takes a completion, else opens the chip at the cursor, else asks for completions
-		bind(cancel, "leave a search or a completion", "esc", "ctrl+g"),
-		bind(left, "a letter to the left and right", "left", "ctrl+b"), bind(right, "", "right", "ctrl+f"),
-		bind(wordLeft, "a word to the left and right", "alt+b", "ctrl+left", "alt+left"), bind(wordRight, "", "alt+f", "ctrl+right", "alt+right"),
-		bind(home, "to the beginning and end of the line", "home", "ctrl+a"), bind(end, "", "end", "ctrl+e"),
-		bind(start, "to the beginning and end of the text", "alt+<"), bind(finish, "", "alt+>"),
-		bind(deleteLeft, "delete to the left and right", "backspace", "shift+backspace", "ctrl+h"), bind(deleteRight, "", "delete", "ctrl+d"),
-		bind(killWordLeft, "cut a word to the left, up to a space, to the right", "alt+backspace", "ctrl+backspace"), // stops at punctuation, killField at spaces
+		bind(up, "line up and down; at the edge, input history", "up"), bind(down, "", "down", "ctrl+n"),
+		bind(searchBack, "search input history", "ctrl+r"),
+		bind(complete, "complete a file or a command; open a paste", "tab"), // takes a completion, else opens the chip at the cursor, else asks for completions
+		bind(cancel, "close a search or a completion", "esc", "ctrl+g"),
+		bind(left, "move by character", "left", "ctrl+b"), bind(right, "", "right", "ctrl+f"),
+		bind(wordLeft, "move by word", "alt+b", "ctrl+left", "alt+left"), bind(wordRight, "", "alt+f", "ctrl+right", "alt+right"),
+		bind(home, "start and end of the line", "home", "ctrl+a"), bind(end, "", "end", "ctrl+e"),
+		bind(start, "start and end of the text", "alt+<"), bind(finish, "", "alt+>"),
+		bind(deleteLeft, "delete character left and right", "backspace", "shift+backspace", "ctrl+h"), bind(deleteRight, "", "delete", "ctrl+d"),
+		bind(killWordLeft, "delete word left, to space, right", "alt+backspace", "ctrl+backspace"), // stops at punctuation, killField at spaces
 		bind(killField, "", "ctrl+w"), bind(killWord, "", "alt+d", "alt+delete", "ctrl+delete"),
-		bind(killStart, "cut to the beginning and end of the line", "ctrl+u"), bind(killEnd, "", "ctrl+k"),
-		bind(yank, "paste what was cut; what was cut before", "ctrl+y"), bind(yankPop, "", "alt+y"),
-		bind(undo, "undo, also of ctrl+c; redo", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"), bind(redo, "", "alt+/"),
-		bind(upper, "upper case, lower case, capital", "alt+u"), bind(lower, "", "alt+l"), bind(capital, "", "alt+c"),
+		bind(killStart, "delete to start and end of the line", "ctrl+u"), bind(killEnd, "", "ctrl+k"),
+		bind(yank, "paste deleted text; earlier deletions", "ctrl+y"), bind(yankPop, "", "alt+y"),
+		bind(undo, "undo (also ctrl+c); redo", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"), bind(redo, "", "alt+/"),
+		bind(upper, "uppercase, lowercase, capitalize", "alt+u"), bind(lower, "", "alt+l"), bind(capital, "", "alt+c"),
 	}
 }
 

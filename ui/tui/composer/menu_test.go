@@ -263,16 +263,16 @@ func TestQueue(t *testing.T) {
 	}{
 		"shown":             {five[:2], nil, "queued: one\nqueued: two …\n|", ""},
 		"many":              {five, nil, "queued: one\nqueued: two …\nqueued: three\n2 more\n|", ""},
-		"up chooses":        {five[:2], []string{"up"}, "queued: one\nqueued: two …  enter edits · del drops\n|", ""},
-		"up goes further":   {five[:2], []string{"up", "up", "up"}, "queued: one  enter edits · del drops\nqueued: two …\n|", ""},
-		"the list follows":  {five, []string{"up"}, "queued: three\nqueued: four\nqueued: five  enter edits · del drops\n2 more\n|", ""},
+		"up chooses":        {five[:2], []string{"up"}, "queued: one\nqueued: two …  enter edit · del remove\n|", ""},
+		"up goes further":   {five[:2], []string{"up", "up", "up"}, "queued: one  enter edit · del remove\nqueued: two …\n|", ""},
+		"the list follows":  {five, []string{"up"}, "queued: three\nqueued: four\nqueued: five  enter edit · del remove\n2 more\n|", ""},
 		"down leaves":       {five[:1], []string{"up", "down", "x"}, "queued: one\nx|", ""},
 		"esc leaves":        {five[:1], []string{"up", "esc", "enter"}, "queued: one\n|", ""},
 		"typing leaves":     {five[:1], []string{"up", "x"}, "queued: one\nx|", ""},
 		"enter edits":       {five[:2], []string{"up", "enter"}, "queued: one\nqueued: two …\n|", "unqueue 1 two\nlines, edit true"},
 		"right edits":       {five[:2], []string{"up", "up", "right"}, "queued: one\nqueued: two …\n|", "unqueue 0 one, edit true"},
-		"delete drops":      {five[:1], []string{"up", "delete"}, "queued: one  enter edits · del drops\n|", "unqueue 0 one, edit false"},
-		"backspace drops":   {five[:1], []string{"up", "backspace"}, "queued: one  enter edits · del drops\n|", "unqueue 0 one, edit false"},
+		"delete drops":      {five[:1], []string{"up", "delete"}, "queued: one  enter edit · del remove\n|", "unqueue 0 one, edit false"},
+		"backspace drops":   {five[:1], []string{"up", "backspace"}, "queued: one  enter edit · del remove\n|", "unqueue 0 one, edit false"},
 		"not with a draft":  {five[:1], []string{"x", "up", "enter"}, "queued: one\n|", "past"},
 		"without a queue":   {nil, []string{"up"}, "past|", ""},
 		"hostile":           {[]string{"\x1b[2J\u202e\x07"}, nil, "queued: ␛[2J<U+202E>␇\n|", ""},
@@ -300,7 +300,7 @@ func TestQueueChangesUnderTheCursor(t *testing.T) {
 	m.SetQueue([]string{"one", "two"})
 	play(t, m, "up")
 	m.SetQueue([]string{"two"})
-	if got, want := screen(m), "queued: two  enter edits · del drops\n|"; got != want {
+	if got, want := screen(m), "queued: two  enter edit · del remove\n|"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	m.SetQueue(nil)

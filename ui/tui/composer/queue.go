@@ -100,7 +100,7 @@ func (m *promptQueue) queueLines(rows int) []string {
 			lines = append(lines, m.theme.Dim.Render(ansi.Truncate(line, m.width, "…")))
 			continue
 		}
-		hint := "  enter edits · del drops"
+		hint := "  enter edit · del remove"
 		if room := m.width - len(hint) + 1; room >= 20 {
 			lines = append(lines, m.theme.Strong.Render(ansi.Truncate(line, room, "…"))+m.theme.Faint.Render(hint))
 			continue

@@ -63,7 +63,7 @@ func (c *ruleChoice) limitReason() []string {
 	if c.at < len(c.prefixes)-1 || c.why == "" {
 		return nil
 	}
-	return []string{"No wider: " + sanitize.Line(describe.Reveal(c.why)) + "."}
+	return []string{"Cannot be widened: " + sanitize.Line(describe.Reveal(c.why)) + "."}
 }
 
 // updateRule widens and narrows; enter runs the call and remembers the rule, once
@@ -127,5 +127,5 @@ func (a *Approval) viewRule() string {
 	if a.ruleArmed() {
 		style = a.theme.Text
 	}
-	return frame(a.Height(), a.titleLine("Allow always, without being asked?", a.Workspace), rows, a.keyHint(style, keys...))
+	return frame(a.Height(), a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows, a.keyHint(style, keys...))
 }

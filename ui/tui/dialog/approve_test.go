@@ -44,11 +44,11 @@ func TestCautionIsShown(t *testing.T) {
 	d.Drawn(clock.now())
 	clock.pass(400)
 	view := d.View()
-	if !strings.Contains(view, "this folder is no workspace: it is your home folder") || strings.Contains(view, "always") || strings.Contains(view, "changes of") {
+	if !strings.Contains(view, "this folder is no workspace: it is your home folder") || strings.Contains(view, "always") || strings.Contains(view, "allow edits") {
 		t.Errorf("got\n%s", view)
 	}
 	press(t, d, "a")
-	if view := d.View(); !strings.Contains(view, "here it asks each time") {
+	if view := d.View(); !strings.Contains(view, "This asks every time") {
 		t.Errorf("after a key that cannot count, got\n%s", view)
 	}
 	if told := strings.Join(describe.Words(eachTime(), false), "\n"); !strings.Contains(told, "is no workspace") {
@@ -359,17 +359,17 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		width  int
 		want   string
 	}{
-		{shell("ls"), 80, "y once · n deny · a this command again · p always · e edit · ctrl+o details"},
-		{describeHunk(), 80, "y once · n deny · a changes of cmd/main.go · p always · e edit · ctrl+o details"},
-		{describeHunk(), 50, "y once · n deny · a changes of …main.go · p always"},
-		{deep, 80, "y once · n deny · a changes of …the/file.go · p always · e edit · ctrl+o details"},
-		{deep, 120, "y once · n deny · a changes of a/very/long/way/down/to/the/file.go · p always · e edit · ctrl+o details"},
-		{deep, 60, "y once · n deny · a changes of …/file.go · p always · e edit"},
-		{deep, 50, "y once · n deny · a changes of …file.go · p always"},
-		{mcp, 80, "y once · n deny · a any call of this tool · p always · e edit · ctrl+o details"},
-		{page(), 80, "y once · n deny · a all of docs.example.com · p always · e edit · ctrl+o details"},
-		{boxed("ls"), 100, "y once · n deny · a this command again · p always · e edit · w network · ctrl+o details"},
-		{boxed("ls"), 80, "y once · n deny · a same again · p always · e edit · w network · ctrl+o details"},
+		{shell("ls"), 80, "y once · n deny · a this session · p always… · e edit · ctrl+o details"},
+		{describeHunk(), 80, "y once · n deny · a edits to cmd/main.go this session · p always… · e edit"},
+		{describeHunk(), 50, "y once · n deny · a edits to …main.go this session"},
+		{deep, 80, "y once · n deny · a edits to …n/to/the/file.go this session · p always… · e edit"},
+		{deep, 120, "y allow once · n deny · a allow edits to …y/down/to/the/file.go this session · p always allow… · e edit · ctrl+o details"},
+		{deep, 60, "y once · n deny · a edits to …wn/to/the/file.go this session"},
+		{deep, 50, "y once · n deny · a edits to …file.go this session"},
+		{mcp, 80, "y once · n deny · a this session · p always… · e edit · ctrl+o details"},
+		{page(), 80, "y once · n deny · a …mple.com this session · p always… · e edit · ctrl+o details"},
+		{boxed("ls"), 100, "y once · n deny · a this session · p always… · e edit · w with network · ctrl+o details"},
+		{boxed("ls"), 80, "y once · n deny · a this session · p always… · e edit · w with network"},
 		{deep, 20, "y once · n deny"},
 		{shell("ls"), 16, "y once · n deny"},
 	} {
@@ -385,13 +385,13 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 
 func TestSmallWindow(t *testing.T) {
 	d, _ := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
-	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Allow shell to run a\n command?\nnot sandboxed\n$ one\n> two\npgdn 0% · n deny"; got != want {
+	if got, want := strings.Join(rows(t, d, 20, 6), "\n"), "Run this command?\nnot sandboxed\n$ one\n> two\n> three\npgdn 0% · n deny"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, c := range []struct {
 		width int
 		want  string
-	}{{60, "pgdn 40% — scroll to the end to allow · n deny"}, {20, "pgdn 38% · n deny"}, {16, "pgdn · n deny"}, {15, "n deny"}} {
+	}{{60, "pgdn 40% — scroll to the end to allow · n deny"}, {20, "pgdn 41% · n deny"}, {16, "pgdn · n deny"}, {15, "n deny"}} {
 		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
 		rows(t, d, c.width, 6)
 		d.Drawn(clock.now())
@@ -482,9 +482,9 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 	}{
 		"a letter":                     {shell("ls"), []string{"x"}, "y, n, a, p, e, ctrl+o or esc"},
 		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, n, a, p, e, ctrl+o or esc"},
-		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this command again"},
-		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "the network is for this once: y, n, w, ctrl+o or esc"},
-		"always, and network":          {boxed("ls"), []string{"w", "p"}, "the network is for this once: y, n, w, ctrl+o or esc"},
+		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this session"},
+		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
+		"always, and network":          {boxed("ls"), []string{"w", "p"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
 		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n, w, ctrl+o or esc"},
 		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, n, a, p, e, w, ctrl+o or esc"},
 	} {

@@ -14,9 +14,7 @@ import (
 	"parley/ui/describe"
 )
 
-func (a *Approval) title() string {
-	return "Allow " + sanitize.Line(describe.Reveal(a.action.Tool)) + describe.WantPhrase(a.action) + "?"
-}
+func (a *Approval) title() string { return describe.Question(a.action) }
 
 const titleGap = 2 // cells between the title and what stands at its right
 
@@ -55,8 +53,8 @@ func (a *Approval) View() string {
 		return a.viewEdit()
 	case noting:
 		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.visibleText(a.width-signWidth)), a.width, "")
-		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "deny, and tell the model this"), hint(a.Keys.Close, "just deny"))
-		return frame(a.Height(), a.titleLine("Deny. Tell the model why?", ""), []string{line}, foot)
+		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "deny with reason"), hint(a.Keys.Close, "deny"))
+		return frame(a.Height(), a.titleLine("Deny – add a reason for the model (optional)", ""), []string{line}, foot)
 	case choosing:
 		return a.viewRule()
 	}
@@ -108,13 +106,13 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 		if !a.action.AskEachTime {
 			keys = append(keys, a.Keys.Session.Help().Key, a.Keys.Always.Help().Key)
 		} else if key.Matches(press, a.Keys.Session) || key.Matches(press, a.Keys.Always) {
-			why = "here it asks each time: "
+			why = "This asks every time: "
 		}
 		if a.Editor != nil {
 			keys = append(keys, a.Keys.Edit.Help().Key)
 		}
 	case key.Matches(press, a.Keys.Session), key.Matches(press, a.Keys.Always), key.Matches(press, a.Keys.Edit):
-		why = "the network is for this once: "
+		why = "Network is allowed once only: "
 	}
 	if a.action.Sandboxed && !a.action.Network {
 		keys = append(keys, a.Keys.Network.Help().Key)
@@ -122,23 +120,36 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 	return why + strings.Join(append(keys, a.Keys.Details.Help().Key), ", ") + " or " + a.Keys.Dismiss.Help().Key
 }
 
-// options returns the keys that answer, the most important ones first.
+// options returns the keys that answer, the most important ones first: in few words where
+// more have no room.
 func (a *Approval) options(deny key.Binding) []key.Binding {
-	edit, network := hint(a.Keys.Edit, "edit"), hint(a.Keys.Network, "network")
+	long := a.optionsBy("allow ", deny)
+	if ansi.StringWidth(hints.ShortHelpView(long)) <= a.width {
+		return long
+	}
+	return a.optionsBy("", deny)
+}
+
+func (a *Approval) optionsBy(allow string, deny key.Binding) []key.Binding {
+	edit, network := hint(a.Keys.Edit, "edit"), hint(a.Keys.Network, allow+"with network")
 	edit.SetEnabled(a.Editor != nil)
 	network.SetEnabled(a.action.Sandboxed && !a.action.Network)
 	details := hint(a.Keys.Details, "details")
 	if a.network {
-		return []key.Binding{hint(a.Keys.Once, "once, with network"), deny, hint(a.Keys.Network, "no network"), details}
+		return []key.Binding{hint(a.Keys.Once, "allow with network"), deny, hint(a.Keys.Network, "without network"), details}
 	}
-	first, rest := []key.Binding{hint(a.Keys.Once, "once"), deny}, []key.Binding{hint(a.Keys.Always, "always"), edit, network, details}
+	always := "always allow…"
+	if allow == "" {
+		always = "always…"
+	}
+	first, rest := []key.Binding{hint(a.Keys.Once, allow+"once"), deny}, []key.Binding{hint(a.Keys.Always, always), edit, network, details}
 	if a.action.AskEachTime {
 		return slices.Concat(first, rest[1:])
 	}
 	scope := ""
 	for _, beside := range []int{4, 2, 1, 0} { // the scope goes before those where not all have room
 		room := a.width - ansi.StringWidth(hints.ShortHelpView(slices.Concat(first, rest[:beside], []key.Binding{hint(a.Keys.Session, "")})))
-		if scope = a.scope(room); ansi.StringWidth(scope) <= room {
+		if scope = allow + a.scope(room-len(allow)); ansi.StringWidth(scope) <= room {
 			break
 		}
 	}
@@ -148,31 +159,22 @@ func (a *Approval) options(deny key.Binding) []key.Binding {
 // scope returns what else is allowed with this action if it is for the session, in
 // about width cells; see tools.Policy.Remember.
 func (a *Approval) scope(width int) string {
+	const session, shortest = "this session", 8
+	what, name := "edits to ", ""
 	switch {
-	case a.action.Command != "":
-		if width < len("this command again") {
-			return "same again"
-		}
-		return "this command again"
-	case a.action.Access == tools.AccessWrite && a.action.Path != "":
-		const change, shortest = "changes of ", 8
-		path := sanitize.Line(describe.Reveal(a.action.Path))
-		if over := ansi.StringWidth(path) - max(width-len(change), shortest); over > 0 {
-			path = ansi.TruncateLeft(path, over+1, "…")
-		}
-		return change + path
+	case a.action.Command == "" && a.action.Access == tools.AccessWrite:
+		name = a.action.Path
+	case a.action.Command == "":
+		what, name = "", a.action.Host
 	}
-	switch {
-	case a.action.Host != "":
-		host := sanitize.Line(describe.Reveal(a.action.Host))
-		if room := max(width-len("all of "), 8); ansi.StringWidth(host) > room {
-			host = ansi.TruncateLeft(host, ansi.StringWidth(host)-room+1, "…")
-		}
-		return "all of " + host
-	case a.action.Access == tools.AccessRun:
-		return "any call of this tool"
+	if name == "" {
+		return session
 	}
-	return "this session"
+	name = sanitize.Line(describe.Reveal(name))
+	if over := ansi.StringWidth(name) - max(width-len(what)-len(session)-1, shortest); over > 0 {
+		name = ansi.TruncateLeft(name, over+1, "…")
+	}
+	return what + name + " " + session
 }
 
 // percent returns how much of total is done, 100 only when all of it is.

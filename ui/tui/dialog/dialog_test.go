@@ -147,7 +147,7 @@ func priced(th *theme.Theme) *dialog.Picker {
 		items[i].Value = items[i].Title
 	}
 	p := dialog.Pick("Model", items, th)
-	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	p.Favorites = true
 	return p
 }
@@ -190,13 +190,13 @@ func TestModelsAreKept(t *testing.T) {
 
 // A title has the whole row until something is typed behind it.
 func TestTitleHasTheRow(t *testing.T) {
-	const title = "Edit which message? What follows it stays as a branch"
+	const title = "Edit which message? What follows it is kept as a branch"
 	p := dialog.Pick(title, []dialog.Item{{Title: "one"}}, theme.Plain())
 	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, title) {
 		t.Errorf("the title is %q", row)
 	}
 	press(t, p, strings.Repeat("o", 50))
-	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, "Edit which message? What follows it sta…  ooo") {
+	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, "Edit which message? What follows it is …  ooo") {
 		t.Errorf("beside what is typed the title is %q", row)
 	}
 }
@@ -339,7 +339,7 @@ func TestHelpCanBeReadWhole(t *testing.T) {
 // Typing finds a key by what it does, by its name, and by where it belongs.
 func TestHelpIsSearched(t *testing.T) {
 	for typed, want := range map[string]string{
-		"recent": "f2", "CTRL+L": "number 11", "models pick": "ctrl+x m", "qqq": "no key does that",
+		"recent": "f2", "CTRL+L": "number 11", "models pick": "ctrl+x m", "qqq": "No key matches",
 	} {
 		g := guide(theme.Dark())
 		press(t, g, "paste:"+typed)

@@ -194,7 +194,7 @@ func (g *HelpDialog) View() string {
 	}
 	rows := g.rows[g.top:min(g.top+visible, len(g.rows))]
 	if len(rows) == 0 {
-		rows = []string{g.theme.Dim.Render(ansi.Truncate("  no key does that", g.width, "…"))}
+		rows = []string{g.theme.Dim.Render(ansi.Truncate("  No key matches", g.width, "…"))}
 	}
 	foot := g.keyHint(g.theme.Dim, hint(g.Keys.Close, "close"), hintText(g.Keys.Up.Help().Key+"/"+g.Keys.Down.Help().Key, "scroll"), hintText("type", "to search"))
 	g.view = frame(g.Height(), g.queryLine(helpTitle, place, &g.query), rows, foot)

@@ -57,34 +57,34 @@ func DefaultKeys() Keys {
 	return Keys{
 		ListKeys{
 			Accept: bind("choose", "enter"), Close: bind("close", "esc"),
-			Fill: bind("of commands: fill the selected one in", "tab", "right"),
+			Fill: bind("complete the selected command", "tab", "right"),
 		},
 		ScrollKeys{
 			Up: bind("up", "up", "ctrl+p"), Down: bind("down", "down", "ctrl+n"),
-			PageUp: bind("a page up", "pgup"), PageDown: bind("a page down", "pgdown"),
-			Top: bind("to the first", "home", "ctrl+home"), Bottom: bind("to the last", "end", "ctrl+end"),
+			PageUp: bind("page up", "pgup"), PageDown: bind("page down", "pgdown"),
+			Top: bind("first row", "home", "ctrl+home"), Bottom: bind("last row", "end", "ctrl+end"),
 		},
 		FieldKeys{
-			Erase:     bind("erase what is typed: a letter", "backspace", "ctrl+h"),
-			EraseWord: bind("a word", "ctrl+w", "alt+backspace"), Clear: bind("all", "ctrl+u"),
+			Erase:     bind("delete a character of the filter", "backspace", "ctrl+h"),
+			EraseWord: bind("delete a word", "ctrl+w", "alt+backspace"), Clear: bind("clear the filter", "ctrl+u"),
 		},
 		ModelKeys{
-			Favorite: bind("favourite, or no longer", "ctrl+t"), Hide: bind("hide, or show again", "delete", "alt+d"),
-			ShowHidden: bind("show hidden ones, or not", "ctrl+o"),
+			Favorite: bind("favorite on/off", "ctrl+t"), Hide: bind("hide/unhide", "delete", "alt+d"),
+			ShowHidden: bind("show/hide hidden", "ctrl+o"),
 		},
 		SessionKeys{
-			Fork: bind("open a copy", "ctrl+f"), Rename: bind("rename", "ctrl+e"), Pin: bind("keep at the top, or no longer", "ctrl+t"),
-			Trash: bind("delete", "delete", "alt+d"), Undo: bind("bring back what was deleted", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"),
+			Fork: bind("open a copy", "ctrl+f"), Rename: bind("rename", "ctrl+e"), Pin: bind("pin/unpin", "ctrl+t"),
+			Trash: bind("delete", "delete", "alt+d"), Undo: bind("restore what was deleted", "ctrl+_", "ctrl+/", "ctrl+shift+-", "ctrl+-"),
 		},
 		ApprovalKeys{
-			Once: bind("once", "y"), Session: bind("the same again in this session", "a"), Always: bind("always, by a rule", "p"),
+			Once: bind("allow once", "y"), Session: bind("allow this session", "a"), Always: bind("always allow (permission rule)", "p"),
 			Wider: bind("wider rule", "left", "-"), Narrower: bind("narrower rule", "right", "+"),
-			Edit: bind("change the arguments first", "e"), Network: bind("with network", "w"),
-			Deny: bind("deny, with a note to the model", "n"), Dismiss: bind("deny", "esc"), Details: bind("details", "ctrl+o"),
+			Edit: bind("edit the arguments", "e"), Network: bind("allow with network", "w"),
+			Deny: bind("deny, with a reason for the model", "n"), Dismiss: bind("deny", "esc"), Details: bind("details", "ctrl+o"),
 		},
 		AnswerKeys{
 			Yes: bind("yes", "y"), No: bind("no", "n"), Next: bind("next answer or page", "tab", "right"),
-			Previous: bind("previous", "shift+tab", "left"), More: bind("a page down", "space"), Last: bind("to the end", "G"),
+			Previous: bind("previous", "shift+tab", "left"), More: bind("page down", "space"), Last: bind("last row", "G"),
 		},
 	}
 }
@@ -95,7 +95,7 @@ func (k Keys) HelpSections() []Section {
 		section("Lists", k.Accept, k.Close, k.Up, k.Down, k.PageUp, k.PageDown, k.Top, k.Bottom, k.Erase, k.EraseWord, k.Clear, k.Fill),
 		section("Models", k.Favorite, k.Hide, k.ShowHidden),
 		section("Conversations, rules and branches", k.Fork, k.Rename, k.Pin, k.Trash, k.Undo),
-		section("Allowing a tool", k.Once, k.Session, k.Always, k.Wider, k.Narrower, k.Edit, k.Network, k.Deny, k.Dismiss, k.Details),
+		section("Approvals", k.Once, k.Session, k.Always, k.Wider, k.Narrower, k.Edit, k.Network, k.Deny, k.Dismiss, k.Details),
 		section("Questions and pages", k.Yes, k.No, k.Next, k.Previous, k.More, k.Last),
 	}
 }

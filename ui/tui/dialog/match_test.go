@@ -120,7 +120,7 @@ func gateway(n int) []dialog.Item {
 
 func columned(items []dialog.Item) *dialog.Picker {
 	p := dialog.Pick("Model", items, theme.Dark())
-	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "window"}, {Name: "in"}, {Name: "out"}}
+	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
 	p.Favorites = true
 	p.SetSize(120, 30)
 	return p

@@ -106,11 +106,11 @@ func (p *Picker) noMatchReason() string {
 	down := p.Keys.Down.Help().Key
 	switch {
 	case wanted == "":
-		return down + " selects a command"
+		return down + " select a command"
 	case len(like) > 1:
-		return "several: " + strings.Join(like, ", ") + " · " + down + " selects one"
+		return "Several: " + strings.Join(like, ", ") + " · " + down + " select"
 	}
-	return "no command /" + printableRow(wanted) + " · " + down + " selects one of these"
+	return "Unknown command /" + printableRow(wanted) + " · " + down + " select one of these"
 }
 
 // matchedByDescription reports whether what is typed does not name the command of a hit.

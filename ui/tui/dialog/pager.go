@@ -208,7 +208,7 @@ func (p *Pager) toggle() {
 	}
 	l := p.lines[p.rows[p.selected].line]
 	if p.full(l) == "" {
-		p.message = "this line is shown whole"
+		p.message = "This line is shown in full"
 		return
 	}
 	p.unfold(l.part, l.line, !p.open[[2]int{l.part, l.line}])
@@ -258,5 +258,5 @@ func (p *Pager) find(by int) {
 			return
 		}
 	}
-	p.message = "not found: " + p.lastQuery
+	p.message = "Not found: " + p.lastQuery
 }

@@ -119,9 +119,9 @@ func (l *PermissionList) Update(msg tea.Msg) tea.Cmd {
 func (l *PermissionList) remove() tea.Cmd {
 	r := l.rules[l.selected]
 	if !r.removable() {
-		l.note = "set by the " + origins[r.From] + ": change it there"
+		l.note = "Set by the " + origins[r.From] + ": change it there"
 		if r.File != "" {
-			l.note = "stands in " + printableRow(r.File) + ": change it there"
+			l.note = "Set in " + printableRow(r.File) + ": change it there"
 		}
 		return nil
 	}
@@ -148,7 +148,7 @@ func (l *PermissionList) View() string {
 	keys := []key.Binding{hint(l.Keys.Close, "close")}
 	switch {
 	case len(l.rules) == 0:
-		rows = []string{l.theme.Dim.Render(ansi.Truncate("  no rules: what the mode does not allow asks", l.width, "…"))}
+		rows = []string{l.theme.Dim.Render(ansi.Truncate("  No rules: the approval mode decides", l.width, "…"))}
 	case l.rules[l.selected].removable():
 		keys = append(keys, hint(l.Keys.Trash, "remove"))
 	}

@@ -93,7 +93,7 @@ func (p *Picker) View() string {
 		}
 	}
 	if len(rows) == 0 {
-		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  no match", p.width, "…")))
+		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  No match", p.width, "…")))
 	}
 	p.view = frame(p.Height(), p.titleLine(), rows, p.foot(t))
 	return p.view
@@ -345,12 +345,12 @@ func (p *Picker) foot(t table) string {
 		keys = append(keys, hint(k.Down, "select"))
 	}
 	if p.Favorites && len(p.hits) > 0 {
-		keys = append(keys, hint(k.Favorite, "favourite"), hint(k.Hide, "hide"))
+		keys = append(keys, hint(k.Favorite, "favorite"), hint(k.Hide, "hide"))
 	}
 	if p.Favorites && p.hidden > 0 {
-		show := fmt.Sprintf("show %d hidden", p.hidden)
+		show := fmt.Sprintf("show hidden (%d)", p.hidden)
 		if p.showHidden {
-			show = fmt.Sprintf("leave out %d", p.hidden)
+			show = fmt.Sprintf("hide hidden (%d)", p.hidden)
 		}
 		keys = append(keys, hint(k.ShowHidden, show))
 	}

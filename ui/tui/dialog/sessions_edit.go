@@ -59,17 +59,17 @@ func (l *SessionList) trash() tea.Cmd {
 	case r == nil:
 		return nil
 	case r.Current:
-		l.note = "this conversation is open: it cannot be deleted"
+		l.note = "This conversation is open and cannot be deleted"
 		return nil
 	case r.Locked != "":
-		l.note = "open elsewhere, cannot be deleted: " + sanitize.Line(r.Locked)
+		l.note = "Open elsewhere, cannot be deleted: " + sanitize.Line(r.Locked)
 		return nil
 	}
 	gone := trashed{*r, l.hits[l.selected].item}
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
-	l.note = "deleted: " + l.Keys.Undo.Help().Key + " brings back “" + titleOf(gone.row) + "”"
+	l.note = "Deleted “" + titleOf(gone.row) + "” · " + l.Keys.Undo.Help().Key + " undo"
 	return func() tea.Msg { return SessionTrash{gone.row.ID} }
 }
 

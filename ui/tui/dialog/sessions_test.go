@@ -143,17 +143,17 @@ func TestSessionsShowWhatWasDone(t *testing.T) {
 	expect(t, l, 80, 20, "* Release notes", "pump · current", "· open elsewhere", "untitled", "and does it hold")
 
 	toPlainLines(t, l, "end", "delete")
-	expect(t, l, 70, 20, "deleted: ctrl+_ brings back “untitled”", "not:   untitled")
+	expect(t, l, 70, 20, "Deleted “untitled” · ctrl+_ undo", "not:   untitled")
 	toPlainLines(t, l, "up")
 	expect(t, l, 70, 20, "not: deleted", "ctrl+_ undo")
 	toPlainLines(t, l, "ctrl+_")
 	expect(t, l, 70, 20, "› untitled", "not: ctrl+_")
 
 	toPlainLines(t, l, "up", "delete")
-	expect(t, l, 70, 20, "open elsewhere, cannot be deleted: parley 4711 on lisa")
+	expect(t, l, 70, 20, "Open elsewhere, cannot be deleted: parley 4711 on lisa")
 
 	toPlainLines(t, l, "home", "ctrl+t", "ctrl+e", " 1.2")
-	expect(t, l, 70, 20, "› Release notes 1.2", "keep the title")
+	expect(t, l, 70, 20, "› Release notes 1.2", "cancel")
 	if x, y, ok := l.Cursor(); !ok || x != len("› Release notes 1.2")-len("›")+1 || y != 1 {
 		t.Errorf("the cursor is at %d, %d, %v", x, y, ok)
 	}
@@ -190,9 +190,9 @@ func TestSessionsFindMessages(t *testing.T) {
 
 	l = sessions()
 	toPlainLines(t, l, "paste:zebra")
-	expect(t, l, 90, 20, "no title, folder or model matches")
+	expect(t, l, 90, 20, "No title, folder or model matches")
 	l.SetMatches("zebra", nil)
-	expect(t, l, 90, 20, "nothing found")
+	expect(t, l, 90, 20, "Nothing found")
 	l.SetMatches("zebra", []dialog.FoundRow{{ID: "2", Snippet: "a zebra", Seq: 3}})
 	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{dialog.PreviewRequest{ID: "2", Seq: 3}}) {
 		t.Errorf("got %#v", got)
@@ -250,7 +250,7 @@ func TestSessionsTakeNewRows(t *testing.T) {
 		t.Errorf("got %#v", got)
 	}
 	l.SetRows(nil)
-	expect(t, l, 70, 20, "no title, folder or model matches")
+	expect(t, l, 70, 20, "No title, folder or model matches")
 	toPlainLines(t, l, "backspace")
 	expect(t, l, 70, 20, "conversations yet")
 
@@ -301,7 +301,7 @@ func TestSessionsPreview(t *testing.T) {
 	expect(t, l, 120, 20, "not: gpt: no", "│ and why is it red")
 	expect(t, l, 99, 20, "not: │", "── ~ · gemini/gemini-3-pro · $0.01 ─")
 	toPlainLines(t, l, "down")
-	expect(t, l, 99, 20, "open elsewhere: parley 4711 on lisa")
+	expect(t, l, 99, 20, "Open elsewhere: parley 4711 on lisa")
 	expect(t, l, 99, 8, "not: parley 4711")
 }
 

@@ -147,11 +147,11 @@ func (l *SessionList) window(s sessionLayout) []string {
 func (l *SessionList) emptyText() string {
 	switch {
 	case l.words == "":
-		return "no conversations yet"
+		return "No conversations yet"
 	case l.searched:
-		return "nothing found"
+		return "Nothing found"
 	}
-	return "no title, folder or model matches"
+	return "No title, folder or model matches"
 }
 
 // conversation draws a row: sign, title, state, and the columns there is room for.
@@ -237,7 +237,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	}
 	facts := []string{r.Folder, r.Model, r.Cost}
 	if r.Locked != "" {
-		facts = slices.Insert(facts, 0, "open elsewhere: "+sanitize.Line(r.Locked))
+		facts = slices.Insert(facts, 0, "Open elsewhere: "+sanitize.Line(r.Locked))
 	}
 	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
 	if ruled {
@@ -268,14 +268,14 @@ func (l *SessionList) foot() string {
 	k := l.Keys
 	switch {
 	case l.renaming != "":
-		return l.keyHint(l.theme.Dim, hint(k.Accept, "keep the title"), hint(k.Close, "leave it"))
+		return l.keyHint(l.theme.Dim, hint(k.Accept, "rename"), hint(k.Close, "cancel"))
 	case l.note != "":
 		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
 	}
 	undo := hint(k.Undo, "undo")
 	undo.SetEnabled(len(l.trashed) > 0)
 	keys := []key.Binding{hint(k.Accept, "open"), hint(k.Close, "close"), undo,
-		hint(k.Rename, "rename"), hint(k.Pin, "pin"), hint(k.Fork, "copy"), hint(k.Trash, "trash"), hintText("type", "to filter")}
+		hint(k.Rename, "rename"), hint(k.Pin, "pin"), hint(k.Fork, "copy"), hint(k.Trash, "delete"), hintText("type", "to filter")}
 	if l.total() == 0 {
 		keys = keys[1:3]
 	}

@@ -69,7 +69,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 func (b Branch) columns() [3]string {
 	length := ""
 	if b.Length > 0 {
-		length = fmt.Sprintf("%d below", b.Length)
+		length = fmt.Sprintf("%d replies", b.Length)
 	}
 	return [...]string{length, b.Model, b.Age}
 }
@@ -151,9 +151,9 @@ func (l *BranchList) View() string {
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
-	keys := []key.Binding{hint(l.Keys.Accept, "go there"), hint(l.Keys.Close, "close"), hint(l.Keys.Fork, "copy"), hintText("•", "current path")}
+	keys := []key.Binding{hint(l.Keys.Accept, "open"), hint(l.Keys.Close, "close"), hint(l.Keys.Fork, "copy"), hintText("•", "current path")}
 	if len(l.branches) == 0 {
-		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  no branches yet", l.width, "…"))}, keys[1:2]
+		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  No branches yet", l.width, "…"))}, keys[1:2]
 	}
 	l.view = frame(l.Height(), l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, keys...))
 	return l.view

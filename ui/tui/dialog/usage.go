@@ -111,7 +111,7 @@ func (u *UsagePanel) buildPages() {
 	if len(u.pages) > 0 {
 		u.rows = append(u.rows, u.table(u.pages[u.page])...)
 	} else {
-		u.rows = append(u.rows, u.theme.Dim.Render(ansi.Truncate("nothing was used yet", u.width, "…")))
+		u.rows = append(u.rows, u.theme.Dim.Render(ansi.Truncate("No usage yet", u.width, "…")))
 	}
 	if u.note != "" {
 		u.rows = append(u.rows, "")

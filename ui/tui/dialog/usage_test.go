@@ -71,7 +71,7 @@ func TestUsageOfWhatThereIs(t *testing.T) {
 	expect(t, only, 60, 12, "zai/glm-5")
 	none := dialog.Usage(dialog.UsageReport{Title: "Usage"}, theme.Plain())
 	toPlainLines(t, none, "tab", "left")
-	expect(t, none, 60, 12, "nothing was used yet")
+	expect(t, none, 60, 12, "No usage yet")
 }
 
 // The bars of a table are in proportion, whatever numbers come.

@@ -45,7 +45,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.HideMsg:
 		cmd := f.setTaste("hidden", msg.Value, msg.On)
 		if msg.On {
-			cmd = tea.Batch(cmd, f.Say("hidden: "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" shows it"))
+			cmd = tea.Batch(cmd, f.Say("Hidden · "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" show hidden"))
 		}
 		return cmd, true
 	}
@@ -65,7 +65,7 @@ func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.
 	f.App.LoadTastes()
 	known := f.Known()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
-	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "window"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
 	if arg != "" {
 		f.picker.SetQuery(arg)

@@ -3,6 +3,7 @@ package features
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/tui/dialog"
 )
 
@@ -39,7 +40,7 @@ func (f *Permissions) revoke(row dialog.PermissionRow) tea.Cmd {
 	for _, r := range policy.Rules() {
 		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || f.App.Short(r.Workspace) == row.Folder) {
 			policy.Remove(r)
-			return f.Say("it asks again")
+			return f.Say(app.RuleRemoved)
 		}
 	}
 	return nil

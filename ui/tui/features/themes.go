@@ -76,11 +76,11 @@ func (f *Themes) Items() []dialog.Item {
 		item := dialog.Item{Title: name, Value: name, Current: name == f.Config.Theme}
 		switch th := f.Config.ThemeNamed(name); {
 		case th == nil:
-			item.Detail = "as the terminal's background wants it"
+			item.Detail = "match the terminal background"
 		case th.Plain:
-			item.Detail = "no colours"
+			item.Detail = "no colors"
 		case name == "terminal":
-			item.Detail = "the terminal's own colours"
+			item.Detail = "the terminal's own colors"
 		case th.Dark:
 			item.Detail = "for dark backgrounds"
 		default:
@@ -107,7 +107,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return cmd
 	}
 	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
-		return f.Say(fmt.Sprintf("there is no theme %q: %s", arg, strings.Join(names, ", ")))
+		return f.Say(fmt.Sprintf("Unknown theme %q: use %s", arg, strings.Join(names, ", ")))
 	}
 	f.Config.Theme = arg
 	ask := f.wear(arg)

@@ -44,7 +44,7 @@ type spentMsg struct {
 }
 
 func (f *Usage) spent(msg spentMsg) tea.Cmd {
-	s := dialog.UsageReport{Title: "Usage, the last 30 days"}
+	s := dialog.UsageReport{Title: "Usage (last 30 days)"}
 	line := func(name string, u llm.Usage) {
 		if u == (llm.Usage{}) {
 			return
@@ -62,7 +62,7 @@ func (f *Usage) spent(msg spentMsg) tea.Cmd {
 		s.Lines = append(s.Lines, missed)
 	}
 	if unpriced > 0 {
-		s.Note = fmt.Sprintf("%d answers have no known price and are not in the sums", unpriced)
+		s.Note = fmt.Sprintf("%d answers have no known price (not included)", unpriced)
 	}
 	if msg.err != nil {
 		s.Note = msg.err.Error()
@@ -99,7 +99,7 @@ func costOf(s session.DailyUsage) string {
 	case s.Unpriced == 0 && cost == "":
 		return "free"
 	case cost == "":
-		return "unknown"
+		return "– (no price)"
 	default:
 		return cost
 	}
@@ -128,7 +128,7 @@ func (f *Usage) missed() string {
 	if tokens < 1000 {
 		return ""
 	}
-	text := "missed by the cache here: " + format.Tokens(tokens)
+	text := "Cache misses here: " + format.Tokens(tokens) + " tokens"
 	if cost > 0 {
 		text += fmt.Sprintf(" · about $%.4f more", cost)
 	}
@@ -139,11 +139,11 @@ func (f *Usage) missed() string {
 func (f *Usage) Context(fill int) tea.Cmd {
 	var items []dialog.Item
 	row := func(name string, tokens int, note string) {
-		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("about %s tokens · %s", format.Tokens(tokens), note), " · ")})
+		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("%s tokens · %s", format.Tokens(tokens), note), " · ")})
 	}
-	note := "window unknown"
+	note := "context window unknown"
 	if window := f.App.Session.Model().Context; window > 0 {
-		note = fmt.Sprintf("%s of the window of %s", format.Percent(float64(fill)/float64(window)), format.Tokens(window))
+		note = fmt.Sprintf("%s of the %s-token context window", format.Percent(float64(fill)/float64(window)), format.Tokens(window))
 	}
 	row("next request", fill, note)
 	said := f.App.Session.ContextTokens()
@@ -163,5 +163,5 @@ func (f *Usage) Context(fill int) tea.Cmd {
 	for i := range items {
 		items[i].Detail = strings.TrimSuffix(items[i].Detail, " · ")
 	}
-	return f.Choose(dialog.Pick("What every request holds", items, f.Theme), nil)
+	return f.Choose(dialog.Pick("Context: what is sent with each request", items, f.Theme), nil)
 }

@@ -59,7 +59,7 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case composer.UnqueueMsg:
 		in.unqueueAt(msg)
 	case composer.TooLongMsg:
-		return in.Say(format.Size(msg.Bytes) + " are too much to be written out here: " + in.KeyOf("editor") + " opens them in your editor"), true
+		return in.Say(format.Size(msg.Bytes) + " is too large for the input · " + in.KeyOf("editor") + " open in your editor"), true
 	case editedMsg:
 		if msg.err != nil {
 			return in.Say(msg.err.Error()), true
@@ -117,27 +117,27 @@ func (in *Input) TakeBack(msg llm.Message) {
 func (in *Input) Detach() tea.Cmd {
 	last := in.App.Attached[len(in.App.Attached)-1]
 	in.App.Attached = in.App.Attached[:len(in.App.Attached)-1]
-	return tea.Batch(in.Changed(), in.Say("took off "+app.Labels([]llm.Part{last})[0]))
+	return tea.Batch(in.Changed(), in.Say("Removed: "+app.Labels([]llm.Part{last})[0]))
 }
 
 // Stash puts the draft aside, or brings back what was.
 func (in *Input) Stash() tea.Cmd {
 	if in.Composer.Empty() {
 		if !in.Composer.Unstash() {
-			return in.Say("nothing was put aside")
+			return in.Say("No stashed draft")
 		}
 		return in.Changed()
 	}
 	in.App.RememberPrompt(in.Composer.Value())
 	in.Composer.Stash()
-	return tea.Batch(in.Changed(), in.Say("put aside: "+in.KeyOf("stash")+" on an empty line brings it back"))
+	return tea.Batch(in.Changed(), in.Say("Draft stashed · "+in.KeyOf("stash")+" restores it"))
 }
 
 // Clear empties the composer; the draft can be found in the history.
 func (in *Input) Clear() tea.Cmd {
 	in.App.RememberPrompt(in.Composer.Value())
 	in.Composer.Clear()
-	return tea.Batch(in.Changed(), in.SayWhile("cleared, ctrl+_ brings it back", in.Composer.Empty))
+	return tea.Batch(in.Changed(), in.SayWhile("Input cleared · ctrl+_ undo", in.Composer.Empty))
 }
 
 // Unqueue puts what waits to be sent back into the composer.
@@ -232,7 +232,7 @@ func (in *Input) View(width int) string {
 func (in *Input) chips(width int) []string {
 	var names []string
 	if len(in.Compare) > 0 {
-		names = append(names, "[to compare: "+sanitize.Line(strings.Join(app.CandidateLabels(in.Compare), ", "))+"]")
+		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.Compare), " + ")))
 	}
 	for _, label := range app.Labels(in.App.Attached) {
 		names = append(names, "["+sanitize.Line(label)+"]")

@@ -58,7 +58,7 @@ func (i *Inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 // OpenAll lists the exchanges of this run.
 func (i *Inspector) OpenAll() tea.Cmd {
 	if i.App.Wire.List == nil || len(i.App.Wire.List()) == 0 {
-		return i.Say("nothing has gone over the wire yet")
+		return i.Say("No requests yet")
 	}
 	i.only = nil
 	return i.openList(0)
@@ -77,7 +77,7 @@ func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
 	}
 	switch len(ids) {
 	case 0:
-		return i.Say("what went over the wire for this is no longer there: --record FILE keeps what is to come")
+		return i.Say("This exchange is no longer in memory. Start with --record FILE to keep them")
 	case 1:
 		return i.show(ids[0], false)
 	}
@@ -128,7 +128,7 @@ func (i *Inspector) items(selected int) []dialog.Item {
 // exchangeName returns who was asked; what is no request to a model says so.
 func exchangeName(e app.Exchange) string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
-		return e.Name + ", its models"
+		return e.Name + ": list models"
 	}
 	return e.Name
 }
@@ -186,7 +186,7 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	}
 	e, ok := i.App.Wire.Get(id)
 	if !ok {
-		return i.Say("this exchange is no longer there: --record FILE keeps what is to come")
+		return i.Say("This exchange is no longer in memory. Start with --record FILE to keep them")
 	}
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
@@ -202,7 +202,7 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 	e, ok := i.App.Wire.Get(i.id)
 	if !ok || i.Current() != i.pager {
-		return i.Say("this exchange is no longer there")
+		return i.Say("This exchange is no longer in memory")
 	}
 	if msg.Key == "s" {
 		folder, short := i.App.Folder, i.App.Short
@@ -212,7 +212,7 @@ func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 		}
 	}
 	if e.Curl == "" {
-		return i.Say("the request was too long to be kept whole")
+		return i.Say("The request was too long to be kept in full")
 	}
 	return i.Copy(e.Curl, "curl command")
 }
@@ -223,7 +223,7 @@ func saveExchange(folder string, e app.Exchange) (string, error) {
 	path := filepath.Join(folder, fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s is there already", path)
+		return "", fmt.Errorf("%s already exists", path)
 	}
 	if err != nil {
 		return "", err

@@ -28,7 +28,7 @@ func TestSaveExchange(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if _, err := saveExchange(dir, e); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := saveExchange(dir, e); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -70,7 +70,7 @@ func TestExchangeParts(t *testing.T) {
 		})
 	}
 	cut := part(t, app.Exchange{Response: app.Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
-	if !strings.Contains(cut.Source, "… 5.0 MB were not kept …") {
+	if !strings.Contains(cut.Source, "… 5.0 MB not kept …") {
 		t.Errorf("got %q", cut.Source)
 	}
 }

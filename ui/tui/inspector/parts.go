@@ -91,7 +91,7 @@ func headerText(headers [][2]string) string {
 func bodyPart(title string, t app.Traffic, total int64) dialog.PagePart {
 	p := dialog.PagePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
-		p.Source = t.Body + fmt.Sprintf("\n… %s were not kept …\n", format.Size(int(t.Cut))) + t.Tail
+		p.Source = t.Body + fmt.Sprintf("\n… %s not kept …\n", format.Size(int(t.Cut))) + t.Tail
 	}
 	if text, ok := indented(t.Body); ok && t.Cut == 0 {
 		for line := range strings.SplitSeq(text, "\n") {

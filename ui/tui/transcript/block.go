@@ -162,7 +162,7 @@ func (b *summary) render(p renderContext) (sign string, lines []string) {
 }
 
 func (b *summary) title() string {
-	return fmt.Sprintf("earlier conversation summarised (%d message%s)", b.hidden, format.S(b.hidden))
+	return fmt.Sprintf("%d earlier message%s summarized", b.hidden, format.S(b.hidden))
 }
 
 func (b *summary) source() (text, what string) { return b.text, "summary" }

@@ -24,31 +24,31 @@ func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 }
 
 var bindings = []binding{
-	{[]string{"j", "down"}, "to the next block", withoutCmd(func(m *Model) { m.moveCursor(1, false) })},
-	{[]string{"k", "up"}, "to the previous block", withoutCmd(func(m *Model) { m.moveCursor(-1, false) })},
+	{[]string{"j", "down"}, "next block", withoutCmd(func(m *Model) { m.moveCursor(1, false) })},
+	{[]string{"k", "up"}, "previous block", withoutCmd(func(m *Model) { m.moveCursor(-1, false) })},
 	{[]string{"d"}, "half a page down", withoutCmd(func(m *Model) { m.pageCursor(0.5) })},
 	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.pageCursor(-0.5) })},
-	{[]string{"g"}, "to the beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
-	{[]string{"G"}, "to the end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
-	{[]string{"]"}, "to your next message", withoutCmd(func(m *Model) { m.moveCursor(1, true) })},
-	{[]string{"["}, "to your previous message", withoutCmd(func(m *Model) { m.moveCursor(-1, true) })},
-	{[]string{"}"}, "to the next code block", withoutCmd(func(m *Model) { m.stepCode(1) })},
-	{[]string{"{"}, "to the previous code block", withoutCmd(func(m *Model) { m.stepCode(-1) })},
+	{[]string{"g"}, "beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
+	{[]string{"G"}, "end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
+	{[]string{"]"}, "your next message", withoutCmd(func(m *Model) { m.moveCursor(1, true) })},
+	{[]string{"["}, "your previous message", withoutCmd(func(m *Model) { m.moveCursor(-1, true) })},
+	{[]string{"}"}, "next code block", withoutCmd(func(m *Model) { m.stepCode(1) })},
+	{[]string{"{"}, "previous code block", withoutCmd(func(m *Model) { m.stepCode(-1) })},
 	{[]string{"space"}, "fold or unfold", withoutCmd((*Model).toggleFold)},
 	{[]string{"z"}, "fold or unfold all", withoutCmd((*Model).toggleFolds)},
-	{[]string{"enter"}, "all of it, in a pager", withoutCmd((*Model).openDetails)},
+	{[]string{"enter"}, "open full text", withoutCmd((*Model).openDetails)},
 	{[]string{"/"}, "search", withoutCmd((*Model).beginSearch)},
-	{[]string{"n"}, "next place that was found", withoutCmd(func(m *Model) { m.nextMatch(1) })},
-	{[]string{"N"}, "previous place", withoutCmd(func(m *Model) { m.nextMatch(-1) })},
+	{[]string{"n"}, "next match", withoutCmd(func(m *Model) { m.nextMatch(1) })},
+	{[]string{"N"}, "previous match", withoutCmd(func(m *Model) { m.nextMatch(-1) })},
 	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.setAnchor(m.cursor) })},
 	{[]string{"y"}, "copy the source", (*Model).copySelected},
 	{[]string{"Y"}, "copy the code", (*Model).copyCode},
-	{[]string{"r"}, "answer anew, as a branch", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
-	{[]string{"e"}, "edit, as a branch", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
-	{[]string{"f"}, "go on from here in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},
-	{[]string{"w"}, "what went over the wire", requestCmd(func(t Target) tea.Msg { return WireMsg{t} })},
-	{[]string{"esc"}, "leave the search, the selection, browsing", withoutCmd((*Model).leaveInnermost)},
-	{[]string{"i"}, "back to writing", withoutCmd(func(m *Model) { m.Browse(false) })},
+	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
+	{[]string{"e"}, "edit (new branch)", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
+	{[]string{"f"}, "fork: continue in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},
+	{[]string{"w"}, "HTTP inspector", requestCmd(func(t Target) tea.Msg { return WireMsg{t} })},
+	{[]string{"esc"}, "exit search, selection or browsing", withoutCmd((*Model).leaveInnermost)},
+	{[]string{"i"}, "back to the input", withoutCmd(func(m *Model) { m.Browse(false) })},
 }
 
 // commands lists the bindings by their keys.
@@ -140,13 +140,13 @@ func (m *Model) Hint() string {
 	case !m.browsing:
 		return ""
 	case m.Typing():
-		return "search: enter keeps it · up down between places · esc leaves"
+		return "search: enter keep · up down matches · esc exit"
 	case m.details != nil && !m.details.searching:
 		return "details: j k scroll · / search · y copy · esc back"
 	case m.searching || m.details != nil:
-		return "search: n N next and previous · / anew · esc leaves"
+		return "search: n N next, previous · / new search · esc exit"
 	case m.anchor >= 0:
-		return "select: j k extend · y copy · esc leaves"
+		return "select: j k extend · y copy · esc exit"
 	}
 	return "browse: j k move · space fold · enter details · / search · y copy · esc back"
 }

@@ -18,8 +18,8 @@ const minGroup = 3
 var lookupTools = map[string]struct{ did, what string }{
 	"read": {"read", "file"},
 	"list": {"listed", "folder"},
-	"grep": {"searched for", "pattern"},
-	"glob": {"looked for", "pattern"},
+	"grep": {"searched", "pattern"},
+	"glob": {"searched", "pattern"},
 }
 
 // A group stands before the calls that it is of, as an item of its own, which

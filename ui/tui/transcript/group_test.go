@@ -22,7 +22,7 @@ func TestGroups(t *testing.T) {
 	for _, c := range []struct{ name, calls, want string }{
 		{"two are a line each", "1 read a Done, 2 read b Done", "✓ read a  1 line|✓ read b  1 line"},
 		{"three are one line", three, "✓ read 3 files: a, b, c"},
-		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ read 2 files, listed 1 folder, searched for 1 pattern, looked for 1 pattern: a, b, c, d, e"},
+		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ read 2 files, listed 1 folder, searched 1 pattern, searched 1 pattern: a, b, c, d, e"},
 		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a  1 line|● read b  running|○ read c"},
 		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a  1 line|● read b  running|✓ read c  1 line"},
 		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ read 3 files: a, b, c"},

@@ -18,7 +18,7 @@ var statuses = [...]struct {
 	tone       role
 }{
 	Arriving:         {"○", "", roleDim},
-	AwaitingApproval: {"?", "asking", roleWarn},
+	AwaitingApproval: {"?", "needs approval", roleWarn},
 	Running:          {"●", "running", roleAccent},
 	Done:             {"✓", "", roleGood},
 	Failed:           {"✗", "failed", roleBad},
