@@ -22,7 +22,8 @@ import (
 
 // Limits of what is asked.
 const (
-	Timeout   = 300 * time.Millisecond // for everything
+	Timeout   = 250 * time.Millisecond // for everything: who waits for the result waits 300 ms
+	maxConns  = 3                      // to one server: those in Python let 5 wait, and drop what is more
 	maxBody   = 8 << 10                // bytes of one answer that are read
 	maxModels = 100                    // of one server
 	maxID     = 200                    // bytes of a model's id
@@ -115,7 +116,8 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 				return dial(ctx, network, address)
 			},
 			MaxResponseHeaderBytes: maxBody,
-			MaxIdleConnsPerHost:    4,
+			MaxConnsPerHost:        maxConns,
+			MaxIdleConnsPerHost:    maxConns,
 			DisableCompression:     true, // what is read stays what was sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

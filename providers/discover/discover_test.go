@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley/providers/discover"
@@ -221,6 +222,33 @@ func TestAlive(t *testing.T) {
 	const want = `llamacpp "llama.cpp" http://127.0.0.1:8080/v1 is loading a model` + "\n" + `vllm "vLLM" http://127.0.0.1:8000/v1 needs a key` + "\n"
 	if got := describe(n.find()); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestFewConnections: a server is not asked over more connections than one in Python lets wait.
+func TestFewConnections(t *testing.T) {
+	for _, provider := range discovertest.Providers() {
+		fake, n := discovertest.New(provider), network{}
+		n.serve(t, "127.0.0.1:8000", fake)
+		open, most := 0, 0
+		var mu sync.Mutex
+		server := n["127.0.0.1:8000"]
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch state {
+			case http.StateNew:
+				open++
+			case http.StateClosed:
+				open--
+			}
+			most = max(most, open)
+		}
+		n.find()
+		if mu.Lock(); most == 0 || most > 4 {
+			t.Errorf("%s was asked over %d connections at once", provider, most)
+		}
+		mu.Unlock()
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *local) services() providers.Config {
 	return a.config.Config.WithServers(*found, os.Getenv)
 }
 
-// look looks for model servers on this machine, which takes 300 ms at most. Where a recording
+// look looks for model servers on this machine, which takes a quarter of a second at most. Where a recording
 // answers there are none.
 func (a *local) look(ctx context.Context) {
 	if a.recording.replay != nil {
