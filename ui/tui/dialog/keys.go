@@ -130,17 +130,26 @@ func hintText(keys, does string) key.Binding { return bind(does, keys) }
 // keyHint keeps. Beyond a width of its own it would show an ellipsis, or too much.
 var hints = help.Model{ShortSeparator: " · "}
 
-// keyHint returns a line of keys and what they do. What does not fit is left out.
+// keyHint returns a line of keys and what they do. What does not fit is left out; the way
+// out is not, if there is room for anything.
 func (b *base) keyHint(style lipgloss.Style, told ...key.Binding) string {
-	var kept []key.Binding
-	room := b.width
-	for _, one := range told {
-		width := ansi.StringWidth(hints.ShortHelpView([]key.Binding{one}))
-		if len(kept) > 0 {
-			width += ansi.StringWidth(hints.ShortSeparator)
+	width := func(one key.Binding) int {
+		return ansi.StringWidth(hints.ShortHelpView([]key.Binding{one})) + ansi.StringWidth(hints.ShortSeparator)
+	}
+	room := b.width + ansi.StringWidth(hints.ShortSeparator)
+	out := slices.IndexFunc(told, func(one key.Binding) bool { return one.Enabled() && slices.Contains(one.Keys(), "esc") })
+	if out >= 0 {
+		if room -= width(told[out]); room < 0 {
+			return style.Render(ansi.Truncate(hints.ShortHelpView(told[out:out+1]), b.width, ""))
 		}
-		if one.Enabled() && width <= room {
-			kept, room = append(kept, one), room-width
+	}
+	var kept []key.Binding
+	for i, one := range told {
+		switch w := width(one); {
+		case i == out:
+			kept = append(kept, one)
+		case one.Enabled() && w <= room:
+			kept, room = append(kept, one), room-w
 		}
 	}
 	if len(kept) == 0 {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,6 +24,25 @@ func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
 
+// A SayMsg tells the user why a key did nothing.
+type SayMsg string
+
+// nothingSearched is said where a search finds nothing, or there was none.
+const nothingSearched = "Nothing found · / searches"
+
+// say returns the command that tells the user.
+func say(text string) tea.Cmd { return func() tea.Msg { return SayMsg(text) } }
+
+// orSay returns a command that tells the user text where do finds nothing.
+func orSay(do func(*Model) bool, text string) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		if do(m) {
+			return nil
+		}
+		return say(text)
+	}
+}
+
 var bindings = []binding{
 	{[]string{"j", "down"}, "next block", withoutCmd(func(m *Model) { m.moveCursor(1, false) })},
 	{[]string{"k", "up"}, "previous block", withoutCmd(func(m *Model) { m.moveCursor(-1, false) })},
@@ -30,19 +50,20 @@ var bindings = []binding{
 	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.pageCursor(-0.5) })},
 	{[]string{"g"}, "beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
 	{[]string{"G"}, "end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
-	{[]string{"]"}, "your next message", withoutCmd(func(m *Model) { m.moveCursor(1, true) })},
-	{[]string{"["}, "your previous message", withoutCmd(func(m *Model) { m.moveCursor(-1, true) })},
-	{[]string{"}"}, "next code block", withoutCmd(func(m *Model) { m.stepCode(1) })},
-	{[]string{"{"}, "previous code block", withoutCmd(func(m *Model) { m.stepCode(-1) })},
+	{[]string{"]"}, "your next message", orSay(func(m *Model) bool { return m.moveCursor(1, true) }, "No later message of yours")},
+	{[]string{"["}, "your previous message", orSay(func(m *Model) bool { return m.moveCursor(-1, true) }, "No earlier message of yours")},
+	{[]string{"}"}, "next code block", orSay(func(m *Model) bool { return m.stepCode(1) }, "No code block below")},
+	{[]string{"{"}, "previous code block", orSay(func(m *Model) bool { return m.stepCode(-1) }, "No code block above")},
 	{[]string{"space"}, "fold or unfold", withoutCmd((*Model).toggleFold)},
 	{[]string{"z"}, "fold or unfold all", withoutCmd((*Model).toggleFolds)},
 	{[]string{"enter"}, "open full text", withoutCmd((*Model).openDetails)},
 	{[]string{"/"}, "search", withoutCmd((*Model).beginSearch)},
-	{[]string{"n"}, "next match", withoutCmd(func(m *Model) { m.nextMatch(1) })},
-	{[]string{"N"}, "previous match", withoutCmd(func(m *Model) { m.nextMatch(-1) })},
+	{[]string{"n"}, "next match", orSay(func(m *Model) bool { return m.nextMatch(1) }, nothingSearched)},
+	{[]string{"N"}, "previous match", orSay(func(m *Model) bool { return m.nextMatch(-1) }, nothingSearched)},
 	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.setAnchor(m.cursor) })},
 	{[]string{"y"}, "copy the source", (*Model).copySelected},
 	{[]string{"Y"}, "copy the code", (*Model).copyCode},
+	{[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "copy the nth code block", nil},
 	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
 	{[]string{"e"}, "edit (new branch)", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
 	{[]string{"f"}, "fork: continue in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},
@@ -55,8 +76,10 @@ var bindings = []binding{
 var commands = func() map[string]func(*Model) tea.Cmd {
 	by := map[string]func(*Model) tea.Cmd{}
 	for _, b := range bindings {
-		for _, key := range b.keys {
-			by[key] = b.run
+		for i, key := range b.keys {
+			if by[key] = b.run; b.run == nil {
+				by[key] = func(m *Model) tea.Cmd { return m.copyNthCode(i) }
+			}
 		}
 	}
 	return by
@@ -66,7 +89,11 @@ var commands = func() map[string]func(*Model) tea.Cmd {
 func Bindings() [][2]string {
 	var rows [][2]string
 	for _, b := range bindings {
-		rows = append(rows, [2]string{strings.Join(b.keys, ", "), b.help})
+		keys := strings.Join(b.keys, ", ")
+		if n := len(b.keys); b.run == nil {
+			keys = b.keys[0] + "–" + b.keys[n-1]
+		}
+		rows = append(rows, [2]string{keys, b.help})
 	}
 	return rows
 }
@@ -119,7 +146,20 @@ func (m *Model) Browse(on bool) {
 	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
 		last = p.item
 	}
-	m.setCursor(m.nextVisible(last, -1))
+	m.setCursor(m.answerInSight(m.nextVisible(last, -1)))
+}
+
+// answerInSight returns the answer of which something is in sight above footers and notes
+// that end with the item last; last if there is none: nobody wants to have the footer.
+func (m *Model) answerInSight(last int) int {
+	i := last
+	for i > m.top.item && m.items[i].kind == kindNote {
+		i--
+	}
+	if m.items[i].kind == kindAnswer && len(m.linesOf(m.items[i])) > 0 {
+		return i
+	}
+	return last
 }
 
 // leaveInnermost leaves what was entered last: the search, the selection, browsing.
@@ -140,15 +180,26 @@ func (m *Model) Hint() string {
 	case !m.browsing:
 		return ""
 	case m.Typing():
-		return "search: enter keep · up down matches · esc exit"
+		return "search: esc exit · enter keep · up down matches"
 	case m.details != nil && !m.details.searching:
-		return "details: j k scroll · / search · y copy · esc back"
+		return "details: esc back · j k scroll · / search · y copy"
 	case m.searching || m.details != nil:
-		return "search: n N next, previous · / new search · esc exit"
+		return "search: esc exit · n N next, previous · / new search"
 	case m.anchor >= 0:
-		return "select: j k extend · y copy · esc exit"
+		return "select: esc exit · j k extend · y copy"
 	}
-	return "browse: j k move · space fold · enter details · / search · y copy · esc back"
+	if n := len(m.codeBlocks(m.items[m.sourceAt()])); n > 0 {
+		return "browse: esc back · " + codeKeys(n) + " copy code · y copy · j k move · space fold · enter details · / search"
+	}
+	return "browse: esc back · j k move · y copy · space fold · enter details · / search"
+}
+
+// codeKeys returns the keys that copy one of n code blocks.
+func codeKeys(n int) string {
+	if n == 1 {
+		return "1"
+	}
+	return "1–" + strconv.Itoa(min(n, 9))
 }
 
 // Browsing reports whether there is a cursor.

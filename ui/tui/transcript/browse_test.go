@@ -200,3 +200,38 @@ func TestCopyAtTheFooter(t *testing.T) {
 		}
 	}
 }
+
+// Browsing begins on the answer, not on the footer below it; digits copy its code blocks,
+// and keys that find nothing say so.
+func TestBrowseAnswer(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 20)
+	m.User("question")
+	m.AppendAnswer("a", "Two:\n\n```go\none\n```\n\n```sh\ntwo\n```\n")
+	m.FinishAnswer("a")
+	m.Footer("model · 1 s")
+	m.Browse(true)
+	if text, what := m.items[m.cursor].source(); what != "answer" {
+		t.Fatalf("browsing begins on %s %q", what, text)
+	}
+	if hint := m.Hint(); !strings.HasPrefix(hint, "browse: esc back · 1–2 copy code") {
+		t.Errorf("the hint is %q", hint)
+	}
+	for key, want := range map[string]tea.Msg{
+		"1": CopyMsg{"one\n", "code block 1"}, "2": CopyMsg{"two\n", "code block 2"}, "3": SayMsg("No code block 3 here"),
+		"]": SayMsg("No later message of yours"), "n": SayMsg(nothingSearched), "N": SayMsg(nothingSearched),
+	} {
+		cmd := m.Update(tea.KeyPressMsg{Code: rune(key[0]), Text: key})
+		if cmd == nil || cmd() != want {
+			t.Errorf("%s gives %v, want %v", key, cmd, want)
+		}
+	}
+	m.setCursor(0)
+	for key, want := range map[string]tea.Msg{
+		"[": SayMsg("No earlier message of yours"), "Y": SayMsg("No code block here"), "{": SayMsg("No code block above"),
+	} {
+		if cmd := m.Update(tea.KeyPressMsg{Code: rune(key[0]), Text: key}); cmd == nil || cmd() != want {
+			t.Errorf("on the message %s gives no %v", key, want)
+		}
+	}
+}

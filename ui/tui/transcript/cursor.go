@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,16 +25,17 @@ type browser struct {
 func (m *browser) setCursor(i int) { m.cursor, m.code, m.hit = i, -1, -1 }
 
 // moveCursor moves the cursor to the next block, or to the next message of the
-// user's.
-func (m *browser) moveCursor(direction int, user bool) {
+// user's, and reports whether there is one.
+func (m *browser) moveCursor(direction int, user bool) bool {
 	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
 		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
 			continue
 		}
 		m.setCursor(i)
 		m.revealCursor()
-		return
+		return true
 	}
+	return false
 }
 
 // revealCursor brings the cursor's block in sight: whole if it fits, else from its
@@ -85,8 +87,8 @@ func (m *browser) cursorToEnd(i int) {
 	m.Bottom()
 }
 
-// stepCode moves the cursor to the next code block.
-func (m *browser) stepCode(direction int) {
+// stepCode moves the cursor to the next code block, and reports whether there is one.
+func (m *browser) stepCode(direction int) bool {
 	at := m.code
 	if at < 0 && direction < 0 {
 		at = len(m.codeBlocks(m.items[m.cursor]))
@@ -103,9 +105,10 @@ func (m *browser) stepCode(direction int) {
 			m.setCursor(i)
 			m.code = next
 			m.jumpTo(rowPos{i, max(0, codes[next].Line-1)})
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // toggleFold folds or unfolds the block under the cursor.
@@ -192,7 +195,7 @@ func (m *browser) sourceAt() int {
 func (m *browser) copyCode() tea.Cmd {
 	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if len(codes) == 0 {
-		return nil
+		return say("No code block here")
 	}
 	i := m.code
 	if i < 0 || i >= len(codes) {
@@ -201,9 +204,18 @@ func (m *browser) copyCode() tea.Cmd {
 	return copyCmd(codes[i].Text, "code")
 }
 
+// copyNthCode copies a code block of the block under the cursor, counted from 0.
+func (m *browser) copyNthCode(n int) tea.Cmd {
+	codes := m.codeBlocks(m.items[m.sourceAt()])
+	if n >= len(codes) {
+		return say("No code block " + strconv.Itoa(n+1) + " here")
+	}
+	return copyCmd(codes[n].Text, "code block "+strconv.Itoa(n+1))
+}
+
 func copyCmd(text, what string) tea.Cmd {
 	if text == "" {
-		return nil
+		return say("Nothing to copy here")
 	}
 	return func() tea.Msg { return CopyMsg{text, what} }
 }

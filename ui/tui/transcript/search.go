@@ -254,12 +254,12 @@ func (m *search) firstHitFrom(i int) int {
 
 // nextMatch goes to the next place in a direction, after the last one to the first.
 // Without a search it takes the last word up again, and so does direction 0.
-func (m *search) nextMatch(direction int) {
+func (m *search) nextMatch(direction int) bool {
 	s := m
 	if !s.searching || direction == 0 {
 		if s.last == "" {
 			m.endSearch()
-			return
+			return false
 		}
 		s.searching, s.typed = true, s.last
 		m.countAll(newWord(s.last))
@@ -267,7 +267,7 @@ func (m *search) nextMatch(direction int) {
 	}
 	m.recount()
 	if s.total == 0 {
-		return
+		return false
 	}
 	i, hit := m.cursor, s.hit+direction
 	if s.hit < 0 {
@@ -285,6 +285,7 @@ func (m *search) nextMatch(direction int) {
 		i, hit = (i+1)%len(m.items), 0
 	}
 	m.showMatch(i, hit)
+	return true
 }
 
 // showMatch brings a place in sight, and unfolds the block if that hides it.
