@@ -7,6 +7,7 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/transcript"
 )
 
 // An action is a command on the screen: by key, from the palette, and typed behind a
@@ -106,6 +107,7 @@ func talkingActions() []action {
 func readingActions() []action {
 	return []action{
 		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(lacksShown),
+		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).unless(lacksShown),
 		scroll("fold-thinking", "ctrl+t", "Fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
 		scroll("fold-output", "ctrl+o", "Fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
 		scroll("page-up", "pgup", "Scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),

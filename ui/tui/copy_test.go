@@ -52,9 +52,9 @@ func TestCopies(t *testing.T) {
 	}{
 		{"the last answer", []string{"ctrl+x", "y"}, strings.TrimSpace(answer), "Copied answer "},
 		{"the last code block", []string{"ctrl+x", "c"}, "fmt.Println(\"hi\")\n", "Copied code "},
-		{"a block", []string{"tab", "k", "y"}, strings.TrimSpace(answer), "Copied answer "},
-		{"the code of a block", []string{"tab", "k", "Y"}, "fmt.Println(\"hi\")\n", "Copied code "},
-		{"blocks", []string{"tab", "k", "v", "k", "y"}, "go on\n\n" + strings.TrimSpace(answer), "Copied 2 blocks "},
+		{"a block", []string{"tab", "y"}, strings.TrimSpace(answer), "Copied answer "},
+		{"the code of a block", []string{"tab", "Y"}, "fmt.Println(\"hi\")\n", "Copied code "},
+		{"blocks", []string{"tab", "v", "k", "y"}, "go on\n\n" + strings.TrimSpace(answer), "Copied 2 blocks "},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {

@@ -76,12 +76,12 @@ func TestExportMasksKeys(t *testing.T) {
 func TestEscapeWhileBrowsing(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")
-	s.Press("tab").WaitForText("browse: j k")
+	s.Press("tab").WaitForText("browse: esc back")
 	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
-	s.Press("tab").Type("/half").Press("enter").WaitForText("search: n N")
+	s.Press("tab").Type("/half").Press("enter").WaitForText("search: esc exit")
 	s.Press("esc", "esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")

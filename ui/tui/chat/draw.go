@@ -2,7 +2,10 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -166,36 +169,76 @@ var ended = map[llm.Reason]string{
 	llm.Length: app.AnswerCutOff, llm.Refused: app.AnswerFiltered,
 }
 
-// footer sums a turn up in a line: model, tokens, cost and times.
+// maxFooter is how many cells a footer takes at most.
+const maxFooter = 60
+
+// footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
+// What there is no room for goes, the least wanted first.
 func footer(t *app.Tally) string {
-	parts, u := []string{t.Model}, t.Usage
+	const (
+		model = iota
+		in
+		out
+		cost
+		first
+		pace
+		took
+		parts
+	)
+	var text [parts]string
+	u, cached := t.Usage, ""
+	text[model] = t.Model
 	if u != (llm.Usage{}) {
-		in, about := count(u.Input)+" in", ""
+		about := ""
 		if u.CacheRead > 0 && u.Input > 0 {
-			in += fmt.Sprintf(" (%d%% cached)", 100*u.CacheRead/u.Input)
+			cached = fmt.Sprintf(" (%d%% cached)", 100*u.CacheRead/u.Input)
 		}
 		if t.Estimated {
 			about = "~"
 		}
-		parts = append(parts, in, about+count(u.Output)+" out")
+		text[in], text[out] = count(u.Input)+" in"+cached, about+count(u.Output)+" out"
 	}
 	if u.Cost > 0 {
 		least := ""
 		if !u.Priced {
 			least = "≥"
 		}
-		parts = append(parts, fmt.Sprintf("%s$%.4f", least, u.Cost))
+		text[cost] = fmt.Sprintf("%s$%.4f", least, u.Cost)
 	}
 	if t.TTFT > 0 {
-		parts = append(parts, "first token "+format.Seconds(t.TTFT))
+		text[first] = "first token " + format.Seconds(t.TTFT)
 	}
-	if pace := t.Pace(); pace > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f tok/s", pace))
+	if p := t.Pace(); p > 0 {
+		text[pace] = fmt.Sprintf("%.0f tok/s", p)
 	}
-	if took := t.Duration(); took > 0 {
-		parts = append(parts, format.Seconds(took))
+	if d := t.Duration(); d > 0 {
+		text[took] = format.Seconds(d)
 	}
-	return strings.Join(parts, " · ")
+	line := func() string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(text[:]), func(s string) bool { return s == "" }), " · ")
+	}
+	fitFooter(line, []func(){
+		func() { text[model] = t.Model[strings.LastIndexByte(t.Model, '/')+1:] },
+		func() { text[in] = strings.TrimSuffix(text[in], cached) },
+		func() { text[took] = "" },
+		func() { text[first] = strings.Replace(text[first], "first token ", "TTFT ", 1) },
+		func() { text[pace] = "" },
+		func() { text[first] = "" },
+		func() {
+			text[model] = ansi.Truncate(text[model], max(maxFooter-ansi.StringWidth(line())+ansi.StringWidth(text[model]), 8), "…")
+		},
+	})
+	return line()
+}
+
+// fitFooter shortens a line step by step until it fits.
+func fitFooter(line func() string, steps []func()) {
+	for _, shorten := range steps {
+		if ansi.StringWidth(line()) <= maxFooter {
+			return
+		}
+		shorten()
+	}
 }
 
 func count(n int) string { return format.Tokens(n) }

@@ -80,6 +80,9 @@ func New(names []string, th *theme.Theme, motion bool, drawText DrawText) *Dialo
 	return c
 }
 
+// Wide marks the dialog as one that takes the whole width.
+func (*Dialog) Wide() {}
+
 // Take shows what happened to one of the models.
 func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 	if l.N < 0 || l.N >= len(c.columns) {

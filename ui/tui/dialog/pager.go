@@ -66,6 +66,9 @@ func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
 	return p
 }
 
+// Wide marks the pager as one that takes the whole width.
+func (*Pager) Wide() {}
+
 // SetParts shows others in the place of those there are, as they become known.
 // The cursor stays where it is; at the end, it stays at the end.
 func (p *Pager) SetParts(note string, parts []PagePart) {

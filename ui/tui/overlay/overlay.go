@@ -173,6 +173,10 @@ func (o *Overlay) Full() bool {
 	return full
 }
 
+// maxWidth is how wide a dialog is at most: longer lines tire the eye. What has a
+// method Wide takes all there is.
+const maxWidth = 120
+
 // Layout gives the dialog its size, of room rows at the most, and returns how many it takes.
 // An approval and the help may have nearly all, for they have to be read; lists leave the
 // conversation in sight.
@@ -183,6 +187,9 @@ func (o *Overlay) Layout(width, room int) int {
 		most = room
 	case *dialog.Picker, *dialog.BranchList:
 		most = min(most, max(room*2/3, 10))
+	}
+	if _, wide := o.Dialog.(interface{ Wide() }); !wide {
+		width = min(width, maxWidth)
 	}
 	o.Dialog.SetSize(width, most)
 	return o.Dialog.Height()

@@ -151,7 +151,7 @@ func (m *Model) Browse(on bool) {
 
 // answerInSight returns the answer of which something is in sight above footers and notes
 // that end with the item last; last if there is none: nobody wants to have the footer.
-func (m *Model) answerInSight(last int) int {
+func (m *viewport) answerInSight(last int) int {
 	i := last
 	for i > m.top.item && m.items[i].kind == kindNote {
 		i--

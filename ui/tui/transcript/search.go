@@ -50,6 +50,17 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	return min(textwrap.Width(m.searchLine()), m.width-1), m.height - 1, true
 }
 
+// Search looks for words, as / does while browsing; without words the line for them is
+// opened.
+func Search(m *Model, words string) {
+	m.Browse(true)
+	m.beginSearch()
+	if words != "" {
+		m.updateSearch(tea.PasteMsg{Content: words})
+		m.updateSearch(tea.KeyPressMsg{Code: tea.KeyEnter})
+	}
+}
+
 // beginSearch opens the line in which the word is typed.
 func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)

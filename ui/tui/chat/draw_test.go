@@ -1,0 +1,36 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/providers/llm"
+	"parley/ui/app"
+)
+
+// A footer has at most 60 cells: what is wanted least goes first.
+func TestFooter(t *testing.T) {
+	usage := llm.Usage{Input: 12_345, CacheRead: 11_000, Output: 678, Cost: 0.0412, Priced: true}
+	for _, tt := range []struct {
+		name, model string
+		usage       llm.Usage
+		took        time.Duration
+		want        string
+	}{
+		{"all there is room for", "a/b", llm.Usage{Input: 9, Output: 3}, 0, "a/b · 9 in · 3 out"},
+		{"much of everything", "openai/gpt-6.1-sol", usage, 12 * time.Second, "gpt-6.1-sol · 12k in · 678 out · $0.0412 · first token 0.8 s"},
+		{"a long name", "gateway/" + strings.Repeat("long-", 20), usage, 12 * time.Second, ""},
+	} {
+		tally := app.Tally{Model: tt.model, Answered: true, Usage: tt.usage}
+		if tt.took > 0 {
+			tally.TTFT = 800 * time.Millisecond
+		}
+		got := footer(&tally)
+		if tt.want != "" && got != tt.want || ansi.StringWidth(got) > maxFooter || !strings.Contains(got, "in") {
+			t.Errorf("%s: %q (%d cells), want %q", tt.name, got, ansi.StringWidth(got), tt.want)
+		}
+	}
+}
