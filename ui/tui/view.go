@@ -251,7 +251,7 @@ func (m *Model) line() string {
 		i.Hint = m.chat.Transcript.Hint()
 	}
 	if m.overlay.Waiting() {
-		i.State = waitingForYou
+		i.State, i.Waiting = waitingForYou, true
 	} else if m.chat.Turn != nil {
 		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
 	}

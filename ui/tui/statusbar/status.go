@@ -1,16 +1,18 @@
 // Package statusbar draws the one line under the composer: what answers, on the
 // left; how it goes and what it costs, on the right.
 //
-//	gpt-6.1-sol · high                      streaming 12 s · 84 tok/s · 42 % · 18.2k · $0.31 · auto
+//	gpt-6.1-sol · high        streaming 12 s · 84 tok/s · context 42% · 18.2k tokens · $0.31 · auto mode
 //
-// The line is never wider than the terminal. When room gets short, figures go
-// first. What keys do now, the state, and the mode that lets tools run unasked go
-// last.
+// The line is never wider than the terminal. When room gets short, words become
+// shorter, and figures go first. What keys do now, the state, and the mode that lets
+// tools run unasked go last.
 package statusbar
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,12 +29,14 @@ type Info struct {
 	Model   string        // "provider/model"
 	Effort  string        // as the user set it
 	Badge   string        // such as "tools by prompt", "unknown model"
+	Command string        // what the user's own command says
 	Mode    string        // approval mode: "ask", "auto", "read-only", "yolo"
 	Context float64       // share of the context window in use, 0 to 1; below 0 if unknown
 	Tokens  int           // of the session
 	Cost    float64       // US dollars, of the session
 	Priced  bool          // Cost is all; otherwise it is what is known, and there is more
 	State   string        // "thinking", "streaming", "running shell", "waiting for you", "retrying in 3 s"
+	Waiting bool          // State is about the user: it is told whatever was configured
 	Elapsed time.Duration // in this state
 	Rate    float64       // output tokens per second
 	Queue   int           // prompts that wait to be sent
@@ -42,17 +46,18 @@ type Info struct {
 // A segment is one piece of the line.
 type segment struct {
 	text  string
+	short string // in place of text where there is less room
 	style lipgloss.Style
 	right bool
 }
 
-// The segments, in the order in which they stand. The mode has one of three
-// places, by how much it matters that it is seen.
+// The segments. The mode has one of three places, by how much it matters that it is seen.
 const (
-	model = iota
+	hint = iota
+	model
 	effort
 	badge
-	hint
+	command
 	activity
 	speed
 	queued
@@ -65,16 +70,38 @@ const (
 	segments
 )
 
+// Segments returns the names of what the line may show, in the usual order. The first four
+// stand on the left, the others on the right.
+func Segments() []string {
+	return []string{"model", "effort", "badge", "command", "activity", "speed", "queue", "context", "tokens", "cost", "mode"}
+}
+
+// places says which segments a name of Segments stands for.
+var places = map[string][]int{
+	"model": {model}, "effort": {effort}, "badge": {badge}, "command": {command}, "activity": {activity}, "speed": {speed}, "queue": {queued},
+	"context": {window}, "tokens": {used}, "cost": {spent}, "mode": {asks, mode, yolo},
+}
+
+// From these widths on there is room for words, and for a gauge of the context window.
+const (
+	wordsFrom = 100
+	gaugeFrom = 120
+)
+
 // shrinkOrder holds what gives way, in this order and each as far as it says, until
 // the rest has room.
 var shrinkOrder = []struct {
 	segment int
 	least   int // cells that it keeps; 0: it goes
 }{
-	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {badge, 0}, {effort, 0}, {queued, 0},
+	{asks, shorten}, {mode, shorten}, {yolo, shorten}, {used, shorten}, {window, shorten},
+	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0},
 	{model, 10}, {asks, 0}, {model, 0},
 	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
+
+// shorten says in shrinkOrder that a segment takes its short form.
+const shorten = -1
 
 // separator stands between segments, gap at least between left and right.
 const (
@@ -85,14 +112,17 @@ const (
 // Near the end of the context window the share stands out.
 const crowdedShare = 0.8
 
-// View returns the line in at most width cells.
-func View(i Info, width int, th *theme.Theme) string {
+// View returns the line in at most width cells, with the segments that are named, in this
+// order; nil is all. What keys do now, waiting for the user, and a mode that lets
+// everything run are never left out.
+func View(i Info, shown []string, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
 	}
-	line := segmentsOf(i, th)
+	line := segmentsOf(i, width, th)
+	order := choose(&line, i, shown)
 	shrink(&line, width)
-	left, right := render(&line, false, th), render(&line, true, th)
+	left, right := render(&line, order, false, th), render(&line, order, true, th)
 	if right == "" {
 		return ansi.Truncate(left, width, "…")
 	}
@@ -101,8 +131,10 @@ func View(i Info, width int, th *theme.Theme) string {
 }
 
 // A Line keeps its last View, so that a frame in which nothing that is told
-// changed costs a comparison. The zero value is ready.
+// changed costs a comparison. The zero value shows all segments.
 type Line struct {
+	Shown []string // as in View; set before the first View
+
 	info  Info
 	width int
 	theme *theme.Theme
@@ -119,41 +151,105 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 		i.Rate = math.Round(i.Rate)
 	}
 	if l.theme != th || l.width != width || l.info != i {
-		l.info, l.width, l.theme, l.view = i, width, th, View(i, width, th)
+		l.info, l.width, l.theme, l.view = i, width, th, View(i, l.Shown, width, th)
 	}
 	return l.view
 }
 
-// segmentsOf returns what there is to tell; the text of a segment that tells nothing is "".
-func segmentsOf(i Info, th *theme.Theme) [segments]segment {
+// segmentsOf returns what there is to tell in a line of this width; the text of a segment
+// that tells nothing is "".
+func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 	line := [segments]segment{
-		model:    {i.Model, th.Text, false},
-		effort:   {i.Effort, th.Dim, false},
-		badge:    {i.Badge, th.Warn, false},
-		hint:     {i.Hint, th.Dim, true},
-		activity: {state(i), th.Accent, true},
-		speed:    {format.Rate(i.Rate), th.Dim, true},
-		queued:   {queue(i.Queue), th.Text, true},
-		window:   {format.Percent(i.Context), th.Dim, true},
-		used:     {tokens(i.Tokens), th.Dim, true},
-		spent:    {cost(i), th.Dim, true},
+		hint:     {i.Hint, "", th.Dim, true},
+		model:    {i.Model, "", th.Text, false},
+		effort:   {i.Effort, "", th.Dim, false},
+		badge:    {i.Badge, "", th.Warn, false},
+		command:  {i.Command, "", th.Dim, false},
+		activity: {state(i), "", th.Accent, true},
+		speed:    {format.Rate(i.Rate), "", th.Dim, true},
+		queued:   {queue(i.Queue), "", th.Text, true},
+		window:   contextSegment(i.Context, width, th),
+		used:     {tokens(i.Tokens), format.TokensExact(i.Tokens), th.Dim, true},
+		spent:    {cost(i), "", th.Dim, true},
 	}
-	if i.Context >= crowdedShare {
-		line[window].style = th.Warn
+	if i.Context < 0 { // nothing else says what the figure is
+		line[used].short = line[used].text
 	}
-	// The modes that ask less than usual stand out.
-	switch i.Mode {
+	place, style := mode, th.Text
+	switch i.Mode { // those that ask less than usual stand out
 	case "ask":
-		line[asks] = segment{i.Mode, th.Dim, true}
+		place, style = asks, th.Dim
 	case "yolo":
-		line[yolo] = segment{i.Mode, th.Warn.Bold(true), true}
-	default:
-		line[mode] = segment{i.Mode, th.Text, true}
+		place, style = yolo, th.Warn.Bold(true)
+	}
+	if i.Mode != "" {
+		line[place] = segment{i.Mode + " mode", i.Mode, style, true}
 	}
 	for k := range line {
-		line[k].text = sanitize.Line(line[k].text)
+		s := &line[k]
+		if s.text != "" && s.short != "" && width < wordsFrom {
+			s.text = s.short
+		}
+		s.text, s.short = sanitize.Line(s.text), sanitize.Line(s.short)
 	}
 	return line
+}
+
+// contextSegment tells how full the context window is, where that is known.
+func contextSegment(share float64, width int, th *theme.Theme) segment {
+	if share < 0 {
+		return segment{}
+	}
+	s := segment{"context " + format.Percent(share), "ctx " + format.Percent(share), th.Dim, true}
+	if width >= gaugeFrom {
+		s.text = "context " + gauge(share) + " " + format.Percent(share)
+	}
+	if share >= crowdedShare {
+		s.style = th.Warn
+	}
+	return s
+}
+
+// gaugeCells is how wide a full gauge is.
+const gaugeCells = 8
+
+// gauge draws a share of 1, in eighths of a cell; what is more than nothing is seen.
+func gauge(share float64) string {
+	eighths := int(math.Round(min(share, 1) * gaugeCells * 8))
+	if share > 0 {
+		eighths = max(eighths, 1)
+	}
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return bar + strings.Repeat("░", gaugeCells-(eighths+7)/8)
+}
+
+// choose empties the segments that are not named in shown, and returns the order of the
+// others.
+func choose(line *[segments]segment, i Info, shown []string) []int {
+	if shown == nil {
+		shown = Segments()
+	}
+	order := []int{hint}
+	for _, name := range shown {
+		for _, k := range places[name] {
+			if !slices.Contains(order, k) {
+				order = append(order, k)
+			}
+		}
+	}
+	for k := range line {
+		switch {
+		case slices.Contains(order, k):
+		case k == yolo, k == activity && i.Waiting:
+			order = append(order, k)
+		default:
+			line[k].text = ""
+		}
+	}
+	return order
 }
 
 // shrink makes segments give way until the rest fits width. The last one stays.
@@ -164,8 +260,12 @@ func shrink(line *[segments]segment, width int) {
 			return
 		}
 		s := &line[y.segment]
-		if totalWidth(line) == ansi.StringWidth(s.text) {
-			return
+		if s.text == "" || totalWidth(line) == ansi.StringWidth(s.text) {
+			continue
+		}
+		if y.least == shorten {
+			s.text = cmp.Or(s.short, s.text)
+			continue
 		}
 		if y.segment == model && y.least > 0 {
 			over -= ansi.StringWidth(s.text)
@@ -201,10 +301,10 @@ func totalWidth(line *[segments]segment) int {
 	return sum[0] + sum[1]
 }
 
-func render(line *[segments]segment, right bool, th *theme.Theme) string {
+func render(line *[segments]segment, order []int, right bool, th *theme.Theme) string {
 	var parts []string
-	for _, s := range line {
-		if s.right == right && s.text != "" {
+	for _, k := range order {
+		if s := line[k]; s.right == right && s.text != "" {
 			parts = append(parts, s.style.Render(s.text))
 		}
 	}
@@ -230,7 +330,7 @@ func tokens(n int) string {
 	if n <= 0 {
 		return ""
 	}
-	return format.TokensExact(n)
+	return format.TokensExact(n) + " token" + format.S(n)
 }
 
 // cost returns as many digits as say something: cents, or more where there are none.

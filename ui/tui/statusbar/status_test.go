@@ -17,6 +17,8 @@ var busy = Info{
 	State: "streaming", Elapsed: 12 * time.Second, Rate: 84.3, Queue: 1, Hint: "esc stops",
 }
 
+var calm = Info{Model: "openai/gpt-6.1-sol", Mode: "ask", Context: 0.028, Tokens: 910, Priced: true}
+
 func TestView(t *testing.T) {
 	yolo := busy
 	yolo.Mode = "yolo"
@@ -29,14 +31,21 @@ func TestView(t *testing.T) {
 	}{
 		"idle": {Info{Model: "demo", Mode: "ask", Context: -1}, 30,
 			"demo                       ask"},
-		"everything": {busy, 140,
-			"openai/gpt-6.1-sol · high · tools by prompt                 esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · 18.2k · $0.31 · auto"},
+		"everything": {busy, 170,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · context ███▍░░░░ 42% · 18.2k tokens · $0.31 · auto mode"},
+		"short words before fewer": {busy, 130,
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · 18.2k · $0.31 · auto"},
 		"120 cells": {busy, 120,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · $0.31 · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · $0.31 · auto"},
+		"words":              {calm, 100, "openai/gpt-6.1-sol   context 3% · 910 tokens · $0.00 · ask mode"},
+		"short words":        {calm, 99, "openai/gpt-6.1-sol   ctx 3% · 910 · $0.00 · ask"},
+		"a gauge":            {calm, 120, "openai/gpt-6.1-sol   context ▎░░░░░░░ 3% · 910 tokens · $0.00 · ask mode"},
+		"unknown window":     {Info{Model: "m", Context: -1, Tokens: 1500}, 100, "m   1.5k tokens"},
+		"the same, narrower": {Info{Model: "m", Context: -1, Tokens: 1500}, 50, "m   1.5k tokens"},
 		"without cost": {busy, 110,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · auto"},
 		"without rate": {busy, 105,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · 42% · auto"},
+			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · ctx 42% · auto"},
 		"without context": {busy, 94,
 			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · auto"},
 		"without badge": {busy, 80,
@@ -66,7 +75,7 @@ func TestView(t *testing.T) {
 		"hostile names":               {Info{Model: "a\x1b]0;x\x07\nb", Context: -1}, 20, "a␛]0;x␇␊b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ansi.Strip(View(c.info, c.width, theme.Dark()))
+			got := ansi.Strip(View(c.info, nil, c.width, theme.Dark()))
 			if strings.Contains(got, "  ") && ansi.StringWidth(got) != c.width {
 				t.Errorf("%q does not reach the right edge", got)
 			}
@@ -89,7 +98,8 @@ func spaced(s string) string {
 
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{tokens(999), "999"}, {tokens(1000), "1.0k"}, {tokens(99_949), "99.9k"}, {tokens(99_950), "100k"}, {tokens(999_499), "999k"}, {tokens(999_500), "1.0M"},
+		{tokens(0), ""}, {tokens(1), "1 token"}, {tokens(999), "999 tokens"}, {tokens(1000), "1.0k tokens"}, {tokens(99_950), "100k tokens"}, {tokens(999_500), "1.0M tokens"},
+		{gauge(0), "░░░░░░░░"}, {gauge(0.001), "▏░░░░░░░"}, {gauge(0.42), "███▍░░░░"}, {gauge(0.5), "████░░░░"}, {gauge(1), "████████"}, {gauge(7), "████████"},
 		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
 		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 m 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
 		{format.Rate(0), ""}, {format.Rate(3.26), "3.3 tok/s"}, {format.Rate(120.4), "120 tok/s"},
@@ -106,12 +116,50 @@ func TestModesStandOut(t *testing.T) {
 	th := theme.Dark()
 	seen := map[string]string{}
 	for _, m := range []string{"ask", "auto", "yolo"} {
-		line := View(Info{Mode: m, Context: -1}, 10, th)
+		line := View(Info{Mode: m, Context: -1}, nil, 10, th)
 		look := strings.ReplaceAll(line, m, "")
 		if other, ok := seen[look]; ok {
 			t.Errorf("%s looks like %s: %q", m, other, line)
 		}
 		seen[look] = m
+	}
+}
+
+// The configuration chooses segments and their order on each side.
+func TestShown(t *testing.T) {
+	waiting := Info{Model: "m", Mode: "yolo", Context: 0.5, Tokens: 7, State: "waiting for you", Waiting: true, Hint: "esc"}
+	told := calm
+	told.Command = "main*"
+	for _, c := range []struct {
+		name  string
+		info  Info
+		shown []string
+		want  string
+	}{
+		{"all", told, nil, "openai/gpt-6.1-sol · main*   context 3% · 910 tokens · $0.00 · ask mode"},
+		{"in another order", told, []string{"mode", "command", "cost", "model"}, "main* · openai/gpt-6.1-sol   ask mode · $0.00"},
+		{"twice is once", told, []string{"model", "model"}, "openai/gpt-6.1-sol"},
+		{"none", told, []string{}, ""},
+		{"activity left out", busy, []string{"model"}, "openai/gpt-6.1-sol   esc stops"},
+		{"what cannot be left out", waiting, []string{"model"}, "m   esc · waiting for you · yolo mode"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := spaced(ansi.Strip(View(c.info, c.shown, 100, theme.Dark()))); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// A crowded window stands out in color; without color the gauge tells it.
+func TestCrowded(t *testing.T) {
+	th := theme.Dark()
+	full := Info{Context: 0.9}
+	if got := View(full, nil, 120, th); !strings.Contains(got, th.Warn.Render("context ███████▎ 90%")) {
+		t.Errorf("got %q", got)
+	}
+	if got := View(full, nil, 120, theme.Plain()); strings.Contains(got, "\x1b[3") || !strings.Contains(got, "███████▎") {
+		t.Errorf("without color %q", got)
 	}
 }
 
@@ -121,10 +169,10 @@ func TestWidths(t *testing.T) {
 		20:  "esc stops · streami…",
 		50:  "gpt-6.1-sol   esc stops · streaming 12 s · auto",
 		80:  "openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto",
-		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · $0.31 · auto",
-		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · 42% · 18.2k · $0.31 · auto",
+		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · $0.31 · auto",
+		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · context ███▍░░░░ 42% · 18.2k tokens · $0.31 · auto mode",
 	} {
-		got := ansi.Strip(View(busy, width, theme.Plain()))
+		got := ansi.Strip(View(busy, nil, width, theme.Plain()))
 		if ansi.StringWidth(got) > width || spaced(got) != want {
 			t.Errorf("at %d\n%s\nwant\n%s", width, spaced(got), want)
 		}
@@ -142,7 +190,7 @@ func TestNeverWider(t *testing.T) {
 			Cost: r.Float64() * 100, Priced: r.IntN(2) == 0, Elapsed: time.Duration(r.Int64N(int64(time.Hour))), Rate: r.Float64() * 1000, Queue: r.IntN(3),
 		}
 		width := r.IntN(150)
-		line := View(i, width, theme.Dark())
+		line := View(i, nil, width, theme.Dark())
 		if w := ansi.StringWidth(line); w > width || strings.Contains(line, "\n") {
 			t.Fatalf("%d cells in a width of %d: %q of %+v", w, width, line, i)
 		}
@@ -159,7 +207,7 @@ func TestLineTellsWhatViewTells(t *testing.T) {
 		width int
 		th    *theme.Theme
 	}{{Info{Model: "m", Elapsed: time.Hour}, 80, dark}, {busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
-		if got, want := l.View(c.info, c.width, c.th), View(c.info, c.width, c.th); got != want {
+		if got, want := l.View(c.info, c.width, c.th), View(c.info, nil, c.width, c.th); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -176,6 +224,6 @@ func BenchmarkView(b *testing.B) {
 	th := theme.Dark()
 	b.ReportAllocs()
 	for b.Loop() {
-		View(busy, 120, th)
+		View(busy, nil, 120, th)
 	}
 }
