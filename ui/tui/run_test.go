@@ -174,7 +174,7 @@ func TestScreens(t *testing.T) {
 		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Writing") }},
 		{"multiline", nil, func(s *stage) { s.Type("one").Press("ctrl+j").Type("two").Press("alt+enter").Type("three") }},
 	}
-	for _, size := range [][2]int{{80, 24}, {50, 15}} {
+	for _, size := range [][2]int{{80, 24}, {50, 15}, {120, 40}, {240, 80}} {
 		for _, tt := range tests {
 			name := fmt.Sprintf("%s-%dx%d", tt.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {

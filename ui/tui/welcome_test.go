@@ -16,27 +16,33 @@ import (
 func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string) *stage {
 	t.Helper()
 	return setUpWith(t, w, h, func(o *Options) {
-		o.Version = "1.2.0"
-		for _, text := range []struct{ name, text string }{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
-			path := filepath.Join(o.Folder, text.name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, title := range titles {
-			log := o.Library.Create(session.Info{Dir: o.Folder, Model: "fake/one"})
-			if err := log.Put(session.Node{Seq: 1, At: o.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := log.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		firstScreenFiles(t, o, titles...)
 		change(o)
 	}, llmtest.Say("fine"), llmtest.Say("fine again"))
+}
+
+// firstScreenFiles makes the project and the conversations.
+func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
+	t.Helper()
+	o.Version = "1.2.0"
+	for _, file := range [][2]string{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
+		path := filepath.Join(o.Folder, file[0])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(file[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, title := range titles {
+		log := o.Library.Create(session.Info{Dir: o.Folder, Model: "fake/one"})
+		if err := log.Put(session.Node{Seq: 1, At: o.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func unchanged(*Options) {}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -16,23 +17,35 @@ var update = flag.Bool("update", false, "write the golden files of screens anew"
 // it writes the file, after a moment in which nothing changed.
 func (d *Driver) Golden(name string) *Driver {
 	d.t.Helper()
+	return d.golden(name, d.Screen)
+}
+
+// StyledGolden does as Golden for the screen with its colors, in which an escape is
+// written as ␛.
+func (d *Driver) StyledGolden(name string) *Driver {
+	d.t.Helper()
+	return d.golden(name, func() string { return strings.ReplaceAll(d.Styled(), "\x1b", "␛") })
+}
+
+func (d *Driver) golden(name string, screen func() string) *Driver {
+	d.t.Helper()
 	file := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
 	if *update {
 		d.rest()
-		if err := write(file, d.Screen()+"\n"); err != nil {
+		if err := write(file, screen()+"\n"); err != nil {
 			d.t.Fatal(err)
 		}
 		return d
 	}
 	want, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.t.Fatalf("%s is missing; make it with -update. The screen is\n%s", file, framed(d.Screen()))
+		d.t.Fatalf("%s is missing; make it with -update. The screen is\n%s", file, framed(screen()))
 	}
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if !d.waitUntil(func() bool { return d.Screen()+"\n" == string(want) }) {
-		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(d.Screen()), framed(string(want)))
+	if !d.waitUntil(func() bool { return screen()+"\n" == string(want) }) {
+		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(screen()), framed(string(want)))
 	}
 	return d
 }
