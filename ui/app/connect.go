@@ -60,7 +60,7 @@ func connectItems(a *App) []Item {
 		case c.From != "":
 			item.Detail = "connected: " + c.From
 		case c.Local:
-			item.Detail = "runs on this machine"
+			item.Detail = "local server, needs no key"
 		case c.Keyless:
 			item.Detail = "uses its own login"
 		default:

@@ -80,7 +80,7 @@ func TestConnectList(t *testing.T) {
 			t.Errorf("%s is marked: %v", i.Value, i.Current)
 		}
 	}
-	if want := "far Far: no key yet\nenv Env: connected: ENV_API_KEY\nhere Here: runs on this machine\ncli CLI: uses its own login"; strings.Join(got, "\n") != want {
+	if want := "far Far: no key yet\nenv Env: connected: ENV_API_KEY\nhere Here: local server, needs no key\ncli CLI: uses its own login"; strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 	if asked := e.List.Choose(e.List.Items[0], ""); asked.Secret == nil || asked.Secret.Title != "Far API key" {
