@@ -144,16 +144,25 @@ func (d *Doc) Finish() {
 
 // SetTheme changes the theme; the next call of Lines renders again.
 func (d *Doc) SetTheme(th *theme.Theme) {
-	marks := d.styles.marksCode
+	was := d.styles
 	d.styles = newStyleCache(th)
-	d.styles.marksCode = marks
+	d.styles.marksCode, d.styles.tableWidth = was.marksCode, was.tableWidth
 	d.forget()
+}
+
+// SetTableWidth lets tables take more cells than Lines is asked for.
+func (d *Doc) SetTableWidth(cells int) {
+	if cells != d.styles.tableWidth {
+		d.styles.tableWidth = cells
+		d.forget()
+	}
 }
 
 // Source returns the text so far.
 func (d *Doc) Source() string { return d.src.String() }
 
-// Lines returns the rendering, none of its lines wider than width cells, without
+// Lines returns the rendering, none of its lines but those of tables (SetTableWidth) wider
+// than width cells, without
 // trailing blank lines. It is the caller's to read until the next call of a
 // method of d. Nothing is done when nothing changed.
 func (d *Doc) Lines(width int) []string {

@@ -323,6 +323,27 @@ func TestMarkCode(t *testing.T) {
 	}
 }
 
+// Tables may be wider than what is read line by line, streamed or whole.
+func TestTableWidth(t *testing.T) {
+	text := "some words that do not fit\n\n| a heading | another heading | a third |\n|---|---|---|\n| one | two | three |\n"
+	want := "some words that do\nnot fit\n\na heading  another heading  a third\n─────────  ───────────────  ───────\none        two              three"
+	d := New(theme.Plain())
+	d.SetTableWidth(60)
+	for _, r := range text {
+		d.append(string(r))
+		d.Lines(20)
+	}
+	for _, state := range []string{"streamed", "whole"} {
+		if got := sgr(strings.Join(d.Lines(20), "\n")); got != want {
+			t.Errorf("%s\n%s\nwant\n%s", state, got, want)
+		}
+		d.Finish()
+	}
+	if d.SetTableWidth(0); slices.Equal(d.Lines(20), strings.Split(want, "\n")) {
+		t.Error("a table keeps a width that is gone")
+	}
+}
+
 // With bars as without, what streams looks as it does in the end.
 func TestMarkedStreamsLikeWhole(t *testing.T) {
 	for _, text := range append(slices.Collect(maps.Values(awkward)), showcase(t)) {

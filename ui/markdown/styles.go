@@ -47,7 +47,9 @@ const (
 type styleCache struct {
 	theme     *theme.Theme
 	marksCode bool // a bar stands beside code
-	sgrs      [roles][attrs]*theme.SGR
+
+	tableWidth int // cells that tables may take; below the width of the rest: as many as that
+	sgrs       [roles][attrs]*theme.SGR
 
 	line []byte // room for what is being written
 	word []styledRun

@@ -38,7 +38,7 @@ func (w *writer) tableBlock(n *extast.Table, at place) {
 		return
 	}
 	w.columns = g.want(at.want)
-	if widths := g.fit(w.room(), w.columns); widths != nil {
+	if widths := g.fit(max(w.room(), w.styles.tableWidth-w.inset), w.columns); widths != nil {
 		w.grid(g, widths, at.header != "")
 		return
 	}

@@ -167,7 +167,9 @@ func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 }
 
 func (b *answer) render(p renderContext) (sign string, lines []string) {
-	lines = b.markdown(p.theme).Lines(min(p.width, answerWidth))
+	doc := b.markdown(p.theme)
+	doc.SetTableWidth(p.width)
+	lines = doc.Lines(min(p.width, answerWidth))
 	return "", lines[min(b.section.Head(), len(lines)):]
 }
 
