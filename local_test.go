@@ -174,7 +174,7 @@ func TestConnectLocal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.dir, "bin/claude"), []byte("#!/bin/sh\ntouch $HOME/started\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, status := h.run("connect", "claude-cli"); status == 0 || !strings.Contains(errs, "nobody is logged in") {
+	if _, errs, status := h.run("connect", "claude-cli"); status == 0 || !strings.Contains(errs, "not logged in") {
 		t.Errorf("not logged in: %d %q", status, errs)
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(h.dir, ".claude"), 0o700), os.WriteFile(filepath.Join(h.dir, ".claude/.credentials.json"), []byte("{}"), 0o600)); err != nil {

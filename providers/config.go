@@ -75,7 +75,7 @@ func (p Provider) validate(name string) (errs []error) {
 		}
 	}
 	if strings.ContainsAny(name, "/ \t") || name == "" {
-		add(fmt.Errorf("name: %q must not be empty or hold a slash or a space", name))
+		add(fmt.Errorf("name: %q must not be empty or contain a slash or a space", name))
 	}
 	if p.Kind != "" {
 		add(unknownWordError("kind", p.Kind, Kinds()))
@@ -117,9 +117,9 @@ func (p Provider) validateURL(name string) error {
 		}
 		return fmt.Errorf("base_url: must be an http or https address, such as \"http://127.0.0.1:8000/v1\"%s", hint)
 	case u.User != nil:
-		return errors.New("base_url: must not hold a password; use api_key_env, api_key_command or headers")
+		return errors.New("base_url: must not contain a password; use api_key_env, api_key_command or headers")
 	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("base_url: must not hold a query")
+		return errors.New("base_url: must not contain a query")
 	}
 	return nil
 }

@@ -61,12 +61,12 @@ func TestValidate(t *testing.T) {
 		{"box", Provider{BaseURL: "http://"}, "base_url"},
 		{"box", Provider{BaseURL: "coding-intl"}, "base_url"},
 		{"zai", Provider{BaseURL: "coding"}, "one of china, coding-china, coding-intl"},
-		{"box", Provider{BaseURL: "https://me:" + canary + "@box/v1"}, "must not hold a password"},
-		{"box", Provider{BaseURL: "https://box/v1?key=" + canary}, "must not hold a query"},
+		{"box", Provider{BaseURL: "https://me:" + canary + "@box/v1"}, "must not contain a password"},
+		{"box", Provider{BaseURL: "https://box/v1?key=" + canary}, "must not contain a query"},
 		{"box", Provider{MaxRetries: &negative}, "max_retries: -1 is negative"},
 		{"box", Provider{IdleTimeout: -time.Second}, "idle_timeout: -1s is negative"},
 		{"box", Provider{APIKey: canary, APIKeyEnv: "BOX_KEY"}, "set one of api_key, api_key_env, not both"},
-		{"a/b", Provider{}, "must not be empty or hold a slash"},
+		{"a/b", Provider{}, "must not be empty or contain a slash"},
 	} {
 		c := Config{Providers: map[string]Provider{tt.name: tt.p}}
 		err := c.Validate()

@@ -108,7 +108,7 @@ func dialectOf(kind, model string) openai.Dialect {
 // withClient returns the options of t with the client that carries its requests.
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
-		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
+		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
 		EmptyBadRequest: t.emptyBadRequest(),
 	})
 	return t.Options

@@ -101,7 +101,7 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 }
 
 func (h *Health) fail(err error) {
-	h.Err, h.Fault, h.Error, h.Hint = err, llm.FaultOf(err), err.Error(), llm.Hint(err)
+	h.Err, h.Fault, h.Error, h.Hint = err, llm.FaultOf(err), err.Error(), llm.InShell.Hint(err)
 }
 
 // fillDefaultModel fills in what is known of the default model; of a server without

@@ -77,13 +77,13 @@ func TestCheck(t *testing.T) {
 		{"good", "GOOD_KEY", true, 2, "good/m", true, "", "", ""},
 		{"any", "", true, 2, "any/m", true, "", "", ""},
 		{"other", "", true, 2, "other/gpt-4o", false, "prompt", llm.ModelNotFound, "parley models"},
-		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "check the key in providers.locked.api_key"},
+		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "The key in providers.locked.api_key was rejected"},
 		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no model list"},
-		{"gone", "", false, 0, "", false, "", llm.Network, "check the connection"},
-		{"keyless", "", false, 0, "", false, "", llm.Authentication, "add a key for keyless"},
-		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "see to providers.broken.api_key_command"},
+		{"gone", "", false, 0, "", false, "", llm.Network, "Check the connection"},
+		{"keyless", "", false, 0, "", false, "", llm.Authentication, "Set NO_SUCH_KEY or run parley connect keyless"},
+		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "Check providers.broken.api_key_command"},
 		{"claude-cli", "", true, len(mustList(t, "claude-cli")), "claude-cli/claude-sonnet-5-5", true, "none", "", ""},
-		{"gemini-cli", "", false, 0, "", false, "", llm.Unknown, "try again"},
+		{"gemini-cli", "", false, 0, "", false, "", llm.Unknown, "Try again"},
 	} {
 		h := got[tt.name]
 		if h.Key != tt.key || h.Reachable != tt.reachable || h.Models != tt.models || h.Model != tt.model || h.ModelFound != tt.found ||
@@ -149,7 +149,7 @@ func TestAddressesHoldNoSecrets(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	_, err = Open(Default(), "anthropic", OpenOptions{Getenv: env("ANTHROPIC_BASE_URL", "http://me:"+canary+"@box/?key="+canary)})
-	if err == nil || leaks(err.Error()+llm.Hint(err)) != "" || !strings.Contains(err.Error(), "http://box/") {
+	if err == nil || leaks(err.Error()+llm.InShell.Hint(err)) != "" || !strings.Contains(err.Error(), "Anthropic") {
 		t.Errorf("without a key: %v", err)
 	}
 }

@@ -97,7 +97,7 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 		value = trimKey(value)
 	}
 	if err == nil && strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		err = errors.New("it holds characters that no key has")
+		err = errors.New("it contains characters that no key has")
 	}
 	if err != nil && ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -113,11 +113,11 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 
 // missingKeyError returns the error for a service whose key is nowhere.
 func (s service) missingKeyError() error {
-	where := cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key")
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
-		Message: fmt.Sprintf("no API key for %s: set %s, or api_key under [providers.%s] in config.toml", wire.Public(s.url), where, s.name),
-		Err:     llm.ErrNoKey,
+		Key:        cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key under [providers."+s.name+"] in config.toml"),
+		KeyMissing: true, Message: "no API key for " + cmp.Or(s.builtin.Name, s.name),
+		Err: llm.ErrNoKey,
 	}
 }
 

@@ -73,13 +73,13 @@ func TestNames(t *testing.T) {
 // but its successor is offered.
 func TestSuccessor(t *testing.T) {
 	for _, tt := range []struct{ model, said, hint string }{
-		{"claude-sonnet-4-20250514", `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-4-20250514"}}`, "ask its successor: -m anthropic/claude-sonnet-5-5"},
-		{"claude-opus-4-1-20250805", `{"error":{"message":"The model claude-opus-4-1-20250805 has been retired."}}`, "ask its successor: -m anthropic/claude-opus-5-5"},
-		{"claude-sonnet-5-6", `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-5-6"}}`, "run parley models"},
+		{"claude-sonnet-4-20250514", `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-4-20250514"}}`, "Use its successor: -m anthropic/claude-sonnet-5-5"},
+		{"claude-opus-4-1-20250805", `{"error":{"message":"The model claude-opus-4-1-20250805 has been retired."}}`, "Use its successor: -m anthropic/claude-opus-5-5"},
+		{"claude-sonnet-5-6", `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-5-6"}}`, "Run parley models"},
 	} {
 		id, urgent, err := named(t, "anthropic", tt.model, tt.said, OpenOptions{})
-		if id != tt.model || len(urgent) > 0 || llm.FaultOf(err) != llm.ModelNotFound || !strings.Contains(llm.Hint(err), tt.hint) {
-			t.Errorf("%s: asked %q, told %q, %v (%s), want the hint %q", tt.model, id, urgent, err, llm.Hint(err), tt.hint)
+		if id != tt.model || len(urgent) > 0 || llm.FaultOf(err) != llm.ModelNotFound || !strings.Contains(llm.InShell.Hint(err), tt.hint) {
+			t.Errorf("%s: asked %q, told %q, %v (%s), want the hint %q", tt.model, id, urgent, err, llm.InShell.Hint(err), tt.hint)
 		}
 	}
 }

@@ -210,7 +210,7 @@ func (s service) target(ctx context.Context) (target, error) {
 	}
 	return target{
 		Options: adapter.Options{
-			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, Headers: s.conf.Headers,
+			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers,
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
 		kind: s.kind, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,

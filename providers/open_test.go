@@ -76,13 +76,11 @@ func TestOpenWithoutKey(t *testing.T) {
 	if !errors.As(err, &e) || e.Fault != llm.Authentication {
 		t.Fatalf("%v, want an authentication error", err)
 	}
-	for _, want := range []string{"ZAI_API_KEY or ZHIPU_API_KEY", "https://api.z.ai/api/paas/v4", "[providers.zai]"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q lacks %q", err, want)
-		}
+	if !strings.Contains(err.Error(), "no API key for GLM (Z.AI") || strings.Contains(err.Error(), "ZAI_API_KEY") {
+		t.Errorf("%q does not name the provider, or says what its hint says", err)
 	}
-	if hint := llm.Hint(err); !strings.Contains(hint, "add a key for zai with /connect zai") {
-		t.Errorf("hint %q", hint)
+	if hint, want := llm.InShell.Hint(err), "Set ZAI_API_KEY or ZHIPU_API_KEY, or run parley connect zai"; hint != want {
+		t.Errorf("hint %q, want %q", hint, want)
 	}
 }
 
@@ -307,7 +305,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	text, _ := json.Marshal(e)
-	if leaks(err.Error()+string(text)+llm.Hint(err)) != "" {
+	if leaks(err.Error()+string(text)+llm.InShell.Hint(err)) != "" {
 		t.Errorf("the key is in %s", text)
 	}
 }

@@ -37,7 +37,7 @@ func TestProgramsReady(t *testing.T) {
 		{"claude-cli", Provider{}, ""},
 		{"gemini-cli", Provider{}, "install it with"},
 		{"gemini-cli", Provider{Command: filepath.Join(dir, "other")}, ""},
-		{"claude-cli", Provider{Command: filepath.Join(dir, "gone")}, "there is no program"},
+		{"claude-cli", Provider{Command: filepath.Join(dir, "gone")}, "not found"},
 		{"mine", Provider{Kind: "claude-cli"}, ""},
 	} {
 		c := Default()

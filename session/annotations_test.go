@@ -54,8 +54,8 @@ func TestAnnotationsAreKept(t *testing.T) {
 	path := s.Path()
 	last := s.Annotations(path)[len(path)]
 	done, ok := DecodeAnnotation(last[0]).(Done)
-	if !ok || done.Err.Error() != failed.Error() || llm.Hint(done.Err) != llm.Hint(failed) || llm.FaultOf(done.Err) != llm.Authentication {
-		t.Errorf("the error reads %v with hint %q", done.Err, llm.Hint(done.Err))
+	if !ok || done.Err.Error() != failed.Error() || llm.InShell.Hint(done.Err) != llm.InShell.Hint(failed) || llm.FaultOf(done.Err) != llm.Authentication {
+		t.Errorf("the error reads %v with hint %q", done.Err, llm.InShell.Hint(done.Err))
 	}
 }
 

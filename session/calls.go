@@ -137,7 +137,7 @@ func (t *turn) planCall(j *job, input string) bool {
 	}
 	j.action, j.err = nil, nil
 	if t.tools == nil {
-		j.err = fmt.Errorf("there is no tool %q: no tools are available here", j.call.Name)
+		j.err = fmt.Errorf("no tool %q: no tools are available here", j.call.Name)
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {

@@ -25,7 +25,7 @@ func TestCutAnswersCount(t *testing.T) {
 		broke string
 	}{
 		"stopped":           {llmtest.Hang(text), llm.Usage{Input: 1 + 10 + 1, Output: 500}, ""},
-		"broke off":         {llmtest.Cut(text), llm.Usage{Input: 1 + 10 + 1, Output: 500}, "broke off"},
+		"broke off":         {llmtest.Cut(text), llm.Usage{Input: 1 + 10 + 1, Output: 500}, "stream ended"},
 		"its start is told": {reported, llm.Usage{Input: 70, Output: 500, Cost: 0.5}, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (r *responseStream) take(e llm.Event) Event {
 // what stays of it.
 func (t *turn) endStream(r *responseStream) {
 	if r.err == nil && r.event.Finish.Reason == "" {
-		r.err = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+		r.err = &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}
 		if t.ctx.Err() != nil {
 			r.err = context.Cause(t.ctx)
 		}

@@ -175,7 +175,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 	}
 }
 
-var errConsumerLeft = fmt.Errorf("nobody listens: %w", context.Canceled)
+var errConsumerLeft = fmt.Errorf("the consumer left: %w", context.Canceled)
 
 // stopAfterBreak wraps yield so that it may still be called after the consumer left.
 func stopAfterBreak(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {

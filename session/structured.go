@@ -116,7 +116,7 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 func repairToSchema(want json.RawMessage, text string) (json.RawMessage, error) {
 	value, ok := schema.RepairWhole([]byte(strings.ToValidUTF8(text, "\uFFFD")))
 	if !ok {
-		return nil, errors.New("it holds no complete JSON value")
+		return nil, errors.New("it contains no complete JSON value")
 	}
 	err := schema.Validate(want, value)
 	if err != nil {

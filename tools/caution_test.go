@@ -141,14 +141,14 @@ func TestSensitivePlacesAsk(t *testing.T) {
 		why   string
 		write bool
 	}{
-		{"read", []any{"path", ".ssh/id_rsa"}, "holds SSH keys", false},
-		{"read", []any{"path", "harmless/id_rsa"}, "holds SSH keys", false},
-		{"read", []any{"path", f.at(".aws/credentials")}, "holds credentials of a cloud service", false},
-		{"grep", []any{"pattern", "x", "path", ".aws"}, "holds credentials", false},
-		{"glob", []any{"pattern", "*", "path", ".ssh"}, "holds SSH keys", false},
-		{"read", []any{"path", ".config/parley/config.toml"}, "parley's own settings", false},
-		{"write", []any{"path", ".SSH/authorized_keys", "content", "x"}, "holds SSH keys", true},
-		{"write", []any{"path", "harmless/authorized_keys", "content", "x"}, "holds SSH keys", true},
+		{"read", []any{"path", ".ssh/id_rsa"}, "contains SSH keys", false},
+		{"read", []any{"path", "harmless/id_rsa"}, "contains SSH keys", false},
+		{"read", []any{"path", f.at(".aws/credentials")}, "contains cloud credentials", false},
+		{"grep", []any{"pattern", "x", "path", ".aws"}, "contains cloud credentials", false},
+		{"glob", []any{"pattern", "*", "path", ".ssh"}, "contains SSH keys", false},
+		{"read", []any{"path", ".config/parley/config.toml"}, "parley's settings and keys", false},
+		{"write", []any{"path", ".SSH/authorized_keys", "content", "x"}, "contains SSH keys", true},
+		{"write", []any{"path", "harmless/authorized_keys", "content", "x"}, "contains SSH keys", true},
 		{"write", []any{"path", ".config/systemd/user/x.service", "content", "x"}, "starts programs as services", true},
 		{"write", []any{"path", ".config/autostart/x.desktop", "content", "x"}, "starts programs at login", true},
 		{"write", []any{"path", ".zshenv", "content", "x"}, "runs whenever a shell starts", true},
@@ -183,10 +183,10 @@ func TestSearchesLeaveSensitivePlacesOut(t *testing.T) {
 	if !strings.Contains(text, "secret=3") || strings.Contains(text, "secret=1") || strings.Contains(text, "secret=2") || strings.Contains(text, "secret=4") {
 		t.Errorf("grep: got %q", text)
 	}
-	if !strings.Contains(text, "3 entries left out: credentials") {
+	if !strings.Contains(text, "3 entries hidden: credentials") {
 		t.Errorf("grep does not say what it left out: %q", text)
 	}
-	if text := f.must("glob", "pattern", "**/c*"); strings.Contains(text, "credentials\n") || !strings.Contains(text, "left out: credentials") {
+	if text := f.must("glob", "pattern", "**/c*"); strings.Contains(text, "credentials\n") || !strings.Contains(text, "hidden: credentials") {
 		t.Errorf("glob: got %q", text)
 	}
 	if text := f.must("grep", "pattern", "secret", "path", ".aws"); !strings.Contains(text, "secret=1") {
@@ -275,7 +275,7 @@ func TestCommandsBesideCredentials(t *testing.T) {
 	if b := f.EnableSandbox(SandboxConfig{}); !b.Available() {
 		t.Skip(b.Reason)
 	}
-	if got, why := f.decided(NewPolicy(ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != Ask || !strings.Contains(why, ".ssh in this folder holds SSH keys") {
+	if got, why := f.decided(NewPolicy(ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != Ask || !strings.Contains(why, ".ssh in this folder contains SSH keys") {
 		t.Errorf("got %s, %q", got, why)
 	}
 

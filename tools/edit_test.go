@@ -51,7 +51,7 @@ func TestReplace(t *testing.T) {
 			err: "the same with other white space is on line 2; there it is\n\tif a  {\n\t\tb\n\t}"},
 		{name: "other white space in one line", text: "x\n\ta =  b\n", old: "a = b", new: "x", err: "on line 2; there it is\n\ta =  b"},
 		{name: "hidden characters", text: "a\u200Bb\n", old: "ab", new: "x", err: "on line 1"},
-		{name: "line numbers", text: "a\nb\n", old: "     1\ta\n     2\tb\n", new: "x", err: "leave out the line numbers"},
+		{name: "line numbers", text: "a\nb\n", old: "     1\ta\n     2\tb\n", new: "x", err: "omit the line numbers"},
 		{name: "nothing but a line number", text: "a\n", old: "     1\t", new: "x", err: "not in the file"},
 		{name: "only white space", text: "a\n", old: "  ", new: "x", err: "only white space"},
 	}

@@ -115,7 +115,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	}
 	s.external.Store(&now)
 	if len(unfit) > 0 {
-		return fmt.Errorf("%s left out, whose names are taken or not fit: %s", pluralize(len(unfit), "tool"), truncate(strings.Join(unfit, ", "), 500))
+		return fmt.Errorf("%s ignored (name taken or invalid): %s", pluralize(len(unfit), "tool"), truncate(strings.Join(unfit, ", "), 500))
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestAddAndReplace(t *testing.T) {
 		{func() error { return f.AddExternal(echo("mcp__a__x", ""), echo("mcp__b__y", "")) }, "mcp__a__x mcp__b__y", ""},
 		{func() error { return f.AddExternal(echo("mcp__a__x", "")) }, "mcp__a__x mcp__b__y", ""},
 		{func() error { return f.AddExternal(echo("shell", ""), echo("a b", ""), echo("", ""), echo("ok", "")) },
-			"mcp__a__x mcp__b__y ok", `3 tools left out, whose names are taken or not fit: "shell", "a b", ""`},
+			"mcp__a__x mcp__b__y ok", `3 tools ignored (name taken or invalid): "shell", "a b", ""`},
 		{func() error { return f.ReplaceExternal("mcp__a__", []External{echo("mcp__a__z", "")}) }, "mcp__b__y ok mcp__a__z", ""},
 		{func() error { return f.ReplaceExternal("mcp__", nil) }, "ok", ""},
 	}

@@ -62,7 +62,7 @@ func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*Action,
 		r.format = "markdown"
 	case "markdown", "text", "raw":
 	default:
-		return nil, refuse("there is no format %s; there are markdown, text and raw", quoteName(r.format))
+		return nil, refuse("unknown format %s: use markdown, text or raw", quoteName(r.format))
 	}
 	return &Action{
 		Access: AccessFetch,
@@ -173,7 +173,7 @@ func networkReason(ctx context.Context, err error) string {
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) && dns.IsNotFound {
-		return "there is no host of this name" + proxyHint()
+		return "no such host" + proxyHint()
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

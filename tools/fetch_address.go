@@ -28,7 +28,7 @@ func parseURL(raw string) (*url.URL, error) {
 	case len(raw) > maxURL:
 		return nil, refuse("the URL is longer than %d bytes", maxURL)
 	case strings.ContainsFunc(raw, func(r rune) bool { return r < '!' || r == '\\' || r == 0x7F || r == 0xFFFD || sanitize.IsHidden(r) }):
-		return nil, refuse("the URL %s holds a space, a backslash or a character that cannot be seen; encode it as %%20 and the like", quoteName(raw))
+		return nil, refuse("the URL %s contains a space, a backslash or an invisible character; encode it as %%20 and the like", quoteName(raw))
 	}
 	u, err := url.Parse(raw)
 	if err != nil {

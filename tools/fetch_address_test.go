@@ -19,7 +19,7 @@ import (
 func TestAddress(t *testing.T) {
 	tests := []struct{ in, want, err string }{
 		{in: "https://example.com", want: "https://example.com/"},
-		{in: " https://example.com/a b ", err: "cannot be seen"},
+		{in: " https://example.com/a b ", err: "invisible character"},
 		{in: "HTTP://EXAMPLE.com:80/%7Euser?a=1&b=<x>#top", want: "http://example.com/%7Euser?a=1&b=%3Cx%3E"},
 		{in: "https://example.com.:8443/", want: "https://example.com:8443/"},
 		{in: "https://bücher.example/ž?q=ž", want: "https://xn--bcher-kva.example/%C5%BE?q=%C5%BE"},
@@ -40,9 +40,9 @@ func TestAddress(t *testing.T) {
 		{in: "https://trusted.com@evil.com/", err: "user name"},
 		{in: "https://user:secret@evil.com/", err: "user name"},
 		{in: `https://evil.com\@trusted.com/`, err: "backslash"},
-		{in: "https://exa\u200bmple.com/", err: "cannot be seen"},
-		{in: "https://example.com/\x1b[2J", err: "cannot be seen"},
-		{in: "https://example.com/\r\nHost: x", err: "cannot be seen"},
+		{in: "https://exa\u200bmple.com/", err: "invisible character"},
+		{in: "https://example.com/\x1b[2J", err: "invisible character"},
+		{in: "https://example.com/\r\nHost: x", err: "invisible character"},
 		{in: "https://example.com:0/", err: "port"},
 		{in: "https://example.com:65536/", err: "port"},
 		{in: "https://example.com:x/", err: "not a valid URL"},

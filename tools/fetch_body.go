@@ -86,7 +86,7 @@ func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
 	case wire.n >= maxWire && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
 		b.notes = append(b.notes, note("only the first %d MiB were read", maxWire>>20))
 	case errors.Is(err, io.ErrUnexpectedEOF) && len(b.data) > 0:
-		b.notes = append(b.notes, note("the connection broke off: this is only a part"))
+		b.notes = append(b.notes, note("the connection was lost: this is only a part"))
 	default:
 		b.cut = false
 		return err

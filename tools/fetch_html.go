@@ -52,7 +52,7 @@ func parseHTML(text string, at *url.URL) (page *webpage, err error) {
 	page.readHead(page.root)
 	page.prune(page.root)
 	if page.hidden > 0 {
-		page.notes = append(page.notes, note("%s left out, which a reader would not see", pluralize(page.hidden, "element")))
+		page.notes = append(page.notes, note("%s removed, invisible to readers", pluralize(page.hidden, "element")))
 	}
 	return page, nil
 }

@@ -125,10 +125,10 @@ func (k *walk) notes() []string {
 func (k *walk) hiddenNotes() []string {
 	var notes []string
 	if k.hiddenByRule > 0 {
-		notes = append(notes, note("%s left out: a rule of the person's is about reading them", pluralize(k.hiddenByRule, "entry")))
+		notes = append(notes, note("%s hidden by a permission rule of the user", pluralize(k.hiddenByRule, "entry")))
 	}
 	if k.hiddenSensitive > 0 {
-		notes = append(notes, note("%s left out: credentials, or files that start programs at login; name one to ask for it", pluralize(k.hiddenSensitive, "entry")))
+		notes = append(notes, note("%s hidden: credentials, or files that start programs at login; name one to ask for it", pluralize(k.hiddenSensitive, "entry")))
 	}
 	return notes
 }

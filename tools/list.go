@@ -59,7 +59,7 @@ func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool
 		notes = append(notes, note("cut after %s; list a folder of it, or less depth", pluralize(a.lines, "entry")))
 	}
 	if k.ignored > 0 {
-		notes = append(notes, note("%s left out: .git, or by .gitignore; set all to see them", pluralize(k.ignored, "entry")))
+		notes = append(notes, note("%s ignored (.git, .gitignore); set all to list them", pluralize(k.ignored, "entry")))
 	}
 	return a.outcome(append(notes, k.hiddenNotes()...)...)
 }

@@ -152,7 +152,7 @@ var lineNumberPrefix = regexp.MustCompile(`(?m)^ *\d+\t`)
 // but for white space, or that old has line numbers in it.
 func (t *editTarget) notFoundError(old string) error {
 	if bare := lineNumberPrefix.ReplaceAllString(old, ""); bare != old && len(t.findSpans(bare, false)) > 0 {
-		return errors.New("old is not in the file; leave out the line numbers that read puts in front of lines")
+		return errors.New("old is not in the file; omit the line numbers that read puts in front of lines")
 	}
 	lines, want := strings.Split(t.withLF(), "\n"), collapseLines(strings.Split(toLF(old), "\n"))
 	if len(want) == 0 {

@@ -143,7 +143,7 @@ func TestGrantWhatIsNoRule(t *testing.T) {
 		{"", `the tools are read,`},
 		{"shell:", `nothing follows the colon`},
 		{"edit: ", `nothing follows the colon`},
-		{"shell:env *", `env runs what it is given`},
+		{"shell:env *", `env runs its arguments`},
 		{"shell:git *", `git does many things`},
 		{"shell:ls | sh *", `is a pipeline`},
 	}
@@ -249,7 +249,7 @@ func TestPrefixes(t *testing.T) {
 		{"git log --oneline -5", []int{4, 3, 2}, "git does many things: name which"},
 		{"go test -exec sh ./x", []int{5, 4, 2}, "go does many things: name which"},
 		{"ls -l", []int{2, 1}, ""},
-		{"env ls", nil, "env runs what it is given"},
+		{"env ls", nil, "env runs its arguments"},
 		{"ls | wc", nil, "the command is a pipeline"},
 		{"echo $x", nil, "the command is dynamic: $x"},
 	}
@@ -306,7 +306,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatalf("got %v, %v", rs, err)
 	}
 	for _, want := range []string{
-		`permissions.allow: rule "shell:sudo *": only exact commands can be allowed, for sudo runs what it is given`,
+		`permissions.allow: rule "shell:sudo *": only exact commands can be allowed, for sudo runs its arguments`,
 		`permissions.deny: unknown tool "shall": did you mean "shell"?`, `permissions.deny: rule "edit:[": this is no glob`,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -239,7 +239,7 @@ func (p *readResult) outcome() Outcome {
 		notes = append(notes, note("invalid UTF-8 is shown as \uFFFD"))
 	}
 	if p.invisible > 0 {
-		notes = append(notes, note("%s left out", pluralize(p.invisible, "invisible character")))
+		notes = append(notes, note("%s removed", pluralize(p.invisible, "invisible character")))
 	}
 	return Outcome{Text: p.text.String() + strings.Join(notes, "\n")}
 }

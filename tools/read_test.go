@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 		{name: "CRLF", content: "a\r\nb\r\n", want: "     1\ta\n     2\tb\n[lines end with CRLF; edit and write keep that]"},
 		{name: "byte order mark", content: "\uFEFFa\n", want: "     1\ta\n[the file begins with a byte order mark; edit and write keep it]"},
 		{name: "not UTF-8", content: "gr\xFC\xDFe\n", want: "     1\tgr\uFFFDe\n[invalid UTF-8 is shown as \uFFFD]"},
-		{name: "hidden text", content: "a\U000E0049\U000E0067b\u200Bc\n", want: "     1\tabc\n[3 invisible characters left out]"},
+		{name: "hidden text", content: "a\U000E0049\U000E0067b\u200Bc\n", want: "     1\tabc\n[3 invisible characters removed]"},
 		{name: "a flag and a family", content: "🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F 👨‍👩‍👧\n",
 			want: "     1\t🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F 👨‍👩‍👧\n"},
 		{name: "NUL", content: "\x7fELF\x00", err: "f is not text: application/octet-stream, 5 bytes"},

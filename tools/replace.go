@@ -106,7 +106,7 @@ func (r *replacement) overwrite() error {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !os.SameFile(info, r.oldInfo) {
-		return errors.Join(err, errors.New("it is another file by now"))
+		return errors.Join(err, errors.New("it is a different file now"))
 	}
 	put := func(content []byte) error {
 		if _, err := f.WriteAt(content, 0); err != nil {

@@ -115,7 +115,7 @@ func (w *workspace) savedOutput(name string) (*savedOutput, error) {
 	if _, err := w.root.Lstat(name); err == nil {
 		return nil, nil // a file that happens to be called so
 	}
-	return nil, fmt.Errorf("%s is no longer there: outputs are kept while parley runs, and the oldest go when there is much; run the command again", quoteName(name))
+	return nil, fmt.Errorf("%s is gone: outputs are kept while parley runs, the oldest are deleted first; run the command again", quoteName(name))
 }
 
 // closeSavedOutputs closes all outputs.

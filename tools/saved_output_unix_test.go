@@ -46,7 +46,7 @@ func TestWholeOutput(t *testing.T) {
 		t.Errorf("listed: got %q", got.Text)
 	}
 	other := open(t, nil)
-	if _, err := other.Plan(t.Context(), "read", args("path", name)); err == nil || !strings.Contains(err.Error(), "no longer there") {
+	if _, err := other.Plan(t.Context(), "read", args("path", name)); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("elsewhere: %v", err)
 	}
 	info, err := f.savedOutputs[0].file.Stat()

@@ -33,9 +33,9 @@ func TestList(t *testing.T) {
 		pairs []any
 		want  string
 	}{
-		{nil, ".gitignore\t14\nREADME\t12\nsrc/\n[3 entries left out: .git, or by .gitignore; set all to see them]"},
-		{[]any{"path", "src"}, ".gitignore\t17\ndeep/\nkeep.log\t6\nmain.go\t48\n[1 entry left out: .git, or by .gitignore; set all to see them]"},
-		{[]any{"path", "src/", "depth", 2}, ".gitignore\t17\ndeep/\ndeep/x_test.go\t13\nkeep.log\t6\nmain.go\t48\n[1 entry left out: .git, or by .gitignore; set all to see them]"},
+		{nil, ".gitignore\t14\nREADME\t12\nsrc/\n[3 entries ignored (.git, .gitignore); set all to list them]"},
+		{[]any{"path", "src"}, ".gitignore\t17\ndeep/\nkeep.log\t6\nmain.go\t48\n[1 entry ignored (.git, .gitignore); set all to list them]"},
+		{[]any{"path", "src/", "depth", 2}, ".gitignore\t17\ndeep/\ndeep/x_test.go\t13\nkeep.log\t6\nmain.go\t48\n[1 entry ignored (.git, .gitignore); set all to list them]"},
 		{[]any{"all", true}, ".git/\n.gitignore\t14\nREADME\t12\na.log\t6\nbuild/\nsrc/"},
 		{[]any{"path", "build"}, "out.go\t21"}, // what is asked for by name is shown
 	}
@@ -241,7 +241,7 @@ func TestSearchesStopWhenCanceled(t *testing.T) {
 // What a rule denies to read, or asks about, no search tells of.
 func TestSearchesObeyRulesOnReading(t *testing.T) {
 	files := map[string]string{"a.txt": "word", "secret/b.txt": "word", "secret/deep/c.txt": "word", "keys/d.pem": "word", "keys/e.txt": "word", "private/f.txt": "word"}
-	const left = "left out: a rule of the person's is about reading them]"
+	const left = "hidden by a permission rule of the user]"
 	tests := []struct {
 		tool  string
 		pairs []any

@@ -36,7 +36,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 		return nil, refuse("the command is empty")
 	}
 	if strings.ContainsRune(args.Command, 0) {
-		return nil, refuse("the command holds a NUL byte")
+		return nil, refuse("the command contains a NUL byte")
 	}
 	timeout := defaultTimeout
 	if args.Timeout > 0 {
@@ -84,7 +84,7 @@ func findShell() ([]string, error) {
 			return append([]string{file}, shell[1:]...), nil
 		}
 	}
-	return nil, errors.New("there is no shell on PATH")
+	return nil, errors.New("no shell on PATH")
 }
 
 // runShell runs a command in the workspace, to its end or its deadline, and held if
@@ -280,9 +280,9 @@ func (r *runningCommand) cleanUp() {
 // denialHint returns what can be done about a denied access.
 func (r *runningCommand) denialHint() string {
 	if r.policy.Network {
-		return "if that is so, ask the person to run it outside"
+		return "if that is so, ask the user to run it outside"
 	}
-	return "if that is so, ask the person to allow the network, or to run it outside"
+	return "if that is so, ask the user to allow the network, or to run it outside"
 }
 
 func (r *runningCommand) outcome(took time.Duration) Outcome {

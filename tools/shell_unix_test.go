@@ -30,7 +30,7 @@ func TestShell(t *testing.T) {
 		{command: "cat sub/f; cd sub; pwd | grep -c sub", want: "text\n1\n[exit status 0]"},
 		{command: "read x; echo \"status $?\"", want: "status 1\n[exit status 0]"}, // there is no input
 		{command: "(: </dev/tty) 2>/dev/null || echo no terminal", want: "no terminal\n[exit status 0]"},
-		{command: `printf '\033[31mred\033[0m\n'`, want: "red\n[2 control characters or escape sequences left out]\n[exit status 0]"},
+		{command: `printf '\033[31mred\033[0m\n'`, want: "red\n[2 control characters or escape sequences removed]\n[exit status 0]"},
 		{command: `printf '\377\n'`, want: "\uFFFD\n[1 byte shown as \uFFFD: not UTF-8]\n[exit status 0]"},
 		{command: "if true\nthen echo lines\nfi", want: "lines\n[exit status 0]"},
 		{command: "(", failed: true},

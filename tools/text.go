@@ -124,10 +124,10 @@ func note(format string, args ...any) string {
 func removalNotes(o *sanitize.Output) []string {
 	var notes []string
 	if o.Escapes > 0 {
-		notes = append(notes, note("%s or escape sequences left out", pluralize(o.Escapes, "control character")))
+		notes = append(notes, note("%s or escape sequences removed", pluralize(o.Escapes, "control character")))
 	}
 	if o.Invisible > 0 {
-		notes = append(notes, note("%s left out", pluralize(o.Invisible, "invisible character")))
+		notes = append(notes, note("%s removed", pluralize(o.Invisible, "invisible character")))
 	}
 	if o.Invalid > 0 {
 		notes = append(notes, note("%s shown as \uFFFD: not UTF-8", pluralize(o.Invalid, "byte")))

@@ -220,9 +220,9 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 
 func (s *Set) noSuchTool(name string) *Refusal {
 	if len(s.allEntries()) == 0 {
-		return refuse("there is no tool %s: no tools are available", quoteName(name))
+		return refuse("no tool %s: no tools are available", quoteName(name))
 	}
-	return refuse("there is no tool %s; the tools are %s", quoteName(name), strings.Join(s.toolNames(), ", "))
+	return refuse("no tool %s; the tools are %s", quoteName(name), strings.Join(s.toolNames(), ", "))
 }
 
 // quoteName shows a name that came from outside.

@@ -202,7 +202,7 @@ func TestViewKnowsOnlyItsTools(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = view.Plan(t.Context(), "shell", args("command", "true"))
-	if want := `there is no tool "shell"; the tools are read`; err == nil || err.Error() != want {
+	if want := `no tool "shell"; the tools are read`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	none, err := f.WithTools("none")

@@ -91,7 +91,7 @@ func (w *workspace) toRelative(name string) (string, error) {
 	case name == "":
 		return "", refuse("the path is empty; the workspace itself is %q", ".")
 	case strings.ContainsRune(name, 0):
-		return "", refuse("the path %s holds a NUL byte", quoteName(name))
+		return "", refuse("the path %s contains a NUL byte", quoteName(name))
 	case name == "~" || strings.HasPrefix(name, "~/"):
 		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", quotePath(name), w.dir)
 	}
@@ -324,13 +324,13 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 	now, info, err := w.readForEdit(c.file)
 	switch {
 	case c.old == nil && err == nil:
-		return "", refuse("%s was created by somebody else since; read it first", quotePath(c.file))
+		return "", refuse("%s was created by another program since; read it first", quotePath(c.file))
 	case c.old == nil && !w.isVacant(c.file):
 		return "", err
 	case c.old != nil && err != nil:
 		return "", err
 	case c.old != nil && sha256.Sum256(now) != c.sum:
-		return "", refuse("%s has changed since this was planned, so nothing was written; read it again", quotePath(c.file))
+		return "", refuse("%s has changed since this was planned, so it was not written; read it again", quotePath(c.file))
 	}
 	if err := ctx.Err(); err != nil {
 		return "", refuse("%s was not written: canceled", quotePath(c.file))

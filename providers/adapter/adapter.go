@@ -19,16 +19,17 @@ import (
 
 // Options say whom a model talks to.
 type Options struct {
-	Provider string            // as configured, for errors
-	Model    string            // id on the wire
-	BaseURL  string            // of the service; each format says what it adds to it
-	Key      string            // never printed; may be empty for servers that want none
-	KeyName  string            // where the key comes from, such as "OPENAI_API_KEY"
-	Headers  map[string]string // go with every request
-	HTTP     *http.Client      // its transport turns what is not an answer into *llm.Error
-	NoStream bool              // ask for whole answers
-	Body     map[string]any    // extra request fields of the user, which win; each format says how they are merged
-	Learned  *LearnedLimits    // what the server taught so far; nil is the model's own
+	Provider  string            // as configured, for errors
+	Model     string            // id on the wire
+	BaseURL   string            // of the service; each format says what it adds to it
+	Key       string            // never printed; may be empty for servers that want none
+	KeyName   string            // where the key comes from, such as "OPENAI_API_KEY"
+	KeyStored bool              // the key is one that parley stores
+	Headers   map[string]string // go with every request
+	HTTP      *http.Client      // its transport turns what is not an answer into *llm.Error
+	NoStream  bool              // ask for whole answers
+	Body      map[string]any    // extra request fields of the user, which win; each format says how they are merged
+	Learned   *LearnedLimits    // what the server taught so far; nil is the model's own
 }
 
 // WithDefaults returns o with a client and limits of its own where it has none.
@@ -49,7 +50,7 @@ func (o Options) WithDefaults() Options {
 func (o Options) WithProvider(err error) *llm.Error { return wire.WithProvider(err, o.wire()) }
 
 func (o Options) wire() wire.Options {
-	return wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName}
+	return wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, KeyStored: o.KeyStored}
 }
 
 // Produce returns what produce sends as a stream whose error names the service.

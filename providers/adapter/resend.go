@@ -88,7 +88,7 @@ func MayBlameField(fault *llm.Error) bool {
 
 // LeftOut returns the notice of a setting that a model does not take.
 func LeftOut(model, what string) string {
-	return fmt.Sprintf("%s does not take %s; left out", model, what)
+	return fmt.Sprintf("%s does not support %s; not sent", model, what)
 }
 
 // Pattern compiles an expression when it is first needed, for almost no request is

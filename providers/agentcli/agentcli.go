@@ -100,7 +100,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 func Find(kind, command, path string) (string, error) {
 	f, ok := flavors[kind]
 	if !ok {
-		return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("there is no program of the kind %q", kind)}
+		return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("unknown kind of program %q", kind)}
 	}
 	name := expand(cmp.Or(command, f.program))
 	candidates := []string{name}
@@ -123,7 +123,7 @@ func Find(kind, command, path string) (string, error) {
 	}
 	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
 	if command != "" {
-		message = fmt.Sprintf("there is no program %s: correct command in config.toml, or install %s with %q", command, f.program, f.install)
+		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", command, f.program, f.install)
 	}
 	return "", &llm.Error{Fault: llm.Unsupported, Message: message}
 }
@@ -193,9 +193,9 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		switch flags := m.learnRefusedFlags(a.firstStderr); {
 		case r.resume.Session != "" && m.flavor.lostSession().MatchString(err.Error()+a.firstStderr):
 			anew = true
-			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is told as text", m.flavor.program))
+			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is sent as text", m.flavor.program))
 		case len(flags) > 0:
-			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; left out", m.flavor.program, strings.Join(flags, ", ")))
+			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; not sent", m.flavor.program, strings.Join(flags, ", ")))
 		default:
 			return err
 		}

@@ -116,7 +116,7 @@ func TestSettings(t *testing.T) {
 		{"budget", llm.Request{Settings: llm.Settings{Budget: 2048}}, []string{"--max-thinking-tokens=2048"}, "", nil, 1},
 		{"limit", llm.Request{Settings: llm.Settings{MaxTokens: 99}}, nil, "CLAUDE_CODE_MAX_OUTPUT_TOKENS=99", nil, 1},
 		{"temperature and stop", llm.Request{Settings: llm.Settings{Temperature: &half, Stop: []string{"x"}}}, nil, "",
-			[]string{"claude does not take temperature; left out", "claude does not take stop; left out"}, 2},
+			[]string{"claude does not support temperature; not sent", "claude does not support stop; not sent"}, 2},
 		{"schema", llm.Request{AnswerSchema: &llm.Schema{JSON: []byte(`{"type":"object"}`)}}, []string{`--json-schema={"type":"object"}`}, "", nil, 0},
 		{"verbosity", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, nil, "", nil, 0},
 	} {
@@ -300,8 +300,8 @@ func TestMissing(t *testing.T) {
 	for _, tt := range []struct{ kind, command, want string }{
 		{"claude-cli", "", `claude is not on PATH: install it with "npm install -g @anthropic-ai/claude-code"`},
 		{"gemini-cli", "", `gemini is not on PATH: install it with "npm install -g @google/gemini-cli"`},
-		{"claude-cli", "/nowhere/claude", `there is no program /nowhere/claude`},
-		{"quantum-cli", "", `there is no program of the kind "quantum-cli"`},
+		{"claude-cli", "/nowhere/claude", `program /nowhere/claude not found`},
+		{"quantum-cli", "", `unknown kind of program "quantum-cli"`},
 	} {
 		t.Setenv("PATH", t.TempDir())
 		got := take(t, New(Options{Provider: "mine", Kind: tt.kind, Command: tt.command}).Stream(t.Context(), asking("Hi")))

@@ -158,7 +158,7 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
 	if said := p.stderr.text(); said != "" {
-		message += "; the last it said: " + oneLine(said, maxShown)
+		message += "; last output: " + oneLine(said, maxShown)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}
 }

@@ -62,15 +62,15 @@ func (c *claude) system(l *claudeLine) {
 	case "init":
 		c.model = cmp.Or(c.model, l.Model)
 	case "compact_boundary":
-		c.notice("the conversation became too long for it; it goes on from a summary of its own")
+		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
 		e := c.flavor.toError(l.Error, l.Status, "")
 		if !c.shown {
-			c.out.Send(llm.Retry{Attempt: l.Attempt, Wait: wait, Fault: e.Fault})
+			c.out.Send(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait, Fault: e.Fault})
 			return
 		}
-		c.notice("it tries again in %s (%d of %d): %s", wait.Round(time.Second), l.Attempt, l.Attempts, cmp.Or(l.Error, "the request failed"))
+		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", wait.Round(time.Second), l.Attempt, l.Attempts, cmp.Or(l.Error, "Request failed"))
 	}
 }
 

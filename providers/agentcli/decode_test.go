@@ -200,12 +200,12 @@ func TestClaudeNews(t *testing.T) {
 		`{"type":"system","subtype":"compact_boundary"}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1778701800,"rateLimitType":"five_hour"}}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"seven_day"}}`+"\n"+claudeResult))
-	if want := []llm.Retry{{Attempt: 2, Wait: 1500 * time.Millisecond, Fault: llm.Server}}; !reflect.DeepEqual(got.retries, want) {
+	if want := []llm.Retry{{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server}}; !reflect.DeepEqual(got.retries, want) {
 		t.Errorf("retries %+v, want %+v", got.retries, want)
 	}
 	want := []string{
-		"claude: it tries again in 2s (2 of 10): overloaded", // after something was shown
-		"claude: the conversation became too long for it; it goes on from a summary of its own",
+		"claude: overloaded · retrying in 2s (2/10)", // after something was shown
+		"claude: the conversation became too long for it; it continues from its own summary",
 		"claude: the weekly allowance of the account is nearly used up, until " + time.Unix(1778701800, 0).Local().Format("Mon 15:04"),
 	}
 	if !reflect.DeepEqual(got.notices, want) {
@@ -286,7 +286,7 @@ func TestGeminiUsage(t *testing.T) {
 	if got.finish.ID != "g-1" || got.finish.Model != "gemini-small" {
 		t.Errorf("finish %+v", got.finish)
 	}
-	if want := []string{"gemini: gemini-small answered in place of gemini-x"}; !reflect.DeepEqual(got.notices, want) {
+	if want := []string{"gemini: gemini-small answered instead of gemini-x"}; !reflect.DeepEqual(got.notices, want) {
 		t.Errorf("notices %q, want %q", got.notices, want)
 	}
 }

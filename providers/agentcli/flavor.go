@@ -91,7 +91,7 @@ var flavors = map[string]flavor{
 			44:  {llm.Unknown, "its sandbox failed"},
 			52:  {llm.InvalidRequest, "its configuration is wrong"},
 			53:  {llm.Unknown, "it reached its limit of turns"},
-			54:  {llm.Unknown, "a tool of its own failed"},
+			54:  {llm.Unknown, "one of its tools failed"},
 			55:  {llm.Permission, "it does not trust the folder it runs in"},
 			130: {llm.Unknown, "it was interrupted"},
 		},

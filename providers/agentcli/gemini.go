@@ -142,7 +142,7 @@ func (g *gemini) result(l *geminiLine) {
 	}
 	g.model = cmp.Or(g.model, g.requestedModel)
 	if g.model != g.requestedModel && strings.HasPrefix(g.requestedModel, "gemini-") {
-		g.notice("%s answered in place of %s", g.model, g.requestedModel)
+		g.notice("%s answered instead of %s", g.model, g.requestedModel)
 	}
 	g.finish = llm.Finish{Reason: llm.Stop, Raw: l.Status, ID: g.next.Session, Model: g.model}
 }

@@ -141,7 +141,7 @@ func TestNobodySurvives(t *testing.T) {
 			}
 			switch {
 			case tt.fault != "":
-				if llm.FaultOf(last) != tt.fault || !strings.Contains(last.Error(), "claude said nothing for 2s and was ended; the last it said: waiting for the moon") {
+				if llm.FaultOf(last) != tt.fault || !strings.Contains(last.Error(), "claude said nothing for 2s and was ended; last output: waiting for the moon") {
 					t.Errorf("error %v", last)
 				}
 			case tt.leave, strings.Contains(tt.name, "end"):

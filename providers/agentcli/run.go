@@ -94,7 +94,7 @@ func (m *Model) applySettings(r *run, req llm.Request) {
 		{"effort", (req.Effort != "" || req.Budget > 0) && !m.flavor.hasEffort},
 	} {
 		if s.set {
-			r.notices = append(r.notices, fmt.Sprintf("%s does not take %s; left out", m.flavor.program, s.name))
+			r.notices = append(r.notices, fmt.Sprintf("%s does not support %s; not sent", m.flavor.program, s.name))
 		}
 	}
 }

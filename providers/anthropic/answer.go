@@ -99,7 +99,7 @@ func (a *answer) onEnvelope(m *envelope) {
 		}
 	}
 	if dropped > 0 {
-		a.out.Send(llm.Notice{Text: "earlier thinking left out by the server, for what stands before it has changed (" + strconv.Itoa(dropped) + ")"})
+		a.out.Send(llm.Notice{Text: "earlier thinking dropped by the server, because earlier messages changed (" + strconv.Itoa(dropped) + ")"})
 	}
 	a.setStopReason(m.Reason)
 	a.addUsage(m.Usage)

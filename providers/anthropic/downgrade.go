@@ -82,7 +82,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 	}
 	if thinking, _ := body["thinking"].(map[string]any); findSubmatch(thinkingMissing, text) != nil && thinking["type"] != typeDisabled && !t.noThinking {
 		t.noThinking = true
-		return m.o.Model + " does not go on thinking with tools that were called without; sent again with thinking off", true
+		return m.o.Model + " cannot think between tools that were called without thinking; sent again with thinking off", true
 	}
 	for _, c := range downgrades {
 		if _, fixed := m.o.Body[c.field]; fixed || m.o.Learned.Has(c.name) || findSubmatch(c.says, text) == nil || !c.apply(body) {

@@ -161,15 +161,15 @@ func TestSettings(t *testing.T) {
 	}{
 		{"sampling", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Temperature: &warm, TopP: &warm}}, `{"temperature":0.5,"top_p":0.5}`, ""},
 		{"sampling beside thinking", "claude-sonnet-4-5", llm.Request{Effort: "low", Settings: llm.Settings{Temperature: &warm}}, `{}`,
-			"claude-sonnet-4-5 does not take temperature while it thinks; left out"},
+			"claude-sonnet-4-5 does not support temperature while it thinks; not sent"},
 		{"sampling without thinking", "claude-sonnet-4-6", llm.Request{Effort: "off", Settings: llm.Settings{TopP: &warm}}, `{"top_p":0.5}`, ""},
 		{"sampling refused", "claude-opus-4-7", llm.Request{Settings: llm.Settings{Temperature: &warm, TopP: &warm}}, `{}`,
-			"claude-opus-4-7 does not take temperature; left out; claude-opus-4-7 does not take top_p; left out"},
+			"claude-opus-4-7 does not support temperature; not sent; claude-opus-4-7 does not support top_p; not sent"},
 		{"too hot", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Temperature: &hot}}, `{"temperature":1}`,
 			"temperature 1.5 set to 1, the most claude-sonnet-4-5 takes"},
 		{"of other formats", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Seed: &seed, FrequencyPenalty: &warm, PresencePenalty: &warm, Verbosity: "low"}}, `{"system":[{"cache_control":{"type":"ephemeral"},"text":"Keep your answers short.","type":"text"}]}`,
-			"claude-sonnet-4-5 does not take frequency_penalty; left out; claude-sonnet-4-5 does not take presence_penalty; left out; " +
-				"claude-sonnet-4-5 does not take seed; left out"},
+			"claude-sonnet-4-5 does not support frequency_penalty; not sent; claude-sonnet-4-5 does not support presence_penalty; not sent; " +
+				"claude-sonnet-4-5 does not support seed; not sent"},
 		{"stop", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{Stop: []string{"END", "\n"}}}, `{"stop_sequences":["END"]}`, ""},
 		{"user", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{User: "u1"}}, `{"metadata":{"user_id":"u1"}}`, ""},
 		{"choice without tools", "claude-sonnet-4-5", llm.Request{Settings: llm.Settings{ToolChoice: "required"}}, `{}`, ""},

@@ -376,7 +376,7 @@ func TestDropped(t *testing.T) {
 	start := event("message_start", `{"type":"message_start","message":{"content":[],"input_transformations":[{"type":"thinking_dropped"},{"type":"thinking_mismatch_allowed"},{"type":"thinking_dropped"}]}}`)
 	base, _ := server(t, reply{body: stream(start, block(0, `{"type":"text","text":"A"}`), ending("end_turn", 1))})
 	got := collect(connect(t, base, "claude-fable-5-1").Stream(t.Context(), llm.Request{}))
-	if len(got.told) != 1 || !strings.Contains(got.told[0], "left out by the server") || !strings.Contains(got.told[0], "(2)") {
+	if len(got.told) != 1 || !strings.Contains(got.told[0], "dropped by the server") || !strings.Contains(got.told[0], "(2)") {
 		t.Errorf("told %q", got.told)
 	}
 }

@@ -152,7 +152,7 @@ func (s *Store) Key(ctx context.Context, provider string) (key, command string, 
 		}
 	}
 	if err == nil && key == "" && command == "" {
-		err = fmt.Errorf("it is there no longer: run parley connect %s", provider)
+		err = fmt.Errorf("it is gone: run parley connect %s", provider)
 	}
 	s.remember(key)
 	return key, command, err

@@ -268,12 +268,12 @@ func TestForeignFiles(t *testing.T) {
 		"a link to elsewhere": {func(s *Store) error {
 			other := filepath.Join(filepath.Dir(s.dir), "shared.toml")
 			return errors.Join(os.Rename(s.Path(), other), os.Symlink(other, s.Path()))
-		}, "is a link to another file, which may be shared: replace it by a file of its own, or use api_key_command in config.toml"},
+		}, "is a link to another file, which may be shared: replace it with a regular file, or use api_key_command in config.toml"},
 		"a link to nowhere": {func(s *Store) error { return errors.Join(os.Remove(s.Path()), os.Symlink("/nowhere", s.Path())) }, "is a link to another file"},
 		"a directory":       {func(s *Store) error { return errors.Join(os.Remove(s.Path()), os.Mkdir(s.Path(), 0o700)) }, "is not a regular file: remove it"},
 		"a pipe":            {func(s *Store) error { return errors.Join(os.Remove(s.Path()), exec.Command("mkfifo", s.Path()).Run()) }, "is not a regular file: remove it"},
 		"not as parley wrote it": {func(s *Store) error { return os.WriteFile(s.Path(), []byte("\n[openai]\napi_key = "+canary), 0o600) },
-			":3: this is not as parley wrote it: mend or delete it"},
+			":3: this is not as parley wrote it: correct or delete it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := filled(t)

@@ -24,8 +24,8 @@ type secret struct {
 
 // header begins each file.
 var header = map[string]string{
-	indexName: "# Written by parley connect: which providers have a stored key, and where. It holds no keys.\n\n",
-	fileName:  "# Written by parley connect. It holds keys: keep its mode 0600, and keep it out of repositories.\n\n",
+	indexName: "# Written by parley connect: which providers have a stored key, and where. It contains no keys.\n\n",
+	fileName:  "# Written by parley connect. It contains keys: keep its mode 0600, and keep it out of repositories.\n\n",
 }
 
 // readTable reads a file with one table for each provider; without the file there is none.
@@ -47,9 +47,9 @@ func readTable[T any](path string) (map[string]T, error) {
 	if _, err := toml.Decode(string(text), &all); err != nil {
 		var parse toml.ParseError
 		if errors.As(err, &parse) {
-			return nil, fmt.Errorf("%s:%d: this is not as parley wrote it: mend or delete it", path, parse.Position.Line)
+			return nil, fmt.Errorf("%s:%d: this is not as parley wrote it: correct or delete it", path, parse.Position.Line)
 		}
-		return nil, fmt.Errorf("%s is not as parley wrote it: mend or delete it", path)
+		return nil, fmt.Errorf("%s is not as parley wrote it: correct or delete it", path)
 	}
 	return all, nil
 }
@@ -88,7 +88,7 @@ func openOwn(path string) (*os.File, error) {
 func refuse(path string, info os.FileInfo) error {
 	switch {
 	case info.Mode()&os.ModeSymlink != 0:
-		return fmt.Errorf("%s is a link to another file, which may be shared: replace it by a file of its own, or use api_key_command in config.toml", path)
+		return fmt.Errorf("%s is a link to another file, which may be shared: replace it with a regular file, or use api_key_command in config.toml", path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file: remove it, then run parley connect again", path)
 	case !owned(info):

@@ -82,7 +82,7 @@ func (c *callReader) event(e llm.Event) {
 		c.decidePending(false)
 		c.sendSpace()
 		if c.hallucinated {
-			c.Send(llm.Notice{Text: "left out what the model wrote behind its tool call"})
+			c.Send(llm.Notice{Text: "text after the tool call dropped"})
 		}
 		if c.count > 0 && d.Reason == llm.Stop {
 			d.Reason = llm.Calls
@@ -303,7 +303,7 @@ func (c *callReader) decidePending(text bool) {
 // sendCalls sends the calls of f.
 func (c *callReader) sendCalls(f parsed) {
 	if f.anyRepaired() {
-		c.Send(llm.Notice{Text: "mended a broken tool call"})
+		c.Send(llm.Notice{Text: "repaired a broken tool call"})
 	}
 	for _, found := range f.calls {
 		c.count++

@@ -20,7 +20,7 @@ const (
 	downgradeStandIn64    = "the stand-in for thought signatures in base64"
 	downgradeSignatures   = "these thought signatures"
 	downgradeIDs          = "ids of calls"
-	downgradeResultImages = "pictures in results"
+	downgradeResultImages = "images in results"
 )
 
 // substitutes holds what goes in the place of what was refused.

@@ -44,7 +44,7 @@ func TestDowngrade(t *testing.T) {
 		{"learnlm-2", llm.Request{System: "Be brief."}, "Developer instruction is not enabled for models/learnlm-2", "a system prompt", `"systemInstruction"`, `{"role":"user","parts":[{"text":"Be brief."},{"text":"Hi"}]}`},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, "Thought signature is not valid.", "these thought signatures", `"c2ln"`, `"skip_thought_signature_validator"`},
 		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.`, "ids of calls", `"id"`, ""},
-		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, "pictures in results", "", "Returned by the tool weather:"},
+		{"gemini-3.5-flash", llm.Request{Messages: shown}, `Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, "images in results", "", "Returned by the tool weather:"},
 	} {
 		t.Run(test.downgrade, func(t *testing.T) {
 			s := newServer(t, refusal(400, test.refusal), stream(text("Hi"), finish("STOP")))
@@ -155,10 +155,10 @@ func TestLeftOut(t *testing.T) {
 	s := newServer(t, stream(text("Hi"), finish("STOP")))
 	m := s.model(gemini.Options{Model: "gemini-2.5-flash"})
 	want := []string{
-		"gemini-2.5-flash does not take more than 5 stop sequences; left out",
-		"gemini-2.5-flash does not take penalties; left out",
-		"gemini-2.5-flash does not take a limit of one tool call at a time; left out",
-		"gemini-2.5-flash does not take the id of a user; left out",
+		"gemini-2.5-flash does not support more than 5 stop sequences; not sent",
+		"gemini-2.5-flash does not support penalties; not sent",
+		"gemini-2.5-flash does not support a limit of one tool call at a time; not sent",
+		"gemini-2.5-flash does not support the id of a user; not sent",
 	}
 	if got := take(t, m.Stream(t.Context(), req)); !slices.Equal(got.notices, want) {
 		t.Errorf("notices %q, want %q", got.notices, want)

@@ -33,7 +33,7 @@ func asInterrupted(err error) error {
 	if told := (*llm.Error)(nil); errors.As(err, &told) {
 		return err
 	}
-	return &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete", Err: err}
+	return &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete", Err: err}
 }
 
 // readValues reads a chunk, or a list of them.

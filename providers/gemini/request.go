@@ -23,7 +23,7 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 		_, spoken := learned[downgradeSchema]
 		if len(req.Tools) > 0 && !m.traits.isGemini3() {
 			spoken = true
-			notices = append(notices, m.o.Model+" takes a schema of the answer only without tools; told it in words")
+			notices = append(notices, m.o.Model+" supports an answer schema only without tools; sent in the prompt")
 		}
 		if spoken {
 			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.AnswerSchema.JSON)

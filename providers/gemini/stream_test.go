@@ -207,11 +207,11 @@ func TestErrors(t *testing.T) {
 		{"too long", refusal(400, "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."),
 			llm.Error{Fault: llm.ContextOverflow, Status: 400, Message: "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."}, nil},
 		{"no tools", refusal(400, "Function calling is not enabled for models/gemma-3-1b-it"), llm.Error{Fault: llm.Unsupported, Param: "tools", Status: 400, Message: "Function calling is not enabled for models/gemma-3-1b-it"}, nil},
-		{"half an event", reply{kind: "text/event-stream", body: "data: " + text("a") + "\n\ndata: {\"candidates\":[{\"con"}, llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, []llm.Part{said("a", "")}},
-		{"half a body", whole(`{"candidates":[{"content":`), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, nil},
-		{"half a list", whole(`[` + text("a") + `,`), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, []llm.Part{said("a", "")}},
+		{"half an event", reply{kind: "text/event-stream", body: "data: " + text("a") + "\n\ndata: {\"candidates\":[{\"con"}, llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, []llm.Part{said("a", "")}},
+		{"half a body", whole(`{"candidates":[{"content":`), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, nil},
+		{"half a list", whole(`[` + text("a") + `,`), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, []llm.Part{said("a", "")}},
 		{"no JSON", stream(`<oops>`), llm.Error{Fault: llm.Server, Message: "not JSON: <oops>"}, nil},
-		{"an empty stream", stream(), llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}, nil},
+		{"an empty stream", stream(), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newServer(t, test.answer)

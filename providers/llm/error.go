@@ -54,9 +54,12 @@ type Error struct {
 	// Successor is the model that replaces the one that was not found, as
 	// "provider/model"; "" if none is known.
 	Successor string `json:"successor,omitempty"`
+
+	KeyMissing bool `json:"key_missing,omitempty"` // no key is known; Key is where it could be, "" if nowhere
+	KeyStored  bool `json:"key_stored,omitempty"`  // parley stores the key, so that another one can replace it
 }
 
-// ErrNoKey is in the error of a provider whose key is nowhere: connecting it gives it one.
+// ErrNoKey is in the error of a provider that has no key: connecting it gives it one.
 var ErrNoKey = errors.New("no key")
 
 // Error returns what happened, with the provider and its words.
@@ -97,9 +100,18 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
+// An Audience is where a hint is read: what a user can type there.
+type Audience struct{ connect, model string }
+
+// Where hints are read.
+var (
+	InChat  = Audience{connect: "/connect", model: "/model"}
+	InShell = Audience{connect: "parley connect", model: "-m"}
+)
+
 // Hint returns what a user can do about err, in one sentence without a final
 // period; "" if err is no *Error, whose words are then all there is.
-func Hint(err error) string {
+func (a Audience) Hint(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {
 		return ""
@@ -108,58 +120,79 @@ func Hint(err error) string {
 	if !ok {
 		hint = hints[Unknown]
 	}
-	return hint(e)
+	return hint(e, a)
 }
 
 // hints holds the advice for each fault.
-var hints = map[Fault]func(*Error) string{
-	Quota: func(e *Error) string {
-		return fmt.Sprintf("top up the account of %s, or pick another model with -m or ctrl+x m", e.providerName())
+var hints = map[Fault]func(*Error, Audience) string{
+	Quota: func(e *Error, a Audience) string {
+		return fmt.Sprintf("Add credit to your %s account, or choose another model with %s", e.providerName(), a.model)
 	},
-	RateLimit: func(e *Error) string {
+	RateLimit: func(e *Error, a Audience) string {
 		if e.Wait > 0 {
-			return fmt.Sprintf("try again in %s, or pick another model", e.Wait.Round(time.Second))
+			return fmt.Sprintf("Try again in %s, or choose another model with %s", e.Wait.Round(time.Second), a.model)
 		}
-		return "wait a moment and try again, or pick another model"
+		return "Wait a moment and try again, or choose another model with " + a.model
 	},
-	Authentication: func(e *Error) string {
-		if e.Key == "" {
-			return fmt.Sprintf("add a key for %[1]s with /connect %[1]s or parley connect %[1]s, or pick another model", e.providerName())
-		}
-		if e.Status == 0 {
-			return fmt.Sprintf("see to %s, where the key should come from", e.Key)
-		}
-		return fmt.Sprintf("check the key in %s: %s did not accept it", e.Key, e.where())
+	Authentication: authenticationHint,
+	Permission: func(e *Error, _ Audience) string {
+		return fmt.Sprintf("The key is valid, but %s does not allow this: check the plan, region and model access of the account", e.providerName())
 	},
-	Permission: func(e *Error) string {
-		return fmt.Sprintf("the key is valid, but %s does not allow this: check the plan, region and model access of the account", e.providerName())
-	},
-	ModelNotFound: func(e *Error) string {
+	ModelNotFound: func(e *Error, a Audience) string {
 		if e.Successor != "" {
-			return "ask its successor: -m " + e.Successor
+			return "Use its successor: " + a.model + " " + e.Successor
 		}
-		return "run parley models to see what there is, and pick one with -m"
+		if a == InShell {
+			return "Run parley models to list models, and choose one with -m"
+		}
+		return "Choose another model with " + a.model
 	},
-	InvalidRequest: func(e *Error) string {
-		return fmt.Sprintf("%s refused the request; another model or fewer settings may pass", e.providerName())
+	InvalidRequest: func(e *Error, a Audience) string {
+		return fmt.Sprintf("%s rejected the request; another model (%s) or fewer settings may work", e.providerName(), a.model)
 	},
-	ContextOverflow: func(e *Error) string {
-		return "the conversation is longer than the model's window: start a new one, or pick a model with a larger window"
+	ContextOverflow: func(e *Error, _ Audience) string {
+		return "The conversation is too long for the context window: start a new one, or choose a model with a larger context window"
 	},
-	ContentFilter: func(e *Error) string { return "the provider's filter stopped this; rephrase, or pick another model" },
-	Network: func(e *Error) string {
-		return fmt.Sprintf("check the connection to %s and try again", e.where())
+	ContentFilter: func(e *Error, a Audience) string {
+		return "The provider's filter stopped this; rephrase, or choose another model with " + a.model
 	},
-	Server: func(e *Error) string {
-		return fmt.Sprintf("%s has trouble of its own; try again, or pick another model", e.providerName())
+	Network: func(e *Error, _ Audience) string {
+		return fmt.Sprintf("Check the connection to %s and try again", e.where())
 	},
-	Unsupported: func(e *Error) string { return "pick a model that can do this" },
-	Mismatch: func(e *Error) string {
-		return "ask the same as when it was recorded, with the same settings, tools and folder, or record it anew with --record"
+	Server: func(e *Error, a Audience) string {
+		return fmt.Sprintf("%s reported a server error; try again, or choose another model with %s", e.providerName(), a.model)
 	},
-	Unknown: func(e *Error) string {
-		return fmt.Sprintf("try again; if it stays, the words above are all that %s said", e.providerName())
+	Unsupported: func(e *Error, a Audience) string {
+		return "Choose a model that supports this, with " + a.model
 	},
+	Mismatch: func(e *Error, _ Audience) string {
+		return "Send the same prompt with the same settings, tools and folder, or record again with --record"
+	},
+	Unknown: func(e *Error, _ Audience) string {
+		return fmt.Sprintf("Try again; if it persists, this is all %s reported", e.providerName())
+	},
+}
+
+// authenticationHint tells a key that is nowhere from one that cannot be read and one that
+// was rejected.
+func authenticationHint(e *Error, a Audience) string {
+	connect := a.connect
+	if e.Provider != "" {
+		connect += " " + e.Provider
+	}
+	switch {
+	case e.KeyMissing && strings.Contains(e.Key, " "): // several variables, or a place in the configuration
+		return fmt.Sprintf("Set %s, or run %s", e.Key, connect)
+	case e.KeyMissing && e.Key != "":
+		return fmt.Sprintf("Set %s or run %s", e.Key, connect)
+	case e.KeyMissing, e.Key == "":
+		return fmt.Sprintf("Add a key with %s, or choose another model with %s", connect, a.model)
+	case e.Status == 0:
+		return fmt.Sprintf("Check %s, which should provide the key", e.Key)
+	case e.KeyStored:
+		return fmt.Sprintf("The key in %s was rejected by %s; %s replaces it", e.Key, e.where(), connect)
+	}
+	return fmt.Sprintf("The key in %s was rejected by %s", e.Key, e.where())
 }
 
 func (e *Error) providerName() string {

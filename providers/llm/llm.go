@@ -214,8 +214,9 @@ type Notice struct {
 // A Retry says that an attempt failed before anything was shown, and that
 // another follows after Wait.
 type Retry struct {
-	Attempt int           `json:"attempt"` // of the attempt to come, counted from 1 for the first retry
-	Wait    time.Duration `json:"wait"`    // in ns
+	Attempt int           `json:"attempt"`       // of the attempt to come, counted from 1 for the first retry
+	Max     int           `json:"max,omitempty"` // how many retries there can be; 0 if that is not known
+	Wait    time.Duration `json:"wait"`          // in ns
 	Fault   Fault         `json:"fault"`
 }
 

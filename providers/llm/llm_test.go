@@ -294,7 +294,7 @@ func TestProduce(t *testing.T) {
 		err  string
 	}{
 		{"whole", func(_ context.Context, o *Out) error { o.Send(hello); o.Send(finish); return nil }, 0, []Event{hello, finish}, ""},
-		{"cut", func(_ context.Context, o *Out) error { o.Send(hello); return nil }, 0, []Event{hello}, "network: the answer broke off before it was complete"},
+		{"cut", func(_ context.Context, o *Out) error { o.Send(hello); return nil }, 0, []Event{hello}, "network: the stream ended before the answer was complete"},
 		{"an error", func(_ context.Context, o *Out) error { return boom }, 0, nil, "server: boom"},
 		{"nothing counts after the finish", func(_ context.Context, o *Out) error { o.Send(finish); o.Send(hello); return boom }, 0, []Event{finish}, ""},
 		{"the consumer leaves", func(_ context.Context, o *Out) error {
@@ -349,15 +349,33 @@ func TestError(t *testing.T) {
 // Every fault has advice, and a wrong key names its variable and the server.
 func TestHint(t *testing.T) {
 	for _, f := range []Fault{Quota, RateLimit, Authentication, Permission, ModelNotFound, InvalidRequest, ContextOverflow, ContentFilter, Network, Server, Unsupported, Unknown, ""} {
-		if hint := Hint(&Error{Fault: f}); hint == "" {
+		if hint := InShell.Hint(&Error{Fault: f}); hint == "" {
 			t.Errorf("%q has no hint", f)
 		}
 	}
-	got := Hint(&Error{Fault: Authentication, Provider: "openai", Status: 401, Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"})
-	if want := "check the key in OPENAI_API_KEY: https://api.openai.com/v1 did not accept it"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	rejected := Error{Fault: Authentication, Provider: "openai", Status: 401, Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}
+	stored := rejected
+	stored.Key, stored.KeyStored = "the system keyring", true
+	unread := rejected
+	unread.Status = 0
+	for _, tt := range []struct {
+		a    Audience
+		err  Error
+		want string
+	}{
+		{InShell, rejected, "The key in OPENAI_API_KEY was rejected by https://api.openai.com/v1"},
+		{InShell, stored, "The key in the system keyring was rejected by https://api.openai.com/v1; parley connect openai replaces it"},
+		{InChat, stored, "The key in the system keyring was rejected by https://api.openai.com/v1; /connect openai replaces it"},
+		{InChat, unread, "Check OPENAI_API_KEY, which should provide the key"},
+		{InChat, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run /connect openai"},
+		{InShell, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run parley connect openai"},
+		{InChat, Error{Fault: Quota, Provider: "mock"}, "Add credit to your mock account, or choose another model with /model"},
+	} {
+		if got := tt.a.Hint(&tt.err); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
-	if Hint(nil) != "" {
+	if InChat.Hint(nil) != "" {
 		t.Error("no error needs no hint")
 	}
 }

@@ -145,7 +145,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			err = &Error{Fault: Network, Message: "the answer broke off before it was complete"}
+			err = &Error{Fault: Network, Message: "the stream ended before the answer was complete"}
 		}
 		out.Fail(err)
 	}

@@ -172,7 +172,7 @@ func TestNotices(t *testing.T) {
 	warm := 0.5
 	c := chat(t, "openai", "gpt-6.1-sol", lines("stop", `{"content":"x"}`))
 	req := llm.Request{Effort: llm.EffortOff, Settings: llm.Settings{Temperature: &warm}}
-	for _, want := range [][]string{{"gpt-6.1-sol cannot turn thinking off, using low", "gpt-6.1-sol does not take temperature; left out"}, nil} {
+	for _, want := range [][]string{{"gpt-6.1-sol cannot turn thinking off, using low", "gpt-6.1-sol does not support temperature; not sent"}, nil} {
 		var got []string
 		for e := range c.Stream(t.Context(), req) {
 			if n, ok := e.(llm.Notice); ok {

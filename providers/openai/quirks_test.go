@@ -21,12 +21,12 @@ func TestChoice(t *testing.T) {
 		{"llamacpp", "required", `"tool_choice":"required" a b`, ""},
 		{"llamacpp", "b", `"tool_choice":"required" b`, ""}, // it takes a name for "auto"
 		{"moonshot", "none", `"tool_choice":"none" a b`, ""},
-		{"moonshot", "required", `a b`, "m does not take tool_choice required; left out"},
-		{"moonshot", "b", `b`, "m does not take tool_choice b; left out"},
+		{"moonshot", "required", `a b`, "m does not support tool_choice required; not sent"},
+		{"moonshot", "b", `b`, "m does not support tool_choice b; not sent"},
 		{"glm", "auto", `a b`, ""},
 		{"glm", "none", ``, ""},
-		{"glm", "required", `a b`, "m does not take tool_choice required; left out"},
-		{"minimax", "b", `b`, "m does not take tool_choice b; left out"},
+		{"glm", "required", `a b`, "m does not support tool_choice required; not sent"},
+		{"minimax", "b", `b`, "m does not support tool_choice b; not sent"},
 		{"ollama", "none", ``, ""},
 	} {
 		r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
@@ -60,10 +60,10 @@ func TestFilesLeftOut(t *testing.T) {
 		kind string
 		want []string
 	}{
-		{"openai", []string{"m does not take a.zip (application/zip, 4 bytes); left out"}},
-		{"grok", []string{"m does not take a.zip (application/zip, 4 bytes); left out", "m does not take b.pdf (application/pdf, 4 bytes); left out"}},
-		{"ollama", []string{"m does not take a.zip (application/zip, 4 bytes); left out", "m does not take b.pdf (application/pdf, 4 bytes); left out",
-			"m does not take c.png by its address (image/png); left out"}},
+		{"openai", []string{"m does not support a.zip (application/zip, 4 bytes); not sent"}},
+		{"grok", []string{"m does not support a.zip (application/zip, 4 bytes); not sent", "m does not support b.pdf (application/pdf, 4 bytes); not sent"}},
+		{"ollama", []string{"m does not support a.zip (application/zip, 4 bytes); not sent", "m does not support b.pdf (application/pdf, 4 bytes); not sent",
+			"m does not support c.png by its address (image/png); not sent"}},
 	} {
 		r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"x"}`)}}}
 		c := against(t, test.kind, "m", r, nil)
@@ -77,7 +77,7 @@ func TestFilesLeftOut(t *testing.T) {
 	}
 	r, asked := respond("m", effortSteps(completed()))
 	got := hear(t, r.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{zip}}}}))
-	if want := []string{"m does not take a.zip (application/zip, 4 bytes); left out"}; !slices.Equal(got.notices, want) || !strings.Contains(asked.last(t), "[file left out: a.zip") {
+	if want := []string{"m does not support a.zip (application/zip, 4 bytes); not sent"}; !slices.Equal(got.notices, want) || !strings.Contains(asked.last(t), "[file left out: a.zip") {
 		t.Errorf("responses: %q, asked with %s", got.notices, asked.last(t))
 	}
 }

@@ -225,7 +225,7 @@ func TestSettings(t *testing.T) {
 		{"openai", "some-model", llm.Request{Tools: tools, Settings: all},
 			`{"frequency_penalty":0.5,"parallel_tool_calls":false,"presence_penalty":0.5,` + choice + `,"user":"u"}`, nil},
 		{"openai", "gpt-5.4", llm.Request{Settings: all, Effort: llm.EffortOff}, `{"reasoning_effort":"none","user":"u","verbosity":"low"}`,
-			[]string{"gpt-5.4 does not take frequency_penalty; left out", "gpt-5.4 does not take presence_penalty; left out"}},
+			[]string{"gpt-5.4 does not support frequency_penalty; not sent", "gpt-5.4 does not support presence_penalty; not sent"}},
 		{"openrouter", "openai/gpt-5.4", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, `{"verbosity":"low"}`, nil},
 		{"vllm", "openai/gpt-5.4", llm.Request{Settings: llm.Settings{Verbosity: "low"}}, `{}`, nil},
 		{"openai", "some-model", llm.Request{Tools: tools, Settings: llm.Settings{ToolChoice: "required"}}, `{"tool_choice":"required"}`, nil},
@@ -233,7 +233,7 @@ func TestSettings(t *testing.T) {
 		{"qwen", "qwen3-max", llm.Request{Effort: llm.EffortLow, Settings: llm.Settings{Budget: 3000}}, `{"thinking_budget":3000}`, nil},
 		{"openai", "gpt-5.4", llm.Request{Effort: llm.EffortMax, Settings: llm.Settings{Budget: 3000}}, `{"reasoning_effort":"low"}`, []string{"gpt-5.4 takes no thinking budget in tokens, using effort low"}},
 		{"openai", "gpt-5.4", llm.Request{Settings: llm.Settings{Budget: 50000}}, `{"reasoning_effort":"xhigh"}`, []string{"gpt-5.4 takes no thinking budget in tokens, using effort xhigh"}},
-		{"openai", "gpt-4o", llm.Request{Settings: llm.Settings{Budget: 3000}}, `{}`, []string{"gpt-4o does not take a thinking budget; left out"}},
+		{"openai", "gpt-4o", llm.Request{Settings: llm.Settings{Budget: 3000}}, `{}`, []string{"gpt-4o does not support a thinking budget; not sent"}},
 
 		{"openai", "gpt-4o", llm.Request{AnswerSchema: whole},
 			`{"response_format":{"json_schema":{"name":"out","schema":{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"},"strict":true},"type":"json_schema"}}`, nil},

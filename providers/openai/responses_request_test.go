@@ -41,8 +41,8 @@ func TestResponsesBody(t *testing.T) {
 			want: `{"include":["reasoning.encrypted_content"],` + input + `,"max_output_tokens":16,"model":"gpt-6-sol","parallel_tool_calls":false,"reasoning":{"summary":"auto"},` +
 				`"safety_identifier":"u","store":false,"stream":true,"text":{"format":{"type":"text"},"verbosity":"low"},"tool_choice":{"name":"f","type":"function"},` +
 				`"tools":[{"name":"f","parameters":{"type":"object","properties":{}},"strict":false,"type":"function"}]}`,
-			notices: []string{"gpt-6-sol takes no limit below 16 tokens, using that", "gpt-6-sol does not take temperature; left out",
-				"gpt-6-sol does not take frequency_penalty; left out", "gpt-6-sol does not take seed; left out", "gpt-6-sol does not take stop; left out"}},
+			notices: []string{"gpt-6-sol takes no limit below 16 tokens, using that", "gpt-6-sol does not support temperature; not sent",
+				"gpt-6-sol does not support frequency_penalty; not sent", "gpt-6-sol does not support seed; not sent", "gpt-6-sol does not support stop; not sent"}},
 		{name: "without thinking, sampling is free", model: "gpt-6-sol", req: llm.Request{Messages: hello, Effort: llm.EffortOff, Settings: llm.Settings{Temperature: &warm}},
 			want: `{"include":["reasoning.encrypted_content"],` + input + `,"model":"gpt-6-sol","reasoning":{"effort":"none","summary":"auto"},"store":false,"stream":true,"temperature":0.5}`},
 		{name: "no verbosity before 5", model: "o3", req: llm.Request{Messages: hello, Effort: llm.EffortOff, Settings: llm.Settings{Verbosity: "low", ToolChoice: "required"}},

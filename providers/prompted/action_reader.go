@@ -289,7 +289,7 @@ func (a *actionReader) end(well bool) {
 	}
 	fixed, whole := schema.RepairWhole(a.object)
 	if well && whole {
-		a.Send(llm.Notice{Text: "mended a broken reply"})
+		a.Send(llm.Notice{Text: "repaired a broken reply"})
 		got, _ := interpret(fixed, a.tools)
 		a.takeObject(fixed, got)
 		return
@@ -308,7 +308,7 @@ func (a *actionReader) end(well bool) {
 		a.call(a.newBlock("call"), call{name: toolIn(a.object, a.tools), args: a.object, unreadable: true})
 		return
 	case l.isCall:
-		a.Send(llm.Notice{Text: "a tool call broke off and was not run"})
+		a.Send(llm.Notice{Text: "a tool call was incomplete and was not run"})
 	}
 	if a.sent[0].Len() == 0 && a.sent[1].Len() == 0 {
 		a.sendText(a.lead + string(a.object))
@@ -326,4 +326,4 @@ func toolIn(object []byte, tools []llm.Tool) string {
 }
 
 // noticeHallucinated is told where words behind a call were left out.
-const noticeHallucinated = "left out what the model wrote behind its tool call"
+const noticeHallucinated = "text after the tool call dropped"

@@ -84,10 +84,10 @@ type reply struct {
 }
 
 const (
-	mendedReply = "notice mended a broken reply"
-	mendedCall  = "notice mended a broken tool call"
-	brokeOff    = "notice a tool call broke off and was not run"
-	leftOut     = "notice left out what the model wrote behind its tool call"
+	mendedReply = "notice repaired a broken reply"
+	mendedCall  = "notice repaired a broken tool call"
+	brokeOff    = "notice a tool call was incomplete and was not run"
+	leftOut     = "notice text after the tool call dropped"
 )
 
 var actionReplies = []reply{

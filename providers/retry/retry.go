@@ -79,7 +79,7 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				return
 			}
 			waited += wait
-			if !yield(llm.Retry{Attempt: n + 1, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
+			if !yield(llm.Retry{Attempt: n + 1, Max: m.MaxRetries, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
 				return
 			}
 			if err := m.Sleep(ctx, wait); err != nil {

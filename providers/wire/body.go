@@ -187,5 +187,5 @@ func interruptedError(err error, host string) *llm.Error {
 	if isEnhanceYourCalm(err) {
 		return &llm.Error{Fault: llm.RateLimit, Message: dialMessage(err, host)}
 	}
-	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " broke off in the middle of the answer: " + dialReason(err)}
+	return &llm.Error{Fault: llm.Network, Message: "the connection to " + host + " was lost during the answer: " + dialReason(err)}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrInterrupted is why an answer ended without the server having said so.
-var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the answer broke off before it was complete"}
+var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}
 
 // WithProvider returns err with the names of who failed, as o has them. What is no
 // *llm.Error yet comes from the connection.
@@ -19,7 +19,7 @@ func WithProvider(err error, o Options) *llm.Error {
 		same := *found
 		fault = &same
 	}
-	fault.Provider, fault.Key, fault.URL = o.Provider, o.Key, Public(o.URL)
+	fault.Provider, fault.Key, fault.KeyStored, fault.URL = o.Provider, o.Key, o.KeyStored, Public(o.URL)
 	return fault
 }
 

@@ -70,7 +70,7 @@ func restrictMode(f *os.File) error {
 	case ownedByUser(info):
 		return f.Chmod(0o600)
 	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s belongs to somebody else, and others can read it", f.Name())
+		return fmt.Errorf("%s belongs to another user, and others can read it", f.Name())
 	}
 	return nil
 }

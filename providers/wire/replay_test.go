@@ -143,7 +143,7 @@ func TestMismatch(t *testing.T) {
 			case tt.want == "" && err == nil:
 			case tt.want == "" || llm.FaultOf(err) != llm.Mismatch || !strings.Contains(err.Error(), tt.want):
 				t.Errorf("got %v, want %s", err, tt.want)
-			case r.Err() == nil || llm.Hint(err) == "":
+			case r.Err() == nil || llm.InShell.Hint(err) == "":
 				t.Error("it is not told")
 			}
 		})

@@ -33,6 +33,7 @@ type Options struct {
 	Provider        string            // as configured; for errors
 	URL             string            // base URL; for errors
 	Key             string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
+	KeyStored       bool              // the key is one that parley stores; for errors
 	Secrets         []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
 	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s

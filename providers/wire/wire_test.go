@@ -294,7 +294,7 @@ func TestCut(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}, wire.Options{})
 	body, err := ask(t.Context(), client, url)
-	if e := fault(t, err); body != "data: half" || e.Fault != llm.Network || !strings.Contains(e.Message, "broke off in the middle of the answer: closed by the other side") {
+	if e := fault(t, err); body != "data: half" || e.Fault != llm.Network || !strings.Contains(e.Message, "was lost during the answer: closed by the other side") {
 		t.Errorf("got %q, %v", body, err)
 	}
 }
@@ -501,7 +501,7 @@ func TestMasked(t *testing.T) {
 	}{
 		{"in its words", inner, "the key [redacted] was revoked"},
 		{"wrapped", fmt.Errorf("stream of %s: %w", secret, inner), "the key [redacted] was revoked"},
-		{"nothing to hide", wire.ErrInterrupted, "broke off"},
+		{"nothing to hide", wire.ErrInterrupted, "stream ended"},
 		{"none of ours", context.Canceled, "canceled"},
 	} {
 		model := wire.MaskErrors(llmtest.New(llmtest.Fail(test.err)), []string{secret})

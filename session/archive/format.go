@@ -138,7 +138,7 @@ func titled(p llm.Part, r *callResult) (title, text string) {
 func described(p llm.Part) string {
 	words := []string{"file"}
 	if strings.HasPrefix(p.MIME, "image/") {
-		words[0] = "picture"
+		words[0] = "image"
 	}
 	if p.Name != "" {
 		words = append(words, oneLine(p.Name))
@@ -235,7 +235,7 @@ func (s *message) footer() []string {
 		return nil
 	}
 	if s.Interrupted {
-		out = append(out, "broke off")
+		out = append(out, "stopped")
 	}
 	if s.Partial {
 		out = append(out, "was still arriving")

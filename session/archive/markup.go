@@ -185,11 +185,11 @@ func image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkSt
 	}
 	switch safe := !inside && safeURL(url); {
 	case safe && entering:
-		w.WriteString(`<a href="` + href(url) + `" rel="noreferrer">picture: `)
+		w.WriteString(`<a href="` + href(url) + `" rel="noreferrer">image: `)
 	case safe:
 		w.WriteString("</a>")
 	case entering:
-		w.WriteString("picture: ")
+		w.WriteString("image: ")
 	}
 	return ast.WalkContinue, nil
 }

@@ -24,7 +24,7 @@ type limits struct {
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20}
 
 // errNothing holds what a file that holds nothing comes to.
-var errNothing = errors.New("holds no conversation: expected parley's JSONL, a session of Claude Code, " +
+var errNothing = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
 	"a rollout of Codex, or an export of ChatGPT (conversations.json or the zip it is in)")
 
 // Read returns the conversations in r, and notices of what could not be taken
@@ -214,19 +214,19 @@ type skipped map[string]int
 
 // The things that are counted, in the words of their notices.
 const (
-	badLines       = "lines skipped that are not what they should be"
-	longLines      = "lines or conversations skipped that are too long"
+	badLines       = "malformed lines skipped"
+	longLines      = "lines or conversations skipped: too long"
 	unknownLines   = "lines of unknown types skipped"
-	badMessages    = "messages skipped that are not valid"
-	orphans        = "messages put behind the one before, for what they follow is missing"
-	badAnnotations = "notices and the like left out that cannot be, or are too many"
-	badHeads       = "conversations that go on from their last message, for the one they went on from is missing"
+	badMessages    = "invalid messages skipped"
+	orphans        = "messages attached to the one before: their parent is missing"
+	badAnnotations = "notices skipped: invalid, or too many"
+	badHeads       = "conversations that continue from their last message: the selected one is missing"
 	strayResults   = "results skipped that answer no call"
-	unanswered     = "calls without a result, which may have run or not"
-	unknownBlocks  = "pieces of unknown types left out"
-	noFiles        = "pictures and files left out that are not in the file"
-	subagents      = "messages of subagents left out"
-	injected       = "messages left out that the program had added itself"
+	unanswered     = "calls without a result: may or may not have run"
+	unknownBlocks  = "parts of unknown types skipped"
+	noFiles        = "images and files skipped: not in the file"
+	subagents      = "messages of subagents skipped"
+	injected       = "messages skipped: added by the program itself"
 )
 
 // decode reads data into v, as decode does, or counts it as what.

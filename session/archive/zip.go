@@ -20,7 +20,7 @@ func listing(name string) bool {
 }
 
 // errBomb reports that a zip holds more than is read of one.
-var errBomb = errors.New("the zip holds too much")
+var errBomb = errors.New("the zip is too large")
 
 // zip reads an export of ChatGPT. A zip is read from its end: what cannot be
 // sought in is held in memory.

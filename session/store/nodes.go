@@ -146,7 +146,7 @@ func renumberDamaged(nodes []Node, missed *damageReport) {
 			for taken[free] {
 				free++
 			}
-			missed.add(fmt.Errorf("message %d is out of order: taken for message %d", n.Seq, free))
+			missed.add(fmt.Errorf("message %d is out of sequence: read as message %d", n.Seq, free))
 			n.Seq, taken[free] = free, true
 		}
 	}

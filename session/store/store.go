@@ -62,7 +62,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("session %s is open in %s: close it there, or go on with a fork", e.Session, e.By)
+	return fmt.Sprintf("session %s is open in %s: close it there, or continue in a copy", e.Session, e.By)
 }
 
 // A LeaseLostError reports that the session was taken over by another process while
@@ -74,7 +74,7 @@ type LeaseLostError struct {
 }
 
 func (e *LeaseLostError) Error() string {
-	return fmt.Sprintf("session %s was taken over by another process: this conversation goes on as %s", e.Session, e.Fork)
+	return fmt.Sprintf("session %s was taken over by another process: this conversation continues as %s", e.Session, e.Fork)
 }
 
 // A DamagedError reports that not everything could be read. What comes with it
@@ -198,7 +198,7 @@ func (db *database) openReaders(mode string) (int, error) {
 // walMissingErr returns why the file is read without its log.
 func (db *database) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
-		return fmt.Errorf("%w: what was said last, in %s-wal, is not shown", db.explain(err), db.path)
+		return fmt.Errorf("%w: the newest messages, in %s-wal, are not shown", db.explain(err), db.path)
 	}
 	return db.explain(err)
 }

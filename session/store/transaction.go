@@ -26,7 +26,7 @@ type transaction struct {
 
 // errAll asks for the job again with all nodes: the session has to be written
 // anew.
-var errAll = errors.New("the session has to be written anew")
+var errAll = errors.New("the session has to be written again")
 
 // flush writes what changed since the last time.
 func (l *Log) flush() error {

@@ -104,7 +104,7 @@ func Load(folder string) (Project, error) {
 		case kind == Instructions:
 			f.Text, f.Note = clean, strings.Join(notes, " ")
 		case len(notes) > 0:
-			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it holds what cannot be seen: %s", f.Name, strings.Join(notes, " ")))
+			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
 			return
 		}
 		if cut {
@@ -229,8 +229,8 @@ func (o Project) PromptContext() string {
 // safe answer.
 func (o Project) Review() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Do you trust %s?\n\nIt would add the following. Without your trust none of it is used; the chat works all the same.\n", o.Dir)
-	does := map[Kind]string{Instructions: "told to the model", Configuration: "settings for this folder", Servers: "programs to start as tools, at once"}
+	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", o.Dir)
+	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder", Servers: "MCP servers (start now)"}
 	for _, f := range o.Files {
 		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
 		if f.Note != "" {

@@ -159,7 +159,7 @@ func TestContext(t *testing.T) {
 		t.Errorf("%d bytes: the outermost one has no room", len(text))
 	}
 	q := o.Review()
-	for _, want := range []string{"Do you trust " + o.Dir, "AGENTS.md: told to the model", "only its first 32 KB count", "be kind"} {
+	for _, want := range []string{"Do you trust " + o.Dir, "AGENTS.md: instructions for the model", "only its first 32 KB count", "be kind"} {
 		if !strings.Contains(q, want) {
 			t.Errorf("the question does not say %q", want)
 		}

@@ -126,7 +126,7 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 	c := Config{Command: program, Trusted: false, Read: []string{exe}}
 	b := held(t, c, memory)
 	s := b.state()
-	if s.Status != StatusFailed || !strings.Contains(s.Reason, "exit status 126") || !strings.Contains(s.Reason, "the sandbox refused it files") || !s.Sandboxed || !s.FirstStart {
+	if s.Status != StatusFailed || !strings.Contains(s.Reason, "exited (status 126)") || !strings.Contains(s.Reason, "the sandbox refused it files") || !s.Sandboxed || !s.FirstStart {
 		t.Fatalf("got %+v", s)
 	}
 	project := filepath.Join(dir, "tools/server")

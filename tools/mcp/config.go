@@ -115,7 +115,7 @@ func (c Config) validateURL() error {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("url: it must begin with https:// or http:// and name a host")
 	case u.User != nil:
-		return errors.New("url: it must not hold a password; use headers")
+		return errors.New("url: it must not contain a password; use headers")
 	case u.Scheme == "http" && len(c.Headers) > 0 && !isLoopback(u.Hostname()):
 		return errors.New("url: headers go to this computer or over https only")
 	}
@@ -158,7 +158,7 @@ func expandVariables(key string, values map[string]string) (map[string]string, e
 			return v
 		})
 		if strings.ContainsAny(out[name], "\r\n\x00") {
-			return nil, fmt.Errorf("%s.%s: it holds a line break or NUL", key, name)
+			return nil, fmt.Errorf("%s.%s: it contains a line break or NUL", key, name)
 		}
 	}
 	return out, missing

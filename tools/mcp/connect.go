@@ -198,5 +198,5 @@ func (l *link) explainEnd(err error) error {
 	case <-time.After(100 * time.Millisecond): // its output may end a moment before
 		return err
 	}
-	return errors.New("its program has ended: " + l.program.ExitState())
+	return errors.New("exited (" + strings.TrimPrefix(l.program.ExitState(), "exit ") + ")")
 }

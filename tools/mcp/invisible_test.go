@@ -24,7 +24,7 @@ func TestInvisibleCharactersAreMarked(t *testing.T) {
 		a := resultBuilder{server: "s"}
 		a.addResult(result)
 		text := a.outcome(result.IsError).Text
-		if strings.ContainsAny(text, "\u200b\U000E0041") || !strings.Contains(text, "ab") || !strings.Contains(text, "[2 invisible characters left out]") {
+		if strings.ContainsAny(text, "\u200b\U000E0041") || !strings.Contains(text, "ab") || !strings.Contains(text, "[2 invisible characters removed]") {
 			t.Errorf("%s: got %q", name, text)
 		}
 	}

@@ -97,7 +97,7 @@ func TestStartFails(t *testing.T) {
 	tests := []struct{ server, why, stderr string }{
 		{"silent", "it was not ready within 500ms", ""},
 		{"answers nothing and stays", "it was not ready within 500ms", ""},
-		{"exits", "its program has ended: exit status 3", "cannot find the key [redacted]"},
+		{"exits", "exited (status 3)", "cannot find the key [redacted]"},
 		{"flood of garbage", "more than 1000 lines to stdout that are no messages", ""},
 	}
 	for _, test := range tests {
@@ -143,7 +143,7 @@ func TestOddServers(t *testing.T) {
 		{server: "stderr flood", want: head + "fine"},
 		{server: "changes for ever", want: head + "fine"},
 		{server: "ignores SIGTERM", want: head + "fine"},
-		{server: "dies in a call", want: "mcp__s__one: the server s is not running: its program has ended: exit status 9", failed: true},
+		{server: "dies in a call", want: "mcp__s__one: the server s is not running: exited (status 9)", failed: true},
 		{server: "stops reading", want: head + "fine"},
 		{server: "asks", want: head + "asked"},
 	}
@@ -280,7 +280,7 @@ func TestApproval(t *testing.T) {
 		t.Errorf("got %+v", now)
 	}
 	// The turn was told of the tool, and still cannot use it.
-	if _, err := turn.Plan(t.Context(), "mcp__s__one", ""); err == nil || !strings.Contains(err.Error(), "has not agreed to that yet") {
+	if _, err := turn.Plan(t.Context(), "mcp__s__one", ""); err == nil || !strings.Contains(err.Error(), "has not reviewed them yet") {
 		t.Errorf("got %v", err)
 	}
 	if err := b.Approve("s", s.Fingerprint); err == nil {

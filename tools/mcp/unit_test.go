@@ -38,7 +38,7 @@ func TestValidate(t *testing.T) {
 		{"timeout", "a", Config{Command: "x", Timeout: "soon"}, `mcp.a.timeout = "soon"`},
 		{"endless timeout", "a", Config{Command: "x", Timeout: "1h"}, "at most 10m0s"},
 		{"other scheme", "a", Config{URL: "file:///etc/passwd"}, "mcp.a.url: it must begin"},
-		{"password", "a", Config{URL: "https://u:sk-canary@h/"}, "mcp.a.url: it must not hold a password"},
+		{"password", "a", Config{URL: "https://u:sk-canary@h/"}, "mcp.a.url: it must not contain a password"},
 		{"not valid", "a", Config{URL: "https://h/%zz?sk-canary"}, "mcp.a.url: it is not valid"},
 		{"key in the clear", "a", Config{URL: "http://example.com/", Headers: map[string]string{"X-Key": "sk-canary"}}, "over https only"},
 		{"reserved header", "a", Config{URL: "https://h", Headers: map[string]string{"MCP-Session-Id": "x"}}, "cannot be set"},

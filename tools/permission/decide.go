@@ -206,7 +206,7 @@ func (r Rule) Validate() error {
 	}
 	words, err := singleCommand(r.Match)
 	if err != nil {
-		return fmt.Errorf("rule %q: what stands before the asterisk %w", r, err)
+		return fmt.Errorf("rule %q: the part before the asterisk %w", r, err)
 	}
 	if why := refusePrefix(words); why != "" {
 		return fmt.Errorf("rule %q: only exact commands can be allowed, for %s", r, why)

@@ -10,8 +10,8 @@ import (
 
 // Reasons of programs.txt that the code depends on.
 const (
-	reasonRuns        = "runs what it is given"
-	reasonInterprets  = "is told in its own language what to do"
+	reasonRuns        = "runs its arguments"
+	reasonInterprets  = "runs code given as an argument"
 	reasonAltersShell = "changes the shell for what follows"
 	reasonSubcommands = "does many things: name which"
 	reasonScripts     = "does many things: name which of the project's own"

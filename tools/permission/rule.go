@@ -97,7 +97,7 @@ func ParseRule(text string) (Rule, error) {
 	}
 	match = strings.TrimLeft(match, blanks)
 	if !utf8.ValidString(match) {
-		return Rule{}, fmt.Errorf("rule %q: it is no valid UTF-8", text)
+		return Rule{}, fmt.Errorf("rule %q: it is not valid UTF-8", text)
 	}
 	if strings.TrimSpace(match) == "" {
 		return Rule{}, fmt.Errorf("rule %q: nothing follows the colon", text)
@@ -136,7 +136,7 @@ func (r Rule) checkPrefix() error {
 		return errors.New("no command stands before the asterisk")
 	}
 	if _, err := singleCommand(r.Match); err != nil {
-		return fmt.Errorf("what stands before the asterisk %w", err)
+		return fmt.Errorf("the part before the asterisk %w", err)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 	words := s.wordsOf(cmd.Args)
 	s.parser.list = append(s.parser.list, Command{words})
 	if isWrapper(words) && s.isWrapped == "" {
-		s.isWrapped = "is wrapped: " + words[0] + " runs what it is given"
+		s.isWrapped = "is wrapped: " + words[0] + " runs its arguments"
 	}
 }
 

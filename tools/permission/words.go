@@ -118,12 +118,12 @@ func invisibleReason(line string) string {
 	for i, r := range line {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
-			return "is no valid UTF-8"
+			return "is not valid UTF-8"
 		case r == '\n', r == '\t', r >= ' ' && r < 0x7f:
 		case !unicode.IsGraphic(r), unicode.IsSpace(r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Variation_Selector, r), r == 0x2800:
-			return fmt.Sprintf("holds what cannot be seen: U+%04X", r)
+			return fmt.Sprintf("contains an invisible character: U+%04X", r)
 		case r >= 0xff00 && r <= 0xff5e, r >= 0x1d400 && r <= 0x1d7ff, r >= 0x2100 && r <= 0x214f:
-			return fmt.Sprintf("holds what looks like another character: U+%04X", r)
+			return fmt.Sprintf("contains a lookalike character: U+%04X", r)
 		}
 	}
 	return ""
@@ -133,7 +133,7 @@ func invisibleReason(line string) string {
 func lookalikeReason(v wordValue) string {
 	for _, r := range v.unquotedText {
 		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
-			return fmt.Sprintf("holds what can pass for another character: U+%04X", r)
+			return fmt.Sprintf("contains a lookalike character: U+%04X", r)
 		}
 	}
 	option := strings.HasPrefix(v.text, "-")

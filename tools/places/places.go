@@ -38,7 +38,7 @@ var Classes = []Class{Credentials, Startup}
 // A Place is a sensitive file or directory; the zero value is none.
 type Place struct {
 	Class Class
-	What  string // in words that end a sentence: "holds SSH keys"
+	What  string // in words that end a sentence: "contains SSH keys"
 }
 
 // A Table is the places of this machine and user. It is never changed, and safe for
@@ -216,7 +216,7 @@ func (t *Table) WorkspaceProblem(dir string) (why string) {
 		case slices.Equal(home, parts):
 			return "is your home folder"
 		case hasPrefix(home, parts):
-			return "holds your home folder"
+			return "contains your home folder"
 		}
 	}
 	if t.isHome(parts) {

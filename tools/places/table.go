@@ -10,15 +10,15 @@ type entry struct {
 }
 
 var (
-	sshKeys   = Place{Credentials, "holds SSH keys"}
-	cloud     = Place{Credentials, "holds credentials of a cloud service"}
-	password  = Place{Credentials, "holds passwords"}
-	token     = Place{Credentials, "holds access tokens"}
-	pgp       = Place{Credentials, "holds PGP keys"}
-	keyring   = Place{Credentials, "holds a keyring"}
-	browser   = Place{Credentials, "holds a browser's passwords and cookies"}
-	agent     = Place{Credentials, "holds the login of another assistant"}
-	ownConfig = Place{Credentials, "holds parley's own settings and keys"}
+	sshKeys   = Place{Credentials, "contains SSH keys"}
+	cloud     = Place{Credentials, "contains cloud credentials"}
+	password  = Place{Credentials, "contains passwords"}
+	token     = Place{Credentials, "contains access tokens"}
+	pgp       = Place{Credentials, "contains PGP keys"}
+	keyring   = Place{Credentials, "contains a keyring"}
+	browser   = Place{Credentials, "contains browser passwords and cookies"}
+	agent     = Place{Credentials, "contains the login of another assistant"}
+	ownConfig = Place{Credentials, "contains parley's settings and keys"}
 	shell     = Place{Startup, "runs whenever a shell starts"}
 	login     = Place{Startup, "starts programs at login"}
 	gitRuns   = Place{Startup, "names programs that git runs"}

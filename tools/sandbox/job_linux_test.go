@@ -88,9 +88,9 @@ func TestDescribeChanges(t *testing.T) {
 	}{
 		{},
 		{[]string{".envrc", ".parley"}, nil, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
-		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; what was there is kept in /c/1]\n"},
+		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; the previous version is kept in /c/1]\n"},
 		{nil, []string{".parley"}, nil, "[CAUTION: .parley was changed and could not be restored]\n"},
-		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; what was there is kept in /c/1]\n"},
+		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; the previous version is kept in /c/1]\n"},
 	}
 	for _, test := range tests {
 		if got := describeChanges(changes{restored: test.restored, failed: test.lost}, test.kept); got != test.want {

@@ -359,14 +359,14 @@ func describeChanges(c changes, kept []string) string {
 	if len(c.restored) > 0 {
 		b.WriteString("[the sandbox undid changes of " + joinNames(c.restored) + ": no command may change them")
 		if len(kept) > 0 {
-			b.WriteString("; what was there is kept in " + joinNames(kept))
+			b.WriteString("; the previous version is kept in " + joinNames(kept))
 		}
 		b.WriteString("]\n")
 	}
 	if len(c.failed) > 0 {
 		b.WriteString("[CAUTION: " + joinNames(c.failed) + " was changed and could not be restored")
 		if len(kept) > 0 && len(c.restored) == 0 {
-			b.WriteString("; what was there is kept in " + joinNames(kept))
+			b.WriteString("; the previous version is kept in " + joinNames(kept))
 		}
 		b.WriteString("]\n")
 	}
@@ -374,7 +374,7 @@ func describeChanges(c changes, kept []string) string {
 		b.WriteString("[CAUTION: " + joinNames(c.dangerousFiles) + " is new and names programs for git to run; look at it before you use git there]\n")
 	}
 	if len(c.unsearchedDirs) > 0 {
-		b.WriteString("[CAUTION: the sandbox could not look at all that is new, for repositories that run programs; it left out " + joinNames(c.unsearchedDirs) + "]\n")
+		b.WriteString("[CAUTION: the sandbox could not look at all that is new, for repositories that run programs; it skipped " + joinNames(c.unsearchedDirs) + "]\n")
 	}
 	return b.String()
 }

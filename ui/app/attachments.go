@@ -249,7 +249,7 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 	if !slices.ContainsFunc(parts, func(p llm.Part) bool { return LacksVision(model, p) }) {
 		return nil
 	}
-	return []string{model.Name + " takes no images: it is only told that there was one · " + a.KeyOf("model") + " choose a model with vision"}
+	return []string{model.Name + " does not support images: the image is not sent · " + a.KeyOf("model") + " choose a model with vision"}
 }
 
 // SplitPrompt returns what a message of the user's says, and what goes with it.

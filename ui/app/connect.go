@@ -158,10 +158,10 @@ func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effe
 	give := a.Connect
 	key.Unchecked = true
 	return Effect{Confirm: &Confirm{
-		Text: why.Error() + ". Store it all the same?", Yes: "Store it", No: "Do not store it", Harmless: true,
+		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
-				return Say("Nothing was stored")
+				return Say("Not stored")
 			}
 			return Effect{Prepare: func(ctx context.Context) func() Effect {
 				said, err := give(ctx, key)

@@ -141,10 +141,10 @@ func TestConnectAlone(t *testing.T) {
 func TestConnectUnchecked(t *testing.T) {
 	a, given := connectable(t)
 	e, err := take(t, run(t, a, "/model far/away"), "offline")
-	if err != nil || e.Confirm == nil || e.Confirm.Text != "The key of Far could not be checked: no network. Store it all the same?" {
+	if err != nil || e.Confirm == nil || e.Confirm.Text != "The key of Far could not be checked: no network. Store it anyway?" {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if no := e.Confirm.Answer(false); no.Toast != "Nothing was stored" || no.Prepare != nil || len(*given) != 1 {
+	if no := e.Confirm.Answer(false); no.Toast != "Not stored" || no.Prepare != nil || len(*given) != 1 {
 		t.Errorf("no: %+v", no)
 	}
 	done := e.Confirm.Answer(true).Prepare(t.Context())()

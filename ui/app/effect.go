@@ -116,6 +116,7 @@ const (
 	Trusted        = "Folder trusted · /context shows what is sent"
 	TrustYes       = "Trust"
 	TrustNo        = "Don't trust"
+	Stopped        = "Stopped"
 	EmptyAnswer    = "Empty answer from the model"
 	AnswerCutOff   = `Answer cut off at the output limit · type "continue"`
 	AnswerFiltered = "Answer stopped by the provider's filter"

@@ -1,21 +1,106 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/format"
 )
 
-// Hint says what a user can do about the error that ended a turn.
-func Hint(err error) string {
+// Hint says in the chat what a user can do about the error that ended a turn.
+func Hint(err error) string { return hintFor(llm.InChat, err) }
+
+// ShellHint is Hint for users who have no chat before them.
+func ShellHint(err error) string { return hintFor(llm.InShell, err) }
+
+func hintFor(a llm.Audience, err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return h.hint
 		}
 	}
-	return llm.Hint(err)
+	return a.Hint(err)
+}
+
+// faultNames says what failed, as the beginning of a sentence.
+var faultNames = map[llm.Fault]string{
+	llm.Quota: "Quota exceeded", llm.RateLimit: "Rate limited", llm.Authentication: "Authentication failed", llm.Permission: "Permission denied",
+	llm.ModelNotFound: "Model not found", llm.InvalidRequest: "Invalid request", llm.ContextOverflow: "Context window exceeded",
+	llm.ContentFilter: "Blocked by the content filter", llm.Network: "Network error", llm.Server: "Server error",
+	llm.Unsupported: "Not supported", llm.Mismatch: "Not in the recording", llm.Unknown: "Request failed",
+}
+
+// FaultName says what failed, such as "Rate limited".
+func FaultName(f llm.Fault) string { return cmp.Or(faultNames[f], faultNames[llm.Unknown]) }
+
+// ErrorText says what failed, where, and the provider's words, as in "Authentication failed
+// (401, openai): invalid key". It is not sanitized.
+func ErrorText(err error) string {
+	text := ShellErrorText(err)
+	if word, _, _ := strings.Cut(text, " "); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" { // no name of a file or a flag
+		text = format.Capital(text)
+	}
+	return text
+}
+
+// ShellErrorText is ErrorText behind the name of the program: without a capital that the
+// error does not have.
+func ShellErrorText(err error) string {
+	text := err.Error()
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		text = strings.Replace(text, e.Error(), faultText(e), 1)
+	}
+	return text
+}
+
+// faultText is ErrorText of a model's error.
+func faultText(e *llm.Error) string {
+	said := e.Message
+	if said == "" && e.Err != nil {
+		said = e.Err.Error()
+	}
+	if e.KeyMissing && said != "" {
+		return said
+	}
+	var where []string
+	if e.Status != 0 && e.Status != http.StatusOK {
+		where = append(where, strconv.Itoa(e.Status))
+	}
+	if e.Provider != "" {
+		where = append(where, e.Provider)
+	}
+	text := FaultName(e.Fault)
+	if len(where) > 0 {
+		text += " (" + strings.Join(where, ", ") + ")"
+	}
+	if said != "" {
+		text += ": " + said
+	}
+	if e.ID != "" {
+		text += " [request " + e.ID + "]" // asked for by a provider's support
+	}
+	return text
+}
+
+// RetryText says why a request is sent again, and in how many attempts it is; wait is until
+// then, 0 if it is sent now.
+func RetryText(r llm.Retry, wait time.Duration) string {
+	text := FaultName(r.Fault) + " · retrying"
+	if wait > 0 {
+		text += " in " + format.Seconds(wait)
+	}
+	if r.Max > 0 {
+		return text + fmt.Sprintf(" (%d/%d)", r.Attempt, r.Max)
+	}
+	return text + fmt.Sprintf(" (attempt %d)", r.Attempt)
 }
 
 // hints holds the advice for errors that are not a model's.
@@ -23,10 +108,10 @@ var hints = []struct {
 	err  error
 	hint string
 }{
-	{session.ErrSteps, "raise the limit with --max-turns, or split the task"},
-	{session.ErrBudget, "raise the limit with --max-cost"},
-	{session.ErrSchema, "this model does not follow the schema: use another one, or split the task"},
-	{ErrTimeout, "raise the limit with --timeout"},
+	{session.ErrSteps, "Raise the limit with --max-turns, or split the task"},
+	{session.ErrBudget, "Raise the limit with --max-cost"},
+	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task"},
+	{ErrTimeout, "Raise the limit with --timeout"},
 	{ErrPipe, ""},
 	{context.Canceled, ""},
 }

@@ -35,7 +35,7 @@ func (s Service) Err() error {
 	case s.Model != "":
 		return nil
 	case s.Program:
-		return fmt.Errorf("%s is installed, but nobody is logged in: start it once and sign in", s.Name)
+		return fmt.Errorf("%s is installed, but not logged in: start it once and sign in", s.Name)
 	case s.Problem != "":
 		return fmt.Errorf("%s %s", s.Name, s.Problem)
 	case s.Provider == "ollama":

@@ -145,7 +145,7 @@ func (a *program) load() error {
 	}
 	for _, p := range a.config.Providers {
 		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			a.note(fmt.Sprintf("%s holds a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
+			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
 			break
 		}
 	}

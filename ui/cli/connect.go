@@ -41,7 +41,7 @@ func newConnectCommand(a *program) *cobra.Command {
 The key is asked for, without showing it, or read from standard input if that is a
 pipe. It is checked with a request that costs nothing, then stored in the keyring of
 the system or, where there is none, in credentials.toml beside config.toml, which
-nobody else can read. Without PROVIDER a list is shown to choose from.`,
+only you can read. Without PROVIDER a list is shown to choose from.`,
 		Example: `  parley connect
   parley connect anthropic
   pass show openai | parley connect openai
@@ -58,7 +58,7 @@ nobody else can read. Without PROVIDER a list is shown to choose from.`,
 		},
 	}
 	cmd.Flags().StringVar(&c.fromEnv, "from-env", "", "take the key from this environment variable, and store it")
-	cmd.Flags().StringVar(&c.command, "command", "", "store a command that prints the key, in place of the key")
+	cmd.Flags().StringVar(&c.command, "command", "", "store a command that prints the key, instead of the key")
 	cmd.Flags().BoolVar(&c.list, "list", false, "list the providers that have a key, and where it is")
 	cmd.Flags().BoolVar(&c.remove, "remove", false, "forget the stored key of PROVIDER")
 	cmd.MarkFlagsMutuallyExclusive("from-env", "command", "list", "remove")
@@ -230,18 +230,18 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		case errors.As(err, &unchecked) && typed:
 			warn(unchecked.Error())
 			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
-				return c.fail(print.Failed, errors.New("Nothing was stored"))
+				return c.fail(print.Failed, errors.New("Not stored"))
 			}
 			said, err = connect(ctx, c.program, about, key, c.command, true)
 		case errors.As(err, &unchecked):
-			warn(unchecked.Error() + ". It is stored all the same")
+			warn(unchecked.Error() + ". Stored anyway")
 			said, err = connect(ctx, c.program, about, key, c.command, true)
 		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
 			warn(err.Error())
 			continue
 		}
 		if errors.As(err, new(rejectedError)) {
-			return c.fail(print.Config, fmt.Errorf("%w. Nothing was stored", err))
+			return c.fail(print.Config, fmt.Errorf("%w. Not stored", err))
 		}
 		if err != nil {
 			return c.fail(print.Failed, err)

@@ -61,7 +61,7 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 			c.Section = app.SectionAgents
 			loggedIn := slices.ContainsFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider && p.LoggedIn })
 			if c.Status == app.Works && !loggedIn {
-				c.Status, c.Hint = app.Warns, "nobody is logged in, as far as its files tell: start it once and sign in"
+				c.Status, c.Hint = app.Warns, "not logged in: start it once and sign in"
 			} else if c.Status == app.Works {
 				c.Detail += " · logged in"
 			}
@@ -177,7 +177,7 @@ func (d doctor) configuration() app.Check {
 		holdsKey = holdsKey || p.APIKey != ""
 	}
 	if d.configPath != "" && err == nil && holdsKey && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		c.Status, c.Hint = app.Warns, fmt.Sprintf("it holds a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
+		c.Status, c.Hint = app.Warns, fmt.Sprintf("it contains a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
 	}
 	return c
 }

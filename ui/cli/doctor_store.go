@@ -29,7 +29,7 @@ func (d doctor) store() []app.Check {
 	case err != nil:
 		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "keep a copy of it, then move it away or restore a backup"
 	case lib.ReadOnly() != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "new conversations are not stored until this is mended"
+		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "new conversations are not stored until this is repaired"
 	default:
 		size := int64(0)
 		for _, name := range []string{path, path + "-wal"} {

@@ -79,7 +79,7 @@ func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	case screen:
 		return fmt.Sprintf("This folder %s: tools ask before reading a file here, and every time before changing one. /cd opens a project folder", set.WorkspaceProblem())
 	}
-	return fmt.Sprintf("This folder %s: tools do not read or change files here, as nobody can approve it. Start parley in a project folder, or allow files with --allow", set.WorkspaceProblem())
+	return fmt.Sprintf("This folder %s: tools do not read or change files here without approval. Start parley in a project folder, or allow files with --allow", set.WorkspaceProblem())
 }
 
 // resumeSession continues the conversation of a log. Damage that comes with one says

@@ -21,7 +21,7 @@ func (p *frontend) apply(e app.Effect) {
 		p.transcript.note(n)
 	}
 	if e.Failed != nil {
-		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(e.Failed.Error()))+" "+hint(llm.Hint(e.Failed))))
+		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(app.ErrorText(e.Failed)))+" "+hint(app.Hint(e.Failed))))
 	}
 	if e.Text != "" {
 		p.drafts.add(e.Text)

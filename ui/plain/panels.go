@@ -219,7 +219,7 @@ func (p *panels) context() {
 	if window > 0 {
 		p.say("Next request: about %d tokens, %d percent of the context window of %d tokens.", fill, 100*fill/window, window)
 	} else {
-		p.say("Next request: about %d tokens; the context window of the model is unknown.", fill)
+		p.say("Next request: about %d tokens; the model's context window is unknown.", fill)
 	}
 	for _, f := range p.app.Context() {
 		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))

@@ -7,7 +7,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/format"
 )
 
 // A transcript says what happens in the conversation, as it comes and when it is read
@@ -27,9 +26,13 @@ func (t *transcript) event(e session.Event) {
 	case llm.Notice:
 		t.say("Note: %s", sentence(oneLine(e.Text)))
 	case llm.Retry:
-		t.say("%s. Retrying in %s, attempt %d.", format.Capital(fault(e.Fault)), length(e.Wait), e.Attempt)
+		again := fmt.Sprintf("attempt %d", e.Attempt)
+		if e.Max > 0 {
+			again += fmt.Sprintf(" of %d", e.Max)
+		}
+		t.say("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
 	case session.Fallback:
-		t.say("%s: %s. Continuing with %s.", e.From, fault(e.Fault), e.To)
+		t.say("%s: %s. Continuing with %s.", e.From, app.FaultName(e.Fault), e.To)
 	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
@@ -51,7 +54,7 @@ func (t *transcript) event(e session.Event) {
 			t.say("Stopped. /retry continues.")
 			return
 		}
-		text := sentence("Error: " + oneLine(e.Err.Error()))
+		text := sentence("Error: " + oneLine(app.ErrorText(e.Err)))
 		t.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(app.Hint(e.Err))))
 	}
 }

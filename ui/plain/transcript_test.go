@@ -38,8 +38,8 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	}
 	_, live, _ := strings.Cut(d.said(), "ctrl+d quits.\n")
 	live = strings.TrimSuffix(live, "You: ")
-	for _, want := range []string{"Rate limit. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: server. Continuing with fake/other.",
-		"Done in 2 seconds: exit status 0.", "Error: fake: authentication (401): no", "Check the key in FAKE_KEY", "Model: fake/m, was fake/other"} {
+	for _, want := range []string{"Rate limited. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: Server error. Continuing with fake/other.",
+		"Done in 2 seconds: exit status 0.", "Error: Authentication failed (401, fake): no", "The key in FAKE_KEY was", "Model: fake/m, was fake/other"} {
 		if !strings.Contains(live, want) {
 			t.Fatalf("live it does not say %q:\n%s", want, live)
 		}

@@ -45,9 +45,6 @@ func money(u llm.Usage) string {
 	}
 }
 
-// fault returns what went wrong, as a user says it.
-func fault(f llm.Fault) string { return strings.ReplaceAll(string(f), "_", " ") }
-
 // oneLine returns text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -64,7 +61,8 @@ func truncate(text string, most int) string {
 // path, which is to be copied.
 func sentence(text string) string {
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || strings.Contains(last, "/") {
+	path := strings.Contains(last, "/") && strings.LastIndexByte(last, '/') > 0 // no command
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || path {
 		return text
 	}
 	return text + "."
@@ -79,7 +77,5 @@ func lines(text string) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// hint returns advice without the keys of the screen.
-func hint(text string) string {
-	return sentence(format.Capital(strings.ReplaceAll(oneLine(text), "-m or ctrl+x m", "/model")))
-}
+// hint returns advice as a sentence.
+func hint(text string) string { return sentence(oneLine(text)) }

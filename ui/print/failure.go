@@ -20,7 +20,7 @@ var Formats = []string{"text", "json", "jsonl"}
 // Failure writes an error that came before there was a turn, in the format
 // that the reader expects.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
-	hint := app.Hint(err)
+	hint := app.ShellHint(err)
 	switch format {
 	case "jsonl":
 		write(out, errorObject(err))
@@ -28,7 +28,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	case "json":
 		write(out, object{{"error", json.RawMessage(encode(errorObject(err)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
 	}
-	fmt.Fprintf(stderr, "parley: %s\n", sanitize.Text(err.Error()))
+	fmt.Fprintf(stderr, "parley: %s\n", sanitize.Text(app.ShellErrorText(err)))
 	if hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", sanitize.Text(hint))
 	}

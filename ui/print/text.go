@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -183,7 +182,7 @@ func (s *stderrWriter) event(e session.Event) {
 	case llm.Notice:
 		s.line(th.Dim, "note: %s", e.Text)
 	case llm.Retry:
-		s.line(th.Dim, "%[3]s, retrying in %[2]s (%[1]d)", e.Attempt, e.Wait.Round(time.Millisecond), e.Fault)
+		s.line(th.Dim, "%s", app.RetryText(e, e.Wait))
 	case session.Fallback:
 		s.line(th.Warn, "%s", fallback(e))
 	case session.ModelSwitched:
@@ -207,7 +206,7 @@ func (s *stderrWriter) event(e session.Event) {
 }
 
 func fallback(f session.Fallback) string {
-	return fmt.Sprintf("fallback: %s after %s of %s", f.To, f.Fault, f.From)
+	return fmt.Sprintf("%s: %s · continuing with %s", f.From, app.FaultName(f.Fault), f.To)
 }
 
 // adapted returns what of a conversation another model cannot be told as it is.
@@ -241,8 +240,8 @@ func (s *stderrWriter) done(d session.Done) {
 	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, app.ErrPipe) {
 		return // who pressed ctrl+c, or closed the pipe, needs no telling
 	}
-	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+sanitize.Text(d.Err.Error())))
-	if hint := app.Hint(d.Err); hint != "" {
+	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+sanitize.Text(app.ShellErrorText(d.Err))))
+	if hint := app.ShellHint(d.Err); hint != "" {
 		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+sanitize.Text(hint)))
 	}
 }

@@ -150,8 +150,8 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("five", "the end")
 			all := k.sameAgain()
-			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: server · continuing with fake/two",
-				"check the key in FAKE_KEY", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
+			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: Server error · continuing with fake/two",
+				"The key in FAKE_KEY was rejected", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing", want)
 				}

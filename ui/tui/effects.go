@@ -27,7 +27,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	}
 	if e.Failed != nil {
 		m.chat.Shown = true
-		m.chat.Transcript.AddError(e.Failed.Error(), llm.Hint(e.Failed))
+		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
 	}
 	if e.Text != "" {
 		m.input.Put(e.Text)

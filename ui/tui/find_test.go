@@ -86,5 +86,5 @@ func TestEscapeWhileBrowsing(t *testing.T) {
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
-	s.Press("esc").WaitForText("stopped")
+	s.Press("esc").WaitForText("Stopped")
 }

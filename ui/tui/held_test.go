@@ -25,7 +25,7 @@ func TestSentWhileOpening(t *testing.T) {
 				o.Resume = func(id string) (*session.Session, string, error) {
 					<-gate
 					if !opens {
-						return nil, "", errors.New("the disk is gone")
+						return nil, "", errors.New("The disk is gone")
 					}
 					return resume(id)
 				}
@@ -45,7 +45,7 @@ func TestSentWhileOpening(t *testing.T) {
 				s.WaitForText("about krill").WaitForText("about whales")
 				return
 			}
-			s.WaitForText("the disk is gone").WaitForText("› what do they eat?")
+			s.WaitForText("The disk is gone").WaitForText("› what do they eat?")
 			if n := len(s.fake.Requests()); n != 2 {
 				t.Errorf("%d requests", n)
 			}

@@ -168,7 +168,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"failed", []llmtest.Turn{llmtest.Fail(&llm.Error{
 			Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1",
-		})}, func(s *stage) { s.ask("hi", "check the key") }},
+		})}, func(s *stage) { s.ask("hi", "was rejected") }},
 		{"models", nil, func(s *stage) { s.Press("ctrl+x", "m").WaitForText("fake/two") }},
 		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Choose a model") }},
 		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Writing") }},
@@ -237,7 +237,7 @@ func TestApproval(t *testing.T) {
 func TestCancelKeepsWhatCame(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"), llmtest.Say("whole"))
 	s.ask("hi", "half an answer")
-	s.Type("a draft").Press("esc").WaitForText("stopped")
+	s.Type("a draft").Press("esc").WaitForText("Stopped")
 	if screen := s.Screen(); !strings.Contains(screen, "half an answer") || !strings.Contains(screen, "a draft") {
 		t.Errorf("something was lost:\n%s", screen)
 	}

@@ -81,7 +81,7 @@ func TestShownAgainAsItWas(t *testing.T) {
 		t.Errorf("it does not say how long was thought:\n%s", s.Screen())
 	}
 	s.ask("go on", "half an answer")
-	s.Press("esc").WaitForText("stopped")
+	s.Press("esc").WaitForText("Stopped")
 	s.idle()
 	s.clock.Add(time.Minute)
 	live := conversation(s.Send(common.ToastOverMsg{}).Screen())
@@ -136,6 +136,6 @@ func TestStatusNamesWhoAnswers(t *testing.T) {
 	if got := s.status(); !strings.HasPrefix(got, "fake/one") {
 		t.Errorf("the status says %q while fake/one answers", got)
 	}
-	s.Press("esc").WaitForText("stopped")
+	s.Press("esc").WaitForText("Stopped")
 	s.WaitFor(func(string) bool { return strings.HasPrefix(s.status(), "fake/two") })
 }

@@ -56,5 +56,5 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case d.Err == nil:
 		return tea.Batch(m.chat.GenerateTitle(), m.Notify("Answered: "+m.App.Session.Title()))
 	}
-	return m.Notify("Stopped: " + d.Err.Error())
+	return m.Notify("Failed: " + app.ErrorText(d.Err))
 }

@@ -29,7 +29,7 @@ func TestMarkdown(t *testing.T) {
 		{"headings and lists stay", "# Title\n\n1. one\n2. two\n   - three\n> four", "# Title\n\n1. one\n2. two\n   - three\n> four\n"},
 		{"links", "See [the docs](https://a.example/b_(c)), <https://d.example> and [https://e.example](https://e.example).", "See the docs (https://a.example/b_(c)), <https://d.example> and https://e.example.\n"},
 		{"a link says where it leads", "[https://bank.example](https://evil.example)", "https://bank.example (https://evil.example)\n"},
-		{"pictures", `![a cat](cat.png "Tom") ![](x.png)`, "picture: a cat (cat.png) picture (x.png)\n"},
+		{"pictures", `![a cat](cat.png "Tom") ![](x.png)`, "image: a cat (cat.png) image (x.png)\n"},
 		{"bold", "**One.** And __two__, 2**3**4, snake__case__name.", "One. And two, 2**3**4, snake__case__name.\n"},
 		{"code in text stays", "call `f(**args)` and `[a](b)`", "call `f(**args)` and `[a](b)`\n"},
 		{"rulers", "one\n\n---\n\n* * *\n\ntwo", "one\n\ntwo\n"},

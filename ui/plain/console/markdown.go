@@ -347,9 +347,9 @@ func links(text string) string {
 		text, url := strings.TrimSpace(f[2]), f[3]
 		switch {
 		case f[1] == "!" && text == "":
-			return "picture (" + url + ")"
+			return "image (" + url + ")"
 		case f[1] == "!":
-			return "picture: " + text + " (" + url + ")"
+			return "image: " + text + " (" + url + ")"
 		case text == url || text == "":
 			return url
 		}

@@ -48,12 +48,7 @@ func (c *Chat) draw(b app.Change) {
 	case app.SummaryBlock:
 		t.Summary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
-		again := b.Event.(llm.Retry)
-		in := ""
-		if b.Duration > 0 {
-			in = " in " + format.Seconds(b.Duration)
-		}
-		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("retry %d%s: %s", again.Attempt, in, again.Fault.Words()))
+		t.Replace(b.ID, transcript.Retry, app.RetryText(b.Event.(llm.Retry), b.Duration)+" · "+c.KeyOf("stop")+" stops")
 	case app.SilenceBlock:
 		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
@@ -64,7 +59,7 @@ func (c *Chat) draw(b app.Change) {
 			t.AddError(b.Text, "")
 			return
 		}
-		t.Marker(transcript.Info, stopped)
+		t.Marker(transcript.Info, app.Stopped)
 	}
 }
 
@@ -117,9 +112,6 @@ func (c *Chat) drawEvent(b app.Change) {
 	c.Show(b.Event)
 }
 
-// stopped stands where the user stopped an answer.
-const stopped = "stopped"
-
 // Show shows an event that stays between the messages.
 func (c *Chat) Show(e session.Event) {
 	c.Shown = true
@@ -128,7 +120,7 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Note(e.Text)
 	case session.Fallback:
-		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s · continuing with %s", e.From, e.Fault.Words(), e.To))
+		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s · continuing with %s", e.From, app.FaultName(e.Fault), e.To))
 	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
 		for i, c := range e.Changes {
@@ -141,10 +133,10 @@ func (c *Chat) Show(e session.Event) {
 		t.Tool(t.NewID(), shellTool(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
-			t.Marker(transcript.Info, stopped)
+			t.Marker(transcript.Info, app.Stopped)
 			return
 		}
-		t.AddError(e.Err.Error(), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" retry", " · "))
+		t.AddError(app.ErrorText(e.Err), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" retry", " · "))
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *Chat) picture(parts []llm.Part) tea.Cmd {
 		}
 		// Programs share the numbers of a window.
 		msg := picturedMsg{id: 1<<16 + rand.Uint32N(1<<23)}
-		msg.block = fmt.Sprint("picture", msg.id)
+		msg.block = fmt.Sprint("image", msg.id)
 		c.Transcript.SetImage(msg.block, nil, 0)
 		cmds = append(cmds, func() tea.Msg {
 			var err error

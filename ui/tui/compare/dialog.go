@@ -94,7 +94,7 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 	}
 	switch e := l.Event.(type) {
 	case llm.Retry:
-		col.state = fmt.Sprintf("retry %d: %s", e.Attempt, e.Fault.Words())
+		col.state = app.RetryText(e, 0)
 	case session.Response:
 		col.answer(e, l.Err)
 	}
@@ -127,7 +127,7 @@ func (c *column) answer(a session.Response, err error) {
 		if llm.Canceled(err) {
 			said = []string{"stopped"}
 		} else {
-			c.pane.AddError(err.Error(), app.Hint(err))
+			c.pane.AddError(app.ErrorText(err), app.Hint(err))
 		}
 	}
 	if a.UsageKnown && a.Usage.Output > 0 {

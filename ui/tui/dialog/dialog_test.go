@@ -132,7 +132,7 @@ func TestPick(t *testing.T) {
 func priced(th *theme.Theme) *dialog.Picker {
 	const all = "tools vision thinking"
 	items := []dialog.Item{
-		{Title: "anthropic/claude-sonnet-4-6", Group: "Favourites", Pinned: true, Cells: []string{all, "1M", "$3.00", "$15.00"}},
+		{Title: "anthropic/claude-sonnet-4-6", Group: "Favorites", Pinned: true, Cells: []string{all, "1M", "$3.00", "$15.00"}},
 		{Title: "openai/gpt-6.1-sol", Group: "Recent", Current: true, Cells: []string{all, "1.05M", "$2.00", "$10.00"}},
 		{Title: "demo/parley", Group: "Recent", Cells: []string{"tools thinking", "32K", "free", ""}},
 		{Title: "openai/gpt-6-luna", Group: "openai", Cells: []string{all, "1.05M", "$0.10", "$0.50"}},

@@ -149,16 +149,16 @@ func (f *Models) list() {
 
 // The headings above models that are not listed by their provider.
 const (
-	favourites = "Favourites"
-	recently   = "Recent"
-	fewRecent  = 5
+	favorites = "Favorites"
+	recently  = "Recent"
+	fewRecent = 5
 )
 
 // items returns the rows of the list: favorites, what was used before, then
 // each provider's, those that can be asked first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
-	favourite, hidden := f.App.Taste("favorites", f.Config.Favorites), f.App.Taste("hidden", f.Config.Hidden)
+	favorite, hidden := f.App.Taste("favorites", f.Config.Favorites), f.App.Taste("hidden", f.Config.Hidden)
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -173,8 +173,8 @@ func (f *Models) items() []dialog.Item {
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
 		}
-		if yes, at := favourite.Says(c.Name); yes {
-			row.Group, row.Pinned, row.at = favourites, true, at-len(favourite)-len(recent)
+		if yes, at := favorite.Says(c.Name); yes {
+			row.Group, row.Pinned, row.at = favorites, true, at-len(favorite)-len(recent)
 		}
 		yes, at := hidden.Says(c.Name)
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current

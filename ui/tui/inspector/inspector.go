@@ -208,7 +208,7 @@ func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 		folder, short := i.App.Folder, i.App.Short
 		return func() tea.Msg {
 			path, err := saveExchange(folder, e)
-			return app.Effect{Toast: "wrote " + short(path), Err: err}
+			return app.Effect{Toast: "Wrote " + short(path), Err: err}
 		}
 	}
 	if e.Curl == "" {

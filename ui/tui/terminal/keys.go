@@ -78,7 +78,7 @@ func environment(getenv func(string) string) []string {
 	}
 	where := "this machine"
 	if getenv("SSH_TTY") != "" || getenv("SSH_CONNECTION") != "" {
-		where = "ssh: pictures cannot be pasted"
+		where = "ssh: images cannot be pasted"
 	}
 	lines := []string{
 		"terminal:    " + strings.TrimSpace(getenv("TERM")+" "+getenv("TERM_PROGRAM")),

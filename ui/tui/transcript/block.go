@@ -286,5 +286,5 @@ func (b *imageBlock) render(p renderContext) (sign string, lines []string) {
 	return "", b.cells
 }
 
-func (b *imageBlock) source() (text, what string) { return "", "picture" }
+func (b *imageBlock) source() (text, what string) { return "", "image" }
 func (b *imageBlock) texts(to []string) []string  { return to }

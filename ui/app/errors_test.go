@@ -1,0 +1,47 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+func TestErrorText(t *testing.T) {
+	rejected := &llm.Error{Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", ID: "req_1"}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{rejected, "Authentication failed (401, openai): Incorrect API key [request req_1]"},
+		{fmt.Errorf("summary: %w", rejected), "summary: Authentication failed (401, openai): Incorrect API key [request req_1]"},
+		{&llm.Error{Fault: llm.Network, Provider: "far", Err: errors.New("connection refused")}, "Network error (far): connection refused"},
+		{&llm.Error{Fault: llm.Authentication, Provider: "anthropic", Message: "no API key for Anthropic", KeyMissing: true, Err: llm.ErrNoKey}, "No API key for Anthropic"},
+		{&llm.Error{Fault: "new", Status: 200}, "Request failed"},
+		{errors.New("the disk is full"), "The disk is full"},
+		{errors.New("config.toml: line 3"), "config.toml: line 3"},
+		{errors.New("-m: no such model"), "-m: no such model"},
+	} {
+		if got := ErrorText(tt.err); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestRetryText(t *testing.T) {
+	for _, tt := range []struct {
+		retry llm.Retry
+		wait  time.Duration
+		want  string
+	}{
+		{llm.Retry{Attempt: 1, Max: 3, Fault: llm.RateLimit}, 5 * time.Second, "Rate limited · retrying in 5.0 s (1/3)"},
+		{llm.Retry{Attempt: 2, Max: 3, Fault: llm.Server}, 0, "Server error · retrying (2/3)"},
+		{llm.Retry{Attempt: 2, Fault: llm.Network}, 0, "Network error · retrying (attempt 2)"},
+	} {
+		if got := RetryText(tt.retry, tt.wait); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package app
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// droppedWords are words and phrasings that users of git and of other assistants would
+// stumble over, and what to write in their place.
+var droppedWords = []struct{ pattern, better string }{
+	{`\bgo(es|ing)? on\b`, "continue"},
+	{`\banew\b`, "again, or re-"},
+	{`\b(was|is) said\b`, "the conversation, or a verb with its subject"},
+	{`\blast it said\b`, "last output"},
+	{`\brequests? holds?\b`, "history, context, or: is sent"},
+	{`\bput(s|ting)? (it |the draft )?(aside|away)\b`, "stash"},
+	{`\b(took|takes?|taken) off\b`, "remove"},
+	{`\bthe provider likes\b|\bas .{1,20} likes\b`, "provider default"},
+	{`\bnothing was\b`, "Not and the verb: Not stored"},
+	{`\bbr(oke|eaks?) off\b`, "stopped, or: connection lost"},
+	{`\bleaves? (it|them|this)\b`, "Not now, cancel"},
+	{`favourit|colour|summaris|recognis|organis|behaviour|licence|cancelled|honour`, "American spelling"},
+	{`(\d|%d|%[.]\df) %%?([ ,;)]|$)`, "no space before %"},
+	{`\b(person|persons|people|person's)\b`, "user"},
+	{`\bof (yours|mine|his|theirs)\b|\bfolder of yours\b`, "your …"},
+	{`\btrouble of\b|\bhas trouble\b`, "reported an error"},
+	{`\btop up\b`, "add credit to"},
+	{`\bsee to\b`, "check"},
+	{`\bover the wire\b`, "HTTP, requests and responses"},
+	{`\bout of order\b`, "fails"},
+	{`\b(mend|mended|mends)\b`, "repair, fix"},
+	{`\bany more\b`, "no longer"},
+	{`\b(there no longer|no longer there)\b`, "gone, or: no longer in …"},
+	{`\bwhoever\b|\bunasked\b`, "name the one; without asking"},
+	{`\bin place of\b`, "instead of"},
+	{`\bas (it|they) came\b|\bas (it|they) (was|were)\b`, "raw"},
+	{`\bhow much (it|the model) thinks\b|\bthinks? (less|more)\b`, "reasoning effort"},
+	{`\b(the )?model's window\b|\bwindow of the\b`, "context window"},
+	{`\bas of now\b|\bby now\b`, "now"},
+	{`\banswered nothing\b`, "empty answer"},
+	{`\bdid not accept it\b`, "was rejected by"},
+	{`\bnobody\b|\bsomebody\b`, "not …; another user or program"},
+	{`\bof its own\b|\bof their own\b`, "its own …"},
+	{`\bmust not hold\b|\bholds? (a|an|what|characters|no|SSH|PGP|credentials|passwords|access|your|parley's|the)\b|\bholds too\b`, "contain"},
+	{`\btold (as|it|to|in)\b|\bis (only |always )?told\b|\bcannot be told\b`, "sent, given, says"},
+	{`\bwhat stands\b|\bwhat was there\b|\bwhat it is given\b`, "name it"},
+	{`\bnothing to try again\b|\btry(ing)? it anew\b`, "retry"},
+	{`\bthe chat (works|goes)\b|\ball the same\b`, "anyway, or drop it"},
+	{`\bprogram has ended\b`, "exited"},
+	{`\bpictures?\b`, "image"},
+	{`\bleft out\b|\bleave out\b|\bleaving out\b`, "not sent, ignored, skipped, hidden"},
+	{`\bthere (is|are) no (tool|program|key|model|format|shell|host)\b`, "no tool …"},
+}
+
+// exempt are the files, and the literals in them, that nobody reads on a screen, or where a
+// dropped word is the right one. text is a part of the literal; "" is all of the file.
+var exempt = []struct{ file, text, reason string }{
+	{"providers/llmtest/", "", "test code"},
+	{"providers/discover/discovertest/", "", "test code"},
+	{"ui/uitest/", "", "test code"},
+	{"docs/pictures/", "", "draws the images of the README"},
+	{"providers/prompted/prompt.go", "", "a prompt"},
+	{"providers/agentcli/prompt.go", "", "a prompt"},
+	{"providers/anthropic/messages.go", "Go on.", "a prompt"},
+	{"providers/anthropic/downgrade.go", "[left out: ", "sent to the model"},
+	{"providers/gemini/contents.go", "left out", "sent to the model"},
+	{"providers/adapter/media.go", "left out", "sent to the model"},
+	{"providers/llm/images.go", "left out", "sent to the model"},
+	{"providers/demo/chat.go", "(?m)", "reads a prompt"},
+	{"providers/demo/schema.go", "somebody@example.com", "an address"},
+	{"providers/openai/responses_event.go", "response.cancelled", "the name of an event"},
+	{"session/compact.go", "", "a prompt"},
+	{"session/trust/trust.go", "The person trusts", "a prompt"},
+	{"session/calls.go", "person", "stored with conversations"},
+	{"tools/text.go", "characters left out", "sent to the model"},
+}
+
+// TestWords holds every text of the program, README.md and config.toml.example to the words
+// that users of other assistants know.
+func TestWords(t *testing.T) {
+	var patterns []*regexp.Regexp
+	for _, d := range droppedWords {
+		patterns = append(patterns, regexp.MustCompile("(?i)"+d.pattern))
+	}
+	used := make([]bool, len(exempt))
+	check := func(file string, line int, text string) {
+		for i, e := range exempt {
+			if strings.HasPrefix(file, e.file) && strings.Contains(text, e.text) {
+				used[i] = true
+				return
+			}
+		}
+		for i, p := range patterns {
+			if hit := p.FindString(text); hit != "" {
+				t.Errorf("%s:%d: %q in %q: better: %s", file, line, hit, text, droppedWords[i].better)
+			}
+		}
+	}
+	eachText(t, func(file string, line int, text string) { check(file, line, text) })
+	for _, name := range []string{"README.md", "config.toml.example"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			check(name, i+1, line)
+		}
+	}
+	for i, e := range exempt {
+		if !used[i] {
+			t.Errorf("nothing in %s contains %q: delete its row", e.file, e.text)
+		}
+	}
+}
+
+// TestToasts checks that what is said beside the conversation is a sentence: with a capital,
+// and without a period behind one.
+func TestToasts(t *testing.T) {
+	eachFile(t, func(file string, set *token.FileSet, tree *ast.File) {
+		if !strings.HasPrefix(file, "ui/") {
+			return
+		}
+		check := func(e ast.Expr) {
+			begin, whole, ok := literalText(e)
+			first, _ := utf8.DecodeRuneInString(begin)
+			at := set.Position(e.Pos()).Line
+			if ok && unicode.IsLower(first) && !strings.HasPrefix(begin, "parley: ") {
+				t.Errorf("%s:%d: %q begins with a small letter", file, at, begin)
+			}
+			if ok && whole && strings.HasSuffix(begin, ".") && !strings.Contains(strings.TrimSuffix(begin, "."), ". ") && strings.Count(begin, "?") == 0 {
+				t.Errorf("%s:%d: %q is one sentence and ends with a period", file, at, begin)
+			}
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if name := calledName(n); (name == "Say" || name == "SayWhile") && len(n.Args) > 0 {
+					check(n.Args[0])
+				}
+			case *ast.CompositeLit:
+				for _, e := range n.Elts {
+					kv, ok := e.(*ast.KeyValueExpr)
+					if !ok {
+						continue
+					}
+					key, _ := kv.Key.(*ast.Ident)
+					if key != nil && (key.Name == "Toast" || key.Name == "Text" && typeName(n) == "Confirm") {
+						check(kv.Value)
+					}
+				}
+			}
+			return true
+		})
+	})
+}
+
+// root is the directory of the module.
+const root = "../.."
+
+// eachFile parses every file of the product.
+func eachFile(t *testing.T, visit func(file string, set *token.FileSet, tree *ast.File)) {
+	t.Helper()
+	set := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		tree, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		file, err := filepath.Rel(root, path)
+		visit(filepath.ToSlash(file), set, tree)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachText visits every string literal that is no import path and no tag of a field.
+func eachText(t *testing.T, visit func(file string, line int, text string)) {
+	t.Helper()
+	eachFile(t, func(file string, set *token.FileSet, tree *ast.File) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field:
+				n.Tag = nil
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+					visit(file, set.Position(n.Pos()).Line, text)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// literalText returns the text that e begins with, and whether that is all of it; ok is
+// false if it begins with something that only runs tell.
+func literalText(e ast.Expr) (text string, whole, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, true, err == nil
+	case *ast.BinaryExpr:
+		text, _, ok = literalText(e.X)
+		return text, false, ok
+	case *ast.CallExpr:
+		if calledName(e) == "Sprintf" {
+			text, _, ok = literalText(e.Args[0])
+			return text, true, ok
+		}
+	}
+	return "", false, false
+}
+
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+func typeName(lit *ast.CompositeLit) string {
+	switch t := lit.Type.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.SelectorExpr:
+		return t.Sel.Name
+	}
+	return ""
+}
