@@ -251,7 +251,7 @@ func TestPrefixes(t *testing.T) {
 		{"ls -l", []int{2, 1}, ""},
 		{"env ls", nil, "env runs its arguments"},
 		{"ls | wc", nil, "the command is a pipeline"},
-		{"echo $x", nil, "the command is dynamic: $x"},
+		{"echo $x", nil, "the command contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
 		words, why := PrefixLengths(&Action{Tool: "shell", Command: test.command})

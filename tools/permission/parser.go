@@ -171,7 +171,7 @@ func (r *parser) addSuffixes(words []string) {
 }
 
 // dynamicReason begins the reason of a line whose words are not static.
-const dynamicReason = "is dynamic: "
+const dynamicReason = "contains a variable, wildcard or substitution: "
 
 // dynamicMark precedes the source of a word whose value is not known.
 const dynamicMark = "\x00"
@@ -234,7 +234,7 @@ func singleCommand(line string) ([]string, error) {
 		return nil, errors.New(r.notSimple)
 	}
 	if len(r.list) != 1 {
-		return nil, fmt.Errorf("is %d commands", len(r.list))
+		return nil, fmt.Errorf("contains %d commands", len(r.list))
 	}
 	return r.list[0].Words, nil
 }

@@ -49,8 +49,8 @@ func TestParseRule(t *testing.T) {
 		"shell: \n":          "nothing follows",
 		"shell:*":            "no command stands before",
 		"shell:ls | sh *":    "is a pipeline",
-		"shell:ls; rm *":     "is 2 commands",
-		"shell:$x *":         "is dynamic: $x",
+		"shell:ls; rm *":     "contains 2 commands",
+		"shell:$x *":         "contains a variable, wildcard or substitution: $x",
 		"shell:ls 'x *":      "is not understood",
 		"shell:ls\u00a0-l *": "U+00A0",
 		"shell:A=b ls *":     "sets variables",
@@ -199,8 +199,8 @@ func TestPrefixRule(t *testing.T) {
 		{"ls", 2, "has no 2 words"},
 		{"ls", 0, "has no 0 words"},
 		{"ls | wc", 1, "it is a pipeline"},
-		{"ls; ls", 1, "it is 2 commands"},
-		{"ls $x", 1, "it is dynamic: $x"},
+		{"ls; ls", 1, "it contains 2 commands"},
+		{"ls $x", 1, "it contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
 		r, err := PrefixRule(test.command, test.words)

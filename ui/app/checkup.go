@@ -61,7 +61,7 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 	line := func(name, detail, hint string) Check {
 		c := Check{Section: SectionTerminal, Name: name, Status: Works, Detail: detail}
 		if detail == "" {
-			c.Detail = "not known here"
+			c.Detail = "unknown"
 		}
 		if hint != "" {
 			c.Status, c.Hint = Warns, hint
@@ -80,11 +80,11 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 		clipboard = "none"
 	}
 	return []Check{
-		line("TERM", term, hint(term == "" || term == "dumb", "set TERM to what the terminal is, such as xterm-256color; with dumb parley talks in plain lines")),
+		line("TERM", term, hint(term == "" || term == "dumb", "Set TERM to your terminal, such as xterm-256color; with dumb parley prints plain lines")),
 		line("colors", t.Colors, ""),
 		line("background", t.Background, ""),
 		line("keyboard", t.Keyboard, ""),
-		line("clipboard", clipboard, hint(len(routes) == 0, "copies are kept in a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
+		line("clipboard", clipboard, hint(len(routes) == 0, "Copies go to a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
 		line("images", t.Images, ""),
 	}
 }

@@ -61,7 +61,7 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 			c.Section = app.SectionAgents
 			loggedIn := slices.ContainsFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider && p.LoggedIn })
 			if c.Status == app.Works && !loggedIn {
-				c.Status, c.Hint = app.Warns, "not logged in: start it once and sign in"
+				c.Status, c.Hint = app.Warns, "Not logged in: start it once and sign in"
 			} else if c.Status == app.Works {
 				c.Detail += " · logged in"
 			}
@@ -75,10 +75,10 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 		}
 	}
 	nothing(app.SectionProviders, app.Check{Name: "none", Status: app.Warns, Detail: "no provider has a key: the built-in demo answers", Hint: "parley connect adds one"})
-	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "neither claude nor gemini is on PATH"})
+	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "claude and gemini are not on PATH"})
 	none := app.Check{Name: "none", Status: app.Works, Detail: "no model server is running on this machine"}
 	if !d.config.UI.Discover {
-		none.Detail = "not looked for: discover = false under [ui]"
+		none.Detail = "not searched: discover = false under [ui]"
 	}
 	nothing(app.SectionLocal, none)
 	return list
@@ -88,7 +88,7 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 func checkOf(h providers.Health) app.Check {
 	c := app.Check{Section: app.SectionProviders, Name: h.Provider, Status: app.Works, Hint: h.Hint}
 	if !h.OK() {
-		c.Status, c.Detail = app.Broken, h.Error
+		c.Status, c.Detail = app.Broken, app.ErrorText(h.Err)
 		if h.Key != "" {
 			c.Detail += " · key from " + h.Key
 		}
@@ -119,7 +119,7 @@ func checkOf(h providers.Health) app.Check {
 func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 	servers := d.mcp.servers.Load()
 	if servers == nil {
-		return []app.Check{{Section: app.SectionMCP, Name: "none", Status: app.Works, Detail: "none is configured"}}
+		return []app.Check{{Section: app.SectionMCP, Name: "none", Status: app.Works, Detail: "not configured"}}
 	}
 	for _, s := range servers.States() {
 		c := app.Check{Section: app.SectionMCP, Name: s.Name, Status: app.Works, Detail: string(s.Status)}
@@ -127,11 +127,11 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 		case mcp.StatusReady:
 			c.Detail = fmt.Sprintf("ready · %d tools", len(s.Tools))
 		case mcp.StatusStarting:
-			c.Status, c.Hint = app.Warns, "it is not ready yet: check again"
+			c.Status, c.Hint = app.Warns, "Not ready yet: check again"
 		case mcp.StatusNew, mcp.StatusChanged:
-			c.Status, c.Hint = app.Warns, "its tools are not used until you have seen them: /mcp "+s.Name+" shows them, or set trusted = true for it"
+			c.Status, c.Hint = app.Warns, "Its tools are off until you review them: /mcp "+s.Name+", or set trusted = true for it"
 		case mcp.StatusFailed:
-			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "see its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows what it wrote"
+			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "Check its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows its output"
 		}
 		if refused := s.Refusal.String(); refused != "" {
 			c.Detail, c.Hint = c.Detail+" · the sandbox refused: "+refused, "/mcp "+s.Name+" can allow it"
@@ -150,13 +150,13 @@ func (d doctor) sandbox() app.Check {
 	b := sandbox.Probe()
 	switch {
 	case d.config.Sandbox.Off:
-		c.Detail, c.Hint = "off, by the configuration", "commands run with all your rights: remove off under [sandbox]"
+		c.Detail, c.Hint = "off in the configuration", "Commands run with all your rights: remove off under [sandbox]"
 	case b.Available():
 		c.Status, c.Detail = app.Works, strings.Join(append([]string{b.Name}, b.Details...), "; ")
 	case d.config.Sandbox.Required:
 		c.Status, c.Detail, c.Hint = app.Broken, "none: "+b.Reason, "sandbox.required is set: no command runs"
 	default:
-		c.Detail, c.Hint = "none: "+b.Reason, "each command asks before it runs"
+		c.Detail, c.Hint = "none: "+b.Reason, "Each command asks before it runs"
 	}
 	return c
 }
@@ -168,7 +168,7 @@ func (d doctor) configuration() app.Check {
 		c.Detail = abbrevPath(d.configPath)
 	}
 	if d.configErr != nil {
-		c.Status, c.Detail, c.Hint = app.Broken, d.configErr.Error(), "correct it, or move it away: the other checks went by the defaults"
+		c.Status, c.Detail, c.Hint = app.Broken, d.configErr.Error(), "Correct it, or move it away: the other checks used the defaults"
 		return c
 	}
 	info, err := os.Stat(d.configPath)
@@ -177,7 +177,7 @@ func (d doctor) configuration() app.Check {
 		holdsKey = holdsKey || p.APIKey != ""
 	}
 	if d.configPath != "" && err == nil && holdsKey && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		c.Status, c.Hint = app.Warns, fmt.Sprintf("it contains a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
+		c.Status, c.Hint = app.Warns, fmt.Sprintf("It contains a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
 	}
 	return c
 }

@@ -17,7 +17,7 @@ func (d doctor) store() []app.Check {
 	file := app.Check{Section: app.SectionStore, Name: "conversations", Status: app.Works}
 	path, err := session.StorePath(os.Getenv)
 	if err != nil {
-		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "nothing is stored"
+		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "Conversations are not stored"
 		return []app.Check{file}
 	}
 	lib, err := session.OpenStore(os.Getenv)
@@ -27,9 +27,9 @@ func (d doctor) store() []app.Check {
 	}
 	switch {
 	case err != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "keep a copy of it, then move it away or restore a backup"
+		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "Keep a copy of it, then move it away or restore a backup"
 	case lib.ReadOnly() != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "new conversations are not stored until this is repaired"
+		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "New conversations are not stored until this is repaired"
 	default:
 		size := int64(0)
 		for _, name := range []string{path, path + "-wal"} {
@@ -43,7 +43,7 @@ func (d doctor) store() []app.Check {
 	if free, ok := freeSpace(filepath.Dir(path)); ok {
 		disk := app.Check{Section: app.SectionStore, Name: "disk", Status: app.Works, Detail: byteSize(free) + " free"}
 		if free < leastFree {
-			disk.Status, disk.Hint = app.Warns, "make room: conversations cannot be stored on a full disk"
+			disk.Status, disk.Hint = app.Warns, "Free some space: conversations cannot be stored on a full disk"
 		}
 		list = append(list, disk)
 	}

@@ -46,7 +46,7 @@ func (m Model) Detail() string {
 		words = append(words, "no tools")
 	}
 	if m.Thinks {
-		words = append(words, "thinks")
+		words = append(words, "reasoning")
 	}
 	if m.Vision {
 		words = append(words, "vision")
@@ -74,13 +74,13 @@ func (m Model) Prices() (input, output string) {
 	return "", ""
 }
 
-// Abilities returns words for what a model can do: tools, vision, thinking.
+// Abilities returns words for what a model can do: tools, vision, reasoning.
 func (m Model) Abilities() string {
 	var words []string
 	for _, w := range []struct {
 		word string
 		has  bool
-	}{{"tools", m.Tools}, {"vision", m.Vision}, {"thinking", m.Thinks}} {
+	}{{"tools", m.Tools}, {"vision", m.Vision}, {"reasoning", m.Thinks}} {
 		if w.has {
 			words = append(words, w.word)
 		}

@@ -14,7 +14,7 @@ func aCheckup(context.Context, app.TerminalState) []app.Check {
 		{Section: app.SectionProviders, Name: "openai", Status: app.Works, Detail: "key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
 		{Section: app.SectionProviders, Name: "xai", Status: app.Broken, Detail: "Authentication failed (401, xai): invalid API key", Hint: "check XAI_API_KEY"},
 		{Section: app.SectionLocal, Name: "ollama", Status: app.Works, Detail: "http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"},
-		{Section: app.SectionMCP, Name: "files", Status: app.Warns, Detail: "new", Hint: "its tools are not used until you have seen them: /mcp files shows them"},
+		{Section: app.SectionMCP, Name: "files", Status: app.Warns, Detail: "new", Hint: "Its tools are off until you review them: /mcp files"},
 		{Section: app.SectionSandbox, Name: "commands", Status: app.Works, Detail: "landlock+seccomp+pidns"},
 		{Section: app.SectionConfiguration, Name: "config.toml", Status: app.Works, Detail: "~/.config/parley/config.toml"},
 	}

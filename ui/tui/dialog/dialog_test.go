@@ -130,11 +130,11 @@ func TestPick(t *testing.T) {
 
 // priced returns models as the root lists them.
 func priced(th *theme.Theme) *dialog.Picker {
-	const all = "tools vision thinking"
+	const all = "tools vision reasoning"
 	items := []dialog.Item{
 		{Title: "anthropic/claude-sonnet-4-6", Group: "Favorites", Pinned: true, Cells: []string{all, "1M", "$3.00", "$15.00"}},
 		{Title: "openai/gpt-6.1-sol", Group: "Recent", Current: true, Cells: []string{all, "1.05M", "$2.00", "$10.00"}},
-		{Title: "demo/parley", Group: "Recent", Cells: []string{"tools thinking", "32K", "free", ""}},
+		{Title: "demo/parley", Group: "Recent", Cells: []string{"tools reasoning", "32K", "free", ""}},
 		{Title: "openai/gpt-6-luna", Group: "openai", Cells: []string{all, "1.05M", "$0.10", "$0.50"}},
 		{Title: "openai/gpt-4", Group: "openai", Cells: []string{"tools", "8K", "$30.00", "$60.00"}},
 		{Title: "openai/gpt-4o-audio-preview", Group: "openai", Hidden: true, Cells: []string{"tools", "128K", "$2.50", "$10.00"}},
@@ -147,7 +147,7 @@ func priced(th *theme.Theme) *dialog.Picker {
 		items[i].Value = items[i].Title
 	}
 	p := dialog.Pick("Model", items, th)
-	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	p.Favorites = true
 	return p
 }

@@ -111,7 +111,7 @@ func gateway(n int) []dialog.Item {
 		name := names[i%len(names)]
 		title := fmt.Sprintf("gateway%d/%s-%04d", i%7, name, i)
 		items[i] = dialog.Item{
-			Title: title, Value: title, Group: fmt.Sprintf("gateway%d", i%7), Cells: []string{"tools vision thinking", "1.05M", "$2", "$10"}, Keywords: "a model",
+			Title: title, Value: title, Group: fmt.Sprintf("gateway%d", i%7), Cells: []string{"tools vision reasoning", "1.05M", "$2", "$10"}, Keywords: "a model",
 			Disabled: i%3 == 0, Unavailable: "set OPENAI_API_KEY",
 		}
 	}
@@ -120,7 +120,7 @@ func gateway(n int) []dialog.Item {
 
 func columned(items []dialog.Item) *dialog.Picker {
 	p := dialog.Pick("Model", items, theme.Dark())
-	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
+	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
 	p.Favorites = true
 	p.SetSize(120, 30)
 	return p

@@ -27,9 +27,9 @@ type Doctor struct {
 func (f *Doctor) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
-		f.background = brightness(msg.IsDark()) + ", as the terminal says"
+		f.background = brightness(msg.IsDark()) + ", from the terminal"
 	case tea.KeyboardEnhancementsMsg:
-		f.keyboard = "kitty protocol: shift+enter is a new line"
+		f.keyboard = "kitty protocol: shift+enter starts a new line"
 	case checkedMsg:
 		f.checking = false
 		return f.show(msg), true
@@ -51,19 +51,19 @@ func (f *Doctor) Terminal() app.TerminalState {
 		t.Background = f.background
 	}
 	if t.Keyboard = f.keyboard; t.Keyboard == "" {
-		t.Keyboard = "the usual one: alt+enter is a new line"
+		t.Keyboard = "standard: alt+enter starts a new line"
 	}
 	return t
 }
 
 // EnvironmentTerminal returns what the environment tells of the terminal.
 func EnvironmentTerminal(getenv func(string) string, images bool) app.TerminalState {
-	t := app.TerminalState{Images: "none drawn: a line stands for each"}
+	t := app.TerminalState{Images: "not supported: shown as a line of text"}
 	if images {
 		t.Images = "kitty graphics"
 	}
 	if th := theme.FromEnvironment(getenv("COLORFGBG")); th != nil {
-		t.Background = brightness(th.Dark) + ", by COLORFGBG"
+		t.Background = brightness(th.Dark) + ", from COLORFGBG"
 	}
 	t.Colors = map[colorprofile.Profile]string{
 		colorprofile.TrueColor: "truecolor", colorprofile.ANSI256: "256", colorprofile.ANSI: "16", colorprofile.ASCII: "none",

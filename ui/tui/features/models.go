@@ -13,7 +13,7 @@ import (
 
 // abilities are what models can do, and the letter for each where there is
 // little room.
-var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"thinking", "R"}}
+var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}
 
 // What models there are: those that the catalog knows, and those that servers say
 // they have as well.

@@ -31,7 +31,7 @@ const (
 // ctrl+c twice ends it.
 func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) string) error {
 	if !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()) {
-		return errors.New("keys are pressed in a terminal: standard input or output is none")
+		return errors.New("standard input and output must be a terminal")
 	}
 	state, err := term.MakeRaw(in.Fd())
 	if err != nil {
@@ -72,7 +72,7 @@ func environment(getenv func(string) string) []string {
 	case getenv("TMUX") != "":
 		through = "tmux: shift+enter and other new keys need \"set -s extended-keys on\""
 	case getenv("STY") != "":
-		through = "screen: passes the old keys only"
+		through = "screen: passes legacy keys only"
 	case getenv("ZELLIJ") != "":
 		through = "zellij"
 	}
@@ -84,13 +84,13 @@ func environment(getenv func(string) string) []string {
 		"terminal:    " + strings.TrimSpace(getenv("TERM")+" "+getenv("TERM_PROGRAM")),
 		"multiplexer: " + through,
 		"shell on:    " + where,
-		"new line:    ctrl+j and \\ before enter work everywhere; press alt+enter and shift+enter to see whether they arrive",
-		"copying:     takes these ways in this order, until one was read back",
+		"new line:    ctrl+j and \\ before enter work everywhere; press alt+enter and shift+enter to test them",
+		"copying:     tries these in order, until one is confirmed",
 	}
 	for i, route := range clip.Report(context.Background(), getenv) {
 		lines = append(lines, fmt.Sprintf("%13d. %s", i+1, route))
 	}
-	return append(lines, "", "Press keys; ctrl+d ends.")
+	return append(lines, "", "Press keys; ctrl+d exits.")
 }
 
 // keyTable writes a line for each key.
@@ -166,7 +166,7 @@ func (k *keyTable) name(event uv.Event) string {
 	case uv.KeyPressEvent:
 		return e.String()
 	case uv.KeyboardEnhancementsEvent:
-		return "(the terminal has the kitty keyboard protocol: shift+enter is a new line)"
+		return "(the terminal has the kitty keyboard protocol: shift+enter starts a new line)"
 	case uv.PrimaryDeviceAttributesEvent:
 		return "(the terminal answers queries)"
 	case uv.PasteStartEvent, uv.PasteEndEvent, uv.PasteEvent:

@@ -146,6 +146,9 @@ func (g *group) render(p renderContext) (sign string, lines []string) {
 	if !g.isClosed() {
 		return "", nil
 	}
+	if named := g.named(p.width); !p.open && named != "" {
+		return p.styler.apply(roleGood, "✓"), []string{p.styler.apply(roleText, named)}
+	}
 	line := textwrap.Truncate(g.sum(), p.width)
 	room := p.width - textwrap.Width(line) - 2
 	line = p.styler.apply(roleStrong, line)
@@ -155,7 +158,39 @@ func (g *group) render(p renderContext) (sign string, lines []string) {
 	return p.styler.apply(roleGood, "✓"), []string{line}
 }
 
-// sum returns what was done, as in "read 3 files, listed 1 folder".
+// named returns what was done to which files and patterns, in the order of the calls, as in
+// `Listed . · read main.go, go.mod · searched "println"`; "" if it does not fit into width
+// cells, or a call has no title.
+func (g *group) named(width int) string {
+	var b strings.Builder
+	var last struct{ did, title string }
+	for _, it := range g.members {
+		t := &it.block.(*call).tool
+		did, title := lookupTools[t.Name].did, t.Title
+		if did == "searched" {
+			title = `"` + title + `"`
+		}
+		switch {
+		case t.Status != Done:
+			continue
+		case t.Title == "" || did == "" || b.Len() > 4*width: // bytes that certainly fill as many cells, or nearly
+			return ""
+		case did != last.did && b.Len() > 0:
+			b.WriteString(" · " + did + " " + title)
+		case did != last.did:
+			b.WriteString(format.Capital(did) + " " + title)
+		case title != last.title:
+			b.WriteString(", " + title)
+		}
+		last.did, last.title = did, title
+	}
+	if text := b.String(); textwrap.Width(text) <= width {
+		return text
+	}
+	return ""
+}
+
+// sum returns what was done, as in "Read 3 files · listed 1 folder".
 func (g *group) sum() string {
 	var order, parts []string
 	counts := map[string]int{}
@@ -175,7 +210,7 @@ func (g *group) sum() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.S(n)))
 	}
-	return strings.Join(parts, ", ")
+	return format.Capital(strings.Join(parts, " · "))
 }
 
 // names returns what was looked at, up to some bytes.

@@ -21,16 +21,16 @@ func TestGroups(t *testing.T) {
 	const three = "1 read a Done, 2 read b Done, 3 read c Done"
 	for _, c := range []struct{ name, calls, want string }{
 		{"two are a line each", "1 read a Done, 2 read b Done", "✓ read a  1 line|✓ read b  1 line"},
-		{"three are one line", three, "✓ read 3 files: a, b, c"},
-		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ read 2 files, listed 1 folder, searched 1 pattern, searched 1 pattern: a, b, c, d, e"},
+		{"three are one line", three, "✓ Read a, b, c"},
+		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ Read a · listed b · searched \"c\" · read d · searched \"e\""},
 		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a  1 line|● read b  running|○ read c"},
 		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a  1 line|● read b  running|✓ read c  1 line"},
-		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ read 3 files: a, b, c"},
-		{"failures stay in sight", three + ", 4 read d Failed", "✓ read 3 files: a, b, c|✗ read d  failed|what is in d"},
-		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ read 3 files: b, c, d|✗ read a  failed|what is in a"},
-		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ read 3 files: a, b, c|⊘ read d  denied|what is in d|⊘ read e  stopped|what is in e"},
+		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ Read a, b, c"},
+		{"failures stay in sight", three + ", 4 read d Failed", "✓ Read a, b, c|✗ read d  failed|what is in d"},
+		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ Read b, c, d|✗ read a  failed|what is in a"},
+		{"denied and canceled ones too", three + ", 4 read d Denied, 5 read e Canceled", "✓ Read a, b, c|⊘ read d  denied|what is in d|⊘ read e  stopped|what is in e"},
 		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a  1 line|✗ read b  failed|what is in b|✓ read c  1 line"},
-		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ read 3 files: a, b"},
+		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ Read a, b"},
 		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a  1 line|✓ read b  1 line|✓ shell c|what is in c|✓ read d  1 line"},
 		{"one more opens it", three + ", 4 read d Running", "✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|● read d  running"},
 	} {
@@ -61,7 +61,7 @@ func TestGroupsOfAnswers(t *testing.T) {
 	m.AppendAnswer("a", "And now:")
 	m.FinishAnswer("a")
 	looked(m, "x", "read", "x", Done)
-	if got, want := visible(m), "✓ read 3 files: f0, f1, f2|✓ read 3 files: f3, f4, f5|✓ read 3 files: f6, f7, f8|And now:|✓ read x  1 line"; got != want {
+	if got, want := visible(m), "✓ Read f0, f1, f2|✓ Read f3, f4, f5|✓ Read f6, f7, f8|And now:|✓ read x  1 line"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -80,16 +80,16 @@ func TestBrowseGroup(t *testing.T) {
 		return m
 	}
 	for _, c := range []struct{ name, keys, under, all string }{
-		{"it is passed as one", "g j", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
-		{"and left", "g j j", "·end", "▌ look|✓ read 3 files: a, b, c|·▎end"},
-		{"unfolded it shows each", "g j space", "✓read 3 files", "▌ look|✓▎read 3 files|✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|· end"},
-		{"folds again", "g j space space", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
-		{"each is a block then", "g j space j j", "✓read b  1 line", "▌ look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|✓ read c  1 line|· end"},
-		{"that unfolds", "g j space j j space", "✓read b  1 line", "▌ look|✓ read 3 files|✓ read a  1 line|✓▎read b  1 line|▎what is in b|✓ read c  1 line|· end"},
-		{"and stays when the rest folds", "g j space j j space k k space", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|✓ read b  1 line|what is in b|· end"},
-		{"all is unfolded", "g j z", "✓read 3 files", "▌ look|✓▎read 3 files|✓ read a  1 line|what is in a|✓ read b  1 line|what is in b|✓ read c  1 line|what is in c|· end"},
-		{"and folded", "g j z z", "✓read 3 files: a, b, c", "▌ look|✓▎read 3 files: a, b, c|· end"},
-		{"the search finds what is in it", "g / 'in_b enter", "✓read b  1 line", "▌ look|✓ read 3 files: a, b, c|✓▎read b  1 line|▎what is in b|· end|/in b                                                   1/1"},
+		{"it is passed as one", "g j", "✓Read a, b, c", "▌ look|✓▎Read a, b, c|· end"},
+		{"and left", "g j j", "·end", "▌ look|✓ Read a, b, c|·▎end"},
+		{"unfolded it shows each", "g j space", "✓Read 3 files", "▌ look|✓▎Read 3 files|✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|· end"},
+		{"folds again", "g j space space", "✓Read a, b, c", "▌ look|✓▎Read a, b, c|· end"},
+		{"each is a block then", "g j space j j", "✓read b  1 line", "▌ look|✓ Read 3 files|✓ read a  1 line|✓▎read b  1 line|✓ read c  1 line|· end"},
+		{"that unfolds", "g j space j j space", "✓read b  1 line", "▌ look|✓ Read 3 files|✓ read a  1 line|✓▎read b  1 line|▎what is in b|✓ read c  1 line|· end"},
+		{"and stays when the rest folds", "g j space j j space k k space", "✓Read a, b, c", "▌ look|✓▎Read a, b, c|✓ read b  1 line|what is in b|· end"},
+		{"all is unfolded", "g j z", "✓Read 3 files", "▌ look|✓▎Read 3 files|✓ read a  1 line|what is in a|✓ read b  1 line|what is in b|✓ read c  1 line|what is in c|· end"},
+		{"and folded", "g j z z", "✓Read a, b, c", "▌ look|✓▎Read a, b, c|· end"},
+		{"the search finds what is in it", "g / 'in_b enter", "✓read b  1 line", "▌ look|✓ Read a, b, c|✓▎read b  1 line|▎what is in b|· end|/in b                                                   1/1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := group()
@@ -130,7 +130,7 @@ func TestCursorGoesToTheGroup(t *testing.T) {
 	for i, name := range []string{"a", "b", "c"} {
 		looked(m, fmt.Sprint(i), "read", name, Done)
 	}
-	if got, want := under(m), "✓read 3 files: a, b, c"; got != want {
+	if got, want := under(m), "✓Read a, b, c"; got != want {
 		t.Errorf("the cursor is on %q, want %q", got, want)
 	}
 }
@@ -156,7 +156,7 @@ func TestGroupHoldsWhatIsRead(t *testing.T) {
 		t.Errorf("the top row became %q, want %q", got, want)
 	}
 	m.Top()
-	if got, want := visible(m), "▌ look┃|✓ read 3 files: a, b, c"; !strings.HasPrefix(strings.ReplaceAll(got, "┃", ""), strings.ReplaceAll(want, "┃", "")) {
+	if got, want := visible(m), "▌ look┃|✓ Read a, b, c"; !strings.HasPrefix(strings.ReplaceAll(got, "┃", ""), strings.ReplaceAll(want, "┃", "")) {
 		t.Errorf("after moving: %q, want %q", got, want)
 	}
 }

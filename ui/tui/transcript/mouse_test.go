@@ -133,7 +133,7 @@ func TestSelectByMouse(t *testing.T) {
 			for i := range 3 {
 				m.Tool(fmt.Sprint(i), Tool{Name: "read", Title: fmt.Sprint(i, ".go"), Status: Done, Output: "x"})
 			}
-		}, "read 3", "files", "read 3 files"},
+		}, "Read 0", "2.go", "Read 0.go, 1.go, 2.go"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, th := range []*theme.Theme{theme.Plain(), theme.Dark()} {
