@@ -9,7 +9,9 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"parley/providers/catalog"
 	"parley/ui/theme"
+	"parley/ui/tui/statusbar"
 )
 
 // Config is the [ui] section of the configuration.
@@ -21,6 +23,11 @@ type Config struct {
 	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said
 	ScreenReader bool   `toml:"screen_reader"` // plain lines in order in place of the screen, see package plain
 	Discover     bool   `toml:"discover"`      // look for model servers that run on this machine
+
+	// The status line: names of statusbar.Segments in the order in which they stand, nil
+	// for all; and a command line whose output is one of them, "" for none.
+	Status        []string `toml:"status"`
+	StatusCommand string   `toml:"status_command"`
 
 	// Names of models, or patterns such as "openai/*-audio*": those that stand first
 	// in the list, and those that are left out. What keys say of a model counts more.
@@ -70,6 +77,14 @@ func (c Config) Validate() error {
 			if _, err := path.Match(pattern, ""); err != nil {
 				return fmt.Errorf("ui.%s: %q is no pattern: * stands for anything, ? for one letter, [ab] for one of these", key, pattern)
 			}
+		}
+	}
+	for _, name := range c.Status {
+		if known := statusbar.Segments(); !slices.Contains(known, name) {
+			if near := catalog.Near(name, known, 1); len(near) > 0 {
+				return fmt.Errorf("ui.status: there is no %q: did you mean %q?", name, near[0])
+			}
+			return fmt.Errorf("ui.status: there is no %q: use %s", name, strings.Join(known, ", "))
 		}
 	}
 	for _, value := range []struct {

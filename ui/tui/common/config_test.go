@@ -1,6 +1,28 @@
 package common
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// A segment that does not exist is named, with the one that was probably meant.
+func TestStatusSegments(t *testing.T) {
+	for _, tt := range []struct {
+		status []string
+		want   string // in the error; "" is none
+	}{
+		{nil, ""}, {[]string{}, ""}, {[]string{"mode", "cost", "model"}, ""},
+		{[]string{"model", "tokns"}, `ui.status: there is no "tokns": did you mean "tokens"?`},
+		{[]string{"weather-of-today"}, `ui.status: there is no "weather-of-today": use model, effort, badge`},
+	} {
+		c := DefaultConfig()
+		c.Status = tt.status
+		err := c.Validate()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %q", tt.status, err, tt.want)
+		}
+	}
+}
 
 // The theme of the first frame waits for nothing: it goes by the environment, or suits any
 // background.

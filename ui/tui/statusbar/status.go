@@ -113,8 +113,8 @@ const (
 const crowdedShare = 0.8
 
 // View returns the line in at most width cells, with the segments that are named, in this
-// order; nil is all. What keys do now, waiting for the user, and a mode that lets
-// everything run are never left out.
+// order; nil is all. What keys do now, waiting for the user, what the user's command says,
+// and a mode that lets everything run are never left out.
 func View(i Info, shown []string, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
@@ -243,7 +243,7 @@ func choose(line *[segments]segment, i Info, shown []string) []int {
 	for k := range line {
 		switch {
 		case slices.Contains(order, k):
-		case k == yolo, k == activity && i.Waiting:
+		case k == yolo, k == command, k == activity && i.Waiting:
 			order = append(order, k)
 		default:
 			line[k].text = ""

@@ -138,8 +138,9 @@ func TestShown(t *testing.T) {
 	}{
 		{"all", told, nil, "openai/gpt-6.1-sol · main*   context 3% · 910 tokens · $0.00 · ask mode"},
 		{"in another order", told, []string{"mode", "command", "cost", "model"}, "main* · openai/gpt-6.1-sol   ask mode · $0.00"},
-		{"twice is once", told, []string{"model", "model"}, "openai/gpt-6.1-sol"},
-		{"none", told, []string{}, ""},
+		{"twice is once", calm, []string{"model", "model"}, "openai/gpt-6.1-sol"},
+		{"none", calm, []string{}, ""},
+		{"a command is shown unasked", told, []string{"model"}, "openai/gpt-6.1-sol · main*"},
 		{"activity left out", busy, []string{"model"}, "openai/gpt-6.1-sol   esc stops"},
 		{"what cannot be left out", waiting, []string{"model"}, "m   esc · waiting for you · yolo mode"},
 	} {
