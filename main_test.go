@@ -554,7 +554,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/chat":         {"ui/tui/common", "ui/tui/transcript", "ui/tui/picture", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":      {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":        {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
-		"ui/tui/features":     {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", "session/attach", llm},
+		"ui/tui/features":     {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, "session", "session/attach", llm},
 		"ui/tui/inspector":    {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
 		"ui/tui/compare":      {"ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/terminal":     {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
@@ -901,6 +901,16 @@ func TestExampleConfig(t *testing.T) {
 	}
 }
 
+// TestProjectRunsNothing: what runs programs is the user's own configuration alone. A folder
+// cannot bring it, trusted or not.
+func TestProjectRunsNothing(t *testing.T) {
+	for _, text := range []string{"[ui]\nstatus_command = \"touch x\"", "[mcp.x]\ncommand = \"x\"", "[providers.x]\napi_key_command = \"x\""} {
+		if err := config.Decode(text, &cli.Project{}); err == nil || !strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},
@@ -927,6 +937,7 @@ func TestDecode(t *testing.T) {
 		{"wrong type", "max_turns = \"many\"\n", "max_turns"},
 		{"bad value", "\neffort = \"huge\"\n", `2: effort = "huge": use one of`},
 		{"bad theme", "[ui]\nmouse = true\ntheme = \"pink\"\n", `3: ui.theme = "pink": there are`},
+		{"bad segment", "[ui]\nstatus = [\"model\",\n\"tokns\"]\n", `2: ui.status = "tokns": did you mean "tokens"?`},
 		{"bad kind", "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://h/v1\"\n", `opnai`},
 	}
 	for _, tt := range tests {

@@ -87,6 +87,10 @@ type Options struct {
 type Machine struct {
 	Held    string                                       // why commands are not held by a sandbox; "" if they are
 	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
+
+	// Filter runs a command of the user's own beside the screen, with input on its standard
+	// input, for a short time; nil: none can run.
+	Filter func(ctx context.Context, command string, input []byte) (output string, err error)
 }
 
 // Models are those that can be asked.

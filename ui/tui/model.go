@@ -59,6 +59,7 @@ type parts struct {
 	welcome     *features.Welcome
 	local       *features.Local
 	doctor      *features.Doctor
+	status      *features.StatusCommand
 }
 
 func newModel(o Options) *Model {
@@ -76,7 +77,8 @@ func newModel(o Options) *Model {
 	m.features = parts{
 		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
 		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
-		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
+		status: &features.StatusCommand{Front: front},
+		usage:  &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
 		local:     &features.Local{Front: front}, doctor: &features.Doctor{Front: front, Images: chat.DrawsImages(os.Getenv)},
 		welcome: &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
@@ -147,7 +149,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, f.status, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}
@@ -159,7 +161,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd = tea.Batch(cmd, m.overlay.AskNext())
 	m.input.ShowQueue()
 	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeAfter(), cmd)...))
+	return m, m.Guarded(tea.Batch(append(m.TakeAfter(), cmd, statusChanged(m))...))
 }
 
 // update takes messages that are about the screen as a whole, and reports whether msg is one.
@@ -236,6 +238,7 @@ func (m *Model) quit() tea.Cmd {
 func (m *Model) shutdown() {
 	m.held.giveBack(m.input)
 	m.input.Salvage()
+	m.features.status.Close()
 	m.chat.Cancel()
 	m.chat.Close()
 	m.input.KeepNow()

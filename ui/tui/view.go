@@ -12,6 +12,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
 )
@@ -221,7 +222,7 @@ func (m *Model) line() string {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.QueueLen(),
+		Queue: m.App.Session.QueueLen(), Command: m.features.status.Text,
 	}
 	switch {
 	case app.Unsandboxed(m.App):
@@ -256,6 +257,20 @@ func (m *Model) line() string {
 		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
 	}
 	return m.frames.status.View(i, m.width, m.Theme)
+}
+
+// statusChanged tells the user's command for the status line how things stand.
+func statusChanged(m *Model) tea.Cmd {
+	if !m.features.status.Wanted() {
+		return nil
+	}
+	s := m.App.Session
+	model := s.Model()
+	total, _ := s.Usage()
+	return m.features.status.Changed(features.StatusFacts{
+		Session: s.ID(), Title: s.Title(), Model: model.Name, Effort: string(s.Effort()), Mode: string(s.Policy().Mode()),
+		Window: model.Context, Filled: m.input.Filled(), Total: total, Busy: m.chat.Turn != nil, Queue: s.QueueLen(),
+	})
 }
 
 // waitingForYou is said while a question is open.

@@ -82,9 +82,9 @@ func (c Config) Validate() error {
 	for _, name := range c.Status {
 		if known := statusbar.Segments(); !slices.Contains(known, name) {
 			if near := catalog.Near(name, known, 1); len(near) > 0 {
-				return fmt.Errorf("ui.status: there is no %q: did you mean %q?", name, near[0])
+				return fmt.Errorf("ui.status = %q: did you mean %q?", name, near[0])
 			}
-			return fmt.Errorf("ui.status: there is no %q: use %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("ui.status = %q: use %s", name, strings.Join(known, ", "))
 		}
 	}
 	for _, value := range []struct {

@@ -12,8 +12,8 @@ func TestStatusSegments(t *testing.T) {
 		want   string // in the error; "" is none
 	}{
 		{nil, ""}, {[]string{}, ""}, {[]string{"mode", "cost", "model"}, ""},
-		{[]string{"model", "tokns"}, `ui.status: there is no "tokns": did you mean "tokens"?`},
-		{[]string{"weather-of-today"}, `ui.status: there is no "weather-of-today": use model, effort, badge`},
+		{[]string{"model", "tokns"}, `ui.status = "tokns": did you mean "tokens"?`},
+		{[]string{"weather-of-today"}, `ui.status = "weather-of-today": use model, effort, badge`},
 	} {
 		c := DefaultConfig()
 		c.Status = tt.status

@@ -1,0 +1,87 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"parley/tools/process"
+	"parley/tools/sanitize"
+)
+
+const (
+	filterTime  = 2 * time.Second
+	filterDelay = 100 * time.Millisecond // for output that is held open by what outlives the command
+	maxFiltered = 4 << 10                // bytes
+)
+
+// Filter runs a command line of the user's own in dir, with input on its standard input, and
+// returns the beginning of what it prints, as it came. It has no terminal, no time for more
+// than a look, and nothing of the environment that commands of a model do not get. All of its
+// process group ends with it.
+func Filter(ctx context.Context, dir, command string, input []byte) (string, error) {
+	shell, err := findShell()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, filterTime)
+	defer cancel()
+	in, out, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	child := process.New(in)
+	cmd := exec.Command(shell[0], append(shell[1:], command)...)
+	process.Detach(cmd)
+	stderr := &beginning{limit: maxFiltered}
+	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), child.Mark())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), out, stderr, filterDelay
+	err = child.Start(cmd, nil)
+	out.Close()
+	if err != nil {
+		return "", err
+	}
+	stdout, ended := &beginning{limit: maxFiltered}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(stdout, in)
+	}()
+	var stopped error
+	select {
+	case <-child.Exited():
+		child.KillGroup()
+	case <-ctx.Done():
+		stopped = ctx.Err()
+		child.Kill()
+	}
+	_ = in.SetReadDeadline(time.Now().Add(filterDelay))
+	<-ended
+	switch {
+	case errors.Is(stopped, context.DeadlineExceeded):
+		return "", fmt.Errorf("it did not end within %s", filterTime)
+	case stopped != nil:
+		return "", stopped
+	case !child.State().Success():
+		why, _, _ := strings.Cut(strings.TrimSpace(stderr.text.String()), "\n")
+		return "", errors.New(strings.TrimSuffix(child.State().String()+": "+sanitize.Line(why), ": "))
+	}
+	return stdout.text.String(), nil
+}
+
+// beginning keeps the first bytes of what is written to it.
+type beginning struct {
+	text  bytes.Buffer
+	limit int
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text.Write(p[:max(min(len(p), b.limit-b.text.Len()), 0)])
+	return len(p), nil
+}

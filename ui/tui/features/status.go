@@ -1,0 +1,131 @@
+package features
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/providers/llm"
+)
+
+// statusInterval is the least time between two runs of the user's command.
+const statusInterval = 300 * time.Millisecond
+
+// A StatusCommand is the user's own command for the status line. It runs when what it is
+// told has changed, never twice at a time, and not again once it failed.
+type StatusCommand struct {
+	*Front
+	Text string // what it said last, a line that the status line sanitizes; "" if nothing
+
+	told    StatusFacts // to the last run
+	next    time.Time   // it does not run before
+	running bool
+	waiting bool // a look at the clock is due
+	failed  bool
+	cancel  context.CancelFunc // of the run
+}
+
+// StatusFacts is what a command for the status line is told that changes by itself.
+type StatusFacts struct {
+	Session, Title, Model, Effort, Mode string
+	Window, Filled                      int // tokens: of the context window, 0 if unknown; in use
+	Total                               llm.Usage
+	Busy                                bool // a turn runs
+	Queue                               int  // prompts that wait
+}
+
+type (
+	statusDueMsg struct{}
+	statusMsg    struct {
+		text string
+		err  error
+	}
+)
+
+// Update takes what came of the command, and reports whether msg is that.
+func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case statusDueMsg:
+		s.waiting = false
+		return nil, true // Changed is called after every message
+	case statusMsg:
+		s.running = false
+		s.cancel()
+		if msg.err != nil {
+			s.Text, s.failed = "", true
+			return s.Say("Status line: status_command failed: " + msg.err.Error()), true
+		}
+		line, _, _ := strings.Cut(strings.TrimLeft(msg.text, "\r\n"), "\n")
+		s.Text = strings.TrimSpace(ansi.Strip(line))
+		return nil, true
+	}
+	return nil, false
+}
+
+// Wanted reports whether there is a command that can run.
+func (s *StatusCommand) Wanted() bool {
+	return s.Config.StatusCommand != "" && s.App.Filter != nil && !s.failed
+}
+
+// Changed runs the command if something is another than it was told, now or as soon as that
+// may be.
+func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
+	if !s.Wanted() || s.running || s.waiting || now == s.told {
+		return nil
+	}
+	if wait := s.next.Sub(s.Now()); wait > 0 {
+		s.waiting = true
+		return s.Later(wait, statusDueMsg{})
+	}
+	s.told, s.running, s.next = now, true, s.Now().Add(statusInterval)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	run, command, input := s.App.Filter, s.Config.StatusCommand, s.input(now)
+	said := make(chan tea.Msg, 1)
+	s.Go(func() { // which the end waits for
+		text, err := run(ctx, command, input)
+		said <- statusMsg{text, err}
+	})
+	return func() tea.Msg { return <-said }
+}
+
+// Close ends the run, if there is one.
+func (s *StatusCommand) Close() {
+	if s.running {
+		s.cancel()
+	}
+}
+
+// input returns what the command is told, in the fields that Claude Code's statusLine has, so
+// that a script made for that works: https://code.claude.com/docs/en/statusline.
+func (s *StatusCommand) input(now StatusFacts) []byte {
+	type object map[string]any
+	name := now.Model
+	if _, model, ok := strings.Cut(name, "/"); ok {
+		name = model
+	}
+	window := object{"total_input_tokens": now.Total.Input, "total_output_tokens": now.Total.Output, "context_window_size": nil, "used_percentage": nil, "remaining_percentage": nil}
+	if now.Window > 0 {
+		used := min(float64(now.Filled)/float64(now.Window)*100, 100)
+		window["context_window_size"], window["used_percentage"], window["remaining_percentage"] = now.Window, used, 100-used
+	}
+	cost := object{"total_cost_usd": now.Total.Cost}
+	if !now.Total.Priced && now.Total.Cost == 0 {
+		cost["total_cost_usd"] = nil // unknown, not nothing
+	}
+	b, err := json.Marshal(object{
+		"session_id": now.Session, "session_name": now.Title, "version": s.App.Version, "cwd": s.App.Folder,
+		"model":     object{"id": now.Model, "display_name": name},
+		"workspace": object{"current_dir": s.App.Folder, "project_dir": s.App.Folder},
+		"cost":      cost, "context_window": window,
+		"effort": object{"level": now.Effort}, "approval_mode": now.Mode, "busy": now.Busy, "queued": now.Queue,
+	})
+	if err != nil { // a number that is none
+		return []byte("{}")
+	}
+	return append(b, '\n')
+}

@@ -1,0 +1,150 @@
+package features
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/providers/llm"
+	"parley/ui/app"
+	"parley/ui/tui/common"
+)
+
+// A statusFixture has a clock that stands, and runs of the command that end when the test
+// says so.
+type statusFixture struct {
+	*StatusCommand
+	now   time.Time
+	runs  chan []byte     // what each run was told
+	ends  chan statusMsg  // what it says then
+	begun tea.Cmd         // the run
+	later []time.Duration // asked of the clock
+}
+
+func newStatusFixture(t *testing.T) *statusFixture {
+	f := &statusFixture{now: time.Unix(1e9, 0), runs: make(chan []byte, 1), ends: make(chan statusMsg)}
+	c := common.DefaultConfig()
+	c.StatusCommand = "prompt"
+	s := common.New(c, func(string) string { return "" }, func() time.Time { return f.now })
+	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
+		f.later = append(f.later, d)
+		return func() tea.Msg { return msg }
+	}
+	a := &app.App{Options: app.Options{Folder: "/work", First: app.First{Version: "1.2"}}}
+	a.Filter = func(_ context.Context, command string, input []byte) (string, error) {
+		if command != "prompt" {
+			t.Errorf("ran %q", command)
+		}
+		f.runs <- input
+		end := <-f.ends
+		return end.text, end.err
+	}
+	f.StatusCommand = &StatusCommand{Front: &Front{Screen: s, App: a}}
+	return f
+}
+
+// begin begins a run.
+func (f *statusFixture) begin(facts StatusFacts) {
+	f.begun = f.Changed(facts)
+	<-f.runs
+}
+
+// end ends the run and takes what it said.
+func (f *statusFixture) end(text string, err error) {
+	f.ends <- statusMsg{text, err}
+	f.Update(f.begun())
+}
+
+// The command runs when something changed, one at a time, and not sooner than 300 ms after
+// the last.
+func TestStatusCommandRuns(t *testing.T) {
+	f := newStatusFixture(t)
+	one, two, three := StatusFacts{Model: "a/b"}, StatusFacts{Model: "a/c"}, StatusFacts{Model: "a/d"}
+	f.begin(one)
+	if f.Changed(two) != nil || len(f.runs) > 0 {
+		t.Fatal("a second one runs beside the first")
+	}
+	f.end("first\n", nil)
+	if f.Text != "first" {
+		t.Errorf("it said %q", f.Text)
+	}
+	if f.Changed(one) != nil {
+		t.Error("it runs though nothing changed")
+	}
+	f.now = f.now.Add(100 * time.Millisecond)
+	due := f.Changed(two)
+	if len(f.runs) > 0 || !reflect.DeepEqual(f.later, []time.Duration{200 * time.Millisecond}) {
+		t.Fatalf("it waits %v", f.later)
+	}
+	if f.Changed(three) != nil {
+		t.Error("it waits twice")
+	}
+	f.now = f.now.Add(200 * time.Millisecond)
+	f.Update(due())
+	f.begin(three)
+	f.end("second", nil)
+	if f.Text != "second" {
+		t.Errorf("it said %q", f.Text)
+	}
+}
+
+// One that fails is said once, and left alone.
+func TestStatusCommandFails(t *testing.T) {
+	f := newStatusFixture(t)
+	f.begin(StatusFacts{Model: "a"})
+	f.end("", errors.New("exit status 127: prompt: not found"))
+	if got, want := f.Said(), "Status line: status_command failed: exit status 127: prompt: not found"; got != want || f.Text != "" {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	f.now = f.now.Add(time.Hour)
+	if f.Changed(StatusFacts{Model: "b"}) != nil || len(f.runs) > 0 || f.Wanted() {
+		t.Error("it runs again")
+	}
+}
+
+// Only the first line of what it says is shown, and no escape sequence.
+func TestStatusCommandText(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", "\n\nmain\r\nmore": "main", "\x1b[31mred\x1b[0m  x ": "red  x", "a\x1b]52;c;aGk=\x07b": "ab",
+	} {
+		f := newStatusFixture(t)
+		f.begin(StatusFacts{Model: "a"})
+		if f.end(said, nil); f.Text != want {
+			t.Errorf("%q is shown as %q, want %q", said, f.Text, want)
+		}
+	}
+}
+
+// It is told what scripts for other programs expect.
+func TestStatusCommandInput(t *testing.T) {
+	f := newStatusFixture(t)
+	for _, tt := range []struct {
+		facts StatusFacts
+		want  string
+	}{
+		{
+			StatusFacts{Session: "s1", Title: "Greeting", Model: "openai/gpt-x", Effort: "high", Mode: "ask", Window: 1000, Filled: 250, Total: llm.Usage{Input: 9, Output: 2, Cost: 0.5, Priced: true}, Busy: true},
+			`{"session_id":"s1","session_name":"Greeting","version":"1.2","cwd":"/work","model":{"id":"openai/gpt-x","display_name":"gpt-x"},
+			"workspace":{"current_dir":"/work","project_dir":"/work"},"cost":{"total_cost_usd":0.5},
+			"context_window":{"total_input_tokens":9,"total_output_tokens":2,"context_window_size":1000,"used_percentage":25,"remaining_percentage":75},
+			"effort":{"level":"high"},"approval_mode":"ask","busy":true,"queued":0}`,
+		},
+		{
+			StatusFacts{Model: "m"},
+			`{"session_id":"","session_name":"","version":"1.2","cwd":"/work","model":{"id":"m","display_name":"m"},
+			"workspace":{"current_dir":"/work","project_dir":"/work"},"cost":{"total_cost_usd":null},
+			"context_window":{"total_input_tokens":0,"total_output_tokens":0,"context_window_size":null,"used_percentage":null,"remaining_percentage":null},
+			"effort":{"level":""},"approval_mode":"","busy":false,"queued":0}`,
+		},
+	} {
+		var got, want any
+		if err := errors.Join(json.Unmarshal(f.input(tt.facts), &got), json.Unmarshal([]byte(tt.want), &want)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %s, %v", f.input(tt.facts), err)
+		}
+	}
+}

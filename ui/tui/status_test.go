@@ -1,0 +1,31 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestStatusCommand: what the user's own command says of the conversation stands in the
+// status line; one that fails is said.
+func TestStatusCommand(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Config.StatusCommand = "prompt"
+		o.Filter = func(_ context.Context, _ string, input []byte) (string, error) {
+			if strings.Contains(string(input), `"display_name":"one"`) {
+				return "on branch main\n", nil
+			}
+			return "", context.Canceled
+		}
+	})
+	s.WaitForText("fake/one · on branch main")
+}
+
+// TestStatusSegments: the configuration says what the status line shows.
+func TestStatusSegments(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Status = []string{"mode", "context"} })
+	s.WaitForText("ask · ctx 0%")
+	if line := s.status(); strings.Contains(line, "fake/one") {
+		t.Errorf("the model is in the status line %q", line)
+	}
+}
