@@ -114,7 +114,7 @@ func (s *StatusCommand) input(now StatusFacts) []byte {
 		window["context_window_size"], window["used_percentage"], window["remaining_percentage"] = now.Window, used, 100-used
 	}
 	cost := object{"total_cost_usd": now.Total.Cost}
-	if !now.Total.Priced && now.Total.Cost == 0 {
+	if now.Total.Cost == 0 && !now.Total.Priced && now.Total != (llm.Usage{}) {
 		cost["total_cost_usd"] = nil // unknown, not nothing
 	}
 	b, err := json.Marshal(object{

@@ -135,10 +135,10 @@ func TestStatusCommandInput(t *testing.T) {
 			"effort":{"level":"high"},"approval_mode":"ask","busy":true,"queued":0}`,
 		},
 		{
-			StatusFacts{Model: "m"},
+			StatusFacts{Model: "m", Total: llm.Usage{Output: 3}},
 			`{"session_id":"","session_name":"","version":"1.2","cwd":"/work","model":{"id":"m","display_name":"m"},
 			"workspace":{"current_dir":"/work","project_dir":"/work"},"cost":{"total_cost_usd":null},
-			"context_window":{"total_input_tokens":0,"total_output_tokens":0,"context_window_size":null,"used_percentage":null,"remaining_percentage":null},
+			"context_window":{"total_input_tokens":0,"total_output_tokens":3,"context_window_size":null,"used_percentage":null,"remaining_percentage":null},
 			"effort":{"level":""},"approval_mode":"","busy":false,"queued":0}`,
 		},
 	} {
