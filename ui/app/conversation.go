@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/providers/catalog"
@@ -273,4 +274,67 @@ func Title(about session.Info) string {
 // NearestNames returns up to n of names that look most like name, the nearest first.
 func NearestNames(name string, names []string, n int) []string {
 	return catalog.Near(name, names, n)
+}
+
+// Spoken returns the first line of what a message says, or what it brings along.
+func Spoken(msg llm.Message) string {
+	text, attached := SplitPrompt(msg)
+	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
+		text = strings.Join(Labels(attached), ", ")
+	}
+	return FirstLine(text)
+}
+
+// ChooseBranch asks for the branch of the conversation to continue.
+func ChooseBranch(a *App) Effect {
+	known := a.Session.Branches()
+	if why := busy(a); why != "" {
+		return Say(why)
+	}
+	if len(known) < 2 {
+		return Say("No branches yet")
+	}
+	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
+		seq, _ := strconv.Atoi(i.Value)
+		if err := a.Session.SwitchBranch(seq); err != nil {
+			return Effect{Err: err}
+		}
+		return Effect{Entered: &Entered{}, Toast: "Continuing on the branch: " + i.Title}
+	}}
+	for _, k := range known {
+		who := "you"
+		if k.Node.Role != llm.RoleUser {
+			who = "answer"
+		}
+		l.Items = append(l.Items, Item{Title: Spoken(k.Node.Message), Detail: who, Value: strconv.Itoa(k.Node.Seq), Current: k.Active})
+	}
+	return Effect{List: l}
+}
+
+// ChooseRewind asks for an earlier message of the user's, which becomes their draft; what
+// followed it stays as a branch.
+func ChooseRewind(a *App) Effect {
+	if why := busy(a); why != "" {
+		return Say(why)
+	}
+	l := &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Choose: func(i Item, _ string) Effect {
+		seq, _ := strconv.Atoi(i.Value)
+		msg, err := a.Session.Edit(seq)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		text, attached := SplitPrompt(msg)
+		a.Attached = append(a.Attached, attached...)
+		return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+	}}
+	for _, n := range a.Session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			l.Items = append(l.Items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+		}
+	}
+	if len(l.Items) == 0 {
+		return Say("No message to edit yet")
+	}
+	slices.Reverse(l.Items)
+	return Effect{List: l}
 }

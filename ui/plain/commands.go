@@ -31,6 +31,8 @@ func ownCommands() []command {
 		row("send", "", "Send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
 		row("unqueue", "", "Move queued messages back to the draft", func(p *frontend, _ string) { p.unqueue() }),
 		row("detach", "", "Remove last attachment", func(p *frontend, _ string) { p.drafts.detach() }),
+		row("rewind", "", "Edit an earlier message (keeps the old version as a branch)", func(p *frontend, _ string) { p.apply(app.ChooseRewind(p.app)) }, "undo"),
+		row("tree", "", "Branches of this conversation", func(p *frontend, _ string) { p.apply(app.ChooseBranch(p.app)) }, "branches"),
 		row("mode", "MODE", "Approval mode (ask, auto, read-only, yolo)", func(p *frontend, arg string) { p.panels.mode(arg) }),
 	}
 }

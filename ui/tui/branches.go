@@ -56,7 +56,7 @@ func (b *branches) tree() tea.Cmd {
 	rows := make([]dialog.Branch, len(known))
 	for i, k := range known {
 		rows[i] = dialog.Branch{
-			Seq: k.Node.Seq, Depth: k.Depth, Label: "you", Text: spoken(k.Node.Message), Length: k.Descendants,
+			Seq: k.Node.Seq, Depth: k.Depth, Label: "you", Text: app.Spoken(k.Node.Message), Length: k.Descendants,
 			Model: k.Node.Model, Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 		if !k.Node.At.IsZero() {
@@ -74,7 +74,7 @@ func (b *branches) rewind() tea.Cmd {
 	var items []dialog.Item
 	for _, n := range b.App.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, dialog.Item{Title: spoken(n.Message), Value: fmt.Sprint(n.Seq)})
+			items = append(items, dialog.Item{Title: app.Spoken(n.Message), Value: fmt.Sprint(n.Seq)})
 		}
 	}
 	slices.Reverse(items)
@@ -85,15 +85,6 @@ func (b *branches) rewind() tea.Cmd {
 		}
 		return b.edit(seq)
 	})
-}
-
-// spoken returns the first line of what a message says, or what it brings along.
-func spoken(msg llm.Message) string {
-	text, attached := app.SplitPrompt(msg)
-	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
-		text = strings.Join(app.Labels(attached), ", ")
-	}
-	return app.FirstLine(text)
 }
 
 // switchTo goes on at the end of the branch that a message is on.
