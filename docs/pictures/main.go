@@ -43,10 +43,10 @@ func typed(text string) []string { return []string{"-l", text} }
 var scenes = []scene{
 	{name: "screen", width: 92, height: 30, script: []line{
 		{"Ask anything", typed("replace wrold with world in hello.go")}, {"hello.go", []string{"Enter"}},
-		{"y once", nil}, {"", []string{"y"}}, {"first token", nil},
+		{"Allow once", nil}, {"", []string{"y"}}, {"first token", nil},
 	}},
 	{name: "ask", width: 92, height: 18, script: []line{
-		{"Ask anything", typed("run go vet ./...")}, {"go vet", []string{"Enter"}}, {"y once", nil}, {"", nil},
+		{"Ask anything", typed("run go vet ./...")}, {"go vet", []string{"Enter"}}, {"Allow once", nil}, {"", nil},
 	}},
 	{name: "models", width: 92, height: 22, script: []line{
 		{"Ask anything", []string{"C-x", "m"}}, {"esc", nil}, {"", nil},

@@ -25,7 +25,7 @@ func TestWords(t *testing.T) {
 			"added line 10: \tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {", "added line 11: \t\tos.Exit(1)",
 			"line 12: \t}", "line 13: }", `   \ No newline at end of file`,
 		}},
-		{"an address", page(), []string{"Fetch from docs.example.com?", "  {", `    "url": "https://docs.example.com/a?b=c"`, "  }"}},
+		{"an address", page(), []string{"Fetch docs.example.com?", "  {", `    "url": "https://docs.example.com/a?b=c"`, "  }"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

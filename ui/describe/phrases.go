@@ -18,7 +18,7 @@ func Title(a *tools.Action) string {
 
 // Question asks whether a may run, by the name of what it is about.
 func Question(a *tools.Action) string {
-	tool, path := sanitize.Line(Reveal(a.Tool)), sanitize.Line(Reveal(a.Path))
+	path := sanitize.Line(Reveal(a.Path))
 	switch {
 	case a.Command != "":
 		return "Run this command?"
@@ -29,9 +29,20 @@ func Question(a *tools.Action) string {
 	case a.Access == tools.AccessRead && path != "":
 		return "Read " + path + "?"
 	case a.Host != "":
-		return "Fetch from " + sanitize.Line(Reveal(a.Host)) + "?"
+		return "Fetch " + sanitize.Line(Reveal(a.Host)) + "?"
 	}
-	return "Allow " + tool + WantPhrase(a) + "?"
+	return "Call " + ToolName(a) + "?"
+}
+
+// ToolName names the tool of a: one of an MCP server with that.
+func ToolName(a *tools.Action) string {
+	name := a.Tool
+	if external, ok := strings.CutPrefix(name, "mcp__"); ok {
+		if server, tool, ok := strings.Cut(external, "__"); ok && server != "" && tool != "" {
+			name = tool + " of " + server
+		}
+	}
+	return sanitize.Line(Reveal(name))
 }
 
 // AlwaysQuestion asks whether what is like a may run from now on.
@@ -47,17 +58,6 @@ func AlwaysQuestion(a *tools.Action) string {
 		return "Always allow this host?"
 	}
 	return "Always allow this tool?"
-}
-
-// accessVerbs names what a tool asks for, by its access.
-var accessVerbs = map[tools.Access]string{tools.AccessRead: " to read", tools.AccessWrite: " to change files", tools.AccessRun: " to run", tools.AccessFetch: " to reach the network"}
-
-// WantPhrase returns what a tool asks for.
-func WantPhrase(a *tools.Action) string {
-	if a.Command != "" {
-		return " to run a command"
-	}
-	return accessVerbs[a.Access]
 }
 
 // SandboxPhrase returns what protects a user from a command, which may reach the network

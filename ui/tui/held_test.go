@@ -64,7 +64,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.idle()
 	s.ask("second", "y Summarize")
 	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")
-	s.Press("y").WaitForText("Stop the running turn first").WaitForText("y once")
+	s.Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
 	s.Send(overlay.PaintedMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("all done")

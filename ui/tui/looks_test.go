@@ -1,10 +1,23 @@
 package tui
 
 import (
+	"context"
+	"iter"
 	"testing"
+	"time"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
+	"parley/ui/tui/overlay"
 )
+
+// approvalOnly is a turn that asks about one command in the sandbox.
+func approvalOnly(yield func(session.Event) bool) {
+	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell"}, Action: &tools.Action{Tool: "shell", Access: tools.AccessRun, Title: "npm install", Command: "npm install", Sandboxed: true}})
+}
 
 // What a user sees first looks right on dark and light backgrounds, with the terminal's 16
 // colors, and without any.
@@ -18,6 +31,12 @@ func TestLooks(t *testing.T) {
 			"code": func(s *stage) {
 				s.ask("show me", "new")
 				s.idle()
+			},
+			"approval": func(s *stage) {
+				s.Send(app.Effect{Turn: func(context.Context) iter.Seq[session.Event] { return approvalOnly }})
+				s.WaitForText("Run this command?").Send(overlay.PaintedMsg{})
+				s.clock.Add(time.Second)
+				s.Press("down")
 			},
 			"models": func(s *stage) { s.WaitForText("Hello").Press("ctrl+x", "m").WaitForText("fake/two") },
 		} {

@@ -70,6 +70,7 @@ func newModel(o Options) *Model {
 	board := a.Board(s.Write)
 	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, Short: a.Short})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
+	m.overlay.Writing = func() bool { return !m.input.Composer.Empty() }
 	m.chat.Heard, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
 	m.input.Ended, m.input.Compare = m.chat.TakeEnded, o.Start.Compare

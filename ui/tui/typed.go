@@ -29,6 +29,9 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	}
 	if m.overlay.Dialog != nil {
 		if isKey {
+			if cmd, done := overApproval(m, key); done {
+				return tea.Batch(cmd, m.overlay.PaintSoon())
+			}
 			m.keymap.leader = "" // it opened between the two keys
 			if cmd, done := m.dialogKey(key.String()); done {
 				return tea.Batch(cmd, m.overlay.PaintSoon())

@@ -12,6 +12,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/dialog"
 	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
@@ -91,7 +92,7 @@ const nextKeys = "\x00keys"
 // said returns what a key just did, or what a key would do now: words that have to be
 // read.
 func (m *Model) said() string {
-	if m.keymap.showsNext && m.overlay.Dialog == nil {
+	if _, approval := m.overlay.Dialog.(*dialog.Approval); m.keymap.showsNext && (m.overlay.Dialog == nil || approval) {
 		return nextKeys
 	}
 	var lines []string
@@ -112,7 +113,11 @@ func (m *Model) tell(said string) []string {
 	case "":
 		return nil
 	case nextKeys:
-		return m.keymap.next(m.width, m.height-4, m.Screen)
+		room := m.height - 4
+		if m.overlay.Dialog != nil {
+			room = m.overlay.Above(m.height - 1)
+		}
+		return m.keymap.next(m.width, room, m.Screen)
 	}
 	var rows []string
 	for line := range strings.SplitSeq(said, "\n") {

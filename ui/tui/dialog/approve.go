@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -36,13 +37,13 @@ type Editor interface {
 	Value() string
 }
 
-// An Approval shows a tool call whole and waits for consent. The keys that
-// allow are inert until every row was painted and settle has passed (see
-// Drawn), and while somebody types. What is typed before they work comes back
-// as StrayMsg; what is typed later, and is no key of the question, is dropped,
-// as its place is out of sight. Scrolling is not typing. What is to be allowed
-// for good is shown as the rule that it makes, on a page of its own; see
-// always.go.
+// An Approval shows a tool call whole and waits for consent, with a list of the
+// answers or the letters of them (see approve_choices.go). The keys that allow are
+// inert until every row was painted and settleDelay has passed (see Drawn), and while
+// somebody types. What is typed before they work comes back as UnhandledKeyMsg; what
+// is typed later, and is no key of the question, is dropped, as its place is out of
+// sight. Scrolling is not typing. What is to be allowed for good is shown as the rule
+// that it makes, on a page of its own; see approve_rule.go.
 type Approval struct {
 	base
 	window
@@ -53,6 +54,7 @@ type Approval struct {
 	id       string
 	action   *tools.Action
 	state    state
+	selected describe.Choice // what enter answers; NoChoice: nothing, somebody writes
 	details  bool
 	rows     []row
 	headless bool   // the title is too wide for a row of its own, and the first of the rows
@@ -84,7 +86,9 @@ const (
 // Approve asks whether a may run. Now is the time, which the field Now tells from
 // then on: time.Now, unless it is set.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a}
+	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
+	d.Keys.Up.SetKeys("up") // the palette and others open over an approval
+	d.Keys.Down.SetKeys("down")
 	d.arrange()
 	return d
 }
@@ -120,12 +124,19 @@ func (a *Approval) SetSize(width, height int) {
 	if old == a.width {
 		return
 	}
-	whole := a.seenAllAt
+	whole, at := a.unseen == 0, a.seenAllAt
 	a.arrange()
-	if !whole.IsZero() {
-		a.seenAllAt = whole
+	if whole {
+		a.seenAllAt = at
 		a.markAllSeen()
 	}
+}
+
+// Uncover shows a again as it was left when another dialog took its place.
+func (a *Approval) Uncover(now time.Time) {
+	a.uncover(now)
+	a.always.drawnAt = time.Time{}
+	a.view, a.hinted, a.woke = "", "", false
 }
 
 // SetTheme changes the looks.
@@ -150,9 +161,11 @@ func (a *Approval) Height() int {
 	return min(len(a.rows)+a.around(), a.height)
 }
 
-// around returns how many rows stand around the text: the keys, and the title unless
-// it is part of the text.
-func (a *Approval) around() int {
+// around returns how many rows stand around the text: the keys, the list of choices,
+// and the title unless it is part of the text.
+func (a *Approval) around() int { return frameRows(a) + a.listRows() }
+
+func frameRows(a *Approval) int {
 	if a.headless {
 		return 1
 	}
@@ -182,10 +195,13 @@ func (a *Approval) visible() int {
 // Drawn notes that the last View has reached the terminal. The command it
 // returns paints again when the keys come to life.
 func (a *Approval) Drawn(now time.Time) tea.Cmd {
-	if a.state == choosing {
-		return a.ruleDrawn(now)
+	if a.state != reviewing && a.drawn && a.firstSeenAt.IsZero() && a.height > 0 {
+		a.firstSeenAt = now
 	}
-	if a.state != reviewing {
+	switch a.state {
+	case choosing:
+		return a.ruleDrawn(now)
+	case editing, noting:
 		return nil
 	}
 	if a.onDrawn(now) {
@@ -220,8 +236,11 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 		a.wakePending = false
 		return a.wake(a.Now())
 	}
-	if _, ok := msg.(tea.KeyPressMsg); ok {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
 		a.hinted = ""
+		if !a.isUncovered() && key.Matches(press, a.Keys.Accept, a.Keys.Close, a.Keys.Dismiss) {
+			return a.onTyping()
+		}
 	}
 	switch a.state {
 	case editing:
@@ -243,31 +262,13 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	armed := a.isArmed()
 	a.woke = a.woke || armed
+	choice := choiceOf(a, press)
 	switch {
 	case !ok:
 	case key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
 		return a.reply(tools.Approval{Verdict: tools.Deny})
-	case key.Matches(press, a.Keys.Deny) && a.isCalm():
-		a.state = noting
-		return nil
-	case !armed:
-	case key.Matches(press, a.Keys.Once):
-		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
-	case key.Matches(press, a.Keys.Network) && a.action.Sandboxed && !a.action.Network:
-		a.network = !a.network
-		a.arrange()
-		a.markAllSeen() // the same text; only what it may do has to be painted anew
-		return nil
-	case a.network: // no rule says that a command may reach the network
-	case a.action.AskEachTime && (key.Matches(press, a.Keys.Session) || key.Matches(press, a.Keys.Always)):
-	case key.Matches(press, a.Keys.Session):
-		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
-	case key.Matches(press, a.Keys.Always):
-		a.startRule()
-		return nil
-	case key.Matches(press, a.Keys.Edit) && a.Editor != nil:
-		a.startEdit()
-		return nil
+	case choice == describe.DenyCall && a.isCalm(), armed && slices.Contains(choicesOf(a), choice):
+		return takeChoice(a, choice)
 	}
 	return a.stray(msg)
 }
@@ -283,7 +284,7 @@ func (a *Approval) browse(msg tea.Msg) bool {
 		a.arrange()
 		return true
 	}
-	return a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
+	return selectNext(a, msg) || a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
 }
 
 // prints reports whether msg is text that somebody wrote.
@@ -306,8 +307,12 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 	}
 	wake := a.onTyping()
 	if !prints(msg) {
+		if pressed && a.woke && key.Matches(press, a.Keys.Accept) {
+			a.hinted = a.answers(press)
+		}
 		return wake
 	}
+	a.SelectNone() // enter may be the end of what is being written
 	if pressed && a.woke {
 		a.hinted = a.answers(press)
 		return wake

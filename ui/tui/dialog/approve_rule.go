@@ -101,7 +101,7 @@ func (a *Approval) ruleArmed() bool {
 }
 
 func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {
-	if a.always.drawnAt.IsZero() && a.height > 2 {
+	if a.drawn && a.always.drawnAt.IsZero() && a.height > 2 {
 		a.always.drawnAt = now
 	}
 	return a.wake(now)

@@ -2,6 +2,7 @@ package dialog_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +120,17 @@ func TestApprovalAnswers(t *testing.T) {
 		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
 		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
 		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
-		"other keys":                      {shell("ls"), []string{"enter", "f5", "ctrl+y", "up"}, nil},
+		"other keys":                      {shell("ls"), []string{"f5", "ctrl+y", "up", "left"}, nil},
+		"enter takes what is selected":    {shell("ls"), []string{"enter"}, allow(tools.Approval{})},
+		"the next":                        {shell("ls"), []string{"down", "enter"}, allow(tools.Approval{Session: true})},
+		"by tab, and back":                {shell("ls"), []string{"tab", "tab", "shift+tab", "enter"}, allow(tools.Approval{Session: true})},
+		"always, from the list":           {shell("git log -3"), []string{"down", "down", "enter", "enter"}, allow(tools.Approval{Always: true})},
+		"deny, from the list":             {shell("ls"), []string{"down", "down", "down", "enter", "use fd", "enter"}, deny("use fd")},
+		"edit, from the list":             {shell("ls"), []string{"down", "down", "down", "down", "down", "enter", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"with network, from the list":     {boxed("ls"), []string{"up", "down", "down", "down", "down", "down", "down", "enter", "enter"}, allow(tools.Approval{Network: true})},
+		"the list of what asks each time": {eachTime(), []string{"down", "enter", "enter"}, deny("")},
+		"enter may end what was written":  {shell("ls"), []string{"x", "enter"}, nil},
+		"until an arrow selects":          {shell("ls"), []string{"x", "down", "enter"}, allow(tools.Approval{})},
 		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Approval{})},
 		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
 		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
@@ -256,8 +267,8 @@ func TestKeysWakeUp(t *testing.T) {
 	rows(t, d, 60, 12)
 	settled := d.Drawn(clock.now())
 	clock.pass(300)
-	asleep := d.View()
 	press(t, d, "x")
+	asleep := d.View()
 	again := d.Update(settled())
 	if again == nil || d.View() != asleep {
 		t.Fatal("awake though somebody typed")
@@ -349,37 +360,146 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// compact returns the foot of an approval that was seen whole, in a window with a row too few
+// for the list.
+func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
+	t.Helper()
+	rows(t, d, width, 100)
+	d.Drawn(c.now())
+	c.pass(400)
+	lines := rows(t, d, width, d.Height()-1)
+	return lines[len(lines)-1]
+}
+
 // A user knows what a key allows, also later on.
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := describeHunk()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
-	mcp := &tools.Action{Tool: "mcp_github_create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
+	mcp := &tools.Action{Tool: "mcp__github__create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
 	for _, c := range []struct {
 		action *tools.Action
 		width  int
-		want   string
+		want   string // the row of keys
+		list   string // the same in the list
 	}{
-		{shell("ls"), 80, "y once · n deny · a this session · p always… · e edit · ctrl+o details"},
-		{describeHunk(), 80, "y once · n deny · a edits to cmd/main.go this session · p always… · e edit"},
-		{describeHunk(), 50, "y once · n deny · a edits to …main.go this session"},
-		{deep, 80, "y once · n deny · a edits to …n/to/the/file.go this session · p always… · e edit"},
-		{deep, 120, "y allow once · n deny · a allow edits to …y/down/to/the/file.go this session · p always allow… · e edit · ctrl+o details"},
-		{deep, 60, "y once · n deny · a edits to …wn/to/the/file.go this session"},
-		{deep, 50, "y once · n deny · a edits to …file.go this session"},
-		{mcp, 80, "y once · n deny · a this session · p always… · e edit · ctrl+o details"},
-		{page(), 80, "y once · n deny · a …mple.com this session · p always… · e edit · ctrl+o details"},
-		{boxed("ls"), 100, "y once · n deny · a this session · p always… · e edit · w with network · ctrl+o details"},
-		{boxed("ls"), 80, "y once · n deny · a this session · p always… · e edit · w with network"},
-		{deep, 20, "y once · n deny"},
-		{shell("ls"), 16, "y once · n deny"},
+		{shell("ls"), 80, "› y once · n deny · a this session · p always… · e edit · ctrl+o details", "a  Allow this session"},
+		{describeHunk(), 80, "› y once · n deny · a edits to cmd/main.go this session · p always… · e edit", "a  Allow edits to cmd/main.go this session"},
+		{describeHunk(), 50, "› y once · n deny · a edits to …in.go this session", "a  Allow edits to cmd/main.go this session"},
+		{deep, 80, "› y once · n deny · a edits to …to/the/file.go this session · p always… · e edit", "a  Allow edits to a/very/long/way/down/to/the/file.go this session"},
+		{deep, 120, "› y allow once · n deny · a allow edits to …down/to/the/file.go this session · p always allow… · e edit · ctrl+o details", "a  Allow edits to a/very/long/way/down/to/the/file.go this session"},
+		{deep, 60, "› y once · n deny · a edits to …/to/the/file.go this session", "a  Allow edits to …ng/way/down/to/the/file.go this session"},
+		{deep, 50, "› y once · n deny · a edits to …le.go this session", "a  Allow edits to …n/to/the/file.go this session"},
+		{mcp, 80, "› y once · n deny · a …github this session · p always… · e edit · ctrl+o details", "a  Allow create_issue of github this session"},
+		{page(), 80, "› y once · n deny · a …le.com this session · p always… · e edit · ctrl+o details", "a  Allow docs.example.com this session"},
+		{boxed("ls"), 100, "› y once · n deny · a this session · p always… · e edit · w with network · ctrl+o details", "a  Allow this session"},
+		{boxed("ls"), 80, "› y once · n deny · a this session · p always… · e edit · w with network", "a  Allow this session"},
+		{deep, 20, "› y once · n deny", "a  Allow edits to…"},
 	} {
-		d, _ := asked(c.action, theme.Plain())
-		rows(t, d, c.width, 100)
-		d.Drawn(time.Time{}.AddDate(3000, 0, 0))
-		lines := rows(t, d, c.width, 100)
-		if got := lines[len(lines)-1]; got != c.want {
+		d, clock := asked(c.action, theme.Plain())
+		if list := strings.Join(rows(t, d, c.width, 100), "\n"); !strings.Contains(list, c.list) {
+			t.Errorf("%s in %d cells: no %q in\n%s", c.action.Tool, c.width, c.list, list)
+		}
+		if got := compact(t, d, clock, c.width); got != c.want {
 			t.Errorf("%s in %d cells\n got %s\nwant %s", c.action.Tool, c.width, got, c.want)
 		}
+	}
+}
+
+// What will run is not hidden by its choices: they are a list where all of it stays in sight
+// beside them, or where it has to be scrolled anyway and keeps ten rows; else a row, in which
+// the same keys select. In a window narrower than 20 cells there are only letters.
+func TestListLeavesRoomForWhatRuns(t *testing.T) {
+	lines := func(n int) *tools.Action {
+		a := shell("echo" + strings.Repeat("\necho", n-1))
+		a.Input = json.RawMessage(`{}`)
+		return a
+	}
+	for _, c := range []struct {
+		rows, width, height int
+		list                bool
+	}{
+		{3, 50, 11, true}, {4, 50, 11, false}, {9, 50, 11, false}, {40, 50, 11, false},
+		{12, 80, 20, true}, {13, 80, 20, false}, {18, 80, 20, false}, {19, 80, 20, true}, {400, 80, 20, true},
+		{3, 20, 24, true}, {3, 19, 24, false},
+	} {
+		d, clock := asked(lines(c.rows), theme.Plain())
+		view := rows(t, d, c.width, c.height)
+		if got := slices.Contains(view, "  n  Deny"); got != c.list {
+			t.Errorf("%d rows in %d by %d: a list %v, want %v\n%s", c.rows, c.width, c.height, got, c.list, strings.Join(view, "\n"))
+		}
+		d.Drawn(clock.now())
+		clock.pass(400)
+		if shown := c.rows <= c.height-2; (press(t, d, "y") == allow(tools.Approval{})) != shown {
+			t.Errorf("%d rows in %d by %d: what is in sight whole can be allowed, and nothing else", c.rows, c.width, c.height)
+		}
+	}
+	d, clock := asked(lines(4), theme.Plain())
+	for _, c := range []struct{ key, want string }{
+		{"", "› y once · n deny · a this session · p always…"}, {"tab", "y once · › n deny · a this session · p always…"},
+		{"right", "y once · n deny · › a this session · p always…"}, {"right", "y once · n deny · a this session · › p always…"},
+		{"right", "› e edit · n deny · a this session · p always…"}, {"left", "y once · n deny · a this session · › p always…"},
+	} {
+		rows(t, d, 50, 11)
+		d.Drawn(clock.now())
+		clock.pass(400)
+		if c.key != "" {
+			press(t, d, c.key)
+		}
+		view := rows(t, d, 50, 11)
+		if got := view[len(view)-1]; got != c.want {
+			t.Errorf("%q leads to %q, want %q", c.key, got, c.want)
+		}
+	}
+	press(t, d, "left")
+	if got := press(t, d, "enter"); got != allow(tools.Approval{Session: true}) {
+		t.Errorf("enter in a row: %#v", got)
+	}
+}
+
+// Another dialog lay over an approval: what was read stays read and where it was, and no key
+// that was meant for that dialog answers anything, in any state.
+func TestUncovered(t *testing.T) {
+	for name, c := range map[string]struct {
+		before []string
+		keys   []string // within the guard
+		after  []string
+		want   tea.Msg
+	}{
+		"reviewing":       {nil, []string{"enter", "y", "esc", "a", "n"}, []string{"down", "enter"}, allow(tools.Approval{})},
+		"a selection":     {[]string{"down"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Session: true})},
+		"a note":          {[]string{"n", "use fd"}, []string{"enter", "esc"}, []string{"enter"}, deny("use fd")},
+		"an edit":         {[]string{"e", " -l"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"a rule":          {[]string{"p"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Always: true})},
+		"with network":    {[]string{"w"}, []string{"enter", "y", "esc"}, []string{"y"}, allow(tools.Approval{Network: true})},
+		"esc once it was": {nil, []string{"esc", "esc"}, []string{"esc"}, deny("")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, clock := asked(boxed("ls"), theme.Plain())
+			awake(d, clock)
+			press(t, d, c.before...)
+			d.Uncover(clock.now())
+			inert := func(when string) {
+				t.Helper()
+				for _, key := range c.keys {
+					if got, ok := press(t, d, key).(dialog.AnsweredMsg); ok {
+						t.Fatalf("%s: %s answers %#v", when, key, got)
+					}
+				}
+			}
+			d.Drawn(clock.now()) // of a frame that was painted before
+			inert("before it was painted")
+			rows(t, d, 60, 20)
+			d.Drawn(clock.now())
+			clock.pass(299)
+			inert("after 299 ms")
+			clock.pass(400)
+			rows(t, d, 60, 20)
+			d.Drawn(clock.now())
+			clock.pass(400)
+			if got := press(t, d, c.after...); got != c.want {
+				t.Errorf("later: %#v, want %#v", got, c.want)
+			}
+		})
 	}
 }
 
@@ -415,7 +535,8 @@ func TestDiffHeads(t *testing.T) {
 	} {
 		d, _ := asked(&tools.Action{Tool: "write", Access: tools.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
 		lines := rows(t, d, 60, 20)
-		if got := strings.Join(lines[1:len(lines)-1], "|"); got != c.want {
+		rule := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "─") })
+		if got := strings.Join(lines[1:rule], "|"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}
 	}

@@ -2,14 +2,11 @@ package dialog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
 )
@@ -48,6 +45,7 @@ func (a *Approval) View() string {
 	if a.height == 0 {
 		return ""
 	}
+	a.drawn = true
 	switch a.state {
 	case editing:
 		return a.viewEdit()
@@ -74,7 +72,7 @@ func (a *Approval) View() string {
 	if !a.headless {
 		head = a.heading()
 	}
-	a.view = frame(a.Height(), head, rows, a.foot())
+	a.view = frame(a.Height(), head, append(rows, choiceList(a)...), a.foot())
 	return a.view
 }
 
@@ -90,91 +88,28 @@ func (a *Approval) foot() string {
 	if a.hinted != "" {
 		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.width, "…"))
 	}
-	if !a.bright {
-		return a.keyHint(a.theme.Faint, a.options(deny)...)
+	if a.listRows() > 0 {
+		return listFoot(a)
 	}
-	return a.keyHint(a.theme.Text, a.options(deny)...)
+	return choiceRow(a, deny)
 }
 
 // answers returns which keys do something, and why press, which others are for, does
 // not.
 func (a *Approval) answers(press tea.KeyPressMsg) string {
-	keys := []string{a.Keys.Once.Help().Key, a.Keys.Deny.Help().Key}
-	why := ""
+	why, choice := "", choiceOf(a, press)
 	switch {
-	case !a.network:
-		if !a.action.AskEachTime {
-			keys = append(keys, a.Keys.Session.Help().Key, a.Keys.Always.Help().Key)
-		} else if key.Matches(press, a.Keys.Session) || key.Matches(press, a.Keys.Always) {
-			why = "This asks every time: "
-		}
-		if a.Editor != nil {
-			keys = append(keys, a.Keys.Edit.Help().Key)
-		}
-	case key.Matches(press, a.Keys.Session), key.Matches(press, a.Keys.Always), key.Matches(press, a.Keys.Edit):
+	case choice == describe.NoChoice:
+	case a.network:
 		why = "Network is allowed once only: "
+	case a.action.AskEachTime && (choice == describe.AllowSession || choice == describe.AlwaysAllow):
+		why = "This asks every time: "
 	}
-	if a.action.Sandboxed && !a.action.Network {
-		keys = append(keys, a.Keys.Network.Help().Key)
+	var keys []string
+	for _, c := range rowOrder(a) {
+		keys = append(keys, letterOf(a, c).Help().Key)
 	}
 	return why + strings.Join(append(keys, a.Keys.Details.Help().Key), ", ") + " or " + a.Keys.Dismiss.Help().Key
-}
-
-// options returns the keys that answer, the most important ones first: in few words where
-// more have no room.
-func (a *Approval) options(deny key.Binding) []key.Binding {
-	long := a.optionsBy("allow ", deny)
-	if ansi.StringWidth(hints.ShortHelpView(long)) <= a.width {
-		return long
-	}
-	return a.optionsBy("", deny)
-}
-
-func (a *Approval) optionsBy(allow string, deny key.Binding) []key.Binding {
-	edit, network := hint(a.Keys.Edit, "edit"), hint(a.Keys.Network, allow+"with network")
-	edit.SetEnabled(a.Editor != nil)
-	network.SetEnabled(a.action.Sandboxed && !a.action.Network)
-	details := hint(a.Keys.Details, "details")
-	if a.network {
-		return []key.Binding{hint(a.Keys.Once, "allow with network"), deny, hint(a.Keys.Network, "without network"), details}
-	}
-	always := "always allow…"
-	if allow == "" {
-		always = "always…"
-	}
-	first, rest := []key.Binding{hint(a.Keys.Once, allow+"once"), deny}, []key.Binding{hint(a.Keys.Always, always), edit, network, details}
-	if a.action.AskEachTime {
-		return slices.Concat(first, rest[1:])
-	}
-	scope := ""
-	for _, beside := range []int{4, 2, 1, 0} { // the scope goes before those where not all have room
-		room := a.width - ansi.StringWidth(hints.ShortHelpView(slices.Concat(first, rest[:beside], []key.Binding{hint(a.Keys.Session, "")})))
-		if scope = allow + a.scope(room-len(allow)); ansi.StringWidth(scope) <= room {
-			break
-		}
-	}
-	return slices.Concat(first, []key.Binding{hint(a.Keys.Session, scope)}, rest)
-}
-
-// scope returns what else is allowed with this action if it is for the session, in
-// about width cells; see tools.Policy.Remember.
-func (a *Approval) scope(width int) string {
-	const session, shortest = "this session", 8
-	what, name := "edits to ", ""
-	switch {
-	case a.action.Command == "" && a.action.Access == tools.AccessWrite:
-		name = a.action.Path
-	case a.action.Command == "":
-		what, name = "", a.action.Host
-	}
-	if name == "" {
-		return session
-	}
-	name = sanitize.Line(describe.Reveal(name))
-	if over := ansi.StringWidth(name) - max(width-len(what)-len(session)-1, shortest); over > 0 {
-		name = ansi.TruncateLeft(name, over+1, "…")
-	}
-	return what + name + " " + session
 }
 
 // percent returns how much of total is done, 100 only when all of it is.

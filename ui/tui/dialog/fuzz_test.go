@@ -3,6 +3,7 @@ package dialog_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -41,8 +42,12 @@ func FuzzApprovalShowsAll(f *testing.F) {
 					t.Fatalf("a control character is on the screen: %q", page)
 				}
 			}
-			headless := w < len("Allow shell to run a command?")+2+len("not sandboxed")
+			headless := w < len("Run this command?")+2+len("not sandboxed")
+			rule := slices.IndexFunc(page, func(row string) bool { return strings.HasPrefix(row, "─") })
 			for i, row := range page {
+				if rule >= 0 && i >= rule && h > 3 { // the list of choices
+					continue
+				}
 				if i == 0 && h > 2 && !headless || i == len(page)-1 && h > 1 { // head and foot
 					continue
 				}

@@ -36,6 +36,9 @@ type readGate struct {
 	seenAllAt   time.Time // when the last row was painted; zero: not yet
 	typedAt     time.Time // when the last key came that did not scroll; the question may have come upon a typist
 	wakePending bool      // a settledMsg is on its way
+
+	covered bool // another dialog lay over it: nothing answers before it was in sight again for settleDelay
+	drawn   bool // it has a View since then
 }
 
 // settledMsg reports that keys of a question may have come to life.
@@ -53,6 +56,21 @@ func (g *readGate) markAllSeen() {
 	for i := range g.seen {
 		g.seen[i] = true
 	}
+}
+
+// uncover starts anew where another dialog lay over the text: what was read stays read,
+// but a key that was meant for that dialog answers nothing.
+func (g *readGate) uncover(now time.Time) {
+	g.opened, g.typedAt = now, now
+	g.firstSeenAt, g.seenAllAt = time.Time{}, time.Time{}
+	g.shown, g.wakePending = [2]int{}, false
+	g.covered, g.drawn = true, false
+}
+
+// isUncovered reports whether no key that comes now can have been meant for a dialog that
+// lay over the text.
+func (g *readGate) isUncovered() bool {
+	return !g.covered || !g.firstSeenAt.IsZero() && g.Now().Sub(g.firstSeenAt) >= settleDelay
 }
 
 // onDrawn notes that the rows of the last View have reached the terminal, and

@@ -17,6 +17,7 @@ type Overlay struct {
 	*common.Screen
 	Dialog    dialog.Dialog // nil: none
 	workspace string        // that an approval names paths in
+	Writing   func() bool   // something is written that enter would send
 	approvals approvals
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
@@ -26,7 +27,7 @@ type Overlay struct {
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
 func New(s *common.Screen, workspace string) *Overlay {
-	return &Overlay{Screen: s, workspace: workspace}
+	return &Overlay{Screen: s, workspace: workspace, Writing: func() bool { return false }}
 }
 
 // Open shows a dialog. One that is open already is left.
@@ -199,5 +200,8 @@ func (o *Overlay) Layout(width, room int) int {
 func (o *Overlay) SetTheme(th *theme.Theme) {
 	if o.Dialog != nil {
 		o.Dialog.SetTheme(th)
+	}
+	if o.approvals.open != nil {
+		o.approvals.open.SetTheme(th)
 	}
 }

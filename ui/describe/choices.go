@@ -1,0 +1,74 @@
+package describe
+
+import (
+	"parley/tools"
+	"parley/tools/sanitize"
+)
+
+// A Choice is an answer to the question whether a call may run.
+type Choice uint8
+
+// The choices, in the order in which they are listed.
+const (
+	NoChoice      Choice = iota
+	AllowOnce            // this call
+	AllowSession         // and those like it, while the program runs
+	AlwaysAllow          // and those like it, by a rule that is shown first
+	DenyCall             // with a reason, if the user gives one
+	EditArguments        // and ask again
+	WithNetwork          // this time; again: without it
+)
+
+// Choices returns those that apply to a. Online: it is asked about with the network, which
+// no answer allows for later.
+func Choices(a *tools.Action, editable, online bool) []Choice {
+	list := []Choice{AllowOnce}
+	if !a.AskEachTime && !online {
+		list = append(list, AllowSession, AlwaysAllow)
+	}
+	list = append(list, DenyCall)
+	if editable && !online {
+		list = append(list, EditArguments)
+	}
+	if a.Sandboxed && !a.Network {
+		list = append(list, WithNetwork)
+	}
+	return list
+}
+
+// Text says what c does with a.
+func (c Choice) Text(a *tools.Action, online bool) string {
+	session := "Allow this session"
+	if what, name := SessionScope(a); name != "" {
+		session = "Allow " + what + name + " this session"
+	}
+	return c.Phrase(session, online)
+}
+
+// Phrase does as Text, with words of its own for AllowSession.
+func (c Choice) Phrase(session string, online bool) string {
+	const network = "Allow with network"
+	switch {
+	case c == AllowOnce && online:
+		return network
+	case c == WithNetwork && online:
+		return "Without network"
+	}
+	return [...]string{"", "Allow once", session, "Always allow…", "Deny", "Edit", network}[c]
+}
+
+// SessionScope returns what is allowed with a for the session: words, and the name of a
+// file, a host or a tool; none where it is a alone. See [tools.Policy.AllowForSession].
+func SessionScope(a *tools.Action) (what, name string) {
+	switch {
+	case a.Command != "":
+		return "", ""
+	case a.Path != "" && a.Access == tools.AccessWrite:
+		return "edits to ", sanitize.Line(Reveal(a.Path))
+	case a.Path != "":
+		return "reading ", sanitize.Line(Reveal(a.Path))
+	case a.Host != "":
+		return "", sanitize.Line(Reveal(a.Host))
+	}
+	return "", ToolName(a)
+}

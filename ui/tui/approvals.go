@@ -1,0 +1,29 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/tui/dialog"
+)
+
+// overApproval runs the action of a key that the open approval has no use for, most of
+// all one that opens another dialog: the approval comes back behind that as it was. Such a
+// key answers nothing, and neither does the second one of a sequence.
+func overApproval(m *Model, press tea.KeyPressMsg) (tea.Cmd, bool) {
+	approval, ok := m.overlay.Dialog.(*dialog.Approval)
+	key := press.String()
+	switch {
+	case !ok:
+		return nil, false
+	case m.keymap.leader != "", m.keymap.leaders[key] && press.Text == "":
+		cmd, done := m.press(key)
+		return tea.Batch(cmd, approval.Typed()), done
+	case key == "ctrl+c", approval.Takes(press):
+		return nil, false
+	}
+	a := m.keymap.keys[key]
+	if a == nil || a.when != nil || a.above {
+		return nil, false
+	}
+	return a.do(m, ""), true
+}

@@ -1,0 +1,289 @@
+package dialog
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools"
+	"parley/ui/describe"
+)
+
+const (
+	// minTextRows sets how many rows a text must keep that has to be scrolled anyway, for
+	// the list of choices to stand below it.
+	minTextRows = 10
+	// minSelectWidth sets the width below which choices have letters only: a row of
+	// them has no room for a sign.
+	minSelectWidth = 20
+	// minNameWidth sets to how few cells a name is cut.
+	minNameWidth = 6
+)
+
+// choicesOf returns the answers there are, in the order of the list.
+func choicesOf(a *Approval) []describe.Choice {
+	return describe.Choices(a.action, a.Editor != nil, a.network)
+}
+
+// rowOrder returns the answers as they stand in a row: what has no room is at the end,
+// and to deny always has.
+func rowOrder(a *Approval) []describe.Choice {
+	list := choicesOf(a)
+	list = slices.DeleteFunc(list, func(c describe.Choice) bool { return c == describe.DenyCall })
+	return slices.Insert(list, 1, describe.DenyCall)
+}
+
+// letterOf returns the letter of a choice.
+func letterOf(a *Approval, c describe.Choice) key.Binding {
+	k := a.Keys.ApprovalKeys
+	return map[describe.Choice]key.Binding{
+		describe.AllowOnce: k.Once, describe.AllowSession: k.Session, describe.AlwaysAllow: k.Always,
+		describe.DenyCall: k.Deny, describe.EditArguments: k.Edit, describe.WithNetwork: k.Network,
+	}[c]
+}
+
+// choiceOf returns what a key answers: by its letter, or what is selected.
+func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
+	if key.Matches(press, a.Keys.Accept) && a.selects() {
+		return a.selected
+	}
+	for c := describe.AllowOnce; c <= describe.WithNetwork; c++ {
+		if key.Matches(press, letterOf(a, c)) {
+			return c
+		}
+	}
+	return describe.NoChoice
+}
+
+// takeChoice does what a choice says.
+func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
+	switch c {
+	case describe.AllowOnce:
+		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
+	case describe.AllowSession:
+		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
+	case describe.AlwaysAllow:
+		a.startRule()
+	case describe.DenyCall:
+		a.state = noting
+	case describe.EditArguments:
+		a.startEdit()
+	case describe.WithNetwork:
+		a.network, a.selected = !a.network, describe.AllowOnce
+		a.arrange()
+		a.markAllSeen() // the same text; only what it may do has to be painted anew
+	}
+	return nil
+}
+
+// SelectNone leaves enter without an answer until a key selects one: somebody writes,
+// and may send that.
+func (a *Approval) SelectNone() { a.selected = describe.NoChoice }
+
+// selects reports whether there is room to show what is selected.
+func (a *Approval) selects() bool { return a.width >= minSelectWidth }
+
+// selectNext selects another answer, and reports whether msg is a key for that: any
+// arrow in the list; tab, left and right in a row. Before the question was in sight for a
+// while they do nothing.
+func selectNext(a *Approval, msg tea.Msg) bool {
+	press, ok := msg.(tea.KeyPressMsg)
+	if !ok || !a.selects() {
+		return false
+	}
+	by, order := 0, rowOrder(a)
+	up, down := false, false
+	if a.listRows() > 0 {
+		up, down, order = key.Matches(press, a.Keys.Up), key.Matches(press, a.Keys.Down), choicesOf(a)
+	}
+	switch {
+	case down, key.Matches(press, a.Keys.Next):
+		by = 1
+	case up, key.Matches(press, a.Keys.Previous):
+		by = -1
+	default:
+		return false
+	}
+	at := slices.Index(order, a.selected)
+	switch {
+	case !a.isCalm():
+	case at < 0 && by < 0:
+		a.selected = order[len(order)-1]
+	default:
+		a.selected = order[min(max(at+by, 0), len(order)-1)]
+	}
+	return true
+}
+
+// listRows returns how many rows the list takes below the text, with the rule above it. It
+// is shown where it hides nothing of a text that is in sight whole without it; one that has
+// to be scrolled keeps minTextRows. Else the choices stand in a row.
+func (a *Approval) listRows() int {
+	if !a.selects() {
+		return 0
+	}
+	list := 1 + len(choicesOf(a))
+	room := a.height - frameRows(a)
+	if len(a.rows)+list <= room || len(a.rows) > room && room-list >= minTextRows {
+		return list
+	}
+	return 0
+}
+
+// choiceList returns the choices, one below the other. No content reaches the first cell of a
+// row, so that none can pass for the rule above them.
+func choiceList(a *Approval) []string {
+	if a.listRows() == 0 {
+		return nil
+	}
+	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
+	for _, c := range choicesOf(a) {
+		label := letterOf(a, c).Help().Key + "  "
+		label += c.Phrase(sessionScope(a, "Allow ", a.width-signWidth-len(label)), a.network)
+		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
+	}
+	return rows
+}
+
+// choiceStyle returns how an answer looks: dim while it does not work.
+func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
+	switch {
+	case !a.bright && c != describe.DenyCall:
+		return a.theme.Dim
+	case c == a.selected:
+		return a.theme.Strong
+	}
+	return a.theme.Text
+}
+
+// listFoot returns the keys beside the letters of the list.
+func listFoot(a *Approval) string {
+	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, "deny"), hint(a.Keys.Details, "details")}
+	if a.selected == describe.NoChoice {
+		keys[0] = hintText(a.Keys.Up.Help().Key+"/"+a.Keys.Down.Help().Key, "select")
+	}
+	return a.keyHint(a.theme.Dim, keys...)
+}
+
+// A rowEntry is a choice as it stands in a row.
+type rowEntry struct {
+	choice describe.Choice // NoChoice: details
+	text   string
+}
+
+// choiceRow returns the choices in a row, in few words where more have no room. What has
+// none is left out, but for deny and what is selected.
+func choiceRow(a *Approval, deny key.Binding) string {
+	room := a.width
+	if a.selects() && a.selected != describe.NoChoice {
+		room -= signWidth
+	}
+	entries := rowEntries(a, "allow ", room)
+	if rowWidth(entries) > room {
+		entries = rowEntries(a, "", room)
+	}
+	if at := slices.IndexFunc(entries, func(e rowEntry) bool { return a.selected != describe.NoChoice && e.choice == a.selected }); at > 1 && rowWidth(entries[:at+1]) > room {
+		entries = slices.Concat(entries[at:at+1], entries[1:at], entries[at+1:], entries[:1])
+	}
+	var parts []string
+	for i, e := range entries {
+		cells := ansi.StringWidth(e.text)
+		if i > 0 {
+			cells += ansi.StringWidth(hints.ShortSeparator)
+		}
+		if cells > room {
+			continue
+		}
+		room -= cells
+		style, sign := a.theme.Text, ""
+		if !a.bright {
+			style = a.theme.Faint
+		}
+		if a.selects() && e.choice != describe.NoChoice && e.choice == a.selected {
+			style, sign = choiceStyle(a, e.choice), a.sign(true)
+		}
+		parts = append(parts, sign+style.Render(e.text))
+	}
+	if len(parts) == 0 {
+		return a.keyHint(a.theme.Text, deny)
+	}
+	return strings.Join(parts, a.theme.Faint.Render(hints.ShortSeparator))
+}
+
+// rowWidth returns the cells that entries take.
+func rowWidth(entries []rowEntry) int {
+	width := -ansi.StringWidth(hints.ShortSeparator)
+	for _, e := range entries {
+		width += ansi.StringWidth(e.text) + ansi.StringWidth(hints.ShortSeparator)
+	}
+	return width
+}
+
+// rowEntries returns the choices of a row of room cells, each behind its letter, and the key
+// for details. Allow is the word for it, or "".
+func rowEntries(a *Approval, allow string, room int) []rowEntry {
+	words := map[describe.Choice]string{
+		describe.AllowOnce: allow + "once", describe.DenyCall: "deny", describe.EditArguments: "edit",
+		describe.AlwaysAllow: "always…", describe.WithNetwork: allow + "with network",
+	}
+	if allow != "" {
+		words[describe.AlwaysAllow] = "always allow…"
+	}
+	if a.network {
+		words[describe.AllowOnce], words[describe.WithNetwork] = "allow with network", "without network"
+	}
+	fill := func() (list []rowEntry) {
+		for _, c := range rowOrder(a) {
+			list = append(list, rowEntry{c, letterOf(a, c).Help().Key + " " + words[c]})
+		}
+		return append(list, rowEntry{text: a.Keys.Details.Help().Key + " details"})
+	}
+	for _, beside := range []int{7, 5, 4, 3} { // the scope goes before those where not all have room
+		words[describe.AllowSession] = ""
+		others := fill()
+		left := room - rowWidth(others[:min(beside, len(others))])
+		words[describe.AllowSession] = sessionScope(a, allow, left)
+		if ansi.StringWidth(words[describe.AllowSession]) <= left {
+			break
+		}
+	}
+	return fill()
+}
+
+// sessionScope returns what is allowed for the session, behind the word for it, in about width
+// cells: a name loses its beginning.
+func sessionScope(a *Approval, allow string, width int) string {
+	const session = "this session"
+	what, name := describe.SessionScope(a.action)
+	if name == "" {
+		return allow + session
+	}
+	if over := ansi.StringWidth(name) - max(width-len(allow)-len(what)-len(session)-1, minNameWidth); over > 0 {
+		name = ansi.TruncateLeft(name, over+1, "…")
+	}
+	return allow + what + name + " " + session
+}
+
+// Typed notes that a key was pressed for something else.
+func (a *Approval) Typed() tea.Cmd {
+	a.view = ""
+	return a.onTyping()
+}
+
+// Takes reports whether a key is for the approval: it answers, selects, scrolls or
+// writes. What is written into a field leaves function keys alone.
+func (a *Approval) Takes(press tea.KeyPressMsg) bool {
+	k := a.Keys
+	switch {
+	case press.Code >= tea.KeyF1 && press.Code <= tea.KeyF63:
+		return false
+	case a.state == editing, a.state == noting, prints(press):
+		return true
+	}
+	return key.Matches(press, k.Accept, k.Close, k.Dismiss, k.Details, k.Next, k.Previous, k.Wider, k.Narrower,
+		k.Up, k.Down, k.PageUp, k.PageDown, k.Top, k.Bottom, k.Erase)
+}
