@@ -17,7 +17,9 @@ import (
 // openSession opens the conversation that the flags name, or a new one. Notice is
 // what the user has to know at the start; "" is nothing.
 func (a *program) openSession(screen bool) (s *session.Session, notice string, err error) {
-	go a.warmUp()
+	if a.toolNames != "none" && !a.config.Sandbox.Off {
+		go sandbox.Probe() // once, and beside the opening of the store
+	}
 	var trouble error
 	a.library, trouble = a.openLibrary()
 	if a.dir, err = os.Getwd(); err != nil {
@@ -44,14 +46,6 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		}
 	}
 	return s, joinNotices(notice, workspaceNotice(a.toolSet, s, screen)), err
-}
-
-// warmUp finds out beside the opening of the store, and once, what the kernel offers to hold
-// commands.
-func (a *program) warmUp() {
-	if a.toolNames != "none" && !a.config.Sandbox.Off {
-		sandbox.Probe()
-	}
 }
 
 // joinNotices puts two notices on one line; "" is none.
