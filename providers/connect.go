@@ -72,11 +72,11 @@ func ParseKey(text string) (Secret, error) {
 	key := trimKey(text)
 	switch {
 	case key == "":
-		return "", errors.New("The key is empty")
+		return "", errors.New("the key is empty")
 	case len(key) > maxKey:
-		return "", fmt.Errorf("The key is too long: more than %d bytes", maxKey)
+		return "", fmt.Errorf("the key is too long: more than %d bytes", maxKey)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("The key contains spaces, line breaks or other characters that no key has: paste it again")
+		return "", errors.New("the key contains spaces, line breaks or other characters that no key has: paste it again")
 	}
 	return Secret(key), nil
 }

@@ -166,7 +166,7 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 		if about.From != "" {
 			from = ": its key comes from " + about.From
 		}
-		return c.fail(print.Failed, fmt.Errorf("No key is stored for %s%s", about.Name, from))
+		return c.fail(print.Failed, fmt.Errorf("no key is stored for %s%s", about.Name, from))
 	}
 	fmt.Println("Removed the key of " + sanitize.Line(about.Name))
 	return nil
@@ -230,7 +230,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		case errors.As(err, &unchecked) && typed:
 			warn(unchecked.Error())
 			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
-				return c.fail(print.Failed, errors.New("Not stored"))
+				return c.fail(print.Failed, errors.New("not stored"))
 			}
 			said, err = connect(ctx, c.program, about, key, c.command, true)
 		case errors.As(err, &unchecked):

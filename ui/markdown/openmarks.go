@@ -7,7 +7,7 @@ import "strings"
 // later. A mark that nothing follows yet is left out.
 func closeMarks(source string) string {
 	at := strings.LastIndexByte(source, '\n') + 1
-	if strings.IndexAny(source[at:], "*_~`(") < 0 {
+	if !strings.ContainsAny(source[at:], "*_~`(") {
 		return source
 	}
 	line := strings.TrimRight(source[at:], " \t")
@@ -41,7 +41,7 @@ func closeMarks(source string) string {
 			i++
 		}
 	}
-	if to := strings.LastIndex(line, "]("); to >= 0 && strings.IndexAny(line[to+2:], ") ") < 0 && strings.Contains(line[:to], "[") {
+	if to := strings.LastIndex(line, "]("); to >= 0 && !strings.ContainsAny(line[to+2:], ") ") && strings.Contains(line[:to], "[") {
 		line += ")"
 	}
 	return source[:at] + line + closingMarks(open)

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -64,7 +65,7 @@ func (f *Connect) taken(msg takenMsg) tea.Cmd {
 	open := f.Current() == dialog.Dialog(msg.of)
 	if msg.err != nil {
 		if open {
-			msg.of.Reject(msg.err.Error())
+			msg.of.Reject(format.Capital(msg.err.Error()))
 		}
 		return nil
 	}
