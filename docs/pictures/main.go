@@ -41,6 +41,7 @@ func typed(text string) []string { return []string{"-l", text} }
 
 // scenes are the pictures there are.
 var scenes = []scene{
+	{name: "first", width: 92, height: 16, script: []line{{"select", nil}, {"", nil}}},
 	{name: "screen", width: 92, height: 30, script: []line{
 		{"Ask anything", typed("replace wrold with world in hello.go")}, {"hello.go", []string{"Enter"}},
 		{"Allow once", nil}, {"", []string{"y"}}, {"first token", nil},
