@@ -29,8 +29,17 @@ func (n network) dial(ctx context.Context, _, address string) (net.Conn, error) 
 
 func (n network) serve(t *testing.T, address string, handler http.Handler) {
 	t.Helper()
-	n[address] = httptest.NewServer(handler)
-	t.Cleanup(n[address].Close)
+	n.watch(t, address, handler, nil)
+}
+
+// watch serves, and calls watch when the state of a connection changes.
+func (n network) watch(t *testing.T, address string, handler http.Handler, watch func(net.Conn, http.ConnState)) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ConnState = watch
+	server.Start()
+	n[address] = server
+	t.Cleanup(server.Close)
 }
 
 func (n network) find(hosts ...string) []discover.Server {
@@ -149,14 +158,19 @@ func TestPlaces(t *testing.T) {
 	if found := n.find("0.0.0.0:11434"); len(found) != 1 || found[0].BaseURL != "http://127.0.0.1:11434/v1" {
 		t.Errorf("on both: %s", describe(found))
 	}
+	var mu sync.Mutex
 	var dialed []string
 	discover.Find(t.Context(), discover.Options{
 		Hosts: []string{"192.168.0.7:11434", "ollama.example:11434", "10.0.0.1:80"},
 		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			dialed = append(dialed, address)
 			return nil, fmt.Errorf("refused")
 		},
 	})
+	mu.Lock()
+	defer mu.Unlock()
 	if slices.ContainsFunc(dialed, func(a string) bool { return !strings.HasPrefix(a, "127.0.0.1:") && !strings.HasPrefix(a, "[::1]:") }) {
 		t.Errorf("dialed %q", dialed)
 	}
@@ -229,11 +243,9 @@ func TestAlive(t *testing.T) {
 func TestFewConnections(t *testing.T) {
 	for _, provider := range discovertest.Providers() {
 		fake, n := discovertest.New(provider), network{}
-		n.serve(t, "127.0.0.1:8000", fake)
 		open, most := 0, 0
 		var mu sync.Mutex
-		server := n["127.0.0.1:8000"]
-		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		n.watch(t, "127.0.0.1:8000", fake, func(_ net.Conn, state http.ConnState) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch state {
@@ -243,7 +255,7 @@ func TestFewConnections(t *testing.T) {
 				open--
 			}
 			most = max(most, open)
-		}
+		})
 		n.find()
 		if mu.Lock(); most == 0 || most > 4 {
 			t.Errorf("%s was asked over %d connections at once", provider, most)
