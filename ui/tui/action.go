@@ -96,7 +96,7 @@ func talkingActions() []action {
 		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
 		shared("sessions"), shared("fork"),
 		own("tree", []string{"ctrl+x t"}, app.Conversations, "Branches of this conversation", then(func(m *Model) tea.Cmd { return m.branches.tree() })).unless(lacksBranches).also("branches"),
-		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach"),
+		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(filesToAttach),
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
 		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
@@ -136,6 +136,14 @@ func readingActions() []action {
 		own("end", []string{"ctrl+d"}, app.Program, "Quit (on an empty line)", then((*Model).quit)).only(idle).unlisted(),
 		shared("quit"),
 	}
+}
+
+// filesToAttach returns what /attach may be followed by.
+func filesToAttach(m *Model) (items []dialog.Item) {
+	for _, path := range m.input.Paths() {
+		items = append(items, dialog.Item{Title: path, Value: path})
+	}
+	return items
 }
 
 // why says why a cannot run now; "" if it can.

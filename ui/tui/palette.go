@@ -33,6 +33,7 @@ func suggestions(m *Model) []string {
 // first, then group by group.
 func (m *Model) palette() tea.Cmd {
 	var rows []dialog.Item
+	m.input.Paths() // are looked for meanwhile: a command may want one
 	first := suggestions(m)
 	for _, rank := range append([]app.Group{suggested}, app.Groups...) {
 		from := len(rows)

@@ -64,3 +64,12 @@ func TestAliasIsShown(t *testing.T) {
 		return strings.Contains(screen, "usage") && !strings.Contains(screen, "(")
 	})
 }
+
+// Behind /attach the files of the workspace are completed.
+func TestAttachCompletesPaths(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Press("ctrl+p").WaitForText("Suggested")
+	s.WaitFor(func(string) bool { return len(s.m.input.Paths()) > 0 })
+	s.Type("attach a").WaitForText("attach a.txt")
+	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace, this test does not
+}

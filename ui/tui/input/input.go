@@ -196,6 +196,19 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	return out, more
 }
 
+// Paths returns files of the workspace, those that lie near first, as far as they are known
+// by now. The first call begins to look for them.
+func (in *Input) Paths() (paths []string) {
+	const most = 2000
+	found, _ := in.files.Find("", most)
+	for _, f := range found {
+		if !f.Folder {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
 // Layout gives the composer its size, of room rows at the most, and returns how many the
 // input takes.
 func (in *Input) Layout(width, room int) int {
