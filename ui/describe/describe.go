@@ -52,12 +52,12 @@ type Line struct {
 func Action(a *tools.Action, details bool) []Line {
 	var lines []Line
 	if a.Caution != "" {
-		lines = append(lines, Line{"", Reveal(a.Caution), Warning, false})
+		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Caution)), Warning, false})
 	}
 	change := a.Diff
 	if a.Path != "" {
 		gutter, body := heading(a.Path, a.Diff)
-		lines = append(lines, Line{gutter, Reveal(a.Path), Text, true})
+		lines = append(lines, Line{gutter, sanitize.Line(Reveal(a.Path)), Text, true})
 		change = body
 	}
 	if a.Command != "" {

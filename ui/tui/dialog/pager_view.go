@@ -185,7 +185,7 @@ func (p *Pager) where(visible int) string {
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:
-		return p.theme.Accent.Render("/" + p.query.visibleText(p.width-1))
+		return p.theme.Accent.Render(ansi.Truncate("/"+p.query.visibleText(p.width-1), p.width, ""))
 	case p.message != "":
 		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
 	}
