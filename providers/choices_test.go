@@ -124,7 +124,7 @@ func TestReadyChoicesOpen(t *testing.T) {
 }
 
 func TestUnlisted(t *testing.T) {
-	c := Config{Providers: map[string]Provider{"vllm": {}, "work": {BaseURL: "http://work/v1", Models: []string{"m"}}}}
+	c := Config{Providers: map[string]Provider{"vllm": {}, "office": {BaseURL: "http://office/v1", Models: []string{"m"}}}}
 	if got := UnlistedProviders(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "work"}) {
 		t.Errorf("%v, want ollama, vllm, work", got)
 	}
