@@ -38,12 +38,17 @@ func Connections(c Config, getenv func(string) string) (all []Connection) {
 	return all
 }
 
-// Connection returns the provider called name. A name that nothing answers to is an
-// *llm.Error with nearby names.
+// Connection returns the provider called name. A name that nothing answers to is an error
+// with nearby names, and none of a model's: there is no model to choose yet.
 func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
 	s, ok := c.service(name, getenv)
 	if !ok || s.kind == kindDemo {
-		return Connection{}, unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
+		var unknown *llm.Error
+		err := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
+		if errors.As(err, &unknown) {
+			err = errors.New(unknown.Message)
+		}
+		return Connection{}, err
 	}
 	model := s.defaultModel()
 	if model != "" {
