@@ -125,8 +125,8 @@ func TestReadyChoicesOpen(t *testing.T) {
 
 func TestUnlisted(t *testing.T) {
 	c := Config{Providers: map[string]Provider{"vllm": {}, "office": {BaseURL: "http://office/v1", Models: []string{"m"}}}}
-	if got := UnlistedProviders(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "work"}) {
-		t.Errorf("%v, want ollama, vllm, work", got)
+	if got := UnlistedProviders(c, env("OLLAMA_HOST", "box")); !slices.Equal(got, []string{"ollama", "vllm", "office"}) {
+		t.Errorf("%v, want ollama, vllm, office", got)
 	}
 	if got := UnlistedProviders(Default(), env()); len(got) > 0 {
 		t.Errorf("%v, though nobody configured them", got)
