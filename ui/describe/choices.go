@@ -1,9 +1,6 @@
 package describe
 
-import (
-	"parley/tools"
-	"parley/tools/sanitize"
-)
+import "parley/tools"
 
 // A Choice is an answer to the question whether a call may run.
 type Choice uint8
@@ -64,11 +61,11 @@ func SessionScope(a *tools.Action) (what, name string) {
 	case a.Command != "":
 		return "", ""
 	case a.Path != "" && a.Access == tools.AccessWrite:
-		return "edits to ", sanitize.Line(Reveal(a.Path))
+		return "edits to ", inline(a.Path)
 	case a.Path != "":
-		return "reading ", sanitize.Line(Reveal(a.Path))
+		return "reading ", inline(a.Path)
 	case a.Host != "":
-		return "", sanitize.Line(Reveal(a.Host))
+		return "", inline(a.Host)
 	}
 	return "", ToolName(a)
 }

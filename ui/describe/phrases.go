@@ -18,7 +18,7 @@ func Title(a *tools.Action) string {
 
 // Question asks whether a may run, by the name of what it is about.
 func Question(a *tools.Action) string {
-	path := sanitize.Line(Reveal(a.Path))
+	path := inline(a.Path)
 	switch {
 	case a.Command != "":
 		return "Run this command?"
@@ -29,10 +29,14 @@ func Question(a *tools.Action) string {
 	case a.Access == tools.AccessRead && path != "":
 		return "Read " + path + "?"
 	case a.Host != "":
-		return "Fetch " + sanitize.Line(Reveal(a.Host)) + "?"
+		return "Fetch " + inline(a.Host) + "?"
 	}
 	return "Call " + ToolName(a) + "?"
 }
+
+// inline returns a name from outside as a part of a line: nothing in it pushes what follows
+// out of sight.
+func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
 // ToolName names the tool of a: one of an MCP server with that.
 func ToolName(a *tools.Action) string {
@@ -42,7 +46,7 @@ func ToolName(a *tools.Action) string {
 			name = tool + " of " + server
 		}
 	}
-	return sanitize.Line(Reveal(name))
+	return inline(name)
 }
 
 // AlwaysQuestion asks whether what is like a may run from now on.
@@ -82,7 +86,7 @@ func Rule(a *tools.Action, prefix int) (rule, means string, err error) {
 		return "", "", err
 	}
 	means, _ = RuleMeaning(a, prefix)
-	return sanitize.Line(markGaps(Reveal(r.String()))), means, nil
+	return inline(r.String()), means, nil
 }
 
 // RuleMeaning returns what the rule lets run that is made of so many words of a; 0 is
@@ -95,7 +99,7 @@ func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 	case a.Command != "":
 		return "Exactly this command" + here + ".", Text
 	case a.Path != "":
-		return "Every " + sanitize.Line(Reveal(a.Tool)) + " of this file" + here + ".", Text
+		return "Every " + inline(a.Tool) + " of this file" + here + ".", Text
 	case a.Host != "":
 		return "Every fetch from this host" + here + ".", Warning
 	}

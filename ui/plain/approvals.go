@@ -19,64 +19,94 @@ type approvals struct {
 // question asks whether a call may run. All of it is written before the question,
 // so that it is heard before it can be answered.
 func (a *approvals) question(ask session.ApprovalRequest) *question {
-	action := ask.Action
-	reply := func(answer tools.Approval) bool {
-		ask.Reply(answer)
-		return true
-	}
+	choices := describe.Choices(ask.Action, true, false)
 	tell := func(details bool) {
-		a.say("%s", describe.Title(action))
-		a.out.Block(strings.Join(describe.Words(action, details), "\n"))
+		a.say("%s", describe.Title(ask.Action))
+		a.out.Block(strings.Join(describe.Words(ask.Action, details), "\n"))
+		for i, c := range choices {
+			a.say("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
+		}
 	}
-	once, further := "y allow once", ", a allow this session, p always allow"
-	if action.Sandboxed && !action.Network {
-		once += ", w allow with network"
-	}
-	if action.AskEachTime {
-		further = ""
-	}
-	options := once + further + ", e edit, n deny, d deny with a reason, ? details"
-	q := &question{call: ask.Call.ID, prompt: "Allow? " + options + ":", guarded: true, tell: func() { tell(false) }}
+	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, tell: func() { tell(false) }}
 	q.answer = func(line string) bool {
 		word, note, _ := strings.Cut(line, " ")
-		if note != "" && word != "d" {
-			word = ""
-		}
-		switch strings.ToLower(word) {
-		case "y":
-			return reply(tools.Approval{Verdict: tools.Allow})
-		case "w":
-			if action.Sandboxed && !action.Network {
-				return reply(tools.Approval{Verdict: tools.Allow, Network: true})
-			}
-		case "a":
-			if !action.AskEachTime {
-				return reply(tools.Approval{Verdict: tools.Allow, Session: true})
-			}
-		case "p":
-			if !action.AskEachTime {
-				a.always(ask)
-				return true
-			}
-		case "e":
-			a.edit(ask)
-			return true
-		case "n":
-			return reply(tools.Approval{Verdict: tools.Deny})
-		case "d":
-			if note != "" {
-				return reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(note)})
-			}
-			a.note(ask)
-			return true
-		case "?":
+		word = strings.ToLower(word)
+		if line == "?" {
 			tell(true)
 			return false
 		}
-		a.say("Type one of the letters and nothing else.")
-		return false
+		choice := choiceOf(choices, word)
+		if choice == describe.NoChoice || note != "" && word != denyWithReason {
+			a.say("Type one of the numbers or letters and nothing else.")
+			return false
+		}
+		if word == denyWithReason && note == "" {
+			a.note(ask)
+			return true
+		}
+		a.take(ask, choice, strings.TrimSpace(note))
+		return true
 	}
 	return q
+}
+
+// denyWithReason is the letter for a no that the model is told a reason for.
+const denyWithReason = "d"
+
+// answers holds the letters of the choices: those that mean them, and how they are listed.
+var answers = map[describe.Choice]struct{ letters, listed string }{
+	describe.AllowOnce: {"y", "y"}, describe.AllowSession: {"a", "a"}, describe.AlwaysAllow: {"p", "p"},
+	describe.DenyCall: {"n" + denyWithReason, "n, or " + denyWithReason + " with a reason"}, describe.EditArguments: {"e", "e"}, describe.WithNetwork: {"w", "w"},
+}
+
+// choiceOf returns the one of choices that a word means, by its number or its letter.
+func choiceOf(choices []describe.Choice, word string) describe.Choice {
+	for i, c := range choices {
+		if word == strconv.Itoa(i+1) || len(word) == 1 && strings.Contains(answers[c].letters, word) {
+			return c
+		}
+	}
+	return describe.NoChoice
+}
+
+// choiceText says what a choice does. Of a long name, which was read with the question,
+// the end is enough.
+func choiceText(c describe.Choice, action *tools.Action) string {
+	const most = 40 // characters of a name
+	session := "Allow this session"
+	if what, name := describe.SessionScope(action); name != "" {
+		if r := []rune(name); len(r) > most {
+			name = "…" + string(r[len(r)-most:])
+		}
+		session = "Allow " + what + name + " this session"
+	}
+	return c.Phrase(session, false)
+}
+
+// take does what a choice says.
+func (a *approvals) take(ask session.ApprovalRequest, choice describe.Choice, note string) {
+	switch choice {
+	case describe.AlwaysAllow:
+		a.always(ask)
+	case describe.EditArguments:
+		a.edit(ask)
+	default:
+		ask.Reply(approvalOf(choice, note))
+	}
+}
+
+// approvalOf returns what a choice answers that asks nothing further: any other
+// denies.
+func approvalOf(choice describe.Choice, note string) tools.Approval {
+	switch choice {
+	case describe.AllowOnce:
+		return tools.Approval{Verdict: tools.Allow}
+	case describe.AllowSession:
+		return tools.Approval{Verdict: tools.Allow, Session: true}
+	case describe.WithNetwork:
+		return tools.Approval{Verdict: tools.Allow, Network: true}
+	}
+	return tools.Approval{Verdict: tools.Deny, Note: note}
 }
 
 // note asks what to tell the model with a no.

@@ -232,9 +232,9 @@ func TestTerminal(t *testing.T) {
 	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "ask")
-		s.types("go\ny").hears("Allow? ") // begun before the question
+		s.types("go\ny").hears("(? for details): ") // begun before the question
 		time.Sleep(settle + 100*time.Millisecond)
-		s.types("\n").hears("Type one of the letters")
+		s.types("\n").hears("Type one of the numbers or letters")
 		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
 			t.Errorf("it ran:\n%s", s.said())
 		}
@@ -258,7 +258,7 @@ func TestSignals(t *testing.T) {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			s := launch(t, "ask")
-			s.types("go\n").hears("Allow? ")
+			s.types("go\n").hears("(? for details): ")
 			time.Sleep(settle + 100*time.Millisecond)
 			s.types("y\n").hears("Running…")
 			pid := s.pid()
