@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -15,7 +14,7 @@ func (s *Set) WorkspaceProblem() string { return s.problem }
 // ProtectFiles adds files to those that hold credentials, by their absolute paths, also
 // for the views of s: the configuration, wherever it is. It is called before the
 // first Plan.
-func (s *Set) ProtectFiles(files ...string) { s.places = places.New(os.Getenv, files...) }
+func (s *Set) ProtectFiles(files ...string) { s.places = s.places.With(files...) }
 
 // placeOf returns what a path of the workspace is in the table of places.
 func (w *workspace) placeOf(file string) places.Place {

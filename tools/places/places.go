@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -60,50 +61,100 @@ type absolute struct {
 // New returns the table for the environment of this process. More are further files
 // or directories that hold credentials, absolute; "" is none.
 func New(getenv func(string) string, more ...string) *Table {
-	t := &Table{anywhere: map[string][]entry{}, inHome: map[string][]entry{}}
-	for _, e := range entries {
-		e.parts = split(e.path)
-		where := t.anywhere
-		if e.home {
-			where = t.inHome
-		}
-		where[e.parts[0]] = append(where[e.parts[0]], e)
-	}
+	t := &Table{}
+	t.anywhere, t.inHome = indexed()
 	for _, e := range systemEntries {
 		t.add(filepath.FromSlash(e.path), e.Place)
 	}
+	r := resolver{}
 	for _, home := range homes(getenv) {
 		if t.home == "" {
 			t.home = home
 		}
 		t.homes = append(t.homes, split(home))
-		if real, err := filepath.EvalSymlinks(home); err == nil && real != home {
+		if real := r.resolve(home); real != "" && real != home {
 			home = real
 			t.homes = append(t.homes, split(real))
 		}
-		there := map[string]bool{} // by the first component: most are not, and need not be resolved
 		for _, e := range entries {
-			first, _, _ := strings.Cut(e.path, "/")
-			exists, known := there[first]
-			if !known {
-				_, err := os.Lstat(filepath.Join(home, first))
-				exists = err == nil
-				there[first] = exists
-			}
-			if exists {
-				t.addTarget(filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
-			}
+			t.addTarget(r, filepath.Join(home, filepath.FromSlash(e.path)), e.Place)
 		}
 	}
-	t.addVariables(getenv)
-	for _, file := range more {
-		if filepath.IsAbs(file) {
-			t.add(filepath.Clean(file), Place{Credentials, "is parley's configuration"})
-			t.addTarget(file, Place{Credentials, "is parley's configuration"})
-		}
-	}
+	t.addVariables(r, getenv)
+	t.addConfiguration(r, more)
 	return t
 }
+
+// With returns the table with further files or directories that hold credentials,
+// absolute; "" is none.
+func (t *Table) With(more ...string) *Table {
+	c := *t
+	c.absolute, c.relocated = slices.Clip(t.absolute), slices.Clip(t.relocated)
+	c.addConfiguration(resolver{}, more)
+	return &c
+}
+
+// addConfiguration adds files of parley's own.
+func (t *Table) addConfiguration(r resolver, files []string) {
+	for _, file := range files {
+		if filepath.IsAbs(file) {
+			t.add(filepath.Clean(file), Place{Credentials, "is parley's configuration"})
+			t.addTarget(r, file, Place{Credentials, "is parley's configuration"})
+		}
+	}
+}
+
+// indexed returns entries by their first components: those that are matched anywhere,
+// and those that are matched in a home directory.
+var indexed = sync.OnceValues(func() (anywhere, inHome map[string][]entry) {
+	anywhere, inHome = map[string][]entry{}, map[string][]entry{}
+	for _, e := range entries {
+		e.parts = split(e.path)
+		where := anywhere
+		if e.home {
+			where = inHome
+		}
+		where[e.parts[0]] = append(where[e.parts[0]], e)
+	}
+	return anywhere, inHome
+})
+
+// A resolver knows what paths lead to that were looked at before, so that what many
+// places have in common is looked at once; "" leads nowhere.
+type resolver map[string]string
+
+// resolve returns a clean absolute path free of links; "" if it leads nowhere.
+func (r resolver) resolve(path string) string {
+	real, known := r[path]
+	if !known {
+		real = r.look(path)
+		r[path] = real
+	}
+	return real
+}
+
+// look does as resolve for a path that was not looked at yet.
+func (r resolver) look(path string) string {
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	if dir = r.resolve(dir); dir == "" {
+		return ""
+	}
+	real := filepath.Join(dir, filepath.Base(path))
+	info, err := lstat(real)
+	if err == nil && (info.Mode()&os.ModeSymlink != 0 || runtime.GOOS == "windows") { // which has short names too
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return ""
+	}
+	return real
+}
+
+// lstat is os.Lstat; tests count what is looked at.
+var lstat = os.Lstat
 
 // homes returns the user's home directories: the one of the environment, and the one
 // of the user database where that is another.
@@ -125,13 +176,13 @@ func homes(getenv func(string) string) (all []string) {
 }
 
 // addVariables adds the places that variables of the environment move elsewhere.
-func (t *Table) addVariables(getenv func(string) string) {
+func (t *Table) addVariables(r resolver, getenv func(string) string) {
 	for _, v := range placeVariables {
 		if v.from == "" { // the variable names the place itself, or several
 			for _, file := range filepath.SplitList(getenv(v.name)) {
 				if filepath.IsAbs(file) {
 					t.add(filepath.Clean(file), v.Place)
-					t.addTarget(file, v.Place)
+					t.addTarget(r, file, v.Place)
 				}
 			}
 			continue
@@ -144,7 +195,7 @@ func (t *Table) addVariables(getenv func(string) string) {
 			if rest, ok := strings.CutPrefix(e.path, v.from+"/"); ok {
 				file := filepath.Join(dir, filepath.FromSlash(rest))
 				t.add(file, e.Place)
-				t.addTarget(file, e.Place)
+				t.addTarget(r, file, e.Place)
 			}
 		}
 	}
@@ -157,8 +208,8 @@ func (t *Table) add(file string, p Place) {
 }
 
 // addTarget adds what a path leads to, if that is another path.
-func (t *Table) addTarget(file string, p Place) {
-	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
+func (t *Table) addTarget(r resolver, file string, p Place) {
+	if real := r.resolve(filepath.Clean(file)); real != "" && real != file {
 		t.add(real, p)
 	}
 }

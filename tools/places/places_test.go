@@ -151,3 +151,53 @@ func TestWithin(t *testing.T) {
 		t.Errorf("a project with a .netrc: got %v", found)
 	}
 }
+
+// A table looks at nothing twice: every start of the program and every command that is
+// held makes one.
+func TestNewLooksOnce(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{".config/git", ".local/share"} {
+		if err := os.MkdirAll(filepath.Join(home, filepath.FromSlash(dir)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	looked := map[string]int{}
+	lstat = func(path string) (os.FileInfo, error) {
+		looked[path]++
+		return os.Lstat(path)
+	}
+	t.Cleanup(func() { lstat = os.Lstat })
+	New(environment(home, map[string]string{
+		"XDG_CONFIG_HOME": filepath.Join(home, ".config"), "XDG_DATA_HOME": filepath.Join(home, ".local", "share"), "KUBECONFIG": filepath.Join(home, ".config", "kube"),
+	}), filepath.Join(home, ".config", "parley", "config.toml"))
+	for path, times := range looked {
+		if times > 1 {
+			t.Errorf("%s: looked at %d times", path, times)
+		}
+	}
+	if looked[filepath.Join(home, ".cargo")] != 1 || looked[filepath.Join(home, ".cargo", "credentials")] != 0 {
+		t.Error("what is in a directory that is not there is not looked at")
+	}
+}
+
+// Further files are known besides what a table knew, and only to the one that has them.
+func TestWith(t *testing.T) {
+	tab, home := table(t)
+	real := filepath.Join(home, "real.toml")
+	if err := os.WriteFile(real, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(home, "link.toml")
+	if err := os.Symlink(real, link); err != nil {
+		t.Skip(err)
+	}
+	more := tab.With(link, "", "relative.toml")
+	for _, file := range []string{link, real, filepath.Join(home, ".netrc")} {
+		if got := more.Of(file); got.Class != Credentials {
+			t.Errorf("%s: got %+v", file, got)
+		}
+	}
+	if got := tab.Of(real); got.Class != "" {
+		t.Errorf("the table it came from has %s: %+v", real, got)
+	}
+}
