@@ -55,6 +55,7 @@ type program struct {
 // Main runs the program with args, which do not include its name, and returns the
 // status to exit with.
 func Main(args []string) int {
+	postponeCollection()
 	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
 	a := newProgram()
 	root := a.rootCommand()
