@@ -10,6 +10,7 @@ import (
 // Commands returns what every front end can do. A new command is a row here.
 func Commands() []Command {
 	return []Command{
+		{Name: "rewind", Aliases: []string{"undo"}, Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: show(PanelRewind)},
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
 		{Name: "attach", Aliases: []string{"image", "file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Use a prompt from an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
@@ -20,6 +21,7 @@ func Commands() []Command {
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: show(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
 		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkHere},
+		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranches, Run: show(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
 		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Help: "Summarize the conversation to free context", Unavailable: busyOrEmpty, Run: compact},
@@ -96,6 +98,21 @@ func nothingSaid(a *App) string {
 }
 
 func busyOrEmpty(a *App) string { return cmp.Or(busy(a), nothingSaid(a)) }
+
+func nothingToEdit(a *App) string {
+	if len(rewindItems(a)) == 0 {
+		return cmp.Or(busy(a), "No message to edit yet")
+	}
+	return busy(a)
+}
+
+// NoBranches says how branches come about, if there is one way only yet.
+func NoBranches(a *App) string {
+	if len(a.Session.Branches()) < 2 {
+		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
+	}
+	return ""
+}
 
 func nothingFailed(a *App) string {
 	if a.Busy() || !a.Failed() {

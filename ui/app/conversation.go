@@ -286,14 +286,7 @@ func Spoken(msg llm.Message) string {
 }
 
 // ChooseBranch asks for the branch of the conversation to continue.
-func ChooseBranch(a *App) Effect {
-	known := a.Session.Branches()
-	if why := busy(a); why != "" {
-		return Say(why)
-	}
-	if len(known) < 2 {
-		return Say("No branches yet")
-	}
+func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		if err := a.Session.SwitchBranch(seq); err != nil {
@@ -301,40 +294,47 @@ func ChooseBranch(a *App) Effect {
 		}
 		return Effect{Entered: &Entered{}, Toast: "Continuing on the branch: " + i.Title}
 	}}
-	for _, k := range known {
-		who := "you"
-		if k.Node.Role != llm.RoleUser {
-			who = "answer"
-		}
-		l.Items = append(l.Items, Item{Title: Spoken(k.Node.Message), Detail: who, Value: strconv.Itoa(k.Node.Seq), Current: k.Active})
+	for _, b := range a.Session.Branches() {
+		l.Items = append(l.Items, Item{Title: Spoken(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
 	}
-	return Effect{List: l}
+	return l
 }
 
-// ChooseRewind asks for an earlier message of the user's, which becomes their draft; what
-// followed it stays as a branch.
-func ChooseRewind(a *App) Effect {
-	if why := busy(a); why != "" {
-		return Say(why)
+// Author says who wrote a message, in a list of them.
+func Author(m llm.Message) string {
+	if m.Role == llm.RoleUser {
+		return "you"
 	}
-	l := &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Choose: func(i Item, _ string) Effect {
+	return "answer"
+}
+
+// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
+// is chosen.
+func ChooseRewind(a *App, edit func(seq int) Effect) *List {
+	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
-		msg, err := a.Session.Edit(seq)
-		if err != nil {
-			return Effect{Err: err}
-		}
-		text, attached := SplitPrompt(msg)
-		a.Attached = append(a.Attached, attached...)
-		return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+		return edit(seq)
 	}}
+}
+
+// rewindItems returns the messages of the user's, the latest first.
+func rewindItems(a *App) (items []Item) {
 	for _, n := range a.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			l.Items = append(l.Items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
 		}
 	}
-	if len(l.Items) == 0 {
-		return Say("No message to edit yet")
+	slices.Reverse(items)
+	return items
+}
+
+// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
+func EditMessage(a *App, seq int) Effect {
+	msg, err := a.Session.Edit(seq)
+	if err != nil {
+		return Effect{Err: err}
 	}
-	slices.Reverse(l.Items)
-	return Effect{List: l}
+	text, attached := SplitPrompt(msg)
+	a.Attached = append(a.Attached, attached...)
+	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
 }

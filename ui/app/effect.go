@@ -73,6 +73,8 @@ const (
 	PanelUsage       Panel = "usage"
 	PanelDoctor      Panel = "doctor"
 	PanelHelp        Panel = "help"
+	PanelRewind      Panel = "rewind"
+	PanelBranches    Panel = "tree"
 )
 
 // A List is something to choose from.

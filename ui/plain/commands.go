@@ -9,8 +9,8 @@ import (
 )
 
 // A command runs for a line that begins with a slash. What every front end has is
-// a row of app.Commands; what is only for lines, or is said otherwise there, is a row of
-// ownCommands.
+// a row of app.Commands, which adapt changes where lines need that; what is only for lines
+// is a row of ownCommands.
 type command struct {
 	app.Command
 	run func(p *frontend, arg string) // in place of Command.Run; nil: that is run
@@ -21,7 +21,6 @@ func ownCommands() []command {
 		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
 	}
 	return []command{
-		row("help", "", "Show this list", func(p *frontend, _ string) { p.help() }),
 		row("wait", "", "Keep waiting for a silent model", func(p *frontend, _ string) { p.turns.wait() }),
 		row("read", "NUMBER", "Read the last answer again, the last NUMBER of them, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
 		row("output", "", "Read all output of the last tool", func(p *frontend, _ string) { p.transcript.allOutput() }),
@@ -31,19 +30,25 @@ func ownCommands() []command {
 		row("send", "", "Send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
 		row("unqueue", "", "Move queued messages back to the draft", func(p *frontend, _ string) { p.unqueue() }),
 		row("detach", "", "Remove last attachment", func(p *frontend, _ string) { p.drafts.detach() }),
-		row("rewind", "", "Edit an earlier message (keeps the old version as a branch)", func(p *frontend, _ string) { p.apply(app.ChooseRewind(p.app)) }, "undo"),
-		row("tree", "", "Branches of this conversation", func(p *frontend, _ string) { p.apply(app.ChooseBranch(p.app)) }, "branches"),
-		row("mode", "MODE", "Approval mode (ask, auto, read-only, yolo)", func(p *frontend, arg string) { p.panels.mode(arg) }),
 	}
+}
+
+// adapt returns a command of app.Commands as it is in lines.
+func adapt(c app.Command) command {
+	switch c.Name {
+	case "help":
+		c.Help = "Show this list"
+	case "mode": // without a name, a list of them: to go round them one has to see where one is
+		return command{c, func(p *frontend, arg string) { p.panels.mode(arg) }}
+	}
+	return command{Command: c}
 }
 
 // commands returns all there are, in the order of the help.
 func commands() []command {
 	all := ownCommands()
 	for _, c := range app.Commands() {
-		if !slices.ContainsFunc(all, func(o command) bool { return o.Name == c.Name }) {
-			all = append(all, command{Command: c})
-		}
+		all = append(all, adapt(c))
 	}
 	order := func(c command) int {
 		return slices.Index(app.Groups, cmp.Or(c.Group, app.Messages))

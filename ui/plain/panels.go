@@ -36,6 +36,12 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.usage()
 	case app.PanelDoctor:
 		p.doctor()
+	case app.PanelBranches:
+		if p.idle() {
+			p.apply(app.Effect{List: app.ChooseBranch(p.app)})
+		}
+	case app.PanelRewind:
+		p.apply(app.Effect{List: app.ChooseRewind(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) })})
 	default:
 		return false
 	}

@@ -515,3 +515,24 @@ func TestConnect(t *testing.T) {
 		t.Error("the key is a draft")
 	}
 }
+
+// TestCommandsAreKnownOnce: no name stands for two commands, and what every front end has
+// is taken from their table.
+func TestCommandsAreKnownOnce(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range commands() {
+		for _, name := range c.Names() {
+			if names[name] {
+				t.Errorf("/%s is the name of two", name)
+			}
+			names[name] = true
+		}
+	}
+	for _, c := range app.Commands() {
+		for _, name := range c.Names() {
+			if !names[name] {
+				t.Errorf("there is no /%s", name)
+			}
+		}
+	}
+}

@@ -1,9 +1,6 @@
 package tui
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,35 +53,14 @@ func (b *branches) tree() tea.Cmd {
 	rows := make([]dialog.Branch, len(known))
 	for i, k := range known {
 		rows[i] = dialog.Branch{
-			Seq: k.Node.Seq, Depth: k.Depth, Label: "you", Text: app.Spoken(k.Node.Message), Length: k.Descendants,
+			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.Spoken(k.Node.Message), Length: k.Descendants,
 			Model: k.Node.Model, Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 		if !k.Node.At.IsZero() {
 			rows[i].Age = format.Age(b.Now().Sub(k.Node.At))
 		}
-		if k.Node.Role != llm.RoleUser {
-			rows[i].Label = "answer"
-		}
 	}
 	return b.Open(dialog.Tree(rows, b.Theme))
-}
-
-// rewind lists the user's messages; the picked one goes back to the composer.
-func (b *branches) rewind() tea.Cmd {
-	var items []dialog.Item
-	for _, n := range b.App.Session.Path() {
-		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, dialog.Item{Title: app.Spoken(n.Message), Value: fmt.Sprint(n.Seq)})
-		}
-	}
-	slices.Reverse(items)
-	return b.Choose(dialog.Pick("Edit which message? What follows it is kept as a branch", items, b.Theme), func(p dialog.PickedMsg) tea.Cmd {
-		seq, err := strconv.Atoi(p.Value)
-		if err != nil {
-			return b.Say(err.Error())
-		}
-		return b.edit(seq)
-	})
 }
 
 // switchTo goes on at the end of the branch that a message is on.

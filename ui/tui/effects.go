@@ -163,6 +163,13 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.doctor.Check()
 	case app.PanelUsage:
 		return f.usage.Report()
+	case app.PanelBranches:
+		return m.branches.tree()
+	case app.PanelRewind:
+		return m.chooseFrom(app.ChooseRewind(m.App, func(seq int) app.Effect {
+			m.After(m.branches.edit(seq))
+			return app.Effect{}
+		}))
 	}
 	return m.help()
 }

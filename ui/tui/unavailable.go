@@ -1,11 +1,6 @@
 package tui
 
-import (
-	"cmp"
-	"slices"
-
-	"parley/providers/llm"
-)
+import "parley/ui/app"
 
 // What an action lacks to run now, in words; "" if it lacks nothing. The palette
 // shows it, and keys and commands say it.
@@ -33,14 +28,6 @@ func lacksRest(m *Model) string {
 	return ""
 }
 
-func lacksOwn(m *Model) string {
-	said := slices.ContainsFunc(m.App.Session.History(), func(msg llm.Message) bool { return msg.Role == llm.RoleUser })
-	if !said {
-		return cmp.Or(lacksRest(m), "No message to edit yet")
-	}
-	return lacksRest(m)
-}
-
 func lacksQueue(m *Model) string {
 	if m.App.Session.QueueLen() == 0 {
 		return "Nothing is queued"
@@ -62,9 +49,10 @@ func lacksEditor(m *Model) string {
 	return ""
 }
 
+// lacksBranches tells as well of a key that only the screen has.
 func lacksBranches(m *Model) string {
-	if len(m.App.Session.Branches()) < 2 {
-		return "No branches yet. " + m.keymap.keyOf("rewind") + " edits a message; r while browsing regenerates an answer"
+	if why := app.NoBranches(m.App); why != "" {
+		return why + "; r while browsing regenerates an answer"
 	}
 	return ""
 }
