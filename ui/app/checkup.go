@@ -89,10 +89,10 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 	}
 }
 
-// CheckReport returns checks by their sections, each with its title and lines that show it.
+// CheckReport returns checks by their sections, each with its title and the lines that show it.
 func CheckReport(checks []Check) (parts []CheckSection) {
 	for _, section := range Sections {
-		var lines []string
+		var lines []CheckLine
 		for _, c := range checks {
 			if c.Section == section {
 				lines = append(lines, c.lines()...)
@@ -106,13 +106,14 @@ func CheckReport(checks []Check) (parts []CheckSection) {
 }
 
 // lines returns c as a user reads it, and below it what to do.
-func (c Check) lines() []string {
-	lines := []string{c.Status.Sign() + " " + sanitize.Line(c.Name)}
+func (c Check) lines() []CheckLine {
+	text := sanitize.Line(c.Name)
 	if detail := sanitize.Line(c.Detail); detail != "" {
-		lines[0] += ": " + detail
+		text += ": " + detail
 	}
+	lines := []CheckLine{{Sign: c.Status.Sign(), Text: text}}
 	if hint := sanitize.Line(c.Hint); hint != "" {
-		lines = append(lines, "  "+hint)
+		lines = append(lines, CheckLine{Sign: " ", Text: hint})
 	}
 	return lines
 }
@@ -125,7 +126,23 @@ func HasBroken(checks []Check) bool {
 // A CheckSection is a part of a checkup, in lines to show. They are sanitized.
 type CheckSection struct {
 	Title string
-	Lines []string
+	Lines []CheckLine
+}
+
+// A CheckLine is one of them: what a Check says behind its sign, or behind a blank what to
+// do about it.
+type CheckLine struct{ Sign, Text string }
+
+// String returns the line in plain text.
+func (l CheckLine) String() string { return l.Sign + " " + l.Text }
+
+// Text returns the lines of s.
+func (s CheckSection) Text() string {
+	var lines []string
+	for _, l := range s.Lines {
+		lines = append(lines, l.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 func noCheckup(a *App) string {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
 	"parley/providers"
@@ -17,6 +18,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/print"
+	"parley/ui/theme"
 	"parley/ui/tui"
 )
 
@@ -201,7 +203,8 @@ the configuration. It exits with 3 if something is broken.`,
 			if app.HasBroken(checks) {
 				a.status = print.Config
 			}
-			if err := print.Doctor(os.Stdout, checks, asJSON); err != nil {
+			out := colorprofile.NewWriter(os.Stdout, os.Environ()) // takes colors out where they do not belong
+			if err := print.Doctor(out, checks, theme.Terminal(), asJSON); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil

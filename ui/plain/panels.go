@@ -242,7 +242,7 @@ func (p *panels) doctor() {
 			for _, section := range app.CheckReport(checks) {
 				p.say("%s:", section.Title)
 				for _, line := range section.Lines {
-					p.say("%s", strings.TrimSpace(line))
+					p.say("%s", strings.TrimSpace(line.String()))
 				}
 			}
 		}

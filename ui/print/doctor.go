@@ -3,13 +3,14 @@ package print
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"parley/ui/app"
+	"parley/ui/theme"
 )
 
-// Doctor writes a checkup by its sections, or for machines an object a line.
-func Doctor(w io.Writer, checks []app.Check, asJSON bool) error {
+// Doctor writes a checkup by its sections, its signs in the colors of th, or for machines
+// an object a line.
+func Doctor(w io.Writer, checks []app.Check, th *theme.Theme, asJSON bool) error {
 	if asJSON {
 		for _, c := range checks {
 			if err := writeJSON(w, c); err != nil {
@@ -18,13 +19,17 @@ func Doctor(w io.Writer, checks []app.Check, asJSON bool) error {
 		}
 		return nil
 	}
-	for i, part := range app.CheckReport(checks) {
-		heading := part.Title
+	for i, section := range app.CheckReport(checks) {
 		if i > 0 {
-			heading = "\n" + heading
+			fmt.Fprintln(w)
 		}
-		if _, err := fmt.Fprintf(w, "%s\n%s\n", heading, strings.Join(part.Lines, "\n")); err != nil {
+		if _, err := fmt.Fprintln(w, th.Strong.Render(section.Title)); err != nil {
 			return err
+		}
+		for _, line := range section.Lines {
+			if _, err := fmt.Fprintln(w, th.Sign(line.Sign).Render(line.Sign), line.Text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -103,6 +103,20 @@ func Plain() *Theme {
 	}
 }
 
+// Sign returns the style of a sign that says how it stands with something: ✓ works, ! works
+// less well than it could, ✗ does not work. Other signs look like text.
+func (t *Theme) Sign(sign string) lipgloss.Style {
+	switch sign {
+	case "✓":
+		return t.Good
+	case "!":
+		return t.Warn
+	case "✗":
+		return t.Bad
+	}
+	return t.Text
+}
+
 // Names returns what ByName knows, in the order it is offered.
 func Names() []string {
 	var names []string

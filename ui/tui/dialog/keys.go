@@ -93,7 +93,7 @@ func DefaultKeys() Keys {
 func (k Keys) HelpSections() []Section {
 	return []Section{
 		section("Lists", k.Accept, k.Close, k.Up, k.Down, k.PageUp, k.PageDown, k.Top, k.Bottom, k.Erase, k.EraseWord, k.Clear, k.Fill),
-		section("Models", k.Favorite, k.Hide, k.ShowHidden),
+		section("Model list", k.Favorite, k.Hide, k.ShowHidden),
 		section("Conversations, rules and branches", k.Fork, k.Rename, k.Pin, k.Trash, k.Undo),
 		section("Approvals", k.Once, k.Session, k.Always, k.Wider, k.Narrower, k.Edit, k.Network, k.Deny, k.Dismiss, k.Details),
 		section("Questions and pages", k.Yes, k.No, k.Next, k.Previous, k.More, k.Last),

@@ -12,8 +12,17 @@ import (
 
 // A PageLine is one line of a Pager.
 type PageLine struct {
+	Sign string // before Text, in the color of what it says; "" if there is none
 	Text string // without a line break
 	Full string // what it is short for, of any number of lines; "" if it is all there is
+}
+
+// whole returns the text of l with its sign.
+func (l PageLine) whole() string {
+	if l.Sign == "" {
+		return l.Text
+	}
+	return l.Sign + " " + l.Text
 }
 
 // A PagePart is a group of lines under a heading.

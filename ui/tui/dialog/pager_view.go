@@ -20,6 +20,7 @@ type paged struct {
 	text       string // printable
 	part, line int    // whose; line is titleLine for a heading, and blankLine above one
 	fold       byte   // '+' can be unfolded, '-' begins what was, ' ' neither
+	sign       string // that text begins with, printable; "" if there is none
 }
 
 const (
@@ -67,19 +68,19 @@ func (p *Pager) collectLines() {
 	p.lines = p.lines[:0]
 	for i, part := range p.parts {
 		if i > 0 {
-			p.lines = append(p.lines, paged{"", i - 1, blankLine, ' '})
+			p.lines = append(p.lines, paged{part: i - 1, line: blankLine, fold: ' '})
 		}
-		p.lines = append(p.lines, paged{sanitize.Line(part.Title), i, titleLine, ' '})
+		p.lines = append(p.lines, paged{text: sanitize.Line(part.Title), part: i, line: titleLine, fold: ' '})
 		for j, l := range part.Lines {
 			switch {
 			case l.Full == "":
-				p.lines = append(p.lines, paged{sanitize.Line(l.Text), i, j, ' '})
+				p.lines = append(p.lines, paged{sanitize.Line(l.whole()), i, j, ' ', l.Sign})
 			case !p.open[[2]int{i, j}]:
-				p.lines = append(p.lines, paged{sanitize.Line(l.Text), i, j, '+'})
+				p.lines = append(p.lines, paged{sanitize.Line(l.whole()), i, j, '+', l.Sign})
 			default:
 				fold := byte('-')
 				for text := range strings.SplitSeq(l.Full, "\n") {
-					p.lines = append(p.lines, paged{sanitize.Line(text), i, j, fold})
+					p.lines = append(p.lines, paged{text: sanitize.Line(text), part: i, line: j, fold: fold})
 					fold = ' '
 				}
 			}
@@ -140,7 +141,7 @@ func (p *Pager) wholeLine(at int) string {
 	if l.line < 0 {
 		return p.parts[l.part].Source
 	}
-	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].Text)
+	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].whole())
 }
 
 // found returns where what is sought begins in text, -1 if nowhere. Capital letters
@@ -199,11 +200,15 @@ func (p *Pager) foot() string {
 			keys = append(keys, hint(p.Keys.Accept, does))
 		}
 	}
-	keys = append(keys, hintText("/", "search"), hintText("y", "copy part"))
+	keys = append(keys, hintText("/", "search"))
+	if p.lastQuery != "" {
+		keys = append(keys, hintText("n/N", "next/previous match"))
+	}
+	keys = append(keys, hintText("y", "copy part"))
 	for _, act := range p.Actions {
 		keys = append(keys, hintText(act.Key, act.Help))
 	}
-	keys = append(keys, hint(p.Keys.Next, "next part"), hintText("Y", "copy line"), hintText("n/N", "again"))
+	keys = append(keys, hint(p.Keys.Next, "next part"), hintText("Y", "copy line"))
 	return p.keyHint(p.theme.Dim, keys...)
 }
 
@@ -226,7 +231,11 @@ func (p *Pager) row(i int) string {
 	if l.fold == '+' {
 		look = p.theme.Dim
 	}
-	return sign + fold + p.marked(l.text[r.from:r.to], theme.NewSGR(look))
+	text, mark := l.text[r.from:r.to], ""
+	if rest, ok := strings.CutPrefix(text, l.sign); ok && l.sign != "" && r.from == 0 {
+		text, mark = rest, p.theme.Sign(l.sign).Render(l.sign)
+	}
+	return sign + fold + mark + p.marked(text, theme.NewSGR(look))
 }
 
 // heading returns the title of a part with its note, as far as there is room.

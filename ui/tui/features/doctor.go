@@ -3,7 +3,6 @@ package features
 import (
 	"context"
 	"os"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -88,9 +87,9 @@ type checkedMsg []app.Check
 func (f *Doctor) show(checks []app.Check) tea.Cmd {
 	var parts []dialog.PagePart
 	for _, section := range app.CheckReport(checks) {
-		part := dialog.PagePart{Title: section.Title, Source: strings.Join(section.Lines, "\n")}
+		part := dialog.PagePart{Title: section.Title, Source: section.Text()}
 		for _, line := range section.Lines {
-			part.Lines = append(part.Lines, dialog.PageLine{Text: line})
+			part.Lines = append(part.Lines, dialog.PageLine{Sign: line.Sign, Text: line.Text})
 		}
 		parts = append(parts, part)
 	}
