@@ -33,50 +33,52 @@ func (k *keyring) ready() bool {
 // connectStage is a screen whose openai/gpt-x lacks a key.
 func connectStage(t *testing.T, w, h int, turns ...llmtest.Turn) (*stage, *keyring) {
 	k := &keyring{}
-	s := setUpWith(t, w, h, func(o *Options) {
-		open := o.Open
-		o.Open = func(name string) (llm.Endpoint, error) {
-			if name != "openai/gpt-x" {
-				return open(name)
-			}
-			if !k.ready() {
-				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Err: llm.ErrNoKey}
-			}
-			m, err := open("fake/two")
-			m.Name = name
-			return m, err
+	return setUpWith(t, w, h, k.needs, turns...), k
+}
+
+// needs has openai/gpt-x lack the key that k is given.
+func (k *keyring) needs(o *Options) {
+	open := o.Open
+	o.Open = func(name string) (llm.Endpoint, error) {
+		if name != "openai/gpt-x" {
+			return open(name)
 		}
-		o.Choices = func() []app.Choice {
-			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
+		if !k.ready() {
+			return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Err: llm.ErrNoKey}
 		}
-		o.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
-		o.Connection = func(name string) (app.Connection, error) {
-			if name != "openai" {
-				return app.Connection{}, errors.New("there is no provider " + name)
-			}
-			return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
+		m, err := open("fake/two")
+		m.Name = name
+		return m, err
+	}
+	o.Choices = func() []app.Choice {
+		return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
+	}
+	o.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
+	o.Connection = func(name string) (app.Connection, error) {
+		if name != "openai" {
+			return app.Connection{}, errors.New("there is no provider " + name)
 		}
-		o.Connect = func(ctx context.Context, key app.Key) (string, error) {
-			k.mu.Lock()
-			hang := k.hang
-			k.mu.Unlock()
-			switch {
-			case hang:
-				<-ctx.Done()
-				k.mu.Lock()
-				defer k.mu.Unlock()
-				k.stopped++
-				return "", ctx.Err()
-			case key.Text != keyCanary:
-				return "", errors.New("OpenAI rejected this key: Incorrect API key provided")
-			}
+		return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
+	}
+	o.Connect = func(ctx context.Context, key app.Key) (string, error) {
+		k.mu.Lock()
+		hang := k.hang
+		k.mu.Unlock()
+		switch {
+		case hang:
+			<-ctx.Done()
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			k.stored = true
-			return "OpenAI connected: 1 model\nKey stored in the system keyring", nil
+			k.stopped++
+			return "", ctx.Err()
+		case key.Text != keyCanary:
+			return "", errors.New("OpenAI rejected this key: Incorrect API key provided")
 		}
-	}, turns...)
-	return s, k
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.stored = true
+		return "OpenAI connected: 1 model\nKey stored in the system keyring", nil
+	}
 }
 
 // Enter on a model without a key asks for it, says why one is not taken, goes on with that

@@ -363,7 +363,7 @@ func TestHostileWire(t *testing.T) {
 		io.WriteString(s.tty, keys)
 		s.out.waitForScreen(t, text)
 	}
-	for _, place := range []struct{ keys, shows string }{{"?", "Writing"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage (last"}} {
+	for _, place := range []struct{ keys, shows string }{{"?", "Input & messages"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage (last"}} {
 		press(place.keys, place.shows)
 		press(esc, "› Ask anything")
 	}

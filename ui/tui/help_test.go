@@ -26,6 +26,15 @@ func TestHelpTellsEveryKey(t *testing.T) {
 	for _, a := range s.m.keymap.actions {
 		expect(a.Name, a.Keys...)
 	}
+	titles := map[string]int{}
+	for _, section := range s.m.keymap.bindings() {
+		if titles[section.Title]++; titles[section.Title] > 1 {
+			t.Errorf("two sections are called %s", section.Title)
+		}
+	}
+	if titles["Writing"] > 0 {
+		t.Error("what is written has a section beside Input & messages")
+	}
 	expect("own keys", "f7", "f8, ctrl+x j")
 	if strings.Contains(told, "alt+p") {
 		t.Error("a key is told that was given up")

@@ -157,7 +157,7 @@ type step struct{ keys, until, then string }
 // tour goes to every place of the screen where text from outside stands. Each
 // step begins and ends without a dialog.
 var tour = []step{
-	{"?", "Writing", ""}, {"ctrl+p", "Commands", ""}, {"ctrl+x m", "Model", ""}, {"ctrl+x l", "current", ""}, {"ctrl+x l", "current", "enter"},
+	{"?", "Input & messages", ""}, {"ctrl+p", "Commands", ""}, {"ctrl+x m", "Model", ""}, {"ctrl+x l", "current", ""}, {"ctrl+x l", "current", "enter"},
 	{"esc esc", "Edit which", ""}, {"ctrl+x u", "Usage", ""}, {"ctrl+x n", "", ""}, {"ctrl+o", "", ""}, {"ctrl+t", "", ""},
 }
 

@@ -53,7 +53,7 @@ func TestOwnKeys(t *testing.T) {
 	s.Press("m").WaitForText("fake/two")
 	s.Press("esc")
 	s.Press("ctrl+x", "m").WaitForText("No command on ctrl+x m")
-	s.Type("?").WaitForText("Writing")
+	s.Type("?").WaitForText("Input & messages")
 	for range 9 {
 		s.Press("pgdown")
 	}

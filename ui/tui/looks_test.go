@@ -2,15 +2,22 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"reflect"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
+
+	"charm.land/lipgloss/v2"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/theme"
 	"parley/ui/tui/overlay"
 )
 
@@ -19,35 +26,89 @@ func approvalOnly(yield func(session.Event) bool) {
 	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell"}, Action: &tools.Action{Tool: "shell", Access: tools.AccessRun, Title: "npm install", Command: "npm install", Sandboxed: true}})
 }
 
-// What a user sees first looks right on dark and light backgrounds, with the terminal's 16
-// colors, and without any.
+// scenes are what a user sees first, and what decides.
+var scenes = []struct {
+	name string
+	with func(*Options)
+	play func(*stage)
+}{
+	{"first", unchanged, func(s *stage) { s.WaitForText("Hello").Press("down") }},
+	{"whichkey", unchanged, func(s *stage) { s.WaitForText("Hello").Press("ctrl+x").Send(leaderMsg(1)) }},
+	{"commands", unchanged, func(s *stage) { s.WaitForText("Hello").Press("ctrl+p").WaitForText("Suggested") }},
+	{"code", unchanged, func(s *stage) {
+		s.ask("show me", "new")
+		s.idle()
+	}},
+	{"approval", unchanged, func(s *stage) {
+		s.Send(app.Effect{Turn: func(context.Context) iter.Seq[session.Event] { return approvalOnly }})
+		s.WaitForText("Run this command?").Send(overlay.PaintedMsg{})
+		s.clock.Add(time.Second)
+		s.Press("down")
+	}},
+	{"models", unchanged, func(s *stage) { s.WaitForText("Hello").Press("ctrl+x", "m").WaitForText("fake/two") }},
+	{"doctor", func(o *Options) { o.Checkup = aCheckup }, func(s *stage) { s.Type("/doctor").Press("enter").WaitForText("✓ openai") }},
+	{"connect", (&keyring{}).needs, func(s *stage) {
+		s.WaitForText("Hello").Type("/connect openai").Press("enter").WaitForText("OpenAI API key").Paste(keyCanary).WaitForText("20 characters")
+	}},
+}
+
+// looks are the backgrounds, dark and light, the terminal's 16 colors, and none.
+var looks = []string{"plain", "dark", "light", "terminal"}
+
+const codeAnswer = "Two blocks:\n\n```go\n// Hello greets.\nfunc Hello(name string) (n int, err error) {\n\treturn fmt.Println(\"hello\", name, 42)\n}\n```\n\n```diff\n-old\n+new\n```\n"
+
+// What a user sees first looks right at every size, on dark and light backgrounds, with the
+// terminal's 16 colors, and without any. A golden of one size holds the colors; at
+// others every look has the same letters. None has a color that is no role of its theme.
 func TestLooks(t *testing.T) {
-	const code = "Two blocks:\n\n```go\n// Hello greets.\nfunc Hello(name string) (n int, err error) {\n\treturn fmt.Println(\"hello\", name, 42)\n}\n```\n\n```diff\n-old\n+new\n```\n"
-	for _, look := range []string{"dark", "light", "terminal", "plain"} {
-		for scene, play := range map[string]func(*stage){
-			"first":    func(s *stage) { s.WaitForText("Hello").Press("down") },
-			"whichkey": func(s *stage) { s.WaitForText("Hello").Press("ctrl+x").Send(leaderMsg(1)) },
-			"commands": func(s *stage) { s.WaitForText("Hello").Press("ctrl+p").WaitForText("Suggested") },
-			"code": func(s *stage) {
-				s.ask("show me", "new")
-				s.idle()
-			},
-			"approval": func(s *stage) {
-				s.Send(app.Effect{Turn: func(context.Context) iter.Seq[session.Event] { return approvalOnly }})
-				s.WaitForText("Run this command?").Send(overlay.PaintedMsg{})
-				s.clock.Add(time.Second)
-				s.Press("down")
-			},
-			"models": func(s *stage) { s.WaitForText("Hello").Press("ctrl+x", "m").WaitForText("fake/two") },
-		} {
-			t.Run(look+"/"+scene, func(t *testing.T) {
-				s := setUpWith(t, 80, 24, func(o *Options) {
-					o.Config.Theme = look
-					firstScreenFiles(t, o, "Refactor the store", "Hello")
-				}, llmtest.Say(code))
-				play(s)
-				s.StyledGolden("looks/" + scene + "-" + look)
-			})
+	for _, look := range looks {
+		th, ok := theme.ByName(look)
+		if !ok {
+			t.Fatalf("there is no theme %s", look)
+		}
+		for _, size := range [][2]int{{80, 24}, {50, 15}, {120, 40}, {240, 80}} {
+			for _, scene := range scenes {
+				layout := fmt.Sprintf("%s-%dx%d", scene.name, size[0], size[1])
+				t.Run(look+"/"+layout, func(t *testing.T) {
+					s := setUpWith(t, size[0], size[1], func(o *Options) {
+						o.Config.Theme = look
+						firstScreenFiles(t, o, "Refactor the store", "Hello")
+						scene.with(o)
+					}, llmtest.Say(codeAnswer))
+					scene.play(s)
+					if size[0] == 80 {
+						s.StyledGolden("looks/" + scene.name + "-" + look)
+					} else {
+						s.Golden("looks/" + layout)
+					}
+					for _, sgr := range sequences.FindAllString(s.Styled(), -1) {
+						for _, color := range colors.FindAllString(sgr, -1) {
+							if !slices.Contains(themeColors(th), color) {
+								t.Errorf("%s is no color of this look", color)
+							}
+						}
+					}
+				})
+			}
 		}
 	}
+}
+
+// sequences are those that style text.
+var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// colors are those of text and of what lies behind it.
+var colors = regexp.MustCompile(`[34]8;[25](;\d+)+|\b(3|4|9|10)\d\b`)
+
+// themeColors returns the colors of all roles of a theme.
+func themeColors(th *theme.Theme) (list []string) {
+	for _, group := range []any{*th, th.Syntax, th.Diff} {
+		roles := reflect.ValueOf(group)
+		for i := range roles.NumField() {
+			if style, ok := roles.Field(i).Interface().(lipgloss.Style); ok {
+				list = append(list, colors.FindAllString(style.Render("x"), -1)...)
+			}
+		}
+	}
+	return list
 }

@@ -113,9 +113,12 @@ var typed = [][2]string{
 // last.
 func (k *keymap) bindings() []dialog.Section {
 	basic, editing := composer.Bindings()
-	out := []dialog.Section{{Title: "Writing", Rows: slices.Concat(basic, typed)}}
+	var out []dialog.Section
 	for _, rank := range app.Groups {
 		s := dialog.Section{Title: string(rank)}
+		if rank == app.Messages {
+			s.Rows = slices.Concat(basic, typed)
+		}
 		for _, a := range k.actions {
 			if a.Group == rank && len(a.Keys) > 0 {
 				s.Rows = append(s.Rows, [2]string{strings.Join(a.Keys, ", "), a.Help})

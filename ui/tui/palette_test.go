@@ -16,7 +16,7 @@ func TestSuggestedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	s.Type("/help").Press("enter").WaitForText("Writing").Press("esc")
+	s.Type("/help").Press("enter").WaitForText("Input & messages").Press("esc")
 	s.Press("ctrl+p").WaitForText("Suggested")
 	var got []string
 	rows := strings.Split(s.Screen(), "\n")

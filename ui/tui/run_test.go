@@ -171,7 +171,7 @@ func TestScreens(t *testing.T) {
 		})}, func(s *stage) { s.ask("hi", "was rejected") }},
 		{"models", nil, func(s *stage) { s.Press("ctrl+x", "m").WaitForText("fake/two") }},
 		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Choose a model") }},
-		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Writing") }},
+		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Input & messages") }},
 		{"multiline", nil, func(s *stage) { s.Type("one").Press("ctrl+j").Type("two").Press("alt+enter").Type("three") }},
 	}
 	for _, size := range [][2]int{{80, 24}, {50, 15}, {120, 40}, {240, 80}} {
