@@ -518,19 +518,20 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", creds, llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", "providers/media", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
 		"providers/demo":      {},
 		"providers/discover":  {safe},
 		servers:               {},
-		"providers/adapter":   {llm, "providers/wire"},
+		"providers/adapter":   {llm, "providers/wire", safe},
 		"providers/filter":    {llm, "providers/schema"},
 		"providers/retry":     {llm},
 		"providers/wire":      {llm, safe},
 		"providers/llmtest":   {llm},
 		"providers/openai":    adapter,
+		"providers/media":     {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"providers/gemini":    adapter,
 		"providers/anthropic": adapter,
 		"providers/agentcli":  append([]string{proc, safe}, adapter...),

@@ -43,12 +43,8 @@ func Connections(c Config, getenv func(string) string) (all []Connection) {
 func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
 	s, ok := c.service(name, getenv)
 	if !ok || s.kind == kindDemo {
-		var unknown *llm.Error
-		err := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
-		if errors.As(err, &unknown) {
-			err = errors.New(unknown.Message)
-		}
-		return Connection{}, err
+		unknown := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
+		return Connection{}, errors.New(unknown.Message)
 	}
 	model := s.defaultModel()
 	if model != "" {

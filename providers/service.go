@@ -265,7 +265,7 @@ func (c Config) allNames(getenv func(string) string) []string {
 	return names
 }
 
-func unknownNameError(what, name string, among []string) error {
+func unknownNameError(what, name string, among []string) *llm.Error {
 	if near := catalog.Near(name, among, 3); len(near) > 0 {
 		return notFoundError("no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}
@@ -275,6 +275,6 @@ func unknownNameError(what, name string, among []string) error {
 	return notFoundError("no model %q", name)
 }
 
-func notFoundError(format string, args ...any) error {
+func notFoundError(format string, args ...any) *llm.Error {
 	return &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf(format, args...)}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"parley/tools/sanitize"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,16 +82,16 @@ func TestPrivate(t *testing.T) {
 		"2606:4700::5efe:7f00:1", "2606:4700::200:5efe:a00:1",
 	}
 	for _, in := range public {
-		if why := nonPublicReason(netip.MustParseAddr(in)); why != "" {
+		if why := sanitize.NonPublic(netip.MustParseAddr(in)); why != "" {
 			t.Errorf("%s: got %q", in, why)
 		}
 	}
 	for _, in := range blocked {
-		if nonPublicReason(netip.MustParseAddr(in)) == "" {
+		if sanitize.NonPublic(netip.MustParseAddr(in)) == "" {
 			t.Errorf("%s is taken for public", in)
 		}
 	}
-	if nonPublicReason(netip.Addr{}) == "" {
+	if sanitize.NonPublic(netip.Addr{}) == "" {
 		t.Error("no address is taken for public")
 	}
 }
@@ -282,7 +283,7 @@ func FuzzURL(f *testing.F) {
 			t.Fatalf("%q: %s is read again as %v, %v", in, text, again, err)
 		}
 		if ip := net.ParseIP(u.Hostname()); ip != nil {
-			if addr, err := netip.ParseAddr(u.Hostname()); err != nil || nonPublicReason(addr) != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
+			if addr, err := netip.ParseAddr(u.Hostname()); err != nil || sanitize.NonPublic(addr) != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
 				t.Fatalf("%q leads to %s", in, ip)
 			}
 		}

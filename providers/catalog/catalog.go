@@ -38,8 +38,7 @@ type Provider struct {
 	ModelsFrom string            `toml:"models_from"` // provider whose models it offers, in place of its own
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
 	Aliases    map[string]string `toml:"aliases"`     // names of families and ids known to be gone, to current model ids; no others: an id that may still be served is asked as typed
-	Embeddings []Embedding       `toml:"embeddings"`
-	Models     []Model           `toml:"models"` // in the order in which a picker should list them
+	Models     []Model           `toml:"models"`      // in the order in which a picker should list them
 }
 
 // A Model is what is known about one model of one provider. Zero sizes are
@@ -72,14 +71,6 @@ type Model struct {
 type Budget struct {
 	Min int `toml:"min"`
 	Max int `toml:"max"`
-}
-
-// An Embedding is a model that turns text into vectors.
-type Embedding struct {
-	ID         string `toml:"id"`
-	Dimensions int    `toml:"dimensions"`
-	MaxInput   int    `toml:"max_input"` // tokens per text
-	Price      Price  `toml:"price"`
 }
 
 // The data, one file per provider: its head, then one row per model.

@@ -49,12 +49,17 @@ type format interface {
 // newEndpoint returns the endpoint at path behind the base URL. Nothing is sent.
 func newEndpoint(o Options, path string, f format) *endpoint {
 	o = o.WithDefaults()
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: ClientOptions(o)}}
+}
+
+// ClientOptions returns what a service of the SDK, made as a literal, needs to ask the server
+// of o, whose client is set. The literal keeps out what sdk.NewClient reads from the
+// environment: a base URL, keys and headers that are OpenAI's, not this server's.
+func ClientOptions(o Options) []option.RequestOption {
 	key := o.Key
 	if key == "" {
 		key = "none" // the SDK sends no request without one
 	}
-	// The literal keeps out what sdk.NewClient reads from the environment: a
-	// base URL, keys and headers that are OpenAI's, not this server's.
 	opts := []option.RequestOption{
 		option.WithBaseURL(o.BaseURL),
 		option.WithAPIKey(key),
@@ -72,7 +77,7 @@ func newEndpoint(o Options, path string, f format) *endpoint {
 	for name, value := range o.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}
-	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: opts}}
+	return opts
 }
 
 // isOpenAI reports whether a base URL is OpenAI's own.

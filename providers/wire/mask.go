@@ -211,3 +211,6 @@ func (m mask) err(err error) error {
 	}
 	return &told
 }
+
+// MaskError returns err, or what it tells without secrets.
+func MaskError(err error, secrets []string) error { return newMask(secrets).err(err) }

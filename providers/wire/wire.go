@@ -62,6 +62,18 @@ func Client(o Options) *http.Client {
 	return &http.Client{Transport: &transport{o, m}}
 }
 
+// Plain returns what carries the requests of a [Client], without what the client makes of
+// answers: files are no answers.
+func Plain(c *http.Client) http.RoundTripper {
+	if t, ok := c.Transport.(*transport); ok {
+		return t.Transport
+	}
+	if c.Transport != nil {
+		return c.Transport
+	}
+	return http.DefaultTransport
+}
+
 // network returns a transport of its own, so that its limits and its connections
 // belong to one provider.
 func network(idle time.Duration) *http.Transport {

@@ -1,0 +1,201 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+	"parley/tools/sanitize"
+)
+
+// A Download is a file that a provider gave an address of.
+type Download struct {
+	URL     string
+	Headers map[string]string // with the key: sent to the provider's own scheme, host and port, nowhere else
+	Limit   int64             // bytes; more are an error
+	Public  bool              // take addresses of other hosts for what they are, whatever they resolve to: for tests
+}
+
+// maxRedirects bounds how often a download is sent on.
+const maxRedirects = 5
+
+// Fetch writes the file to w and returns its type, as the server names it, and its size. An
+// address of another host than the provider's has to be https and public, and so has each
+// that it redirects to. A file that is shorter than announced, an error status, and a page or
+// an error object in place of the file are an *llm.Error.
+func (o Options) Fetch(ctx context.Context, d Download, w io.Writer) (mime string, size int64, err error) {
+	address := d.URL
+	for range maxRedirects + 1 {
+		var to string
+		if mime, size, to, err = o.fetchOnce(ctx, d, address, w); err != nil {
+			if ctx.Err() != nil {
+				return "", size, context.Cause(ctx)
+			}
+			return "", size, o.WithProvider(err)
+		}
+		if to == "" {
+			return mime, size, nil
+		}
+		address = to
+	}
+	return "", 0, o.WithProvider(downloadError("the address of the file redirects in circles"))
+}
+
+// fetchOnce follows no redirect: to is where one leads.
+func (o Options) fetchOnce(ctx context.Context, d Download, address string, w io.Writer) (mime string, size int64, to string, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", 0, "", downloadError("the address of the file cannot be read")
+	}
+	own := o.isOwn(u)
+	if !own && !d.Public {
+		if err := checkPublic(u); err != nil {
+			return "", 0, "", err
+		}
+	}
+	ctx, alive, stop := watched(ctx)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", 0, "", Unsendable(errors.New("the address of the file cannot be read"))
+	}
+	if own {
+		for name, value := range d.Headers {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := o.downloader(own || d.Public).RoundTrip(req)
+	if err != nil {
+		return "", 0, "", downloadFailure(ctx, err, u)
+	}
+	defer func() { _ = res.Body.Close() }()
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		next, err := u.Parse(res.Header.Get("Location"))
+		if err != nil || res.Header.Get("Location") == "" {
+			return "", 0, "", downloadError("the address of the file redirects nowhere")
+		}
+		return "", 0, next.String(), nil
+	case res.StatusCode != http.StatusOK:
+		body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+		return "", 0, "", wire.StatusError(res.StatusCode, res.Header, body, time.Now())
+	}
+	mime = strings.ToLower(strings.TrimSpace(strings.Split(res.Header.Get("Content-Type"), ";")[0]))
+	if mime == "text/html" || mime == "application/json" {
+		return "", 0, "", downloadError("the address of the file answered with " + mime)
+	}
+	size, err = io.Copy(alive(w), io.LimitReader(res.Body, d.Limit+1))
+	switch {
+	case err != nil:
+		return "", size, "", downloadFailure(ctx, err, u)
+	case size > d.Limit:
+		return "", size, "", downloadError(fmt.Sprintf("the file is larger than %d MB", d.Limit>>20))
+	case size == 0:
+		return "", 0, "", downloadError("the file is empty")
+	case res.ContentLength >= 0 && size != res.ContentLength:
+		return "", size, "", &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the file was cut off at %d of %d bytes", size, res.ContentLength)}
+	}
+	return mime, size, "", nil
+}
+
+// idleDownload sets how long a download may stand still.
+const idleDownload = time.Minute
+
+// watched returns a context that ends once nothing was written for idleDownload to the
+// writers that alive returns.
+func watched(parent context.Context) (ctx context.Context, alive func(io.Writer) io.Writer, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	timer := time.AfterFunc(idleDownload, func() {
+		cancel(&llm.Error{Fault: llm.Network, Message: "the download stood still"})
+	})
+	alive = func(w io.Writer) io.Writer {
+		return writerFunc(func(p []byte) (int, error) {
+			timer.Reset(idleDownload)
+			return w.Write(p)
+		})
+	}
+	return ctx, alive, func() { timer.Stop(); cancel(nil) }
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// downloadFailure names the host of what failed; errors of w stay what they are.
+func downloadFailure(ctx context.Context, err error, u *url.URL) error {
+	var (
+		told    *llm.Error
+		network net.Error
+	)
+	if errors.As(context.Cause(ctx), &told) || errors.As(err, &told) {
+		return told
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
+		return &llm.Error{Fault: llm.Network, Message: "downloading from " + u.Hostname() + ": the connection broke", Err: err}
+	}
+	return err
+}
+
+func downloadError(message string) error {
+	return &llm.Error{Fault: llm.Server, Message: message}
+}
+
+// isOwn reports whether u is of the provider's own scheme, host and port.
+func (o Options) isOwn(u *url.URL) bool {
+	base, err := url.Parse(o.BaseURL)
+	return err == nil && base.Host != "" && strings.EqualFold(u.Scheme, base.Scheme) && strings.EqualFold(origin(u), origin(base))
+}
+
+// origin returns host:port.
+func origin(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	if u.Scheme == "http" {
+		return net.JoinHostPort(u.Hostname(), "80")
+	}
+	return net.JoinHostPort(u.Hostname(), "443")
+}
+
+// checkPublic refuses addresses that a provider has no business to name.
+func checkPublic(u *url.URL) error {
+	host := u.Hostname()
+	switch addr, err := netip.ParseAddr(host); {
+	case u.Scheme != "https":
+		return downloadError("the address of the file is not https")
+	case u.User != nil:
+		return downloadError("the address of the file holds a password")
+	case err == nil && sanitize.NonPublic(addr) != "", host == "localhost", strings.HasSuffix(host, ".localhost"):
+		return downloadError("the address of the file is not public")
+	}
+	return nil
+}
+
+// downloader returns what carries downloads: the transport of the provider, or for other
+// hosts one that connects to public addresses only, unless a proxy of the user's does.
+func (o Options) downloader(any bool) http.RoundTripper {
+	if any {
+		return wire.Plain(o.HTTP)
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil || sanitize.NonPublic(ap.Addr()) != "" {
+			return downloadError("the host of the file is not public")
+		}
+		return nil
+	}}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true, MaxResponseHeaderBytes: 1 << 20,
+	}
+}

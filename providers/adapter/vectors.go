@@ -1,0 +1,43 @@
+package adapter
+
+import (
+	"fmt"
+	"math"
+
+	"parley/providers/llm"
+)
+
+// Vectors checks what a server returned for n inputs, and brings it to length 1: there is one
+// vector for each, of the same dimensions as all others and as asked for, if they were, and
+// none holds something that is no number. Errors are *llm.Error with the fault Server.
+func Vectors(vectors [][]float32, n, dimensions int) error {
+	if len(vectors) != n {
+		return badVectors("returned %d vectors for %d texts", len(vectors), n)
+	}
+	for i, v := range vectors {
+		switch {
+		case len(v) == 0:
+			return badVectors("returned no vector for text %d", i+1)
+		case dimensions > 0 && len(v) != dimensions:
+			return badVectors("returned %d dimensions where %d were asked for", len(v), dimensions)
+		case len(v) != len(vectors[0]):
+			return badVectors("returned vectors of %d and of %d dimensions", len(vectors[0]), len(v))
+		}
+		sum := 0.0
+		for _, x := range v {
+			sum += float64(x) * float64(x)
+		}
+		length := math.Sqrt(sum)
+		if !(length > 0) || math.IsInf(length, 0) {
+			return badVectors("returned a vector for text %d that is zero or no number", i+1)
+		}
+		for j := range v {
+			v[j] = float32(float64(v[j]) / length)
+		}
+	}
+	return nil
+}
+
+func badVectors(format string, args ...any) error {
+	return &llm.Error{Fault: llm.Server, Message: fmt.Sprintf(format, args...)}
+}

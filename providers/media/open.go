@@ -1,0 +1,217 @@
+package media
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/adapter"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// A family is how one or more kinds of services embed, draw and film. Nil functions are what
+// they cannot.
+type family struct {
+	kinds []string
+	embed func(o adapter.Options, kind string) llm.Embedder
+	image func(o adapter.Options, kind string) llm.ImageMaker
+	video func(o adapter.Options, kind string) llm.VideoJobs
+}
+
+// families lists what can do something else than answer. Kinds that it does not name do
+// nothing else.
+var families = []family{
+	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
+}
+
+// An Ability is something that models do besides answering: what does it is T, and what the
+// catalog knows of such a model is F.
+type Ability[T, F any] struct {
+	what string // such models are called so
+	open func(family) func(adapter.Options, string) T
+	rows func(catalog.Media) []F
+	id   func(F) string
+	wrap func(service T, facts F, secrets []string) T // with prices, and errors without secrets
+}
+
+// Drawing is the ability to make images.
+var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
+	what: "image models",
+	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.image },
+	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
+	id:   func(m catalog.ImageModel) string { return m.ID },
+	wrap: func(m llm.ImageMaker, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
+		return pricedImages{m, facts, secrets}
+	},
+}
+
+// Filming is the ability to make videos.
+var Filming = Ability[llm.VideoJobs, catalog.VideoModel]{
+	what: "video models",
+	open: func(f family) func(adapter.Options, string) llm.VideoJobs { return f.video },
+	rows: func(m catalog.Media) []catalog.VideoModel { return m.Videos },
+	id:   func(m catalog.VideoModel) string { return m.ID },
+	wrap: func(v llm.VideoJobs, facts catalog.VideoModel, secrets []string) llm.VideoJobs {
+		return pricedVideos{v, facts, secrets}
+	},
+}
+
+// Embedding is the ability to turn texts into vectors.
+var Embedding = Ability[llm.Embedder, catalog.Embedding]{
+	what: "embedding models",
+	open: func(f family) func(adapter.Options, string) llm.Embedder { return f.embed },
+	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },
+	id:   func(e catalog.Embedding) string { return e.ID },
+	wrap: func(e llm.Embedder, facts catalog.Embedding, secrets []string) llm.Embedder {
+		return pricedEmbedder{e, facts, secrets}
+	},
+}
+
+// A Model is a model with an ability, opened.
+type Model[T, F any] struct {
+	Service T
+	Name    string // "provider/model"
+	Facts   F      // what is known of it; zero if nothing is
+	Known   bool
+}
+
+// A Choice is a model with an ability that can be picked.
+type Choice[F any] struct {
+	Name        string // "provider/model"
+	Unavailable string // why it is not ready, such as "set XAI_API_KEY"; "" if it is
+	Facts       F
+}
+
+// Choices lists the models with an ability that are known, those that are ready first.
+func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) []Choice[F] {
+	var ready, not []Choice[F]
+	for _, s := range a.services(c, getenv) {
+		for _, row := range a.rows(catalog.MediaOf(s.Catalog)) {
+			choice := Choice[F]{s.Name + "/" + a.id(row), s.Missing, row}
+			if s.Missing == "" {
+				ready = append(ready, choice)
+			} else {
+				not = append(not, choice)
+			}
+		}
+	}
+	return append(ready, not...)
+}
+
+// services lists the providers that have the ability.
+func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) []providers.Service {
+	return slices.DeleteFunc(providers.Services(c, getenv), func(s providers.Service) bool { return a.opener(s.Kind) == nil })
+}
+
+// opener returns what opens the ability of a kind; nil if it has none.
+func (a Ability[T, F]) opener(kind string) func(adapter.Options, string) T {
+	for _, f := range families {
+		if open := a.open(f); open != nil && slices.Contains(f.kinds, kind) {
+			return open
+		}
+	}
+	return nil
+}
+
+// Open opens the model called name: "provider/model", a provider alone for its first such
+// model, or such a model alone. The empty name is the first one that is ready. A provider
+// without the ability is an *llm.Error with the fault Unsupported that names those with a
+// key that have it; other errors are as those of [providers.Open]. A command that prints the
+// key runs here; no request is sent.
+func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
+	s, id, err := a.find(c, name, o.Getenv)
+	if err != nil {
+		return Model[T, F]{}, err
+	}
+	t, err := c.Target(ctx, s.Name, id, o)
+	if err != nil {
+		return Model[T, F]{}, err
+	}
+	m := Model[T, F]{Name: s.Name + "/" + id}
+	rows := a.rows(catalog.MediaOf(s.Catalog))
+	if i := slices.IndexFunc(rows, func(f F) bool { return a.id(f) == id }); i >= 0 {
+		m.Facts, m.Known = rows[i], true
+	}
+	m.Service = a.wrap(a.opener(s.Kind)(t.Options, s.Kind), m.Facts, t.Secrets)
+	return m, nil
+}
+
+// find splits a name into a service and the id of a model.
+func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string) string) (providers.Service, string, error) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	choices, all := a.Choices(c, getenv), providers.Services(c, getenv)
+	if name == "" {
+		if len(choices) == 0 || choices[0].Unavailable != "" {
+			return providers.Service{}, "", a.noneConnected(choices)
+		}
+		name = choices[0].Name
+	}
+	provider, id, slash := strings.Cut(name, "/")
+	at := slices.IndexFunc(all, func(s providers.Service) bool { return s.Name == provider })
+	switch {
+	case at >= 0:
+	case slash:
+		return providers.Service{}, "", providers.UnknownName("provider", provider, names(all))
+	default:
+		for _, choice := range choices {
+			if provider, id, _ := strings.Cut(choice.Name, "/"); id == name {
+				return a.find(c, provider+"/"+id, getenv)
+			}
+		}
+		return providers.Service{}, "", providers.UnknownName("model", name, a.allNames(choices))
+	}
+	s := all[at]
+	if a.opener(s.Kind) == nil {
+		return providers.Service{}, "", a.unsupported(c, s.Name, getenv)
+	}
+	if rows := a.rows(catalog.MediaOf(s.Catalog)); id == "" && len(rows) > 0 {
+		id = a.id(rows[0])
+	}
+	if id == "" {
+		return providers.Service{}, "", &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf("name a model of it, as in %q", provider+"/MODEL")}
+	}
+	return s, id, nil
+}
+
+// noneConnected returns the error of a name that is empty where nothing is ready.
+func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
+	var can []string
+	for _, choice := range choices {
+		if provider, _, _ := strings.Cut(choice.Name, "/"); !slices.Contains(can, provider) {
+			can = append(can, provider)
+		}
+	}
+	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.what, strings.Join(can, ", "))}
+}
+
+func (a Ability[T, F]) allNames(choices []Choice[F]) (list []string) {
+	for _, choice := range choices {
+		_, id, _ := strings.Cut(choice.Name, "/")
+		list = append(list, choice.Name, id)
+	}
+	return list
+}
+
+func names(all []providers.Service) (list []string) {
+	for _, s := range all {
+		list = append(list, s.Name)
+	}
+	return list
+}
+
+// unsupported returns the error of a provider without the ability.
+func (a Ability[T, F]) unsupported(c providers.Config, provider string, getenv func(string) string) error {
+	can := slices.DeleteFunc(a.services(c, getenv), func(s providers.Service) bool { return s.Missing != "" })
+	message := "it has no " + a.what
+	if len(can) > 0 {
+		message += "; of the connected providers, these have: " + strings.Join(names(can), ", ")
+	}
+	return &llm.Error{Fault: llm.Unsupported, Provider: provider, Message: message}
+}

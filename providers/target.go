@@ -1,0 +1,67 @@
+package providers
+
+import (
+	"context"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// A Service is a provider as it can be asked for something else than answers.
+type Service struct {
+	Name    string // as configured
+	Kind    string
+	Catalog string // id of the provider in the catalog that it is; "" for one of the user's own
+	Missing string // what is missing before it can be asked; "" if nothing
+}
+
+// Services lists the providers in the order of a picker.
+func Services(c Config, getenv func(string) string) (all []Service) {
+	for _, name := range c.providerNames() {
+		if s, ok := c.service(name, getenv); ok {
+			all = append(all, Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv)})
+		}
+	}
+	return all
+}
+
+// Target says how a model of a service is asked: where, with which key, by which client, and
+// with which further fields of the body, which are those of its own table.
+type Target struct {
+	adapter.Options
+	Secrets []string // that no error may hold
+}
+
+// Target returns how a model of a provider is asked. A provider without a key is an
+// *llm.Error, as is a name that nothing answers to. A command that prints the key runs here;
+// nothing is sent.
+func (c Config) Target(ctx context.Context, provider, model string, o OpenOptions) (Target, error) {
+	o = o.withDefaults()
+	s, ok := c.service(provider, o.Getenv)
+	if !ok {
+		return Target{}, UnknownName("provider", provider, c.providerNames())
+	}
+	if o.Replay != nil {
+		s.key = key{name: s.key.name, value: wire.PlaceholderKey}
+	}
+	if s.key.hint != "" {
+		return Target{}, s.missingKeyError()
+	} else if why := s.missing(c, o.Getenv); why != "" {
+		return Target{}, notFoundError("%s cannot be used yet: %s", s.name, why)
+	}
+	t, err := s.target(ctx)
+	if err != nil {
+		return Target{}, err
+	}
+	t.Model, t.Body = model, s.modelTable(model).Options
+	t.transport, t.tap = o.transport(s.name, model), o.Tap
+	t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: func() string { return none }}
+	return Target{t.withClient(), t.secrets()}, nil
+}
+
+// UnknownName returns the *llm.Error of a name that nothing answers to, with names near to
+// it. What is "provider" or "model".
+func UnknownName(what, name string, among []string) *llm.Error {
+	return unknownNameError(what, name, among)
+}
