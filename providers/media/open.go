@@ -11,7 +11,6 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 // A family is how one or more kinds of services embed, draw and film. Nil functions are what
