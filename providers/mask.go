@@ -20,7 +20,7 @@ import (
 const minKeyLength = 8
 
 // secretHeader is how headers are called that hold keys.
-var secretHeader = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`)
+var secretHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`) })
 
 // MaskKeys returns a function that takes the keys of c, stored ones included, and those the
 // environment holds for providers of the catalog, out of text. It runs the
@@ -35,7 +35,7 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 	for _, p := range c.Providers {
 		keys = append(keys, p.APIKey.Reveal(), getenv(p.APIKeyEnv))
 		for name, value := range p.Headers {
-			if secretHeader.MatchString(name) {
+			if secretHeader().MatchString(name) {
 				words := strings.Fields(value) // "Bearer KEY"
 				keys = append(append(keys, value), words[max(len(words)-1, 0):]...)
 			}
@@ -47,7 +47,7 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 		password, _ := u.User.Password()
 		keys = append(keys, password)
 		for name, values := range u.Query() {
-			if secretHeader.MatchString(name) {
+			if secretHeader().MatchString(name) {
 				keys = append(keys, values...)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/sanitize"
 )
@@ -33,7 +34,7 @@ const (
 	maxNesting     = 64       // of a schema
 )
 
-var externalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var externalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
 // NewAction returns a, which does run. Action.Run says what run gets.
 func NewAction(a Action, run func(ctx context.Context, progress func(text string)) Outcome) *Action {
@@ -86,7 +87,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var unfit []string
 	for _, ext := range tools {
 		own := slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == ext.Name })
-		if own || !externalName.MatchString(ext.Name) {
+		if own || !externalName().MatchString(ext.Name) {
 			unfit = append(unfit, quoteName(ext.Name))
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"parley/tools/sanitize"
@@ -146,12 +147,12 @@ func (t *editTarget) ambiguousError(places []span) error {
 }
 
 // lineNumberPrefix is how read shows a line.
-var lineNumberPrefix = regexp.MustCompile(`(?m)^ *\d+\t`)
+var lineNumberPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *\d+\t`) })
 
 // notFoundError says why old may not have been found: where the text is the same
 // but for white space, or that old has line numbers in it.
 func (t *editTarget) notFoundError(old string) error {
-	if bare := lineNumberPrefix.ReplaceAllString(old, ""); bare != old && len(t.findSpans(bare, false)) > 0 {
+	if bare := lineNumberPrefix().ReplaceAllString(old, ""); bare != old && len(t.findSpans(bare, false)) > 0 {
 		return errors.New("old is not in the file; omit the line numbers that read puts in front of lines")
 	}
 	lines, want := strings.Split(t.withLF(), "\n"), collapseLines(strings.Split(toLF(old), "\n"))

@@ -100,8 +100,10 @@ func (s *script) parse(text string) error {
 const maxPrompt = 4096
 
 var (
-	politePrefix = regexp.MustCompile(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
-	politeSuffix = regexp.MustCompile(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`)
+	politePrefix = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
+	})
+	politeSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`) })
 )
 
 // find returns the first script whose words fit prompt, and the groups they
@@ -110,8 +112,8 @@ func find(prompt string) (*script, map[string]string) {
 	if len(prompt) > maxPrompt {
 		return nil, nil
 	}
-	prompt = politePrefix.ReplaceAllString(prompt, "")
-	if bare := politeSuffix.ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
+	prompt = politePrefix().ReplaceAllString(prompt, "")
+	if bare := politeSuffix().ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
 		prompt = bare // the dots of a path as in ./... stay
 	}
 	for _, s := range scripts() {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools"
 )
@@ -112,10 +113,12 @@ func (c Config) mayDownload() bool {
 }
 
 // absolutePath finds paths in what a program writes.
-var absolutePath = regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
+var absolutePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`) })
 
 // writeWords are the words of errors that are about a change.
-var writeWords = regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+var writeWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+})
 
 // explainRefusal tells from how a program failed what it was refused. Grantable says which
 // file or directory would have to be allowed for a path to be reached; "" for none.
@@ -155,9 +158,9 @@ func explainRefusal(c Config, stderr string, ended int, grantable func(path stri
 			r.addReason("network: %s", strings.TrimSpace(line))
 			continue
 		}
-		paths := absolutePath.FindAllString(line, 4)
+		paths := absolutePath().FindAllString(line, 4)
 		for _, path := range paths {
-			want(path, writeWords.MatchString(line), strings.TrimSpace(line))
+			want(path, writeWords().MatchString(line), strings.TrimSpace(line))
 		}
 		if len(paths) == 0 {
 			r.addReason("%s", strings.TrimSpace(line))

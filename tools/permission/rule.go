@@ -22,6 +22,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -69,7 +70,7 @@ type Call struct {
 	Class     string // class of the file, a name that rules can use as a tool; "" without one
 }
 
-var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`) })
 
 // ParseRule parses a rule as a user writes it; String is the inverse. Effect,
 // Workspace and Source are for the caller to fill in.
@@ -89,7 +90,7 @@ var toolName = regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$
 func ParseRule(text string) (Rule, error) {
 	tool, match, narrow := strings.Cut(text, ":")
 	r := Rule{Tool: tool}
-	if !toolName.MatchString(tool) {
+	if !toolName().MatchString(tool) {
 		return Rule{}, fmt.Errorf("rule %q: it begins with no tool's name", text)
 	}
 	if !narrow {
@@ -202,14 +203,14 @@ func ExactRule(tool, target string) Rule {
 		target = strings.TrimLeft(target, blanks)
 	case fetchTool:
 	default:
-		target = globMeta.ReplaceAllString(path.Clean(target), `\$0`)
+		target = globMeta().ReplaceAllString(path.Clean(target), `\$0`)
 	}
 	return Rule{Effect: Allow, Tool: tool, Match: target}
 }
 
 var (
-	globMeta    = regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
-	escapedChar = regexp.MustCompile(`(?s)\\.`)
+	globMeta    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) }) // glob characters; a leading blank would be trimmed from a rule
+	escapedChar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
 )
 
 // IsLiteral reports whether r matches exactly one file, command or host.
@@ -217,5 +218,5 @@ func (r Rule) IsLiteral() bool {
 	if r.Match == "" || r.Prefix {
 		return false
 	}
-	return r.Tool == shellTool || !strings.ContainsAny(escapedChar.ReplaceAllString(r.Match, ""), `*?[{`)
+	return r.Tool == shellTool || !strings.ContainsAny(escapedChar().ReplaceAllString(r.Match, ""), `*?[{`)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What git makes in a repository that is new runs nothing, and may stay: hooks
@@ -122,8 +123,8 @@ func (s *snapshot) readSmall(name string) (string, bool) {
 // Lines of config as git writes it. Other forms, which a user
 // could have written as well, could hide something.
 var (
-	sectionLine = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
-	settingLine = regexp.MustCompile(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
+	sectionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`) })
+	settingLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`) })
 )
 
 // harmlessSettings lists settings that run nothing, whatever their value; * stands for any
@@ -153,14 +154,14 @@ func allSettings(text string, good func(key, value string) bool) bool {
 	where := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := sectionLine.FindStringSubmatch(line); m != nil {
+		if m := sectionLine().FindStringSubmatch(line); m != nil {
 			where = strings.ToLower(m[1])
 			if strings.Contains(line, `"`) {
 				where += ".*"
 			}
 			continue
 		}
-		m := settingLine.FindStringSubmatch(line)
+		m := settingLine().FindStringSubmatch(line)
 		if m == nil || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }) {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
@@ -256,7 +257,9 @@ const maxHookSettings = 200
 
 // hookPathSetting matches a setting that names git's hooks directory or another config file.
 // It may follow its section on the same line.
-var hookPathSetting = regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+var hookPathSetting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+})
 
 // protectHooksPaths protects the hooks that core.hooksPath names, if they are in the
 // workspace: in the config of a repository, of the user, and of the files that these
@@ -271,7 +274,7 @@ func (r *repositories) protectHooksPaths() {
 	}
 	const most = 100 // files of settings
 	for i := 0; i < len(files) && i < most; i++ {
-		for _, found := range hookPathSetting.FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
+		for _, found := range hookPathSetting().FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
 			to := strings.TrimSpace(found[2])
 			if rest, ok := strings.CutPrefix(to, "~/"); ok {
 				to = filepath.Join(home, rest)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A workspace can be a worktree of a repository that is elsewhere. Its commands
@@ -12,7 +13,7 @@ import (
 // and the worktree's own index. What configures git stays as it is.
 
 // worktreeConfigSetting matches the setting with which git reads a worktree's own config.
-var worktreeConfigSetting = regexp.MustCompile(`(?im)\bworktreeconfig\b`)
+var worktreeConfigSetting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)\bworktreeconfig\b`) })
 
 // submodulesDir holds, in a worktree's own git directory, the git directories of its
 // submodules, with hooks and config: existing ones are read-only, and new ones are reported.
@@ -36,7 +37,7 @@ func (p *Policy) allowWorktree(mounts bool) {
 	}
 	p.ReadPaths = append(p.ReadPaths, common)
 	fixed := filepath.Join(own, "config.worktree") // where it is absent it cannot be kept so
-	if !mounts || p.LongRunning || !exists(fixed) && worktreeConfigSetting.MatchString(readConfig(filepath.Join(common, "config"))) {
+	if !mounts || p.LongRunning || !exists(fixed) && worktreeConfigSetting().MatchString(readConfig(filepath.Join(common, "config"))) {
 		return
 	}
 	p.readOnlyFiles = append(p.readOnlyFiles, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"), filepath.Join(own, submodulesDir))

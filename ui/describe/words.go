@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"parley/tools"
 	"parley/tools/diff"
@@ -73,9 +74,9 @@ func describeHunk(head string) string {
 
 // wideGap matches more spaces in a row than an indentation has. They could put what
 // follows out of sight, or make a row of its own of it.
-var wideGap = regexp.MustCompile(` {17,}`)
+var wideGap = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {17,}`) })
 
 // markGaps returns text with long gaps by their number.
 func markGaps(text string) string {
-	return wideGap.ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
+	return wideGap().ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // selectedBytes returns the bytes of a line that are selected.
@@ -87,14 +88,14 @@ func (m *mouse) excerptOf(it *item) string {
 }
 
 // foldNoteRow matches the beginning of a row that tells what a fold hides.
-var foldNoteRow = regexp.MustCompile(`^… \d+ (more|earlier) line`)
+var foldNoteRow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^… \d+ (more|earlier) line`) })
 
 // sourceRows returns the rows of an item without colors, and the text that they were
 // made of, in its order.
 func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	for _, line := range m.linesOf(it) {
 		row := plainText(line)
-		if !it.isMarkdown() && foldNoteRow.MatchString(row) {
+		if !it.isMarkdown() && foldNoteRow().MatchString(row) {
 			row = ""
 		}
 		rows = append(rows, row)
