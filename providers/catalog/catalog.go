@@ -122,7 +122,7 @@ func rank(id string) int {
 
 // rowSeparator stands between the head of a file and its rows. The first line of a
 // row is its id.
-const rowSeparator = "\n[[models]]\nid = "
+const rowSeparator = "\n[[models]]\n"
 
 func newEntry(file string) *entry {
 	id := strings.TrimSuffix(strings.TrimPrefix(file, "data/"), ".toml")
@@ -143,7 +143,7 @@ func newEntry(file string) *entry {
 		rows: sync.OnceValue(func() []row {
 			var rows []row
 			for _, text := range pieces()[1:] {
-				rows = append(rows, newRecord(file, id, "id = "+text))
+				rows = append(rows, newRecord(file, id, text))
 			}
 			return rows
 		}),

@@ -144,32 +144,75 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// word matches a run of letters, or a number with the letters behind it. Versions
-// stay whole, however they are written: 5.5 and 5-5 are the same.
-var word = pattern(`[a-z]+|[0-9]+(?:\.[0-9]+)*[a-z]*`)
-
 // dashed matches a version written with a dash, as Anthropic does.
 var dashed = pattern(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
 
-// words takes an id apart, without the vendor before it and the marks behind.
+// words takes an id apart, without the vendor before it and the marks behind. All ids of the
+// catalog are, to find a name among them: expressions are for those that may match.
 func words(id string) []string {
 	id = strings.ToLower(id)
 	id = id[strings.LastIndex(id, "/")+1:]
 	if _, after, ok := strings.Cut(id, "anthropic."); ok { // Bedrock: us.anthropic.claude-…
 		id = after
 	}
-	id = quantized().ReplaceAllString(id, "")
-	id = dashed().ReplaceAllString(strings.ReplaceAll(id, "_", "-"), "$1.$2-")
-	list := word().FindAllString(id, -1)
-	for len(list) > 1 && suffixMark().MatchString(list[len(list)-1]) {
+	if strings.Contains(id, "-q") || strings.Contains(id, ":q") || strings.Contains(id, "iq") {
+		id = quantized().ReplaceAllString(id, "")
+	}
+	id = strings.ReplaceAll(id, "_", "-")
+	if hasDashedDigits(id) {
+		id = dashed().ReplaceAllString(id, "$1.$2-")
+	}
+	list := runs(id)
+	for len(list) > 1 && isSuffixMark(list[len(list)-1]) {
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-// suffixMark matches a word at the end of an id that does not make another model of it.
-var suffixMark = pattern(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
-	`gguf|awq|gptq|fp8|fp16|bf16|int4|int8|\d{4,8}|\d{2}(?:\.\d{2})?)$`)
+// runs returns the runs of letters in an id, and the numbers with the letters behind them.
+// Versions stay whole, however they are written: 5.5 and 5-5 are the same.
+func runs(id string) (list []string) {
+	for len(id) > 0 {
+		n := 0
+		if isDigit(rune(id[0])) {
+			n = prefixLength(id, isDigit)
+			for n+1 < len(id) && id[n] == '.' && isDigit(rune(id[n+1])) {
+				n += 1 + prefixLength(id[n+1:], isDigit)
+			}
+		}
+		n += prefixLength(id[n:], func(r rune) bool { return r >= 'a' && r <= 'z' })
+		if n > 0 {
+			list = append(list, id[:n])
+		}
+		id = id[max(n, 1):]
+	}
+	return list
+}
+
+// hasDashedDigits reports whether there is a dash between two digits.
+func hasDashedDigits(id string) bool {
+	for i := 1; i+1 < len(id); i++ {
+		if id[i] == '-' && isDigit(rune(id[i-1])) && isDigit(rune(id[i+1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// suffixMarks holds words at the end of an id that do not make another model of it.
+var suffixMarks = strings.Fields("latest preview free beta nitro floor exacto versatile instruct it gguf awq gptq fp8 fp16 bf16 int4 int8")
+
+// isSuffixMark reports whether a word at the end of an id makes no other model of it: one of
+// suffixMarks, or a date.
+func isSuffixMark(word string) bool {
+	switch digits := prefixLength(word, isDigit); {
+	case digits == len(word):
+		return digits == 2 || digits >= 4 && digits <= 8
+	case digits > 0 && len(word) == len("01.02"):
+		return digits == 2 && word[2] == '.' && prefixLength(word[3:], isDigit) == 2
+	}
+	return slices.Contains(suffixMarks, word)
+}
 
 // quantized matches the mark of a quantization, such as -q4_K_M.
 var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)
@@ -181,7 +224,7 @@ var size = pattern(`^\d+(?:\.\d+)?[bt]$`)
 func family(words []string) []string {
 	list := slices.Clone(words)
 	for i, w := range list {
-		if size().MatchString(w) {
+		if isDigit(rune(w[0])) && size().MatchString(w) {
 			list[i] = "size"
 		}
 	}
