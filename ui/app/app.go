@@ -27,6 +27,7 @@ type App struct {
 	Attached  []llm.Part       // goes with the next prompt
 	Clipboard *clip.Board
 	Recent    []string // models that were used, the latest first; the session's among them
+	Compared  []string // models that the next prompt goes to; none: the session's alone
 
 	// What a front end fills in.
 	Failed   func() bool                 // the last turn can be tried again
@@ -46,7 +47,7 @@ type App struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent),
+		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), Compared: o.Start.Compare,
 		Busy: func() bool { return false }, Failed: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
 		told: map[string]mcp.Status{},
 	}

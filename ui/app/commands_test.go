@@ -100,6 +100,8 @@ func TestCommands(t *testing.T) {
 		"/rename A title":       "The conversation is empty",
 		"/retry":                "Nothing to retry",
 		"/next-model":           "No other recent model",
+		"/compare fake/b":       "Next prompt goes to fake/m and fake/b · /compare turns it off",
+		"/compare a b a":        "Next prompt goes to a (1 of 2) and b and a (2 of 2)",
 		"/mcp":                  "No MCP servers. Add one",
 		"/prompt":               "No MCP servers. Add one",
 		"/permissions":          "No permission rules yet",
@@ -209,5 +211,20 @@ func TestCycledModelIsKept(t *testing.T) {
 	}
 	if run(t, a, "/next-model"); a.Session.Model().Name != "fake/b" {
 		t.Errorf("the next one is %s", a.Session.Model().Name)
+	}
+}
+
+// A model that cannot be asked is compared with none, and the next prompt goes to one.
+func TestCompareOutOfReach(t *testing.T) {
+	a := newApp(t)
+	if e := run(t, a, "/compare far/away"); e.Err == nil || len(a.Compared) > 0 {
+		t.Errorf("%+v; compared %q", e, a.Compared)
+	}
+	a.Compared = []string{"fake/m", "far/away"}
+	if _, models, err := TakeCompared(a); err == nil || len(models) > 0 || len(a.Compared) > 0 {
+		t.Errorf("%v, %v; compared %q", models, err, a.Compared)
+	}
+	if e := run(t, a, "/compare"); e.View.Panel != PanelCompare {
+		t.Errorf("%+v", e)
 	}
 }

@@ -194,21 +194,3 @@ func (a *App) SetTaste(key, name string, on bool) Effect {
 	a.tastes[key] = append(words, sign+name)
 	return a.Keep(key, strings.Join(a.tastes[key], "\n"))
 }
-
-// CandidateLabels returns the names of models to tell their answers apart by: those that
-// stand there more than once are numbered.
-func CandidateLabels(names []string) []string {
-	count, at := map[string]int{}, map[string]int{}
-	for _, name := range names {
-		count[name]++
-	}
-	labels := make([]string, len(names))
-	for i, name := range names {
-		at[name]++
-		labels[i] = name
-		if count[name] > 1 {
-			labels[i] = fmt.Sprintf("%s (%d of %d)", name, at[name], count[name])
-		}
-	}
-	return labels
-}

@@ -88,11 +88,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	defer a.mcp.stop()
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
-		told := "several answers need the screen or a pipe: showing one"
-		if !a.plainMode() {
-			models, _ := a.openCompared(s, names) // the screen tells why one cannot be asked
-			told = print.RequestsNotice(models, a.answers)
-		}
+		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
+		told := print.RequestsNotice(models, a.answers)
 		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
 	}
 	if asked {

@@ -38,6 +38,8 @@ func adapt(c app.Command) command {
 	switch c.Name {
 	case "help":
 		c.Help = "Show this list"
+	case "compare":
+		c.Help = "Compare models: the next prompt goes to several"
 	case "mode": // without a name, a list of them: to go round them one has to see where one is
 		return command{c, func(p *frontend, arg string) { p.panels.mode(arg) }}
 	}

@@ -36,6 +36,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.usage()
 	case app.PanelDoctor:
 		p.doctor()
+	case app.PanelCompare:
+		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, name)) })
 	case app.PanelBranches:
 		if p.idle() {
 			p.apply(app.Effect{List: app.ChooseBranch(p.app)})
@@ -90,12 +92,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 func (p *panels) models(query string) {
 	use := func(name string) { p.apply(p.app.Use(name)) }
 	if query == "" {
-		p.say("The model is %s.", p.app.Session.Model().Name)
-		live := p.app.Live
-		p.async(func() func() {
-			found := live() // seconds, at the most
-			return func() { p.lists.choose("model", modelRows(found), use) }
-		})
+		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return
 	}
 	switch found, near := match(modelRows(p.app.Choices()), query); {
@@ -106,6 +103,16 @@ func (p *panels) models(query string) {
 	default:
 		use(query)
 	}
+}
+
+// chooseModel says what a model is chosen for, and reads the list of those there are.
+func (p *panels) chooseModel(what string, chosen func(name string)) {
+	p.say("%s", what)
+	live := p.app.Live
+	p.async(func() func() {
+		found := live() // seconds, at the most
+		return func() { p.lists.choose("model", modelRows(found), chosen) }
+	})
 }
 
 // modelRows returns the models, those that can be asked first.

@@ -75,6 +75,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 func (p *frontend) leave() {
 	p.stop()
 	p.keepHeld()
+	p.drafts.unqueue()
 	if p.questions.hides() {
 		p.input.forget()
 		p.input.echo(true)

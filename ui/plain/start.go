@@ -71,9 +71,23 @@ func (p *frontend) first() {
 		p.panels.sessions(*p.app.Start.Find)
 		return
 	}
-	if prompt := p.app.Start.Prompt; len(prompt) > 0 && app.Awaits(p.app) {
+	prompt := p.app.Start.Prompt
+	if len(p.app.Compared) > 0 {
+		p.say("%s.", app.ComparedText(p.app))
+	}
+	switch {
+	case len(prompt) == 0:
+	case len(p.app.Compared) > 0:
+		names, models, err := app.TakeCompared(p.app)
+		if err != nil {
+			p.fail(err)
+			p.draftPrompt(prompt)
+			return
+		}
+		p.turns.compare(names, models, false, prompt...)
+	case app.Awaits(p.app):
 		p.held = prompt
-	} else if len(prompt) > 0 {
+	default:
 		p.turns.run(false, prompt...)
 	}
 }

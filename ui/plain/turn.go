@@ -30,6 +30,8 @@ type turn struct {
 	growing bool             // one does
 	thought time.Time        // since when it thinks, and nothing else; zero if it does not
 	remote  []*remoteCall    // of the running answer
+
+	compared *comparison // nil: one model answers
 }
 
 // A remoteCall is a call that the provider runs.
@@ -80,7 +82,7 @@ func (t *turn) doing() string {
 // due returns when the turn has something to say by itself; zero for never.
 func (t *turn) due() time.Time {
 	due := t.nextReminder()
-	if late := t.text.Due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
+	if late := t.read().text.Due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
 		due = late
 	}
 	return due
@@ -89,7 +91,7 @@ func (t *turn) due() time.Time {
 // tick writes what is due. While asking, that is while a question waits for its answer,
 // it reminds of nothing.
 func (t *turn) tick(now time.Time, asking bool) {
-	t.out.Text(t.text.Late(now))
+	t.out.Text(t.read().text.Late(now))
 	if due := t.nextReminder(); asking || due.IsZero() || now.Before(due) {
 		return
 	}
@@ -98,6 +100,14 @@ func (t *turn) tick(now time.Time, asking bool) {
 	if t.Silent(now) {
 		t.say("The server is still connected. /wait keeps waiting, ctrl+c stops.")
 	}
+}
+
+// read returns the turn whose answer is read: one of those that are compared, or t.
+func (t *turn) read() *turn {
+	if c := t.compared; c != nil && c.speaking >= 0 {
+		return c.turns[c.speaking]
+	}
+	return t
 }
 
 // wait gives a silent model as much time again as it had, and reports whether it is
@@ -133,10 +143,13 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
+	told := t.compared != nil && t.compared.Told() // each says its own error
 	for _, c := range t.Apply(d, t.now()) {
-		t.change(c)
+		if c.Kind != app.EventBlock || !told {
+			t.change(c)
+		}
 	}
-	if d.Err == nil {
+	if d.Err == nil && t.compared == nil {
 		t.footer(d)
 		if why := endReasons[d.Reason]; why != "" {
 			t.say("%s", why)

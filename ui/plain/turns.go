@@ -91,6 +91,11 @@ func (t *turns) add(now *turn, e session.Event) {
 		t.done(d)
 		return
 	}
+	if e, ok := e.(session.CandidateEvent); ok && now.compared != nil {
+		now.compared.take(e)
+		now.set(now.compared.doing(), t.now())
+		return
+	}
 	now.add(e)
 	if ask, ok := e.(session.ApprovalRequest); ok && !now.stopped {
 		t.questions.later(t.approvals.question(ask))
@@ -98,16 +103,28 @@ func (t *turns) add(now *turn, e session.Event) {
 	now.set(now.doing(), t.now())
 }
 
-// done ends the running turn, and begins what follows it.
+// done ends the running turn, and begins what follows it once the user said which of
+// several answers counts.
 func (t *turns) done(d session.Done) {
 	ended := t.current
 	ended.finish()
+	if ended.compared != nil {
+		ended.compared.End()
+	}
 	t.current, t.failed = nil, d.Err != nil
 	t.questions.dropCalls()
 	ended.end(d)
 	if d.Err != nil {
 		t.drafts.unqueue()
 	}
+	if c := ended.compared; c != nil && !t.over && t.chooses(c, func() { t.follow(d) }) {
+		return
+	}
+	t.follow(d)
+}
+
+// follow begins what follows a turn.
+func (t *turns) follow(d session.Done) {
 	again := t.again
 	t.again = false
 	switch {

@@ -121,7 +121,7 @@ func readingActions() []action {
 		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(lacksAnswer),
 		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(lacksCode),
 
-		own("compare", []string{"ctrl+x v"}, app.ModelsGroup, "Compare models side by side", func(m *Model, arg string) tea.Cmd { return m.compare.with(arg) }).unless(lacksRest).with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
+		shared("compare").with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
 		own("wire", []string{"ctrl+x w", "f12"}, app.View, "HTTP inspector: raw requests and responses", then(func(m *Model) tea.Cmd { return m.features.inspector.OpenAll() })),
 
 		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "All commands", then((*Model).palette)),

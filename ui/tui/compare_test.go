@@ -38,6 +38,9 @@ func TestCompare(t *testing.T) {
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
 			s.Press("right").WaitForText("the second").Press("enter").WaitForText("Continuing with fake/two")
+			if n := strings.Count(s.Screen(), "Model: fake/one → fake/two"); n != 1 {
+				t.Errorf("that it is another model is said %d times:\n%s", n, s.Screen())
+			}
 			if got := s.m.App.Session.Model().Name; got != "fake/two" {
 				t.Errorf("the conversation goes on with %s", got)
 			}

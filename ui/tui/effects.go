@@ -19,7 +19,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	if e.Entered != nil {
 		m.enter(*e.Entered)
 	}
-	if e.Event != nil {
+	if e.Event != nil && e.Entered == nil { // which shows what stands in the conversation
 		m.chat.Show(e.Event)
 	}
 	for _, n := range e.Notes {
@@ -163,6 +163,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.doctor.Check()
 	case app.PanelUsage:
 		return f.usage.Report()
+	case app.PanelCompare:
+		return f.models.Offer(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, name)) })
 	case app.PanelBranches:
 		return m.branches.tree()
 	case app.PanelRewind:

@@ -73,7 +73,7 @@ func newModel(o Options) *Model {
 	m.overlay.Writing = func() bool { return !m.input.Composer.Empty() }
 	m.chat.Heard, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
-	m.input.Ended, m.input.Compare = m.chat.TakeEnded, o.Start.Compare
+	m.input.Ended = m.chat.TakeEnded
 	front := &features.Front{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
 	m.features = parts{
 		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
@@ -86,7 +86,7 @@ func newModel(o Options) *Model {
 	}
 	m.features.connect = &features.Connect{Front: front, Models: m.features.models}
 	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
-	m.compare = &comparison{Front: front, chat: m.chat, input: m.input, models: m.features.models, branches: m.branches}
+	m.compare = &comparison{Front: front, chat: m.chat}
 
 	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
@@ -131,13 +131,13 @@ func (m *Model) first() tea.Cmd {
 	case len(prompt) == 0:
 		return nil
 	}
-	models, err := m.compare.opened()
+	names, models, err := app.TakeCompared(m.App)
 	switch {
 	case err != nil:
 		m.input.TakeBack(llm.Message{Role: llm.RoleUser, Parts: prompt})
 		return m.Say(err.Error())
 	case len(models) > 0:
-		return m.compare.ask(models, prompt)
+		return m.compare.ask(names, models, prompt)
 	}
 	if app.Awaits(m.App) {
 		m.held.first = prompt

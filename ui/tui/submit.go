@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/tui/composer"
 )
 
@@ -83,10 +84,11 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		m.input.Put(text)
 		return m.Say(err.Error())
 	}
+	var names []string
 	var models []llm.Endpoint
 	if m.chat.Turn == nil {
 		var err error
-		if models, err = m.compare.opened(); err != nil {
+		if names, models, err = app.TakeCompared(m.App); err != nil {
 			m.input.Put(text)
 			return m.Say(err.Error())
 		}
@@ -100,7 +102,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	}
 	m.chat.Transcript.Bottom()
 	if len(models) > 0 {
-		return tea.Batch(sent, m.compare.ask(models, parts))
+		return tea.Batch(sent, m.compare.ask(names, models, parts))
 	}
 	return tea.Batch(sent, m.chat.Run(parts...))
 }

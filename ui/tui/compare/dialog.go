@@ -3,7 +3,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/transcript"
 )
@@ -25,17 +23,8 @@ const (
 	columnGap   = 3
 )
 
-// States of a column that was asked, and that was not.
-const (
-	stateWaiting = "waiting"
-	stateSkipped = "not asked"
-)
-
-// A ChosenMsg says which answer the conversation goes on with.
-type ChosenMsg struct {
-	Seq         int    // of the answer; 0: it gave none
-	Name, Label string // of the model; "" if the user goes on with the answer they stand at
-}
+// A ChosenMsg says which answer the conversation goes on with; nil: the one it stands at.
+type ChosenMsg struct{ *app.Candidate }
 
 // A StopMsg asks for the end of what still runs in a comparison.
 type StopMsg struct{}
@@ -44,12 +33,13 @@ type StopMsg struct{}
 // user says which answer counts. It is a dialog: nothing else can be said
 // meanwhile.
 type Dialog struct {
+	app.Comparison
 	theme         *theme.Theme
 	width, height int
-	columns       []*column
-	at            int  // column that keys are about
-	wanted        int  // that was chosen while others still answered; below zero: none
-	running       bool // somebody still answers
+	columns       []*column // one for each candidate
+	at            int       // column that keys are about
+	wanted        int       // that was chosen while others still answered; below zero: none
+	running       bool      // somebody still answers
 	over          bool
 	view          string   // of the last View; "" if anything but a pane changed
 	shown         []string // the panes and states it is made of
@@ -57,13 +47,10 @@ type Dialog struct {
 
 // A column is one of the models.
 type column struct {
-	name     string
-	label    string // the name, and a number if several columns have it
+	*app.Candidate
 	pane     *transcript.Model
 	turn     app.Turn
 	drawText DrawText
-	state    string
-	seq      int // of the answer; 0 while there is none
 }
 
 // DrawText shows a change of thinking or of an answer's text, and reports whether it is one.
@@ -71,11 +58,11 @@ type DrawText func(*transcript.Model, app.Change) bool
 
 // New returns a dialog about models that were asked nothing yet.
 func New(names []string, th *theme.Theme, motion bool, drawText DrawText) *Dialog {
-	c := &Dialog{theme: th, running: true, wanted: -1}
-	for i, label := range app.CandidateLabels(names) {
+	c := &Dialog{Comparison: app.NewComparison(names), theme: th, running: true, wanted: -1}
+	for _, one := range c.Comparison {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{name: names[i], label: label, pane: pane, turn: app.Turn{NewID: pane.NewID}, drawText: drawText, state: stateWaiting})
+		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.Turn{NewID: pane.NewID}, drawText: drawText})
 	}
 	return c
 }
@@ -85,18 +72,16 @@ func (*Dialog) Wide() {}
 
 // Take shows what happened to one of the models.
 func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
-	if l.N < 0 || l.N >= len(c.columns) {
+	one := c.Comparison.Take(l)
+	if one == nil {
 		return
 	}
 	col := c.columns[l.N]
 	for _, change := range col.turn.Apply(l.Event, now) {
 		col.draw(change)
 	}
-	switch e := l.Event.(type) {
-	case llm.Retry:
-		col.state = app.RetryText(e, 0)
-	case session.Response:
-		col.answer(e, l.Err)
+	if err := one.Failure(); one.Over && err != nil {
+		col.pane.AddError(app.ErrorText(err), app.Hint(err))
 	}
 }
 
@@ -104,58 +89,26 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 func (c *column) draw(b app.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
 	case c.drawText(c.pane, b):
-		if b.Op != app.Closed {
-			c.state = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
+		if b.Op != app.Closed && !c.Over {
+			c.State = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
 		}
 	case b.Op == app.Dropped:
 		c.pane.Remove(b.ID)
 	case b.Kind == app.EventBlock:
 		c.pane.Note(notice.Text)
 	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":
-		c.pane.Replace(b.ID, transcript.Info, "Wanted to call "+b.Tool.Name+" (tools are off while comparing)")
+		c.pane.Replace(b.ID, transcript.Info, app.ComparedCall(b.Tool.Name))
 	}
 }
 
-func (c *column) answer(a session.Response, err error) {
-	c.seq = a.Seq
-	said := []string{"done"}
-	if err != nil {
-		said = []string{"interrupted"}
-		if a.Seq == 0 {
-			said = []string{"no answer"}
-		}
-		if llm.Canceled(err) {
-			said = []string{"stopped"}
-		} else {
-			c.pane.AddError(app.ErrorText(err), app.Hint(err))
-		}
-	}
-	if a.UsageKnown && a.Usage.Output > 0 {
-		said = append(said, format.Tokens(a.Usage.Output)+" out")
-	}
-	if a.UsageKnown && a.Usage.Priced {
-		said = append(said, fmt.Sprintf("$%.4f", a.Usage.Cost))
-	}
-	c.state = strings.Join(append(said, format.Seconds(a.Duration)), " · ")
-}
-
-// End takes it that everybody is done. It returns the choice that was made before, if any.
+// End takes it that all are done. It returns the choice that was made before, if any.
 func (c *Dialog) End() (chosen ChosenMsg, ok bool) {
 	c.running, c.view = false, ""
-	for _, col := range c.columns {
-		if col.state == stateWaiting {
-			col.state = stateSkipped
-		}
-	}
-	if c.wanted < 0 || c.columns[c.wanted].seq == 0 {
+	c.Comparison.End()
+	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
 		return ChosenMsg{}, false
 	}
 	return c.chosen(c.wanted), true
-}
-
-// Told reports whether everybody was asked, and so has an error of its own.
-func (c *Dialog) Told() bool {
-	return !slices.ContainsFunc(c.columns, func(col *column) bool { return col.state == stateSkipped })
 }
 
 // SetSize gives the width and the most rows.
@@ -227,7 +180,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		}
 	case "y":
 		text := col.pane.LastAnswer()
-		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.label} }
+		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.Label} }
 	case "enter":
 		return c.choose(c.at)
 	case "esc":
@@ -246,7 +199,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 // choose makes the conversation go on with the nth answer. Those that are not
 // complete then never will be.
 func (c *Dialog) choose(n int) tea.Cmd {
-	if !c.running && c.columns[n].seq == 0 {
+	if !c.running && c.columns[n].Answer.Seq == 0 {
 		return nil // its state says why there is nothing to go on with
 	}
 	if !c.running {
@@ -267,8 +220,7 @@ func (c *Dialog) chosen(n int) ChosenMsg {
 	if n < 0 {
 		return ChosenMsg{}
 	}
-	col := c.columns[n]
-	return ChosenMsg{Seq: col.seq, Name: col.name, Label: col.label}
+	return ChosenMsg{c.Comparison[n]}
 }
 
 // View returns the columns that fit, the chosen one among them. What is made of the
@@ -280,8 +232,8 @@ func (c *Dialog) View() string {
 	}
 	for i, col := range c.columns {
 		pane := col.pane.View()
-		same = same && c.shown[2*i] == pane && c.shown[2*i+1] == col.state
-		c.shown[2*i], c.shown[2*i+1] = pane, col.state
+		same = same && c.shown[2*i] == pane && c.shown[2*i+1] == col.State
+		c.shown[2*i], c.shown[2*i+1] = pane, col.State
 	}
 	if !same {
 		c.view = c.draw()
@@ -304,7 +256,7 @@ func (c *Dialog) draw() string {
 	}
 	put(0, c.theme.Strong.Render(ansi.Truncate(title, c.width, "…")))
 	for n, col := range c.columns[from : from+fit] {
-		name, state := sanitize.Line(col.label), sanitize.Line(col.state)
+		name, state := sanitize.Line(col.Label), sanitize.Line(col.State)
 		sign, style := "  ", c.theme.Text
 		if from+n == c.at {
 			sign, style = "› ", c.theme.Accent

@@ -28,7 +28,6 @@ type Input struct {
 	*common.Screen
 	App      *app.App
 	Composer *composer.Model
-	Compare  []string      // models that the next prompt goes to; none: the session's alone
 	Ended    func() func() // takes back, when called and called again, the records of what is attached
 
 	files *files.Index // of the workspace
@@ -244,8 +243,8 @@ func (in *Input) View(width int) string {
 // chips returns the line above the composer that names what goes with the prompt.
 func (in *Input) chips(width int) []string {
 	var names []string
-	if len(in.Compare) > 0 {
-		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.Compare), " + ")))
+	if len(in.App.Compared) > 0 {
+		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.App.Compared), " + ")))
 	}
 	for _, label := range app.Labels(in.App.Attached) {
 		names = append(names, "["+sanitize.Line(label)+"]")

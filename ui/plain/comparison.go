@@ -1,0 +1,204 @@
+package plain
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// A comparison reads out what several models answer to the same prompt, one answer after
+// the other. The first that has something to say is read while it comes. What the others
+// say meanwhile waits until that one is done.
+type comparison struct {
+	app.Comparison
+	*transcript
+	turns    []*turn           // one for each candidate, which reads its answer
+	waiting  [][]session.Event // what was not read yet of each
+	begun    []int             // those with something to say that was not read, as they began
+	speaking int               // the one that is read; below 0: none
+}
+
+func newComparison(names []string, t *transcript) *comparison {
+	c := &comparison{Comparison: app.NewComparison(names), transcript: t, speaking: -1, waiting: make([][]session.Event, len(names))}
+	for range names {
+		c.turns = append(c.turns, &turn{transcript: t})
+	}
+	return c
+}
+
+// take reads what happened to one of the models, or keeps it until its turn.
+func (c *comparison) take(e session.CandidateEvent) {
+	one := c.Comparison.Take(e)
+	if one == nil {
+		return
+	}
+	if _, ok := e.Event.(llm.Retry); ok && c.speaking < 0 {
+		c.say("%s: %s.", one.Label, one.State)
+	}
+	c.waiting[e.N] = append(c.waiting[e.N], e.Event)
+	if d, ok := e.Event.(llm.Delta); one.Over || ok && d.Kind == llm.Text && d.Text != "" {
+		c.begin(e.N)
+	}
+	for c.next() {
+		n := c.speaking
+		events := c.waiting[n]
+		c.waiting[n] = nil
+		for _, event := range events {
+			c.read(n, event)
+		}
+		if !c.Comparison[n].Over {
+			return
+		}
+		c.finished(n)
+	}
+}
+
+// begin notes that a model has something to say.
+func (c *comparison) begin(n int) {
+	if n != c.speaking && !slices.Contains(c.begun, n) {
+		c.begun = append(c.begun, n)
+	}
+}
+
+// next chooses the answer to read, unless one is: one that is whole, or else the one that
+// began first. It reports whether there is one.
+func (c *comparison) next() bool {
+	if c.speaking >= 0 {
+		return true
+	}
+	if len(c.begun) == 0 {
+		return false
+	}
+	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Over }), 0)
+	c.speaking = c.begun[i]
+	c.begun = slices.Delete(c.begun, i, i+1)
+	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
+	return true
+}
+
+// read writes what a model said. That it thinks is not read: another one may speak then.
+func (c *comparison) read(n int, e session.Event) {
+	if _, ok := e.(llm.Retry); ok {
+		return
+	}
+	t := c.turns[n]
+	for _, change := range t.Apply(e, c.now()) {
+		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock {
+			t.change(change)
+		}
+	}
+}
+
+// finished ends the answer that is read.
+func (c *comparison) finished(n int) {
+	c.speaking = -1
+	one := c.Comparison[n]
+	c.turns[n].finish()
+	for _, call := range one.Answer.Message.Calls() {
+		c.say("%s.", app.ComparedCall(call.Name))
+	}
+	if err := one.Failure(); err != nil {
+		c.say("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
+	}
+	c.say("%s: %s.", one.Label, spokenResult(one))
+}
+
+// spokenResult says how an answer ended, and what it took.
+func spokenResult(one *app.Candidate) string {
+	parts, a := []string{one.Outcome()}, one.Answer
+	if !one.Over {
+		return parts[0]
+	}
+	if a.UsageKnown && a.Usage.Output > 0 {
+		parts = append(parts, format.Plural(a.Usage.Output, "token"))
+	}
+	if cost := money(a.Usage); a.UsageKnown && cost != "" {
+		parts = append(parts, cost)
+	}
+	return strings.Join(append(parts, length(a.Duration)), ", ")
+}
+
+// doing returns what takes time, in words; "" while an answer is read.
+func (c *comparison) doing() string {
+	if c.speaking >= 0 {
+		return ""
+	}
+	var left []string
+	for _, one := range c.Comparison {
+		if !one.Over {
+			left = append(left, one.Label)
+		}
+	}
+	return "waiting for " + strings.Join(left, " and ")
+}
+
+// compare sends parts to several models.
+func (t *turns) compare(names []string, models []llm.Endpoint, heard bool, parts ...llm.Part) {
+	s := t.app.Session
+	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
+	if t.current != nil {
+		t.current.compared = newComparison(names, t.transcript)
+		t.current.set(t.current.compared.doing(), t.now())
+	}
+}
+
+// chooses asks which answer of a comparison to continue with, then goes on with then. It
+// reports whether there is something to choose.
+func (t *turns) chooses(c *comparison, then func()) bool {
+	var answered []*app.Candidate
+	kept := 0
+	path := t.app.Session.Path()
+	for i, one := range c.Comparison {
+		if one.Answer.Seq > 0 {
+			answered = append(answered, one)
+		}
+		if slices.ContainsFunc(path, func(n session.Node) bool { return n.Seq == one.Answer.Seq }) {
+			kept = i
+		}
+	}
+	if len(answered) == 0 || len(answered) == 1 && answered[0].Name == t.app.Session.Model().Name {
+		return false
+	}
+	keep := "the first"
+	if kept > 0 {
+		keep = "answer " + strconv.Itoa(kept+1)
+	}
+	stay := func() {
+		t.say("Keeping %s.", keep)
+		then()
+	}
+	t.questions.later(&question{
+		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
+		tell: func() {
+			for i, one := range c.Comparison {
+				t.say("%d. %s, %s", i+1, one.Label, spokenResult(one))
+			}
+		},
+		answer: func(line string) bool {
+			n, err := strconv.Atoi(line)
+			switch {
+			case line == "":
+				stay()
+				return true
+			case err != nil || n < 1 || n > len(c.Comparison):
+				t.say("No answer %s.", truncate(line, 60))
+				return false
+			case c.Comparison[n-1].Answer.Seq == 0:
+				t.say("%s cannot be chosen: %s.", c.Comparison[n-1].Label, c.Comparison[n-1].Outcome())
+				return false
+			}
+			t.apply(app.ContinueWith(t.app, c.Comparison[n-1]))
+			then()
+			return true
+		},
+		leave: stay,
+	})
+	return true
+}
