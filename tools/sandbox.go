@@ -60,7 +60,7 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) sandbox.Backend {
 		return s.cmdSandbox.backend
 	}
 	s.cmdSandbox.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).Check(); err != nil {
+	if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).CheckAgainst(s.places); err != nil {
 		s.cmdSandbox.backend = sandbox.Backend{Reason: err.Error()}
 	}
 	return s.cmdSandbox.backend

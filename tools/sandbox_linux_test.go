@@ -145,10 +145,15 @@ func TestWithoutSandbox(t *testing.T) {
 
 // A workspace that holds the home directory holds its secrets.
 func TestHomeIsNoWorkspaceToHold(t *testing.T) {
-	f := open(t, nil)
-	t.Setenv("HOME", f.Root())
+	home := t.TempDir()
+	t.Setenv("HOME", home)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.EnableSandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
+	s, err := Open(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if b := s.EnableSandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
 		t.Errorf("got %+v", b)
 	}
 }

@@ -207,9 +207,12 @@ func (db *database) walMissingErr(err error) error {
 // one by one: reading it would mix the two, writing would destroy this one. own
 // is the identity that the file has without its log.
 func (db *database) checkWALOwner(own string) error {
+	if own == "" {
+		return nil
+	}
 	var mixed string
 	err := db.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&mixed) })
-	if own == "" || err == nil && mixed == own {
+	if err == nil && mixed == own {
 		return nil
 	}
 	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)

@@ -85,11 +85,13 @@ func exists(path string) bool {
 
 // Check reports why p cannot be enforced: it would restrict nothing. Directories in
 // WritePaths follow the rules of a workspace.
-func (p Policy) Check() error {
+func (p Policy) Check() error { return p.CheckAgainst(places.New(os.Getenv)) }
+
+// CheckAgainst does as Check, with a table that was made before.
+func (p Policy) CheckAgainst(table *places.Table) error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
 	}
-	table := places.New(os.Getenv)
 	if why := table.WorkspaceProblem(filepath.Clean(p.Workspace)); why != "" {
 		return fmt.Errorf("the folder is no workspace: it %s. Start in a project's folder", why)
 	}
