@@ -96,7 +96,10 @@ func (a *program) lastModel() string {
 		return ""
 	}
 	name, _, _ := strings.Cut(models, "\n")
-	if _, err := a.openModel(name, false); name == "" || err != nil {
+	if name == "" {
+		return "" // to look for that among all names would read the whole catalog
+	}
+	if _, err := a.openModel(name, false); err != nil {
 		return ""
 	}
 	return name

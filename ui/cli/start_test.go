@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"parley/session"
 )
 
 // The first collection of garbage comes late, and every other as usual.
@@ -29,4 +31,19 @@ func gcPercent() int {
 	percent := debug.SetGCPercent(100)
 	debug.SetGCPercent(percent)
 	return percent
+}
+
+// Where no model was picked yet, none is looked for by that name: it would be looked for among
+// all models there are.
+func TestNoLastModelReadsNoCatalog(t *testing.T) {
+	a := newProgram()
+	a.library = session.MemoryStore()
+	const most = 200 // the names of all models are 2,500
+	if got := testing.AllocsPerRun(5, func() {
+		if got := a.lastModel(); got != "" {
+			t.Errorf("got %q", got)
+		}
+	}); got > most {
+		t.Errorf("got %.0f allocations, want %d at most", got, most)
+	}
 }
