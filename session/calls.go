@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -302,7 +303,18 @@ func (t *turn) setResult(j *job, out tools.Outcome) {
 		Stopped: j.stopped,
 	}
 	for _, p := range out.Media {
-		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, j.call.Name
+		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, cmp.Or(p.Name, j.call.Name)
+		if t.prepareMedia != nil {
+			prepared, told, err := t.prepareMedia(p)
+			if err != nil {
+				j.result.Part.Text += "\n[not shown: " + err.Error() + "]"
+				continue
+			}
+			if p = prepared; told != "" {
+				j.result.Part.Text += "\n[" + told + "]"
+			}
+			p.Kind, p.ID = llm.Media, j.call.ID
+		}
 		j.media = append(j.media, p)
 	}
 	t.emit(*j.result)

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,5 +96,39 @@ func TestRepeatedCalls(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What a tool shows goes through PrepareMedia once, whatever tool it is.
+func TestShownMediaIsPrepared(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n"
+	dir := t.TempDir()
+	for _, name := range []string{"a.png", "b.png"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(png), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	model := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`), call("2", "read", `{"path":"b.png"}`)), llmtest.Say("a fox"))
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+		if p.Name == "b.png" {
+			return llm.Part{}, "", errors.New("b.png is broken")
+		}
+		p.Data, p.Width = append(p.Data, "small"...), 5
+		return p, "downscaled", nil
+	}})
+	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "look"}) {
+	}
+	last := model.Requests()[1].Messages
+	parts := last[len(last)-1].Parts
+	if len(parts) != 3 || parts[1].Kind != llm.Media || string(parts[1].Data) != png+"small" || parts[1].ID != parts[0].ID || parts[1].Name != "a.png" {
+		t.Fatalf("sent %+v", parts)
+	}
+	if !strings.Contains(parts[0].Text, "[downscaled]") || !strings.Contains(parts[2].Text, "[not shown: b.png is broken]") {
+		t.Errorf("told %q and %q", parts[0].Text, parts[2].Text)
 	}
 }

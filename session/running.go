@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"parley/providers/llm"
 	"sync"
 )
 
@@ -11,8 +12,9 @@ var errStopped = errors.New("stopped by the user")
 
 // runningCalls holds the tool calls of the moment. The zero value is none.
 type runningCalls struct {
-	callsLock sync.Mutex
-	cancels   map[*job]context.CancelCauseFunc
+	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
+	callsLock    sync.Mutex
+	cancels      map[*job]context.CancelCauseFunc
 }
 
 // StopCalls ends the tool calls that run at the moment, and returns how many that

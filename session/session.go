@@ -56,6 +56,10 @@ type Options struct {
 	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored
 	Now            func() time.Time      // nil: the clock
 	EstimateTokens func(text string) int // nil: bytes by four
+
+	// PrepareMedia makes what tools return fit for every provider; what it changed is told to
+	// the model, and what it refuses is not sent. Nil: media goes as it is.
+	PrepareMedia func(llm.Part) (out llm.Part, changed string, err error)
 	Config
 }
 
@@ -109,7 +113,7 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{maxCost: o.MaxCost},
+		spending: spending{maxCost: o.MaxCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
 		fallback: fallbackChain{names: o.Fallback, open: o.OpenModel},
 		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel},

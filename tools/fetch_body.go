@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +32,7 @@ type fetchedBody struct {
 	contentType string // the whole Content-Type; "" if the server gave none
 	size        int64  // bytes that the server announces; -1 if it does not
 	cut         bool   // data is only the beginning
+	media       bool   // it is an image or a PDF, which models look at
 	notes       []string
 }
 
@@ -68,7 +70,11 @@ func readBody(res *http.Response) (fetchedBody, error) {
 	if b.mediaType == "" {
 		b.mediaType, _, _ = mime.ParseMediaType(http.DetectContentType(b.data))
 	}
-	if err == nil && len(b.data) == sniffed && isText(b.mediaType, b.data) {
+	b.media = slices.Contains(mediaTypes, http.DetectContentType(b.data))
+	if b.media {
+		b.mediaType = http.DetectContentType(b.data)
+	}
+	if err == nil && len(b.data) == sniffed && (b.media || isText(b.mediaType, b.data)) {
 		var rest []byte
 		rest, err = io.ReadAll(bounded)
 		b.data = append(b.data, rest...)

@@ -69,6 +69,7 @@ b</code></pre><noscript>enable it</noscript><form><input value="x"><textarea>y</
 		want                 []string
 		not                  []string
 		failed               bool
+		media                int // bytes
 	}{
 		{name: "markdown", kind: "text/html; charset=utf-8", body: page,
 			want: []string{
@@ -86,7 +87,10 @@ b</code></pre><noscript>enable it</noscript><form><input value="x"><textarea>y</
 		{name: "no type, HTML", body: "<!doctype html><p>para", want: []string{"text/html", "\npara"}, not: []string{"<p>"}},
 		{name: "octets that are text", kind: "application/octet-stream", body: "package main", want: []string{"package main"}},
 		{name: "octets", kind: "application/octet-stream", body: "\x00\x01\x02", want: []string{"application/octet-stream, 3 bytes", "[this is no text and is not shown]"}, not: []string{"\x00"}},
-		{name: "image", kind: "image/png", body: "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 9000), want: []string{"image/png, 8 KiB", "is not shown"}, not: []string{"xxx"}},
+		{name: "image", kind: "image/png", body: "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 9000), want: []string{"image, image/png, 8 KiB", "material from there"}, not: []string{"xxx"}, media: 9008},
+		{name: "image that is not found", status: 404, kind: "image/png", body: "\x89PNG\r\n\x1a\n", want: []string{"404 Not Found", "not shown"}, failed: true},
+		{name: "a page called an image", kind: "image/png", body: "<html><p>log in", want: []string{"not shown"}},
+		{name: "a PDF", kind: "application/octet-stream", body: "%PDF-1.7", want: []string{"file, application/pdf, 8 bytes"}, media: 8},
 		{name: "image that claims to be text", kind: "text/plain", body: "\x89PNG\x1b[2J", want: []string{"PNG", "control character"}, not: []string{"\x1b"}},
 		{name: "nothing", kind: "text/plain", want: []string{"and nothing in it"}},
 		{name: "no content", status: 204, want: []string{"204 No Content"}},
@@ -124,6 +128,13 @@ b</code></pre><noscript>enable it</noscript><form><input value="x"><textarea>y</
 			out := f.fetch(t, server.URL, "/docs/x", test.args)
 			if out.Failed != test.failed {
 				t.Errorf("failed is %v", out.Failed)
+			}
+			size := 0
+			for _, p := range out.Media {
+				size += len(p.Data)
+			}
+			if size != test.media {
+				t.Errorf("%d bytes of media, want %d", size, test.media)
 			}
 			port := server.URL[strings.LastIndexByte(server.URL, ':')+1:]
 			for _, want := range test.want {

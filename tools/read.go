@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"parley/providers/llm"
 	"parley/tools/sanitize"
 )
 
@@ -60,7 +63,7 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 		a.Path = ""
 		a.run = func(ctx context.Context, _ func(string)) Outcome {
 			p := p
-			if err := p.readText(ctx, output.reader()); err != nil {
+			if err := p.readText(ctx, bufio.NewReaderSize(output.reader(), 64<<10)); err != nil {
 				return failedOutcome("%v", err)
 			}
 			return p.outcome()
@@ -74,6 +77,7 @@ type readResult struct {
 	file         string
 	first, limit int // lines
 	size         int64
+	media        *llm.Part // what the file is in place of text, if models take it
 
 	text      strings.Builder
 	shown     int // lines in text
@@ -95,7 +99,13 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	defer f.Close()
 	p.size = info.Size()
 	sum := sha256.New()
-	if err := p.readText(ctx, io.TeeReader(io.LimitReader(f, maxScan), sum)); err != nil {
+	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, maxScan), sum), 64<<10)
+	if kind := peekMedia(in); kind != "" {
+		err = p.readMedia(in, kind)
+	} else {
+		err = p.readText(ctx, in)
+	}
+	if err != nil {
 		return err
 	}
 	var past [1]byte
@@ -107,9 +117,42 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	return nil
 }
 
+// readMedia reads a file that goes to the model as it is.
+func (p *readResult) readMedia(in io.Reader, kind string) error {
+	if p.size > maxScan {
+		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), maxScan>>20)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return explainError(p.file, err)
+	}
+	p.media = &llm.Part{Kind: llm.Media, Name: path.Base(p.file), MIME: kind, Data: data}
+	return nil
+}
+
+// mediaTypes are the kinds of files that models look at; bytes say what a file is.
+var mediaTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}
+
+// peekMedia returns the type of what in begins with, if models look at such files; else "".
+func peekMedia(in *bufio.Reader) string {
+	head, _ := in.Peek(512) // an error comes again
+	if kind := http.DetectContentType(head); slices.Contains(mediaTypes, kind) {
+		return kind
+	}
+	return ""
+}
+
+// mediaOutcome tells of a file that goes to the model as it is.
+func mediaOutcome(p llm.Part, from string) Outcome {
+	what := "image"
+	if p.MIME == "application/pdf" {
+		what = "file"
+	}
+	return Outcome{Text: note("%s: %s, %s, %s", quotePath(from), what, p.MIME, formatBytes(int64(len(p.Data)))), Media: []llm.Part{p}}
+}
+
 // readText reads text to its end.
-func (p *readResult) readText(ctx context.Context, text io.Reader) error {
-	in := bufio.NewReaderSize(text, 64<<10)
+func (p *readResult) readText(ctx context.Context, in *bufio.Reader) error {
 	head, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return explainError(p.file, err)
@@ -210,6 +253,9 @@ func (p *readResult) addLine(line []byte, length int, cut bool) {
 }
 
 func (p *readResult) outcome() Outcome {
+	if p.media != nil {
+		return mediaOutcome(*p.media, p.file)
+	}
 	if p.total == 0 && !p.partial {
 		return Outcome{Text: note("%s is empty", quotePath(p.file))}
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"testing"
 )
@@ -39,7 +40,7 @@ func TestRead(t *testing.T) {
 		{name: "a flag and a family", content: "🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F 👨‍👩‍👧\n",
 			want: "     1\t🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F 👨‍👩‍👧\n"},
 		{name: "NUL", content: "\x7fELF\x00", err: "f is not text: application/octet-stream, 5 bytes"},
-		{name: "an image", content: "\x89PNG\r\n\x1a\n\x00\x00", err: "f is not text: image/png, 10 bytes"},
+		{name: "a picture that is no PNG", content: "BM\x00\x00", err: "f is not text: image/bmp, 4 bytes"},
 		{name: "UTF-16", content: "\xFF\xFEa\x00", err: "f is not text: UTF-16, 4 bytes"},
 		{name: "NUL further down", content: strings.Repeat("a\n", 8<<10) + "\x00\n", offset: 8 << 10, err: "NUL bytes"},
 	}
@@ -60,6 +61,34 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", test.name, got, test.want)
 		}
 	}
+}
+
+// What models look at goes to them whole, known by its bytes.
+func TestReadShows(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"a.png":   {"\x89PNG\r\n\x1a\n\x00\x00", "[a.png: image, image/png, 10 bytes]"},
+		"b.txt":   {"GIF89a\x00", "[b.txt: image, image/gif, 7 bytes]"},
+		"c.webp":  {"RIFF\x00\x00\x00\x00WEBPVP8 ", "[c.webp: image, image/webp, 16 bytes]"},
+		"dir/d":   {"\xff\xd8\xff\xe0", "[dir/d: image, image/jpeg, 4 bytes]"},
+		"e.pdf":   {"%PDF-1.7\n", "[e.pdf: file, application/pdf, 9 bytes]"},
+		"big.png": {"\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", 3<<20), "[big.png: image, image/png, 3.0 MiB]"},
+	} {
+		f := open(t, map[string]string{name: test.content})
+		action, err := f.Plan(t.Context(), "read", args("path", name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		out := action.Run(t.Context(), nil)
+		if out.Failed || out.Text != test.want || len(out.Media) != 1 || string(out.Media[0].Data) != test.content || out.Media[0].Name != path.Base(name) {
+			t.Errorf("%s: %q, %d files", name, out.Text, len(out.Media))
+		}
+	}
+	f := open(t, map[string]string{"film.png": "\x89PNG\r\n\x1a\n"})
+	if err := os.Truncate(f.at("film.png"), maxScan+1); err != nil {
+		t.Fatal(err)
+	}
+	f.fails("read", []any{"path", "film.png"}, "at most 64 MiB")
 }
 
 func TestReadIsCapped(t *testing.T) {

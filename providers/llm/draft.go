@@ -45,6 +45,9 @@ func (d *Draft) Add(delta Delta) {
 	setField(&p.Repeated, delta.Repeated)
 	setField(&p.MIME, delta.MIME)
 	setField(&p.URL, delta.URL)
+	setField(&p.Width, delta.Width)
+	setField(&p.Height, delta.Height)
+	setField(&p.Made, delta.Made)
 	if delta.State != nil {
 		p.State = slices.Clone(delta.State)
 	}

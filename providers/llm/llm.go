@@ -184,13 +184,16 @@ type Part struct {
 	MIME     string          `json:"mime,omitempty"`
 	Data     []byte          `json:"data,omitempty"`
 	URL      string          `json:"url,omitempty"`
+	Width    int             `json:"width,omitempty"` // of an image, in pixels; 0 if unknown
+	Height   int             `json:"height,omitempty"`
+	Made     string          `json:"made,omitempty"`  // how an image came to be: "generated" or "edited"; "" if it was not drawn here
 	State    json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
 }
 
 // OnlyText reports whether p says nothing besides its Kind and Text.
 func (p Part) OnlyText() bool {
 	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && p.MIME == "" &&
-		p.Data == nil && p.URL == "" && p.State == nil
+		p.Data == nil && p.URL == "" && p.State == nil && p.Width == 0 && p.Height == 0 && p.Made == ""
 }
 
 // An Event is one of Delta, Notice, Retry, Usage and Finish.

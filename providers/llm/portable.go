@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Change is something Portable had to adapt, for the user to see.
@@ -46,7 +47,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(out)
+	out, closed := repair(handOverMedia(out, origin))
 	counts[changeOrphan] = closed
 
 	var changes []Change
@@ -56,6 +57,50 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 	}
 	return out, changes
+}
+
+// handOverMedia takes images and files out of answers that cannot go back in them, for they
+// have no State of origin, and puts each into a message of the user's behind the answer and
+// the results of its calls: answers hold text and calls on most wires.
+func handOverMedia(history []Message, origin string) []Message {
+	out := make([]Message, 0, len(history))
+	var made []Part // in the answer before
+	for i, m := range history {
+		if m.Role == RoleUser && made != nil {
+			m.Parts = append(made, m.Parts...)
+			made = nil
+		}
+		if m.Role == RoleAssistant {
+			if made != nil {
+				out = append(out, Message{Role: RoleUser, Parts: made})
+			}
+			m.Parts, made = withoutMade(m, origin)
+		}
+		out = append(out, m)
+		if last := i == len(history)-1; last && made != nil {
+			out = append(out, Message{Role: RoleUser, Parts: made})
+		}
+	}
+	return out
+}
+
+// withoutMade returns the parts of an answer that can go back in it, and what it made
+// besides, with words around it.
+func withoutMade(m Message, origin string) (parts, made []Part) {
+	isMade := func(p Part) bool {
+		return p.Kind == Media && (p.State == nil || m.Origin != origin) && (len(p.Data) > 0 || p.URL != "")
+	}
+	if !slices.ContainsFunc(m.Parts, isMade) {
+		return m.Parts, nil
+	}
+	for _, p := range m.Parts {
+		if !isMade(p) {
+			parts = append(parts, p)
+			continue
+		}
+		made = append(made, Part{Kind: Text, Text: strings.TrimSpace("Made by the assistant: " + p.Name)}, p)
+	}
+	return parts, made
 }
 
 // stripForeign strips parts of everything that only their own provider understands.

@@ -132,6 +132,16 @@ func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
 	return item(cmp.Or(name, "pasted"), data, l.withDefaults())
 }
 
+// Fit makes an image or a file that a tool returned fit for every provider, as an attachment
+// of the user's is. Changed tells what that took; "" if nothing.
+func Fit(p llm.Part) (out llm.Part, changed string, err error) {
+	it, err := FromBytes(p.Name, p.Data, DefaultLimits())
+	if err != nil {
+		return llm.Part{}, "", err
+	}
+	return it.Part, it.Note, nil
+}
+
 // open opens a regular file and says how large it is. It looks before, since to
 // open a device may already do something, and after, since what stands at a path
 // may change in between. Neither waits for the other end of a pipe.

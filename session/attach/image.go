@@ -33,7 +33,7 @@ func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error
 	}
 	name, w, h := filepath.Base(path), out.size.X, out.size.Y
 	return Attachment{
-		Part:  llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data},
+		Part:  llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data, Width: w, Height: h},
 		Note:  p.note(f, out),
 		Label: fmt.Sprintf("%s, %dx%d, %s", printable(name), w, h, bytesText(int64(len(out.data)))),
 		Width: w, Height: h,

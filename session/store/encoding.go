@@ -30,6 +30,9 @@ type part struct {
 	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is kept once
 	Data     []byte   `json:"data,omitempty"` // where there are no blobs
 	URL      string   `json:"url,omitempty"`
+	Width    int      `json:"width,omitempty"`
+	Height   int      `json:"height,omitempty"`
+	Made     string   `json:"made,omitempty"`
 	State    *string  `json:"state,omitempty"`
 	Base64   bool     `json:"base64,omitempty"` // so are the texts of this part
 
@@ -39,7 +42,7 @@ type part struct {
 
 // texts returns the fields that may hold any bytes.
 func (p *part) texts() []*string {
-	all := []*string{(*string)(&p.Kind), &p.Text, &p.ID, &p.Name, &p.Input, &p.MIME, &p.URL}
+	all := []*string{(*string)(&p.Kind), &p.Text, &p.ID, &p.Name, &p.Input, &p.MIME, &p.URL, &p.Made}
 	if p.State != nil {
 		all = append(all, p.State)
 	}
@@ -53,7 +56,7 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	for i, p := range parts {
 		row := part{
 			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote, Repeated: p.Repeated,
-			MIME: p.MIME, Data: p.Data, URL: p.URL,
+			MIME: p.MIME, Data: p.Data, URL: p.URL, Width: p.Width, Height: p.Height, Made: p.Made,
 		}
 		if p.State != nil {
 			state := string(p.State)
@@ -99,7 +102,7 @@ func decodeParts(text []byte) (parts []llm.Part, refs []blobRef, err error) {
 		}
 		p := llm.Part{
 			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote, Repeated: row.Repeated,
-			MIME: row.MIME, Data: row.Data, URL: row.URL,
+			MIME: row.MIME, Data: row.Data, URL: row.URL, Width: row.Width, Height: row.Height, Made: row.Made,
 		}
 		if row.State != nil {
 			p.State = json.RawMessage(*row.State)

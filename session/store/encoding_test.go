@@ -59,7 +59,7 @@ func TestWholeNode(t *testing.T) {
 		Seq: 1, At: time.Unix(1_800_000_000, 123), Partial: true, Summary: true,
 		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Interrupted: true, Parts: []llm.Part{{
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
-			Data: []byte{0, 1, 255}, URL: "https://x", State: json.RawMessage(`{ }`),
+			Data: []byte{0, 1, 255}, URL: "https://x", Width: 6, Height: 7, Made: "edited", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},
 		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true},
 		Reason: llm.Calls, TTFT: 1, Duration: 2, ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route",

@@ -224,6 +224,6 @@ func equal(a, b Node) bool {
 	return a.Seq == b.Seq && a.Parent == b.Parent && a.Role == b.Role && a.Model == b.Model &&
 		slices.EqualFunc(a.Parts, b.Parts, func(p, q llm.Part) bool {
 			return p.Kind == q.Kind && p.Text == q.Text && p.ID == q.ID && p.Name == q.Name && p.Input == q.Input &&
-				p.URL == q.URL && bytes.Equal(p.Data, q.Data) && bytes.Equal(p.State, q.State)
+				p.URL == q.URL && p.Width == q.Width && p.Height == q.Height && p.Made == q.Made && bytes.Equal(p.Data, q.Data) && bytes.Equal(p.State, q.State)
 		})
 }
