@@ -3,6 +3,9 @@ package media
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"slices"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -33,7 +36,6 @@ var embeddingServices = []embeddingService{
 	{kind: "glm", batch: 64},
 	{kind: "mistral", batch: 32, dimensions: "output_dimension"},
 	{kind: "openrouter", batch: 100, inputType: true},
-	{kind: "ollama", batch: 64},
 	{kind: "llamacpp", batch: 64, dimensions: "-"},
 	{kind: "vllm", batch: 64},
 	{kind: "lmstudio", batch: 64, dimensions: "-"},
@@ -69,7 +71,7 @@ func (e *openAIEmbedder) Batch() (inputs, tokens int) { return e.service.batch, 
 // them.
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
-	res, err := e.client.New(ctx, params, opts...)
+	res, err := e.client.New(ctx, params, append(opts, option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))))...)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -78,9 +80,6 @@ func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.Embed
 	}
 	vectors, err := placed(res.Data, len(inputs))
 	if err == nil {
-		if e.service.dimensions == "-" {
-			o.Dimensions = 0
-		}
 		err = adapter.Vectors(vectors, len(inputs), o.Dimensions)
 	}
 	if err != nil {
@@ -106,9 +105,7 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 		p.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
 	}
 	switch {
-	case o.Dimensions == 0:
-	case e.service.dimensions == "-":
-		notes = append(notes, adapter.LeftOut(e.o.Model, "the number of dimensions"))
+	case o.Dimensions == 0, e.service.dimensions == "-": // what comes has to have them all the same
 	case e.service.dimensions != "":
 		opts = append(opts, option.WithJSONSet(e.service.dimensions, o.Dimensions))
 	default:
@@ -133,7 +130,7 @@ func placed(data []sdk.Embedding, n int) ([][]float32, error) {
 	if len(data) != n {
 		return make([][]float32, len(data)), nil // which Vectors refuses
 	}
-	numbered := slices.ContainsFunc(data, func(d sdk.Embedding) bool { return d.Index != 0 })
+	numbered := slices.ContainsFunc(data, func(d sdk.Embedding) bool { return d.JSON.Index.Valid() })
 	vectors := make([][]float32, n)
 	for i, d := range data {
 		at := i
@@ -143,10 +140,38 @@ func placed(data []sdk.Embedding, n int) ([][]float32, error) {
 		if at < 0 || at >= n || vectors[at] != nil {
 			return nil, &llm.Error{Fault: llm.Server, Message: "returned vectors whose numbers do not fit the texts"}
 		}
-		vectors[at] = make([]float32, len(d.Embedding))
-		for j, x := range d.Embedding {
-			vectors[at][j] = float32(x)
+		var v vector
+		_ = v.UnmarshalJSON([]byte(d.JSON.Embedding.Raw())) // what is none is NaN
+		vectors[at] = v
+		if v == nil {
+			vectors[at] = []float32{} // taken, and refused by Vectors
 		}
 	}
 	return vectors, nil
+}
+
+// limitAnswer returns what ends an answer of more than limit bytes: the SDK reads whatever
+// comes into memory.
+func limitAnswer(limit int64) option.Middleware {
+	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		res, err := next(req)
+		if err == nil {
+			res.Body = &limitedBody{res.Body, limit, limit}
+		}
+		return res, err
+	}
+}
+
+// A limitedBody returns an error once more was read than may be.
+type limitedBody struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("answered with more than %d MB", b.limit>>20)}
+	}
+	return n, err
 }

@@ -26,6 +26,7 @@ type family struct {
 // nothing else.
 var families = []family{
 	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
+	{kinds: embeddingFormatKinds, embed: newEmbedder},
 }
 
 // An Ability is something that models do besides answering: what does it is T, and what the

@@ -24,6 +24,11 @@ func (e pricedEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedO
 	if err != nil {
 		return nil, wire.MaskError(err, e.secrets)
 	}
+	if got.Bill.Tokens == 0 && !got.Bill.Priced { // Gemini counts none
+		for _, text := range inputs {
+			got.Bill.Tokens += catalog.Estimate(text)
+		}
+	}
 	got.Bill = e.facts.Bill(got.Bill)
 	return got, nil
 }

@@ -1,0 +1,32 @@
+package media
+
+import (
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// compileOllama writes a request of Ollama's own: its endpoint in OpenAI's format cuts texts
+// that are too long, and does not say so; this one can be told not to.
+func compileOllama(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+	host := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	r.url = host + "/api/embed"
+	r.body = map[string]any{"model": o.Model, "input": inputs, "truncate": false}
+	if want.Dimensions > 0 {
+		r.body["dimensions"] = want.Dimensions
+	}
+	if want.Task != "" {
+		r.notes = append(r.notes, adapter.LeftOut(o.Model, "the task"))
+	}
+	return r
+}
+
+func decodeOllama(text []byte) (vectors [][]float32, tokens int, err error) {
+	var answer struct {
+		Embeddings []vector
+		Tokens     int `json:"prompt_eval_count"`
+	}
+	err = adapter.DecodeLenient(text, &answer)
+	return plain(answer.Embeddings), answer.Tokens, err
+}

@@ -1,0 +1,61 @@
+package media
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// A vector is read from an array of numbers, or from base64 of float32 in little-endian order.
+// What is no number in it is NaN, which adapter.Vectors refuses: servers write null for
+// that, which encoding/json would take for 0.
+type vector []float32
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *vector) UnmarshalJSON(text []byte) error {
+	text = bytes.TrimSpace(text)
+	*v = nil
+	switch {
+	case len(text) > 0 && text[0] == '"':
+		*v = fromBase64(text)
+	case len(text) > 2 && text[0] == '[':
+		*v = make(vector, 0, bytes.Count(text, []byte(","))+1)
+		for number := range bytes.SplitSeq(text[1:len(text)-1], []byte(",")) {
+			x, err := strconv.ParseFloat(string(bytes.TrimSpace(number)), 32)
+			if err != nil {
+				x = math.NaN()
+			}
+			*v = append(*v, float32(x))
+		}
+	}
+	return nil
+}
+
+// fromBase64 reads a vector from a JSON string; one that is none is a single NaN.
+func fromBase64(text []byte) vector {
+	var coded string
+	if json.Unmarshal(text, &coded) != nil {
+		return vector{float32(math.NaN())}
+	}
+	data, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil || len(data)%4 != 0 {
+		return vector{float32(math.NaN())}
+	}
+	v := make(vector, len(data)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return v
+}
+
+// plain returns vectors as what an llm.Embedder returns.
+func plain(vectors []vector) [][]float32 {
+	out := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		out[i] = v
+	}
+	return out
+}
