@@ -90,6 +90,8 @@ func Commands() []Command {
 		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: noEfforts, Run: changeEffort(1)},
 		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
 
+		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},
+
 		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},

@@ -73,6 +73,7 @@ const (
 	PanelUsage       Panel = "usage"
 	PanelDoctor      Panel = "doctor"
 	PanelHelp        Panel = "help"
+	PanelWire        Panel = "wire"
 	PanelCompare     Panel = "compare"
 	PanelRewind      Panel = "rewind"
 	PanelBranches    Panel = "tree"

@@ -1,6 +1,20 @@
 package app
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/format"
+)
 
 // An Exchange is one request that a model was sent and what came back, with
 // secrets masked. A retry is one of its own.
@@ -43,4 +57,283 @@ type Wire struct {
 	List func() []Exchange             // the newest first, without headers and bodies
 	Get  func(id int) (Exchange, bool) // whole, if it is still kept
 	Hear func(func(trouble string))    // registers who hears, on any goroutine, that the recording failed
+}
+
+// What the inspector says, on the screen and in plain lines.
+const (
+	NoExchanges  = "No requests yet"
+	ExchangeGone = "This exchange is no longer in memory. Start with --record FILE to keep them"
+	CurlTooLong  = "The request was too long to be kept in full"
+)
+
+func noExchanges(a *App) string {
+	if a.Wire.List == nil || len(a.Wire.List()) == 0 {
+		return NoExchanges
+	}
+	return ""
+}
+
+// An ExchangePart is one of the texts that an exchange is made of.
+type ExchangePart struct {
+	Title  string
+	Note   string // behind the title: how much it is
+	Source string // all of it, as it was
+	Lines  []ExchangeLine
+}
+
+// An ExchangeLine is one line of a part, to be read.
+type ExchangeLine struct {
+	Text string // without a line break, and without long base64
+	Full string // what it is short for, of any number of lines; "" if it is all there is
+}
+
+// Title returns who was asked; what is no request to a model says so.
+func (e Exchange) Title() string {
+	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
+		return e.Name + ": list models"
+	}
+	return e.Name
+}
+
+// State says how e stands.
+func (e Exchange) State() string {
+	said := ""
+	if e.Headers > 0 && (e.Method != "RUN" || e.Over) {
+		said = strconv.Itoa(e.Status)
+	}
+	switch {
+	case !e.Over:
+		said += " running"
+	case e.Error != "":
+		said += " " + strings.ReplaceAll(e.Error, "_", " ")
+	}
+	return strings.TrimSpace(said)
+}
+
+// ExchangesOf returns the ids of the exchanges that were held for the turn of a message of
+// the user's.
+func ExchangesOf(a *App, user int) (ids []int) {
+	from, to := turnTime(a.Session.Path(), user)
+	if a.Wire.List == nil || from.IsZero() {
+		return nil
+	}
+	for _, e := range a.Wire.List() {
+		if !e.Start.Before(from) && (to.IsZero() || e.Start.Before(to)) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// turnTime returns when the turn of a message was held: from when the user's message
+// was kept until the next one was; a zero end is not over.
+func turnTime(path []session.Node, user int) (from, to time.Time) {
+	begun := false
+	for _, n := range path {
+		switch {
+		case n.Seq == user && user != 0:
+			from, begun = n.At, true
+		case begun && n.Role == llm.RoleUser && n.At.After(from):
+			return from, n.At
+		}
+	}
+	return from, time.Time{}
+}
+
+// SaveExchange writes e to a new file, which nobody else may read: path, or one named for e. Both
+// begin in Folder.
+func (o Options) SaveExchange(e Exchange, path string) (string, error) {
+	if path == "" {
+		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)
+	}
+	path, err := o.absolute(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("%s already exists", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, part := range e.Parts() {
+		fmt.Fprintf(&text, "── %s %s\n\n%s\n\n", part.Title, part.Note, strings.TrimRight(part.Source, "\n"))
+	}
+	_, err = f.WriteString(text.String())
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+		return "", err
+	}
+	return path, nil
+}
+
+// Parts returns e to be read: what it was, and the headers and bodies it has.
+func (e Exchange) Parts() []ExchangePart {
+	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
+	if e.Method == "RUN" {
+		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
+	}
+	parts := []ExchangePart{plainPart("Exchange", aboutExchange(e))}
+	for i, side := range []Traffic{e.Request, e.Response} {
+		if text := headerText(side.Headers); text != "" {
+			parts = append(parts, plainPart(names[2*i], text))
+		}
+		total := e.Sent
+		if i == 1 {
+			total = e.Got
+		}
+		if total > 0 {
+			parts = append(parts, bodyPart(names[2*i+1], side, total))
+		}
+	}
+	return parts
+}
+
+// aboutExchange says what was asked of whom, how it went, and how long it took.
+func aboutExchange(e Exchange) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", e.Method, e.URL)
+	for _, arg := range e.Args {
+		fmt.Fprintf(&b, "  %s\n", arg)
+	}
+	status := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	if e.Method == "RUN" {
+		status = fmt.Sprintf("exit status %d", e.Status)
+	}
+	switch {
+	case !e.Over:
+		b.WriteString("running\n")
+	case e.Headers == 0:
+		b.WriteString("no answer\n")
+	default:
+		b.WriteString(strings.TrimSpace(status) + "\n")
+	}
+	if e.Error != "" {
+		fmt.Fprintf(&b, "%s: %s\n", strings.ReplaceAll(e.Error, "_", " "), e.Reason)
+	}
+	fmt.Fprintf(&b, "began %s", e.Start.Local().Format("2006-01-02 15:04:05.000"))
+	for _, at := range []struct {
+		what string
+		time.Duration
+	}{{"headers after", e.Headers}, {"first byte after", e.First}, {"took", e.Total}} {
+		if at.Duration > 0 && (e.Method != "RUN" || at.what != "headers after") {
+			fmt.Fprintf(&b, " · %s %s", at.what, format.Latency(at.Duration))
+		}
+	}
+	return b.String() + "\n"
+}
+
+// plainPart returns text line by line.
+func plainPart(title, text string) ExchangePart {
+	p := ExchangePart{Title: title, Source: text}
+	for line := range strings.Lines(text) {
+		p.Lines = append(p.Lines, foldable(strings.TrimRight(line, "\r\n")))
+	}
+	return p
+}
+
+func headerText(headers [][2]string) string {
+	var b strings.Builder
+	for _, h := range headers {
+		fmt.Fprintf(&b, "%s: %s\n", h[0], h[1])
+	}
+	return b.String()
+}
+
+// bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
+// line as it came. Events unfold to their data, indented.
+func bodyPart(title string, t Traffic, total int64) ExchangePart {
+	p := ExchangePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
+	if t.Cut > 0 {
+		p.Source = t.Body + fmt.Sprintf("\n… %s not kept …\n", format.Size(int(t.Cut))) + t.Tail
+	}
+	if text, ok := indented(t.Body); ok && t.Cut == 0 {
+		for line := range strings.SplitSeq(text, "\n") {
+			l := foldable(line)
+			if whole, ok := spelledOut(line); ok && l.Full == "" {
+				l.Full = whole
+			}
+			p.Lines = append(p.Lines, l)
+		}
+		return p
+	}
+	events := 0
+	for line := range strings.Lines(p.Source) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			continue // what stands between events
+		}
+		l := foldable(line)
+		head, data := "data: ", strings.TrimPrefix(strings.TrimPrefix(line, "data:"), " ")
+		if data == line {
+			head = ""
+		} else {
+			events++
+		}
+		if text, ok := indented(data); ok && (data[0] == '{' || data[0] == '[') {
+			l.Full = head + text
+		}
+		p.Lines = append(p.Lines, l)
+	}
+	if events > 0 {
+		p.Note += " · " + format.Plural(events, "event")
+	}
+	return p
+}
+
+// spelledOut returns a line of indented JSON whose text has lines of its own, with
+// these below it.
+func spelledOut(line string) (string, bool) {
+	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
+	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
+		name, value = line[:at+2], line[at+3:]
+	}
+	var text string
+	if !strings.Contains(value, `\n`) || json.Unmarshal([]byte(strings.TrimSuffix(value, ",")), &text) != nil {
+		return "", false
+	}
+	return name + "\n" + text, true
+}
+
+// indented returns JSON for reading.
+func indented(text string) (string, bool) {
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(text), "", "  ") != nil {
+		return "", false
+	}
+	return strings.TrimSpace(out.String()), out.Len() > 0
+}
+
+// base64Least is how many characters of base64 in a row are folded away.
+const base64Least = 400
+
+// foldable returns a line, without the base64 in it.
+func foldable(line string) ExchangeLine {
+	if len(line) < base64Least {
+		return ExchangeLine{Text: line}
+	}
+	var short strings.Builder
+	kept := 0
+	for at := 0; at < len(line); at++ {
+		end := at
+		for end < len(line) && isBase64(line[end]) {
+			end++
+		}
+		if end-at >= base64Least {
+			short.WriteString(line[kept:at] + line[at:at+12])
+			fmt.Fprintf(&short, "… %s of base64 …", format.Size(end-at))
+			kept = end
+		}
+		at = max(at, end)
+	}
+	if kept == 0 {
+		return ExchangeLine{Text: line}
+	}
+	return ExchangeLine{Text: short.String() + line[kept:], Full: line}
+}
+
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
 }

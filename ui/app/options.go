@@ -18,6 +18,22 @@ import (
 // Directory finds the directory that the user means by name: ~ is the home
 // directory, and what is relative begins in Folder.
 func (o Options) Directory(name string) (string, error) {
+	name, err := o.absolute(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is not a folder", name)
+	}
+	return name, nil
+}
+
+// absolute returns the path that the user means by name.
+func (o Options) absolute(name string) (string, error) {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -28,15 +44,7 @@ func (o Options) Directory(name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(o.Folder, name)
 	}
-	name = filepath.Clean(name)
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.IsDir():
-		return "", fmt.Errorf("%s is not a folder", name)
-	}
-	return name, nil
+	return filepath.Clean(name), nil
 }
 
 // Directories returns those of stored conversations that are still there, the latest

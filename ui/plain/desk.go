@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
@@ -28,6 +29,20 @@ func (d *desk) say(format string, args ...any) { d.out.Say(format, args...) }
 
 // fail writes an error.
 func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(err.Error()))) }
+
+// copy puts text, which is called what, on the clipboard of this machine, says how, and
+// goes on with then. The terminal is not asked to: that takes an escape.
+func (d *desk) copy(text, what string, then func()) {
+	put, ctx := app.Copy(d.app.Board(nil), text), d.ctx
+	d.async(func() func() {
+		result := put(ctx)
+		result.File = d.app.Short(result.File)
+		return func() {
+			d.say("%s", sentence(format.Capital(result.Message(what))))
+			then()
+		}
+	})
+}
 
 // idle reports whether no reply is running, and says so if one is.
 func (d *desk) idle() bool {

@@ -42,8 +42,7 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 				l.say("Left.")
 				return true
 			}
-			if strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted {
-				l.command(line)
+			if l.runs(line) {
 				return true
 			}
 			found, near := match(rows, line)
@@ -69,6 +68,15 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 		},
 		leave: func() { l.say("Left.") },
 	})
+}
+
+// runs carries out a command that leaves a list, and reports whether line is one.
+func (l *lists) runs(line string) bool {
+	command := strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted
+	if command {
+		l.command(line)
+	}
+	return command
 }
 
 // read reads the rows out that which reports true for, with their numbers.

@@ -36,6 +36,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.usage()
 	case app.PanelDoctor:
 		p.doctor()
+	case app.PanelWire:
+		p.exchanges()
 	case app.PanelCompare:
 		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, name)) })
 	case app.PanelBranches:

@@ -105,8 +105,7 @@ func (t *transcript) allOutput() {
 	t.say("End of output.")
 }
 
-// copy puts the last answer, or the last code block, on the clipboard of this
-// machine, and says how. The terminal is not asked to: that takes an escape.
+// copy puts the last answer, or the last code block, on the clipboard.
 func (t *transcript) copy(arg string) {
 	text, what := "", "answer"
 	for _, n := range slices.Backward(t.app.Session.Path()) {
@@ -128,10 +127,5 @@ func (t *transcript) copy(arg string) {
 		t.say("No %s to copy.", what)
 		return
 	}
-	put, ctx := app.Copy(t.app.Board(nil), text), t.ctx
-	t.async(func() func() {
-		result := put(ctx)
-		result.File = t.app.Short(result.File)
-		return func() { t.say("%s", sentence(format.Capital(result.Message(what)))) }
-	})
+	t.desk.copy(text, what, func() {})
 }

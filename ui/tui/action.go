@@ -122,7 +122,7 @@ func readingActions() []action {
 		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(lacksCode),
 
 		shared("compare").with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
-		own("wire", []string{"ctrl+x w", "f12"}, app.View, "HTTP inspector: raw requests and responses", then(func(m *Model) tea.Cmd { return m.features.inspector.OpenAll() })),
+		shared("wire"),
 
 		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "All commands", then((*Model).palette)),
 		own("commands", []string{"/"}, app.Program, "All commands (on an empty line)", then((*Model).slash)).only(idle).unlisted(),

@@ -163,6 +163,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.doctor.Check()
 	case app.PanelUsage:
 		return f.usage.Report()
+	case app.PanelWire:
+		return f.inspector.OpenAll()
 	case app.PanelCompare:
 		return f.models.Offer(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, name)) })
 	case app.PanelBranches:

@@ -2,18 +2,12 @@
 package inspector
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/common"
@@ -57,47 +51,21 @@ func (i *Inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // OpenAll lists the exchanges of this run.
 func (i *Inspector) OpenAll() tea.Cmd {
-	if i.App.Wire.List == nil || len(i.App.Wire.List()) == 0 {
-		return i.Say("No requests yet")
-	}
 	i.only = nil
 	return i.openList(0)
 }
 
 // OpenTurn opens what went over the wire for the turn of a message.
 func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
-	from, to := i.turnTime(t)
-	var ids []int
-	if i.App.Wire.List != nil && !from.IsZero() {
-		for _, e := range i.App.Wire.List() {
-			if !e.Start.Before(from) && (to.IsZero() || e.Start.Before(to)) {
-				ids = append(ids, e.ID)
-			}
-		}
-	}
+	ids := app.ExchangesOf(i.App, t.User)
 	switch len(ids) {
 	case 0:
-		return i.Say("This exchange is no longer in memory. Start with --record FILE to keep them")
+		return i.Say(app.ExchangeGone)
 	case 1:
 		return i.show(ids[0], false)
 	}
 	i.only = ids
 	return i.openList(0)
-}
-
-// turnTime returns when the turn of a message was held: from when the user's message
-// was kept until the next one was; a zero end is not over.
-func (i *Inspector) turnTime(t transcript.Target) (from, to time.Time) {
-	begun := false
-	for _, n := range i.App.Session.Path() {
-		switch {
-		case n.Seq == t.User && t.User != 0:
-			from, begun = n.At, true
-		case begun && n.Role == llm.RoleUser && n.At.After(from):
-			return from, n.At
-		}
-	}
-	return from, time.Time{}
 }
 
 // openList opens the list, with one exchange selected.
@@ -117,35 +85,12 @@ func (i *Inspector) items(selected int) []dialog.Item {
 			continue
 		}
 		items = append(items, dialog.Item{
-			Title: e.Start.Local().Format("15:04:05") + "  " + exchangeName(e),
-			Cells: []string{exchangeStatus(e), format.Size(int(e.Got)), format.Latency(e.Total), format.Size(int(e.Sent))},
+			Title: e.Start.Local().Format("15:04:05") + "  " + e.Title(),
+			Cells: []string{e.State(), format.Size(int(e.Got)), format.Latency(e.Total), format.Size(int(e.Sent))},
 			Value: strconv.Itoa(e.ID), Current: e.ID == selected,
 		})
 	}
 	return items
-}
-
-// exchangeName returns who was asked; what is no request to a model says so.
-func exchangeName(e app.Exchange) string {
-	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
-		return e.Name + ": list models"
-	}
-	return e.Name
-}
-
-// exchangeStatus says how an exchange stands.
-func exchangeStatus(e app.Exchange) string {
-	said := ""
-	if e.Headers > 0 && (e.Method != "RUN" || e.Over) {
-		said = strconv.Itoa(e.Status)
-	}
-	switch {
-	case !e.Over:
-		said += " running"
-	case e.Error != "":
-		said += " " + strings.ReplaceAll(e.Error, "_", " ")
-	}
-	return strings.TrimSpace(said)
 }
 
 // tick keeps what is open up to date, once a second.
@@ -169,7 +114,7 @@ func (i *Inspector) ticked() tea.Cmd {
 		if !ok {
 			return nil
 		}
-		i.pager.SetParts(exchangeStatus(e), exchangeParts(e))
+		i.pager.SetParts(e.State(), pages(e))
 		if e.Over {
 			return nil // it does not change any more
 		}
@@ -186,11 +131,11 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	}
 	e, ok := i.App.Wire.Get(id)
 	if !ok {
-		return i.Say("This exchange is no longer in memory. Start with --record FILE to keep them")
+		return i.Say(app.ExchangeGone)
 	}
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
-	i.pager.SetParts(exchangeStatus(e), exchangeParts(e))
+	i.pager.SetParts(e.State(), pages(e))
 	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
 	if e.Over {
 		return i.Open(i.pager)
@@ -198,44 +143,34 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	return tea.Batch(i.Open(i.pager), i.tick())
 }
 
+// pages returns an exchange as a pager shows it.
+func pages(e app.Exchange) []dialog.PagePart {
+	var pages []dialog.PagePart
+	for _, part := range e.Parts() {
+		page := dialog.PagePart{Title: part.Title, Note: part.Note, Source: part.Source}
+		for _, l := range part.Lines {
+			page.Lines = append(page.Lines, dialog.PageLine{Text: l.Text, Full: l.Full})
+		}
+		pages = append(pages, page)
+	}
+	return pages
+}
+
 // act does what a key of the inspector asks for.
 func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 	e, ok := i.App.Wire.Get(i.id)
 	if !ok || i.Current() != i.pager {
-		return i.Say("This exchange is no longer in memory")
+		return i.Say(app.ExchangeGone)
 	}
 	if msg.Key == "s" {
-		folder, short := i.App.Folder, i.App.Short
+		o := i.App.Options
 		return func() tea.Msg {
-			path, err := saveExchange(folder, e)
-			return app.Effect{Toast: "Wrote " + short(path), Err: err}
+			path, err := o.SaveExchange(e, "")
+			return app.Effect{Toast: "Wrote " + o.Short(path), Err: err}
 		}
 	}
 	if e.Curl == "" {
-		return i.Say("The request was too long to be kept in full")
+		return i.Say(app.CurlTooLong)
 	}
 	return i.Copy(e.Curl, "curl command")
-}
-
-// saveExchange writes an exchange to a new file in directory, which nobody else may
-// read.
-func saveExchange(folder string, e app.Exchange) (string, error) {
-	path := filepath.Join(folder, fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s already exists", path)
-	}
-	if err != nil {
-		return "", err
-	}
-	var text strings.Builder
-	for _, part := range exchangeParts(e) {
-		fmt.Fprintf(&text, "── %s %s\n\n%s\n\n", part.Title, part.Note, strings.TrimRight(part.Source, "\n"))
-	}
-	_, err = f.WriteString(text.String())
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
-		return "", err
-	}
-	return path, nil
 }

@@ -1,4 +1,4 @@
-package inspector
+package app
 
 import (
 	"os"
@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"parley/ui/app"
-	"parley/ui/tui/dialog"
 )
 
 // TestSaveExchange writes what is shown, for nobody else to read, and over nothing.
 func TestSaveExchange(t *testing.T) {
-	e := app.Exchange{ID: 2, Start: time.Unix(1e9, 0), Over: true,
-		Request: app.Traffic{Body: `{"model":"gpt-x"}`}, Response: app.Traffic{Body: strings.Repeat("event: a\ndata: {}\n\n", 10)}}
+	e := Exchange{ID: 2, Start: time.Unix(1e9, 0), Over: true,
+		Request: Traffic{Body: `{"model":"gpt-x"}`}, Response: Traffic{Body: strings.Repeat("event: a\ndata: {}\n\n", 10)}}
 	e.Sent, e.Got = int64(len(e.Request.Body)), int64(len(e.Response.Body))
 	dir := t.TempDir()
-	path, err := saveExchange(dir, e)
+	o := Options{Folder: dir}
+	path, err := o.SaveExchange(e, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,22 +26,25 @@ func TestSaveExchange(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if _, err := saveExchange(dir, e); err == nil || !strings.Contains(err.Error(), "already exists") {
+	if _, err := o.SaveExchange(e, ""); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a second time: %v", err)
+	}
+	if path, err := o.SaveExchange(e, "mine.txt"); err != nil || path != filepath.Join(dir, "mine.txt") {
+		t.Errorf("by name: %s, %v", path, err)
 	}
 }
 
 func TestExchangeParts(t *testing.T) {
 	image := strings.Repeat("A", 2_000_000)
-	part := func(t *testing.T, e app.Exchange, title string) dialog.PagePart {
+	part := func(t *testing.T, e Exchange, title string) ExchangePart {
 		t.Helper()
-		for _, p := range exchangeParts(e) {
+		for _, p := range e.Parts() {
 			if p.Title == title {
 				return p
 			}
 		}
 		t.Fatalf("there is no part %q", title)
-		return dialog.PagePart{}
+		return ExchangePart{}
 	}
 	for _, tt := range []struct {
 		name, body string
@@ -59,7 +60,7 @@ func TestExchangeParts(t *testing.T) {
 		{"half of it", `{"a":`, `{"a":`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := part(t, app.Exchange{Response: app.Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
+			p := part(t, Exchange{Response: Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
 			found := false
 			for _, l := range p.Lines {
 				found = found || l.Text == tt.text && l.Full == tt.full
@@ -69,7 +70,7 @@ func TestExchangeParts(t *testing.T) {
 			}
 		})
 	}
-	cut := part(t, app.Exchange{Response: app.Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
+	cut := part(t, Exchange{Response: Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
 	if !strings.Contains(cut.Source, "… 5.0 MB not kept …") {
 		t.Errorf("got %q", cut.Source)
 	}

@@ -1,0 +1,106 @@
+package plain
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// Limits of what is read out of a part of an exchange: the file that save writes has all
+// of it.
+const (
+	exchangeLines = 60  // of a part
+	exchangeWidth = 400 // characters of a line
+)
+
+// exchanges reads the list of what was sent to models and what came back, and then the one
+// that is chosen.
+func (p *panels) exchanges() {
+	var rows []choice
+	var ids []int
+	for _, e := range p.app.Wire.List() {
+		detail := []string{e.State(), "sent " + format.Size(int(e.Sent)), "received " + format.Size(int(e.Got))}
+		if e.Total > 0 {
+			detail = append(detail, "took "+format.Latency(e.Total))
+		}
+		rows = append(rows, choice{name: e.Start.Local().Format("15:04:05") + " " + e.Title(), detail: strings.TrimPrefix(strings.Join(detail, ", "), ", "), value: strconv.Itoa(e.ID)})
+		ids = append(ids, e.ID)
+	}
+	p.lists.choose("request", rows, func(value string) {
+		id, _ := strconv.Atoi(value)
+		p.exchange(id, ids)
+	})
+}
+
+// exchange reads one of a list, and asks what to do with it.
+func (p *panels) exchange(id int, list []int) {
+	e, ok := p.app.Wire.Get(id)
+	if !ok {
+		p.say("%s.", app.ExchangeGone)
+		return
+	}
+	p.readExchange(e)
+	p.askExchange(e, list)
+}
+
+// askExchange asks what to do with an exchange that was read, until the user leaves it.
+func (p *panels) askExchange(e app.Exchange, list []int) {
+	again := func() { p.askExchange(e, list) }
+	leave := func() { p.say("Left.") }
+	p.questions.next(&question{prompt: "Type curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
+		word, path, _ := strings.Cut(line, " ")
+		n, err := strconv.Atoi(line)
+		switch {
+		case line == "":
+			leave()
+		case err == nil && n > 0 && n <= len(list):
+			p.exchange(list[n-1], list)
+		case word == "save":
+			p.saveExchange(e, strings.TrimSpace(path), again)
+		case line == "curl" && e.Curl != "":
+			p.copy(e.Curl, "curl command", again)
+		case line == "curl":
+			p.say("%s.", app.CurlTooLong)
+			return false
+		case !p.lists.runs(line):
+			p.say("No request %s.", truncate(line, 60))
+			return false
+		}
+		return true
+	}})
+}
+
+// readExchange reads an exchange, part by part.
+func (p *panels) readExchange(e app.Exchange) {
+	for _, part := range e.Parts() {
+		p.say("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
+		for _, line := range part.Lines[:min(len(part.Lines), exchangeLines)] {
+			text := line.Text
+			if r := []rune(text); len(r) > exchangeWidth {
+				text = string(r[:exchangeWidth]) + "… " + strconv.Itoa(len(r)-exchangeWidth) + " more characters"
+			}
+			p.out.Block(text)
+		}
+		if more := len(part.Lines) - exchangeLines; more > 0 {
+			p.say("And %s.", format.Plural(more, "more line"))
+		}
+	}
+}
+
+// saveExchange writes an exchange to a file, and goes on with then.
+func (p *panels) saveExchange(e app.Exchange, path string, then func()) {
+	o := p.app.Options
+	p.async(func() func() {
+		path, err := o.SaveExchange(e, path)
+		return func() {
+			if err != nil {
+				p.fail(err)
+			} else {
+				p.say("Wrote %s", o.Short(path))
+			}
+			then()
+		}
+	})
+}
