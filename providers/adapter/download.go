@@ -174,7 +174,7 @@ func checkPublic(u *url.URL) error {
 	case u.Scheme != "https":
 		return downloadError("the address of the file is not https")
 	case u.User != nil:
-		return downloadError("the address of the file holds a password")
+		return downloadError("the address of the file contains a password")
 	case err == nil && sanitize.NonPublic(addr) != "", host == "localhost", strings.HasSuffix(host, ".localhost"):
 		return downloadError("the address of the file is not public")
 	}
