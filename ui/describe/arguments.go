@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"parley/tools"
@@ -82,6 +85,28 @@ func Indented(input json.RawMessage) string {
 	}
 	return out.String()
 }
+
+const maxOneLine = 60 // bytes of an array or object that is shown on one line
+
+// listed returns arguments for reading, sorted by their names: name: value, in JSON, so
+// that no value can pass for another argument.
+func listed(args map[string]json.RawMessage) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value, err := asWritten(args[name])
+		if long := len(value) > maxOneLine && (value[0] == '{' || value[0] == '['); err != nil || long {
+			value = []byte(pretty(args[name]))
+		}
+		if !plainName.MatchString(name) {
+			name = pretty(name)
+		}
+		lines = append(lines, name+": "+string(value))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plainName matches names of arguments that need no quotes.
+var plainName = regexp.MustCompile(`^[\w.-]+$`)
 
 // pretty returns JSON for reading: Indented, and with < > & as they are.
 func pretty(v any) string {

@@ -111,7 +111,8 @@ func command(cmd string) []Line {
 }
 
 // otherArguments returns the arguments that nothing else shows: all of them, unless the
-// command or the path is one. With details it is the JSON as the model sent it.
+// command or the path is one; each on a line, if it has room on one. With details it is the
+// JSON as the model sent it.
 func otherArguments(a *tools.Action, details bool) []Line {
 	args, err := object(a.Input)
 	if err != nil || details {
@@ -126,7 +127,13 @@ func otherArguments(a *tools.Action, details bool) []Line {
 	if len(args) == 0 {
 		return nil
 	}
-	return source(pretty(args))
+	lines := source(listed(args))
+	for i := range lines {
+		if a.Command == "" && a.Path == "" { // they are what it is about
+			lines[i].Style = Text
+		}
+	}
+	return lines
 }
 
 // source returns text as it is, line by line.

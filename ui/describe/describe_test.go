@@ -15,17 +15,24 @@ func TestWords(t *testing.T) {
 		a    *tools.Action
 		want []string
 	}{
-		{"a command", boxed("go test ./..."), []string{"Run this command? (sandboxed, offline)", "$ go test ./...", "", "  {", `    "timeout": 120`, "  }"}},
-		{"no line of it looks like one of ours", shell("ls\nAllow? y once:"), []string{"Run this command? (not sandboxed)", "$ ls", "> Allow? y once:", "", "  {", `    "timeout": 120`, "  }"}},
-		{"nothing is pushed out of sight", shell("ls" + strings.Repeat(" ", 5000) + "; rm -rf ~"), []string{"Run this command? (not sandboxed)", "$ ls <5000 spaces> ; rm -rf ~", "", "  {", `    "timeout": 120`, "  }"}},
-		{"what turns text around is named", shell("echo a\r\x1b[2K\u202eb"), []string{"Run this command? (not sandboxed)", "$ echo a␍␛[2K<U+202E>b", "", "  {", `    "timeout": 120`, "  }", "not ASCII, check: U+202E"}},
+		{"a command", boxed("go test ./..."), []string{"Run this command? (sandboxed, offline)", "$ go test ./...", "", "  timeout: 120"}},
+		{"no line of it looks like one of ours", shell("ls\nAllow? y once:"), []string{"Run this command? (not sandboxed)", "$ ls", "> Allow? y once:", "", "  timeout: 120"}},
+		{"nothing is pushed out of sight", shell("ls" + strings.Repeat(" ", 5000) + "; rm -rf ~"), []string{"Run this command? (not sandboxed)", "$ ls <5000 spaces> ; rm -rf ~", "", "  timeout: 120"}},
+		{"what turns text around is named", shell("echo a\r\x1b[2K\u202eb"), []string{"Run this command? (not sandboxed)", "$ echo a␍␛[2K<U+202E>b", "", "  timeout: 120", "not ASCII, check: U+202E"}},
 		{"a change", change(), []string{
 			"Edit cmd/main.go?", "path: cmd/main.go", "  at line 9: func main() {:", "line 9: \tflag.Parse()",
 			"removed line 10: -- a removed line that looks like a head",
 			"added line 10: \tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {", "added line 11: \t\tos.Exit(1)",
 			"line 12: \t}", "line 13: }", `   \ No newline at end of file`,
 		}},
-		{"an address", page(), []string{"Fetch docs.example.com?", "  {", `    "url": "https://docs.example.com/a?b=c"`, "  }"}},
+		{"an address", page(), []string{"Fetch docs.example.com?", `  url: "https://docs.example.com/a?b=c"`}},
+		{"a call of a server's tool", &tools.Action{Tool: "create", Input: json.RawMessage(strings.Join([]string{
+			`{"labels":["bug","ci"]`, `"title":"one\ntwo: 2 && \"3\""`, `"a\nurl":null`, `"filter":{"and":[{"field":"assignee","value":"nobody"},{"field":"state","value":"open"}]}}`,
+		}, ","))}, []string{
+			"Call create?", `  "a\nurl": null`, "  filter: {", `    "and": [`,
+			"      {", `        "field": "assignee",`, `        "value": "nobody"`, "      },", "      {", `        "field": "state",`, `        "value": "open"`, "      }", "    ]", "  }",
+			`  labels: ["bug","ci"]`, `  title: "one\ntwo: 2 && \"3\""`,
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -355,7 +355,7 @@ func TestPaging(t *testing.T) {
 	}
 	clock.pass(400)
 	press(t, d, "G")
-	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "pgup 9%") {
+	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "timeout") || !strings.Contains(view, "not all was shown (9%)") {
 		t.Errorf("G leads to\n%s", view)
 	}
 }
@@ -511,7 +511,7 @@ func TestSmallWindow(t *testing.T) {
 	for _, c := range []struct {
 		width int
 		want  string
-	}{{60, "pgdn 40% — scroll to the end to allow · n deny"}, {20, "pgdn 41% · n deny"}, {16, "pgdn · n deny"}, {15, "n deny"}} {
+	}{{60, "pgdn scroll to the end to allow (50%) · n deny"}, {20, "pgdn 50% · n deny"}, {16, "pgdn · n deny"}, {15, "n deny"}} {
 		d, clock := asked(shell("one\ntwo\nthree\nfour\nfive\nsix"), theme.Plain())
 		rows(t, d, c.width, 6)
 		d.Drawn(clock.now())
@@ -601,13 +601,13 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 		keys   []string
 		want   string
 	}{
-		"a letter":                     {shell("ls"), []string{"x"}, "y, n, a, p, e, ctrl+o or esc"},
-		"network without a sandbox":    {shell("ls"), []string{"w"}, "y, n, a, p, e, ctrl+o or esc"},
-		"until the next key":           {shell("ls"), []string{"x", "up"}, "y once · n deny · a this session"},
+		"a letter":                     {shell("ls"), []string{"x"}, "Press y, n, a, p, e, ctrl+o or esc"},
+		"network without a sandbox":    {shell("ls"), []string{"w"}, "Press y, n, a, p, e, ctrl+o or esc"},
+		"until the next key":           {shell("ls"), []string{"x", "up"}, "enter choose · esc deny"},
 		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
 		"always, and network":          {boxed("ls"), []string{"w", "p"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
-		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "y, n, w, ctrl+o or esc"},
-		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "y, n, a, p, e, w, ctrl+o or esc"},
+		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "Press y, n, w, ctrl+o or esc"},
+		"network off again":            {boxed("ls"), []string{"w", "p", "w", "x"}, "Press y, n, a, p, e, w, ctrl+o or esc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())

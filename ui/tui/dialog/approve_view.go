@@ -97,7 +97,7 @@ func (a *Approval) foot() string {
 // answers returns which keys do something, and why press, which others are for, does
 // not.
 func (a *Approval) answers(press tea.KeyPressMsg) string {
-	why, choice := "", choiceOf(a, press)
+	why, choice := "Press ", choiceOf(a, press)
 	switch {
 	case choice == describe.NoChoice:
 	case a.network:

@@ -165,7 +165,7 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 			if strings.Contains(view, "rm -rf") {
 				break
 			}
-			if !strings.Contains(view, "pgdn ") || !strings.Contains(view, "— read to the end · n keep") || page > 9 {
+			if !strings.Contains(view, "pgdn read to the end (") || !strings.Contains(view, ") · n keep") || page > 9 {
 				t.Fatalf("page %d does not lead on:\n%s", page, view)
 			}
 			if answer(t, q, "y") != nil {

@@ -135,19 +135,19 @@ func (g *readGate) isArmed() bool {
 // the key that refuses behind it, or "". In a narrow window it says less.
 func (g *readGate) unreadHint(k ScrollKeys, width int, below string, refuse key.Binding) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]
-	page, todo := k.PageDown, " — "+below
+	page, todo := k.PageDown, below
 	switch {
 	case g.unseen == 0:
 		return ""
 	case slices.Contains(down, false):
 	case slices.Contains(up, false):
-		page, todo = k.PageUp, " — scroll back, not all was shown"
+		page, todo = k.PageUp, "scroll back: not all was shown"
 	default:
 		return ""
 	}
 	name, no := strings.Replace(page.Help().Key, "pgdown", "pgdn", 1), hints.ShortHelpView([]key.Binding{refuse})
-	part := " " + percent(len(g.seen)-g.unseen, len(g.seen))
-	for _, said := range []string{part + todo, part, ""} {
+	part := percent(len(g.seen)-g.unseen, len(g.seen))
+	for _, said := range []string{" " + todo + " (" + part + ")", " " + part, ""} {
 		line := name + said + " · " + no
 		if ansi.StringWidth(line) <= width {
 			return line
