@@ -531,6 +531,7 @@ func TestImports(t *testing.T) {
 		"providers/wire":      {llm, safe},
 		"providers/llmtest":   {llm},
 		"providers/openai":    adapter,
+		"providers/embedding": {llm, catalog, "providers/retry"},
 		"providers/media":     {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"providers/gemini":    adapter,
 		"providers/anthropic": adapter,

@@ -39,7 +39,31 @@ const (
 
 // Wrap returns m with retries. The error of the last attempt is the error of
 // the stream.
-func Wrap(m llm.Model, o Options) llm.Model {
+func Wrap(m llm.Model, o Options) llm.Model { return model{m, o.withDefaults()} }
+
+// Do calls f until it succeeds, or fails in a way that does not pass, at most
+// o.MaxRetries times more, and returns its last error. What f does must not harm
+// when it is done twice.
+func Do(ctx context.Context, o Options, f func(context.Context) error) error {
+	o = o.withDefaults()
+	var waited time.Duration
+	for n := 0; ; n++ {
+		err := f(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait, ok := o.wait(err, n)
+		if !ok || waited+wait > o.MaxTotalWait {
+			return err
+		}
+		waited += wait
+		if err := o.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (o Options) withDefaults() Options {
 	if o.MaxWait == 0 {
 		o.MaxWait = time.Minute
 	}
@@ -52,7 +76,7 @@ func Wrap(m llm.Model, o Options) llm.Model {
 	if o.Rand == nil {
 		o.Rand = rand.Float64
 	}
-	return model{m, o}
+	return o
 }
 
 type model struct {
@@ -131,21 +155,21 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 
 // wait returns how long to wait before retry n, counted from 0, and whether there
 // is to be one.
-func (m model) wait(err error, n int) (time.Duration, bool) {
-	if n >= m.MaxRetries || !isTemporary(err) {
+func (o Options) wait(err error, n int) (time.Duration, bool) {
+	if n >= o.MaxRetries || !isTemporary(err) {
 		return 0, false
 	}
 	var e *llm.Error
 	if errors.As(err, &e) && e.Wait > 0 {
 		// Never less than the server asked for, and up to half as much again: the
 		// clients that it turned away together are not to come back together.
-		return e.Wait + time.Duration(m.Rand()*float64(e.Wait)/2), e.Wait <= m.MaxWait
+		return e.Wait + time.Duration(o.Rand()*float64(e.Wait)/2), e.Wait <= o.MaxWait
 	}
 	window := maxWindow
 	if n < 4 { // 500 ms · 2⁴ is lastWindow
 		window = minWindow << n
 	}
-	return time.Duration(m.Rand() * float64(window)), true
+	return time.Duration(o.Rand() * float64(window)), true
 }
 
 // mistaken reports whether err is a mistake of the model.

@@ -1,0 +1,221 @@
+// Package embedding turns any number of texts into vectors: it splits them into requests as a
+// model takes them, sends several at once, repeats those that fail for a while, and hands the
+// vectors on in the order of the texts.
+//
+//	texts ──► split ──► a few requests at once ──► in order ──► Batches
+//	           ▲ waits while those in front are on their way
+//
+// Nothing is held but what is on its way, so that the texts may be a file of any size. What
+// came before an error is good: it can be continued behind it.
+package embedding
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/retry"
+)
+
+// An Input is a text to be embedded.
+type Input struct {
+	Line int    // where it stands, counted from 1
+	File string // that it stands in; "" if that needs no saying
+	Text string
+}
+
+// A Batch is some inputs, in their order, with a vector for each.
+type Batch struct {
+	Inputs  []Input
+	Vectors [][]float32
+	Bill    llm.Bill
+	Notes   []string // what was left out of the request, for the user
+}
+
+// Options bound how texts are embedded. The zero value is the usual.
+type Options struct {
+	llm.EmbedOptions
+	Model    string                                           // for errors
+	MaxInput int                                              // tokens of one text; 0: not known
+	Parallel int                                              // requests at once; 0 is 4
+	Retries  int                                              // of one request; 0 is 5
+	Sleep    func(ctx context.Context, d time.Duration) error // nil sleeps
+}
+
+const (
+	usualParallel = 4
+	usualRetries  = 5
+	// estimateMargin is how far, in percent, an estimate of tokens may lie above a limit
+	// before a text is refused unsent: tokenizers differ.
+	estimateMargin = 25
+	// estimateShare is how much, in percent, of the tokens that a request may have are
+	// filled by estimate.
+	estimateShare = 80
+)
+
+// A TooLongError reports a text that a model does not take. Nothing of it was sent.
+type TooLongError struct {
+	Input
+	Tokens, Limit int // estimated, and taken
+	Model         string
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("%s: about %d tokens, and %s takes %d: split the text", e.Place(), e.Tokens, e.Model, e.Limit)
+}
+
+// Place names where an input stands, as "line 3" or "notes.txt:3".
+func (in Input) Place() string {
+	if in.File != "" {
+		return fmt.Sprintf("%s:%d", in.File, in.Line)
+	}
+	return fmt.Sprintf("line %d", in.Line)
+}
+
+// Run embeds inputs, which must not be blank, and returns batches in their order. It ends
+// with its first and only error: one of inputs, a *TooLongError, or an *llm.Error of the
+// model. What stood in front of the input that it is about was handed on before.
+func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o Options) iter.Seq2[Batch, error] {
+	if o.Parallel < 1 {
+		o.Parallel = usualParallel
+	}
+	if o.Retries < 1 {
+		o.Retries = usualRetries
+	}
+	return func(yield func(Batch, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		r := &run{e: e, o: o, gate: newGate(ctx, o.Parallel)}
+		queue := make(chan chan result, o.Parallel)
+		go func() { // a read of inputs that hangs is left behind
+			defer close(queue)
+			r.read(ctx, inputs, queue)
+		}()
+		for {
+			select {
+			case <-ctx.Done():
+				yield(Batch{}, context.Cause(ctx))
+				return
+			case pending, ok := <-queue:
+				if !ok || !hand(<-pending, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hand yields what came of a batch, and reports whether there is to be more.
+func hand(got result, yield func(Batch, error) bool) bool {
+	if len(got.batch.Inputs) > 0 && !yield(got.batch, nil) {
+		return false
+	}
+	if got.err != nil {
+		yield(Batch{}, got.err)
+	}
+	return got.err == nil
+}
+
+// A run is one call of Run.
+type run struct {
+	e    llm.Embedder
+	o    Options
+	gate *gate
+}
+
+type result struct {
+	batch Batch
+	err   error
+}
+
+// read splits inputs, and starts a request for each batch once there is room in queue.
+func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue chan<- chan result) {
+	texts, tokens := r.e.Batch()
+	tokens = tokens * estimateShare / 100
+	var batch []Input
+	size := 0
+	send := func(end error) bool {
+		pending := make(chan result, 1)
+		select {
+		case queue <- pending:
+		case <-ctx.Done():
+			return false
+		}
+		if end != nil {
+			pending <- result{err: end}
+			return false
+		}
+		now := batch
+		batch, size = nil, 0
+		go func() {
+			got, err := r.embed(ctx, now)
+			pending <- result{got, err}
+		}()
+		return true
+	}
+	for in, err := range inputs {
+		n := 0
+		if err == nil {
+			n, err = r.weigh(in)
+		}
+		full := len(batch) >= texts || tokens > 0 && size+n > tokens
+		if len(batch) > 0 && (full || err != nil) && !send(nil) {
+			return
+		}
+		if err != nil {
+			send(err)
+			return
+		}
+		batch, size = append(batch, in), size+n
+	}
+	if len(batch) > 0 {
+		send(nil)
+	}
+}
+
+// weigh estimates the tokens of a text, and refuses one that no request can take.
+func (r *run) weigh(in Input) (tokens int, err error) {
+	tokens = catalog.Estimate(in.Text)
+	if limit := r.o.MaxInput; limit > 0 && tokens > limit+limit*estimateMargin/100 {
+		return 0, &TooLongError{Input: in, Tokens: tokens, Limit: limit, Model: r.o.Model}
+	}
+	return tokens, nil
+}
+
+// embed sends one batch, again if that may help, and in halves if it is too much at once. With
+// an error it returns what stands in front of it.
+func (r *run) embed(ctx context.Context, inputs []Input) (Batch, error) {
+	texts := make([]string, len(inputs))
+	for i, in := range inputs {
+		texts[i] = in.Text
+	}
+	var got *llm.Embedded
+	err := retry.Do(ctx, retry.Options{MaxRetries: r.o.Retries, MaxTotalWait: maxWait, Sleep: r.o.Sleep}, func(ctx context.Context) (err error) {
+		if err := r.gate.enter(); err != nil {
+			return err
+		}
+		got, err = r.e.Embed(ctx, texts, r.o.EmbedOptions)
+		r.gate.leave(llm.FaultOf(err) == llm.RateLimit)
+		return err
+	})
+	switch {
+	case err == nil:
+		return Batch{inputs, got.Vectors, got.Bill, got.Notes}, nil
+	case llm.FaultOf(err) != llm.ContextOverflow:
+		return Batch{}, err
+	case len(inputs) == 1:
+		return Batch{}, fmt.Errorf("%s: %w", inputs[0].Place(), err)
+	}
+	first, err := r.embed(ctx, inputs[:len(inputs)/2])
+	if err != nil {
+		return first, err
+	}
+	rest, err := r.embed(ctx, inputs[len(inputs)/2:])
+	return Batch{append(first.Inputs, rest.Inputs...), append(first.Vectors, rest.Vectors...), first.Bill.Add(rest.Bill), first.Notes}, err
+}
+
+// maxWait is how long one request may wait altogether before it is given up.
+const maxWait = 5 * time.Minute
