@@ -46,6 +46,8 @@ type ImageModel struct {
 	Sizes       []string   `toml:"sizes"` // pixels, as "1024x1024"
 	Step        int        `toml:"step"`  // width and height are multiples of it; 0: it takes no pixels but Sizes
 	MaxPixels   int        `toml:"max_pixels"`
+	MaxRatio    float64    `toml:"max_ratio"`  // of the longer side to the shorter one
+	MaxPrompt   int        `toml:"max_prompt"` // characters
 	Ratios      []string   `toml:"ratios"`
 	Tiers       []string   `toml:"tiers"` // such as "1K"
 }
@@ -57,6 +59,7 @@ type ImagePrice struct {
 	Text   float64 `toml:"text"`   // per million tokens of text that go in
 	Input  float64 `toml:"input"`  // per million tokens of images that go in
 	Output float64 `toml:"output"` // per million tokens of images that come out
+	Tokens float64 `toml:"tokens"` // of an image that comes out, about: the most without a large size
 }
 
 // A VideoModel makes videos. Empty lists and zero limits are unknown.
@@ -121,7 +124,6 @@ func (e Embedding) Bill(b llm.Bill) llm.Bill {
 }
 
 // Bill completes b with what its images cost, or their tokens, if the server did not say.
-// Tokens that go in are taken for text: images among them cost more.
 func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 	switch p := m.Price; {
 	case b.Priced:
@@ -130,7 +132,8 @@ func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 	case p.Image > 0 && b.Images > 0:
 		b.USD, b.Priced = p.Image*float64(b.Images), true
 	case p.Output > 0 && b.Output > 0:
-		b.USD, b.Priced = (p.Text*float64(b.Tokens)+p.Output*float64(b.Output))/1e6, true
+		in := p.Text*float64(b.Tokens-b.Seen) + cmp.Or(p.Input, p.Text)*float64(b.Seen)
+		b.USD, b.Priced = (in+p.Output*float64(b.Output))/1e6, true
 	}
 	return b
 }
@@ -138,7 +141,8 @@ func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 // Cost estimates what n images cost, in US dollars, before they are drawn; false if nothing
 // is known.
 func (m ImageModel) Cost(n int) (float64, bool) {
-	return m.Price.Image * float64(max(n, 1)), m.Price.Free || m.Price.Image > 0
+	each := cmp.Or(m.Price.Image, m.Price.Output*m.Price.Tokens/1e6)
+	return each * float64(max(n, 1)), m.Price.Free || each > 0
 }
 
 // Cost estimates what a video costs, in US dollars, before it is made; false if nothing is

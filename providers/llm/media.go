@@ -54,7 +54,8 @@ type Embedded struct {
 
 // A Bill says what something used and cost. Zero fields are unknown.
 type Bill struct {
-	Tokens  int // of the prompt
+	Tokens  int // of the prompt, and of what goes with it
+	Seen    int // part of Tokens that is images, where they are counted apart
 	Output  int // tokens of the output, where it is counted in tokens
 	Images  int
 	Seconds float64 // of video
@@ -69,7 +70,7 @@ func (b Bill) Add(c Bill) Bill {
 		return c
 	}
 	return Bill{
-		Tokens: b.Tokens + c.Tokens, Output: b.Output + c.Output, Images: b.Images + c.Images, Seconds: b.Seconds + c.Seconds,
+		Tokens: b.Tokens + c.Tokens, Seen: b.Seen + c.Seen, Output: b.Output + c.Output, Images: b.Images + c.Images, Seconds: b.Seconds + c.Seconds,
 		USD: b.USD + c.USD, Priced: b.Priced && c.Priced, Exact: b.Exact && c.Exact,
 	}
 }
@@ -98,8 +99,9 @@ type Refusal struct {
 // An ImageMaker draws images, or changes those it is given.
 type ImageMaker interface {
 	// Make sends r when it is ranged over, once. The sequence ends with an event that
-	// has Done, or with its first and only error, which is an *Error unless ctx was
-	// canceled. Images that came before an error are good.
+	// has Done, and behind that with its first and only error if there was one, which is
+	// an *Error unless ctx was canceled. Where nothing came the error stands alone;
+	// images that came before it are good.
 	Make(ctx context.Context, r ImageRequest) iter.Seq2[ImageEvent, error]
 }
 

@@ -18,8 +18,16 @@ import (
 type family struct {
 	kinds []string
 	embed func(o adapter.Options, kind string) llm.Embedder
-	image func(o adapter.Options, kind string) llm.ImageMaker
+	image func(o adapter.Options, kind string) imageMaker
 	video func(o adapter.Options, kind string) llm.VideoJobs
+}
+
+// imageMaker returns what opens the family's images; nil if it makes none.
+func (f family) imageMaker() func(adapter.Options, string) llm.ImageMaker {
+	if f.image == nil {
+		return nil
+	}
+	return func(o adapter.Options, kind string) llm.ImageMaker { return f.image(o, kind) }
 }
 
 // families lists what can do something else than answer. Kinds that it does not name do
@@ -27,6 +35,7 @@ type family struct {
 var families = []family{
 	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
 	{kinds: embeddingFormatKinds, embed: newEmbedder},
+	{kinds: openAIImageKinds, image: newOpenAIImageMaker},
 }
 
 // An Ability is something that models do besides answering: what does it is T, and what the
@@ -42,11 +51,13 @@ type Ability[T, F any] struct {
 // Drawing is the ability to make images.
 var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
 	what: "image models",
-	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.image },
+	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.imageMaker() },
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
 	id:   func(m catalog.ImageModel) string { return m.ID },
 	wrap: func(m llm.ImageMaker, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
-		return pricedImages{m, facts, secrets}
+		maker := m.(imageMaker)
+		maker.facts, maker.secrets = facts, secrets
+		return maker
 	},
 }
 

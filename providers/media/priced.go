@@ -3,7 +3,6 @@ package media
 import (
 	"context"
 	"io"
-	"iter"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -39,26 +38,6 @@ func (e pricedEmbedder) Batch() (inputs, tokens int) {
 		inputs = e.facts.Batch
 	}
 	return inputs, tokens
-}
-
-type pricedImages struct {
-	llm.ImageMaker
-	facts   catalog.ImageModel
-	secrets []string
-}
-
-func (m pricedImages) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
-	return func(yield func(llm.ImageEvent, error) bool) {
-		for e, err := range m.ImageMaker.Make(ctx, r) {
-			if e.Done != nil {
-				bill := m.facts.Bill(*e.Done)
-				e.Done = &bill
-			}
-			if !yield(e, wire.MaskError(err, m.secrets)) {
-				return
-			}
-		}
-	}
 }
 
 type pricedVideos struct {

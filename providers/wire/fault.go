@@ -31,7 +31,7 @@ var faultsByCode = invert(map[llm.Fault]string{
 	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large
 		model_context_window_exceeded 1261`,
 	llm.ContentFilter: `content_filter content_policy_violation data_inspection_failed responsible_ai_policy_violation
-		invalid_prompt bio_policy misalignment_policy_violation image_content_policy_violation moderation prohibited_content
+		invalid_prompt bio_policy misalignment_policy_violation image_content_policy_violation moderation moderation_blocked prohibited_content
 		1301 minimax1026 minimax1027`,
 	llm.Server: `overloaded_error overloaded engine_overloaded engine_overloaded_error model_capacity_exhausted
 		service_unavailable unavailable deadline_exceeded insufficient_system_resource

@@ -1,0 +1,297 @@
+package media
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/jpeg" // are measured
+	"image/png"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	_ "golang.org/x/image/webp" // is measured
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// Limits of what is sent, whatever the model.
+const (
+	mostImages     = 10
+	mostInput      = 50 << 20 // bytes of an image; OpenAI takes no larger ones
+	mostInputBytes = 96 << 20 // of all images of a request, which is made in memory
+	mostMask       = 4 << 20
+)
+
+// checked returns r as the format can say it, and what was left out of it. What cannot be done
+// and changes what is paid or shown is an error with the fault Unsupported; what cannot be
+// meant is one with InvalidRequest.
+func (m imageMaker) checked(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
+	r.N = max(r.N, 1)
+	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkLook} {
+		if err := check(&r); err != nil {
+			return r, nil, err
+		}
+	}
+	size, err := m.size(r.Size)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Size = size
+	var notes []string
+	if r.Quality != "" && !m.can.quality {
+		notes = append(notes, adapter.LeftOut(m.o.Model, "the quality"))
+		r.Quality = ""
+	}
+	if r.Format != "" && !m.can.format {
+		notes = append(notes, adapter.LeftOut(m.o.Model, "the file format"))
+		r.Format = ""
+	}
+	if !m.facts.Partials || r.N > 1 { // no event says of which image it is a part
+		r.Partials = 0
+	}
+	return r, notes, nil
+}
+
+// unsupported returns the error of what the model cannot do.
+func (m imageMaker) unsupported(format string, args ...any) error {
+	return &llm.Error{Fault: llm.Unsupported, Message: m.o.Model + " " + fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) error {
+	return &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+func (m imageMaker) checkPrompt(r *llm.ImageRequest) error {
+	has, most := utf8.RuneCountInString(r.Prompt), m.facts.MaxPrompt
+	if strings.TrimSpace(r.Prompt) == "" {
+		return invalid("the prompt is empty")
+	}
+	if most > 0 && has > most {
+		return m.unsupported("takes prompts of up to %d characters, and this one has %d", most, has)
+	}
+	return nil
+}
+
+func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
+	most := m.can.inputs
+	if m.known() {
+		most = min(most, m.facts.Inputs)
+	}
+	switch has := len(r.Inputs); {
+	case has == 0:
+		return nil
+	case most == 0:
+		return m.unsupported("makes new images only: it takes none to change")
+	case has > most:
+		return m.unsupported("takes at most %d images, and %d were given", most, has)
+	}
+	sum, limit := int64(0), m.can.bytes
+	if limit == 0 {
+		limit = mostInputBytes
+	}
+	r.Inputs = slices.Clone(r.Inputs)
+	for i := range r.Inputs {
+		in := &r.Inputs[i]
+		name := inputName(*in, i)
+		switch in.MIME = imageType(in.Data); {
+		case in.MIME == "":
+			return invalid("%s is no image that can be sent: use PNG, JPEG or WebP", name)
+		case len(in.Data) > mostInput:
+			return invalid("%s has %d MB, and an image may have %d", name, len(in.Data)>>20, mostInput>>20)
+		}
+		sum += int64(len(in.Data))
+	}
+	if sum > limit {
+		return invalid("the images have %d MB together, and may have %d", sum>>20, limit>>20)
+	}
+	return nil
+}
+
+func (m imageMaker) known() bool { return m.facts.ID != "" }
+
+// inputName returns how an input is called in errors.
+func inputName(b llm.Blob, i int) string {
+	if b.Name != "" {
+		return b.Name
+	}
+	return fmt.Sprintf("image %d", i+1)
+}
+
+// checkMask holds a mask against the first image: of its size, and transparent where that is
+// to be changed.
+func (m imageMaker) checkMask(r *llm.ImageRequest) error {
+	if r.Mask == nil {
+		return nil
+	}
+	if !m.can.mask || m.known() && !m.facts.Mask {
+		return m.unsupported("takes no mask")
+	}
+	if len(r.Inputs) == 0 {
+		return invalid("a mask needs the image that it is for")
+	}
+	data := r.Mask.Data
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	first, _, firstErr := image.DecodeConfig(bytes.NewReader(r.Inputs[0].Data))
+	switch {
+	case err != nil || format != "png":
+		return invalid("the mask is no PNG image")
+	case len(data) > mostMask:
+		return invalid("the mask has %d MB, and may have %d", len(data)>>20, mostMask>>20)
+	case firstErr != nil:
+		return invalid("%s cannot be read: %v", inputName(r.Inputs[0], 0), firstErr)
+	case config.Width != first.Width || config.Height != first.Height:
+		return invalid("the mask has %dx%d pixels, and the image %dx%d: they have to be the same", config.Width, config.Height, first.Width, first.Height)
+	}
+	mask, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return invalid("the mask is no readable PNG image")
+	}
+	if opaque, ok := mask.(interface{ Opaque() bool }); ok && opaque.Opaque() {
+		return invalid("nothing of the mask is transparent: make transparent what is to be changed")
+	}
+	return nil
+}
+
+// checkLook holds number, background, quality and format against what the model can.
+func (m imageMaker) checkLook(r *llm.ImageRequest) error {
+	most := mostImages
+	if m.can.n == 0 && m.facts.MaxN > 0 {
+		most = m.facts.MaxN
+	}
+	switch {
+	case r.N > most:
+		return m.unsupported("makes up to %d images at once, and %d were asked for", most, r.N)
+	case r.Transparent && (!m.can.transparent || m.known() && !m.facts.Transparent):
+		return m.unsupported("makes no transparent background")
+	case r.Transparent && r.Format == "jpeg":
+		return invalid("a JPEG has no transparent background: use png or webp")
+	case r.Quality != "" && m.can.quality && len(m.facts.Qualities) > 0 && !slices.Contains(m.facts.Qualities, r.Quality):
+		return m.unsupported("knows no quality %q, only %s", r.Quality, strings.Join(m.facts.Qualities, ", "))
+	case r.Format != "" && m.can.format && len(m.facts.Formats) > 0 && !slices.Contains(m.facts.Formats, r.Format):
+		return m.unsupported("makes no %s, only %s", r.Format, strings.Join(m.facts.Formats, ", "))
+	}
+	return nil
+}
+
+// size returns s in words that the format has: as it is, or in pixels.
+func (m imageMaker) size(s llm.Size) (llm.Size, error) {
+	facts, can := m.facts, m.can
+	inRatios := len(facts.Ratios) == 0 || slices.Contains(facts.Ratios, s.Ratio)
+	inTiers := len(facts.Tiers) == 0 || slices.Contains(facts.Tiers, s.Tier)
+	switch {
+	case s == (llm.Size{}):
+		return s, nil
+	case s.Width > 0 && !can.pixels:
+		return s, m.unsupported("takes no size in pixels: %s", m.sizes())
+	case s.Width > 0:
+		return s, m.checkPixels(s)
+	case (s.Ratio == "" || can.ratios && inRatios) && (s.Tier == "" || can.tiers && inTiers):
+		return s, nil
+	case !can.pixels:
+		return s, m.unsupported("makes no images of %s: %s", s, m.sizes())
+	}
+	for _, name := range facts.Sizes {
+		if listed, err := llm.ParseSize(name); err == nil && (s.Tier == "" || s.Tier == "1K") && sameAspect(listed.Aspect(), max(s.Aspect(), 0)) {
+			return listed, nil
+		}
+	}
+	if facts.Step == 0 && len(facts.Sizes) > 0 {
+		return s, m.unsupported("makes no images of %s: %s", s, m.sizes())
+	}
+	step := facts.Step
+	if step == 0 {
+		step = max(can.step, 1)
+	}
+	s.Width, s.Height = s.Pixels(step, facts.MaxPixels)
+	s.Ratio, s.Tier = "", ""
+	return s, m.checkPixels(s)
+}
+
+// sameAspect compares two aspects; none is that of a square.
+func sameAspect(a, b float64) bool {
+	if b == 0 {
+		b = 1
+	}
+	return a/b > 0.999 && a/b < 1.001
+}
+
+// checkPixels holds a size in pixels against what the model takes.
+func (m imageMaker) checkPixels(s llm.Size) error {
+	facts := m.facts
+	aspect := s.Aspect()
+	switch {
+	case s.Width < 0 || s.Height <= 0:
+		return invalid("size %dx%d", s.Width, s.Height)
+	case slices.Contains(facts.Sizes, s.String()):
+		return nil
+	case facts.Step == 0 && len(facts.Sizes) > 0,
+		facts.Step > 0 && (s.Width%facts.Step != 0 || s.Height%facts.Step != 0),
+		facts.MaxPixels > 0 && s.Width*s.Height > facts.MaxPixels,
+		facts.MaxRatio > 0 && max(aspect, 1/aspect) > facts.MaxRatio:
+		return m.unsupported("makes no images of %s: %s", s, m.sizes())
+	}
+	return nil
+}
+
+// sizes says which sizes the model takes.
+func (m imageMaker) sizes() string {
+	var ways []string
+	add := func(has bool, format string, args ...any) {
+		if has {
+			ways = append(ways, fmt.Sprintf(format, args...))
+		}
+	}
+	facts, can := m.facts, m.can
+	add(can.pixels && facts.Step == 0 && len(facts.Sizes) > 0, "%s", strings.Join(facts.Sizes, ", "))
+	if can.pixels && facts.Step > 0 {
+		rule := "pixels"
+		if facts.Step > 1 {
+			rule = fmt.Sprintf("multiples of %d", facts.Step)
+		}
+		if facts.MaxPixels > 0 {
+			rule += fmt.Sprintf(", up to %.1f megapixels", float64(facts.MaxPixels)/1e6)
+		}
+		if facts.MaxRatio > 0 {
+			rule += fmt.Sprintf(", not longer than %g:1", facts.MaxRatio)
+		}
+		ways = append(ways, rule)
+	}
+	add(can.ratios && len(facts.Ratios) > 0, "%s", strings.Join(facts.Ratios, ", "))
+	add(can.tiers && len(facts.Tiers) > 0, "%s", strings.Join(facts.Tiers, ", "))
+	if len(ways) == 0 {
+		return "use a ratio such as 16:9"
+	}
+	return "use " + strings.Join(ways, "; or ")
+}
+
+// imageTypes holds what images begin with; ? stands for any byte.
+var imageTypes = []struct{ magic, mime string }{
+	{"\x89PNG\r\n\x1a\n", "image/png"},
+	{"\xff\xd8\xff", "image/jpeg"},
+	{"RIFF????WEBP", "image/webp"},
+	{"GIF87a", "image/gif"},
+	{"GIF89a", "image/gif"},
+	{"????ftypavif", "image/avif"},
+}
+
+// imageType returns the type of an image by its first bytes; "" if data is none that people
+// can be given.
+func imageType(data []byte) string {
+	for _, t := range imageTypes {
+		if len(data) > len(t.magic) && fits(data, t.magic) {
+			return t.mime
+		}
+	}
+	return ""
+}
+
+func fits(data []byte, magic string) bool {
+	for i := range len(magic) {
+		if magic[i] != '?' && magic[i] != data[i] {
+			return false
+		}
+	}
+	return true
+}

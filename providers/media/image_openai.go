@@ -1,0 +1,361 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/openai"
+	"parley/providers/wire"
+)
+
+// imageService is what a kind of service does differently on /images/generations and
+// /images/edits.
+type imageService struct {
+	kind     string
+	can      imageAbilities
+	base64   bool // asks for base64, which others send by themselves or are refused for asking
+	repeated bool // several images are parts called "image", not "image[]"
+	white    bool // a mask is "mask_image", and white where the image is to be changed
+	noN      bool // there is no field for the number of images
+}
+
+// openAIImages is what OpenAI's format can say.
+var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
+
+// imageServices lists them. Ollama's and vLLM-Omni's are of their documentation, November
+// 2026; kind "openai" stands for whatever server says that it speaks OpenAI's format.
+var imageServices = []imageService{
+	{kind: "openai", can: openAIImages},
+	{kind: openai.KindResponses, can: openAIImages},
+	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16}, base64: true, noN: true},
+	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16}, base64: true, repeated: true, white: true},
+}
+
+// openAIImageKinds lists the kinds that have images in OpenAI's format.
+var openAIImageKinds = func() (kinds []string) {
+	for _, s := range imageServices {
+		kinds = append(kinds, s.kind)
+	}
+	return kinds
+}()
+
+// openAIImageMaker speaks OpenAI's format of images.
+type openAIImageMaker struct {
+	o       adapter.Options
+	service imageService
+	client  sdk.ImageService
+}
+
+// newOpenAIImageMaker returns the model that o describes, of a service of that kind. Nothing
+// is sent before Make.
+func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
+	i := slices.IndexFunc(imageServices, func(s imageService) bool { return s.kind == kind })
+	o = o.WithDefaults()
+	m := openAIImageMaker{o: o, service: imageServices[max(i, 0)], client: sdk.ImageService{Options: openai.ClientOptions(o)}}
+	return imageMaker{o: o, can: m.service.can, draw: m.draw}
+}
+
+func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *drawing) error {
+	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK forgets further fields of a stream of edits
+		r.Partials = 0
+	}
+	var whole []byte // of an answer that was to be a stream and is none
+	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*mostImageBytes, r.Partials > 0, &whole))
+	var (
+		events imageStream
+		res    *sdk.ImagesResponse
+		err    error
+	)
+	switch {
+	case len(r.Inputs) > 0:
+		events, res, err = m.edit(ctx, r, limit)
+	case r.Partials > 0:
+		events = m.client.GenerateStreaming(ctx, m.generation(r), append(m.extra(), limit)...)
+	default:
+		res, err = m.client.Generate(ctx, m.generation(r), append(m.extra(), limit)...)
+	}
+	if err != nil {
+		return unreadable(ctx, err)
+	}
+	if events != nil {
+		if done, err := m.readStream(events, d); done || err != nil {
+			return err
+		}
+		if len(whole) == 0 {
+			return wire.ErrInterrupted
+		}
+		if err := json.Unmarshal(whole, &res); err != nil {
+			return wire.DecodeError(whole, err)
+		}
+	}
+	return m.answer(res, d)
+}
+
+// unreadable returns an error of the SDK's that is of no connection as one of an answer that
+// it could not read.
+func unreadable(ctx context.Context, err error) error {
+	var told *llm.Error
+	if ctx.Err() != nil || errors.As(err, &told) {
+		return err
+	}
+	return &llm.Error{Fault: llm.Server, Message: "answered with something that cannot be read", Err: err}
+}
+
+// answer hands on an answer in one piece.
+func (m openAIImageMaker) answer(res *sdk.ImagesResponse, d *drawing) error {
+	if res == nil { // the answer is null
+		return nil
+	}
+	m.bill(res.Usage.RawJSON(), d)
+	for _, i := range res.Data {
+		if i.B64JSON == "" && i.URL == "" {
+			continue
+		}
+		if err := d.image(sentImage{base64: i.B64JSON, url: i.URL}); err != nil {
+			return err
+		}
+		if err := d.said(i.RevisedPrompt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An imageStream is a stream of the SDK's, which has one type for new images and one for
+// edits.
+type imageStream interface {
+	Next() bool
+	Err() error
+	Close() error
+}
+
+// An imageEvent is what the events of both have in common.
+type imageEvent struct {
+	Type    string          `json:"type"`
+	B64JSON string          `json:"b64_json"`
+	Usage   json.RawMessage `json:"usage"`
+}
+
+// readStream hands on unfinished images and the one that is done. It returns false if there
+// was not an event.
+func (m openAIImageMaker) readStream(events imageStream, d *drawing) (some bool, err error) {
+	defer func() { _ = events.Close() }()
+	finished := false
+	for events.Next() {
+		some = true
+		var e imageEvent
+		switch s := events.(type) {
+		case *ssestream.Stream[sdk.ImageGenStreamEventUnion]:
+			c := s.Current()
+			e = imageEvent{c.Type, c.B64JSON, json.RawMessage(c.Usage.RawJSON())}
+		case *ssestream.Stream[sdk.ImageEditStreamEventUnion]:
+			c := s.Current()
+			e = imageEvent{c.Type, c.B64JSON, json.RawMessage(c.Usage.RawJSON())}
+		}
+		switch e.Type {
+		case "image_generation.partial_image", "image_edit.partial_image":
+			err = d.partial(e.B64JSON)
+		case "image_generation.completed", "image_edit.completed":
+			finished = true
+			m.bill(string(e.Usage), d)
+			err = d.image(sentImage{base64: e.B64JSON})
+		}
+		if err != nil {
+			return some, err
+		}
+	}
+	var told *ssestream.StreamError
+	switch err = events.Err(); {
+	case errors.As(err, &told):
+		return true, wire.BodyError(told.Event.Data)
+	case err != nil:
+		return true, err
+	case some && !finished:
+		return true, wire.ErrInterrupted
+	}
+	return some, nil
+}
+
+// bill adds the usage of one answer.
+func (m openAIImageMaker) bill(usage string, d *drawing) {
+	var u struct {
+		Input   float64 `json:"input_tokens"`
+		Output  float64 `json:"output_tokens"`
+		Details struct {
+			Images float64 `json:"image_tokens"`
+		} `json:"input_tokens_details"`
+		Cost *float64 `json:"cost"`
+	}
+	if usage == "" || adapter.DecodeLenient([]byte(usage), &u) != nil {
+		return
+	}
+	d.bill.Tokens += adapter.TokenCount(u.Input)
+	d.bill.Seen += adapter.TokenCount(u.Details.Images)
+	d.bill.Output += adapter.TokenCount(u.Output)
+	d.cost(u.Cost)
+}
+
+// generation writes the request of new images.
+func (m openAIImageMaker) generation(r llm.ImageRequest) sdk.ImageGenerateParams {
+	p := sdk.ImageGenerateParams{Model: m.o.Model, Prompt: r.Prompt}
+	if r.N > 1 && !m.service.noN {
+		p.N = sdk.Int(int64(r.N))
+	}
+	if r.Size.Width > 0 {
+		p.Size = sdk.ImageGenerateParamsSize(r.Size.String())
+	}
+	if r.Partials > 0 {
+		p.PartialImages = sdk.Int(int64(min(r.Partials, 3)))
+	}
+	if r.Transparent {
+		p.Background = sdk.ImageGenerateParamsBackgroundTransparent
+	}
+	if m.service.base64 {
+		p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
+	}
+	p.Quality, p.OutputFormat = sdk.ImageGenerateParamsQuality(r.Quality), sdk.ImageGenerateParamsOutputFormat(r.Format)
+	return p
+}
+
+// extra returns the further fields that the user set.
+func (m openAIImageMaker) extra() (opts []option.RequestOption) {
+	for name, value := range m.o.Body {
+		opts = append(opts, option.WithJSONSet(name, value))
+	}
+	return opts
+}
+
+// edit changes images. Servers differ in what they call the parts; what they call wrong is
+// refused with status 422 before anything is made, so that the other name is tried then,
+// once.
+func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit option.RequestOption) (imageStream, *sdk.ImagesResponse, error) {
+	list := len(r.Inputs) > 1 && !m.service.repeated
+	for attempt := 0; ; attempt++ {
+		p, err := m.edition(r, list || len(r.Inputs) > 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		opts, names := []option.RequestOption{limit}, map[string]string{}
+		if !list && len(r.Inputs) > 1 {
+			names["image[]"] = "image"
+		}
+		if m.service.white {
+			names["mask"] = "mask_image"
+		}
+		if len(names) > 0 {
+			opts = append(opts, renamedParts(names))
+		}
+		var (
+			events imageStream
+			res    *sdk.ImagesResponse
+		)
+		if r.Partials > 0 {
+			s := m.client.EditStreaming(ctx, p, opts...)
+			events, err = s, s.Err()
+		} else {
+			res, err = m.client.Edit(ctx, p, opts...)
+		}
+		var e *llm.Error
+		if attempt > 0 || !errors.As(err, &e) || e.Status != http.StatusUnprocessableEntity {
+			return events, res, err
+		}
+		list = !list
+	}
+}
+
+// edition writes the request of an edit. Names and types of the parts are those of their
+// bytes: without them the SDK says application/octet-stream, which is refused.
+func (m openAIImageMaker) edition(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
+	p := sdk.ImageEditParams{Model: m.o.Model, Prompt: r.Prompt}
+	var files []io.Reader
+	for i, in := range r.Inputs {
+		files = append(files, sdk.File(bytes.NewReader(in.Data), fmt.Sprintf("image-%d%s", i+1, extension(in.MIME)), in.MIME))
+	}
+	if p.Image.OfFileArray = files; !list {
+		p.Image = sdk.ImageEditParamsImageUnion{OfFile: files[0]}
+	}
+	if r.Mask != nil {
+		mask := r.Mask.Data
+		if m.service.white {
+			var err error
+			if mask, err = whiteMask(mask); err != nil {
+				return p, err
+			}
+		}
+		p.Mask = sdk.File(bytes.NewReader(mask), "mask.png", "image/png")
+	}
+	if r.N > 1 && !m.service.noN {
+		p.N = sdk.Int(int64(r.N))
+	}
+	if r.Partials > 0 {
+		p.PartialImages = sdk.Int(int64(min(r.Partials, 3)))
+	}
+	if r.Size.Width > 0 {
+		p.Size = sdk.ImageEditParamsSize(r.Size.String())
+	}
+	if r.Transparent {
+		p.Background = sdk.ImageEditParamsBackgroundTransparent
+	}
+	if m.service.base64 {
+		p.ResponseFormat = sdk.ImageEditParamsResponseFormatB64JSON
+	}
+	p.Quality, p.OutputFormat = sdk.ImageEditParamsQuality(r.Quality), sdk.ImageEditParamsOutputFormat(r.Format)
+	if len(m.o.Body) > 0 {
+		p.SetExtraFields(m.o.Body)
+	}
+	return p, nil
+}
+
+// boundedAnswer ends answers that are longer than limit. The body of an answer to a stream
+// that is JSON, from a server that does not stream, is put into whole.
+func boundedAnswer(limit int64, stream bool, whole *[]byte) option.Middleware {
+	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		res, err := next(req)
+		if err != nil {
+			return res, err
+		}
+		bounded := struct {
+			io.Reader
+			io.Closer
+		}{&boundedReader{res.Body, limit}, res.Body}
+		if res.Body = bounded; !stream {
+			return res, nil
+		}
+		reader, first := wire.Sniff(bounded)
+		if first == '{' {
+			defer func() { _ = bounded.Close() }()
+			*whole, err = io.ReadAll(reader)
+			res.Body = http.NoBody
+			return res, err
+		}
+		bounded.Reader = reader
+		res.Body = bounded
+		return res, nil
+	}
+}
+
+// A boundedReader ends with an error after left bytes.
+type boundedReader struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, &llm.Error{Fault: llm.Server, Message: "answered with more than any image has"}
+	}
+	return n, err
+}
