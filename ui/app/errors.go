@@ -128,3 +128,17 @@ type UsageError struct{ Err error }
 func (m UsageError) Error() string { return m.Err.Error() }
 
 func (m UsageError) Unwrap() error { return m.Err }
+
+// FallbackText says that another model answers, and why.
+func FallbackText(e session.Fallback) string {
+	return fmt.Sprintf("%s: %s · continuing with %s", e.From, FaultName(e.Fault), e.To)
+}
+
+// SwitchText says that another model answers from here on, and what it cannot be told.
+func SwitchText(e session.ModelSwitched) string {
+	text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
+	for i, c := range e.Changes {
+		text += []string{" · ", ", "}[min(i, 1)] + c.String()
+	}
+	return text
+}

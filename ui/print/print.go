@@ -139,7 +139,7 @@ func urgent(e session.Event) string {
 			return e.Text
 		}
 	case session.Fallback:
-		return fallback(e)
+		return app.FallbackText(e)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // textWriter writes the answer as it comes, and everything else to Err.
@@ -180,13 +181,13 @@ func (s *stderrWriter) event(e session.Event) {
 			s.writeThinking(e.Text)
 		}
 	case llm.Notice:
-		s.line(th.Dim, "note: %s", e.Text)
+		s.line(th.Dim, "Note: %s", format.Capital(e.Text))
 	case llm.Retry:
 		s.line(th.Dim, "%s", app.RetryText(e, e.Wait))
 	case session.Fallback:
-		s.line(th.Warn, "%s", fallback(e))
+		s.line(th.Warn, "%s", app.FallbackText(e))
 	case session.ModelSwitched:
-		s.line(th.Dim, "switched from %s to %s: %s", e.From, e.To, adapted(e.Changes))
+		s.line(th.Dim, "%s", app.SwitchText(e))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
 	case session.Result:
@@ -203,19 +204,6 @@ func (s *stderrWriter) event(e session.Event) {
 			s.line(th.Faint, "%s", usageLine(e))
 		}
 	}
-}
-
-func fallback(f session.Fallback) string {
-	return fmt.Sprintf("%s: %s · continuing with %s", f.From, app.FaultName(f.Fault), f.To)
-}
-
-// adapted returns what of a conversation another model cannot be told as it is.
-func adapted(changes []llm.Change) string {
-	var words []string
-	for _, c := range changes {
-		words = append(words, c.String())
-	}
-	return strings.Join(words, ", ")
 }
 
 // writeThinking writes thinking line by line as it comes. Styles span lines, so each

@@ -62,7 +62,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.m.App.Session.Policy().SetMode(tools.ModeAsk)
 	s.ask("first", "one")
 	s.idle()
-	s.ask("second", "y Summarize")
+	s.ask("second", "y summarize")
 	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")
 	s.Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
 	s.Send(overlay.PaintedMsg{})

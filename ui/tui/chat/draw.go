@@ -120,13 +120,9 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Note(e.Text)
 	case session.Fallback:
-		t.Marker(transcript.Switch, fmt.Sprintf("%s: %s · continuing with %s", e.From, app.FaultName(e.Fault), e.To))
-	case session.ModelSwitched: // and what the other model cannot be told
-		text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
-		for i, c := range e.Changes {
-			text += []string{" · ", ", "}[min(i, 1)] + c.String()
-		}
-		t.Marker(transcript.Switch, text)
+		t.Marker(transcript.Switch, app.FallbackText(e))
+	case session.ModelSwitched:
+		t.Marker(transcript.Switch, app.SwitchText(e))
 	case session.Compacted:
 		t.Note(app.CompactedText(e))
 	case session.ShellCommand:

@@ -3,6 +3,8 @@ package dialog
 import (
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -153,9 +155,15 @@ func (c *Confirmation) choices() string {
 	return line
 }
 
+// verb returns an answer as a key hint says it: without a capital.
+func verb(answer string) string {
+	first, size := utf8.DecodeRuneInString(answer)
+	return string(unicode.ToLower(first)) + answer[size:]
+}
+
 // foot returns which keys work. They are faint while yes does not.
 func (c *Confirmation) foot() string {
-	yes, no := hint(c.Keys.Yes, c.answers[0]), hint(c.Keys.No, c.answers[1])
+	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[1]))
 	look := c.theme.Dim
 	if !c.bright {
 		if c.width < minConsentWidth {

@@ -36,6 +36,13 @@ func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) 
 	return got
 }
 
+// The keys are told without capitals, whatever the answers begin with.
+func TestConfirmHint(t *testing.T) {
+	q := dialog.Confirm("Sure?", "Trust", "Don't trust", theme.Plain())
+	q.Harmless = true
+	expect(t, q, 40, 10, "y trust · n don't trust")
+}
+
 func TestConfirm(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
