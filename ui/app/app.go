@@ -4,6 +4,7 @@
 //	ui/cli ──► Options ──► screen, plain lines
 //	             ├── drafts, attachments, exports, typed commands
 //	             ├── MCP servers: state, consent, choices
+//	             ├── comparisons of models, exchanges with them to inspect
 //	             ├── usage, hints, titles, ages
 //	             └── Turn: events of a session folded into changes of blocks, live and replayed
 package app

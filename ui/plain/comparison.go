@@ -79,7 +79,7 @@ func (c *comparison) next() bool {
 	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Over }), 0)
 	c.speaking = c.begun[i]
 	c.begun = slices.Delete(c.begun, i, i+1)
-	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
+	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Name)
 	return true
 }
 
@@ -107,7 +107,7 @@ func (c *comparison) finished(n int) {
 	if err := one.Failure(); err != nil {
 		c.say("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
 	}
-	c.say("%s: %s.", one.Label, spokenResult(one))
+	c.say("Answer %d: %s.", n+1, spokenResult(one))
 }
 
 // spokenResult says how an answer ended, and what it took.
@@ -178,7 +178,7 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
 		tell: func() {
 			for i, one := range c.Comparison {
-				t.say("%d. %s, %s", i+1, one.Label, spokenResult(one))
+				t.say("%d. %s, %s", i+1, one.Name, spokenResult(one))
 			}
 		},
 		answer: func(line string) bool {
@@ -191,7 +191,7 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 				t.say("No answer %s.", truncate(line, 60))
 				return false
 			case c.Comparison[n-1].Answer.Seq == 0:
-				t.say("%s cannot be chosen: %s.", c.Comparison[n-1].Label, c.Comparison[n-1].Outcome())
+				t.say("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
 				return false
 			}
 			t.apply(app.ContinueWith(t.app, c.Comparison[n-1]))

@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 	d, models := comparing(t, nil, one, llmtest.Say("The second ", "answer."))
 	d.enter("/compare fake/two")
 	d.paste("which?")
-	d.heard("fake/two: done")
+	d.heard("Answer 2: done")
 	for range 31 {
 		d.pass(time.Second)
 	}
@@ -85,11 +85,11 @@ func TestCompareAnswers(t *testing.T) {
 		{"nothing", llmtest.Say("one"), llmtest.Say("two"), []string{""}, "one", "fake/m", []string{"Keeping the first."}},
 		{"ctrl+c at the question", llmtest.Say("one"), llmtest.Say("two"), []string{"^C"}, "one", "fake/m", []string{"Keeping the first."}},
 		{"no number, then the second", llmtest.Say("one"), llmtest.Say("two"), []string{"3", "0", "the second", "2"}, "two", "fake/two", []string{"No answer 3.", "No answer 0.", "No answer the second."}},
-		{"the first failed", fail, llmtest.Say("two"), []string{"1", "2"}, "two", "fake/two", []string{"no money left", "fake/m cannot be chosen: no answer.", "nothing to keep answer 2: 1"}},
+		{"the first failed", fail, llmtest.Say("two"), []string{"1", "2"}, "two", "fake/two", []string{"no money left", "Answer 1 cannot be chosen: no answer.", "nothing to keep answer 2: 1"}},
 		{"the first failed, and nothing", fail, llmtest.Say("two"), []string{""}, "two", "fake/m", []string{"Keeping answer 2."}},
-		{"the second failed", llmtest.Say("one"), fail, nil, "one", "fake/m", []string{"no money left", "fake/two: no answer"}},
+		{"the second failed", llmtest.Say("one"), fail, nil, "one", "fake/m", []string{"no money left", "Answer 2: no answer"}},
 		{"a call", llmtest.Say("one"), llmtest.Call(llm.Part{ID: "c", Name: "shell", Input: `{}`}), []string{""}, "one", "fake/m", []string{"Wanted to call shell (tools are off while comparing)."}},
-		{"stopped, and the second", llmtest.Hang("half of it. "), llmtest.Hang("less of it. "), []string{"^C", "2"}, "less of it. ", "fake/two", []string{"Stopping.", "fake/m: stopped", "fake/two: stopped"}},
+		{"stopped, and the second", llmtest.Hang("half of it. "), llmtest.Hang("less of it. "), []string{"^C", "2"}, "less of it. ", "fake/two", []string{"Stopping.", "Answer 1: stopped", "Answer 2: stopped"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, _ := comparing(t, nil, tt.one, tt.two)
@@ -168,7 +168,7 @@ func TestCompareQueue(t *testing.T) {
 	d, models := comparing(t, nil, llmtest.Say("one"), slow)
 	d.enter("/compare fake/two")
 	d.paste("which?")
-	d.heard("fake/m: done")
+	d.heard("Answer 1: done")
 	d.paste("and why?")
 	close(gate)
 	d.idle()

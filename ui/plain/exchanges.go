@@ -8,10 +8,10 @@ import (
 	"parley/ui/format"
 )
 
-// Limits of what is read out of a part of an exchange: the file that save writes has all
-// of it.
+// Limits of what is read out of a part of an exchange unless all of it is asked for: a
+// streamed answer has an event for each word.
 const (
-	exchangeLines = 60  // of a part
+	exchangeLines = 20  // of a part
 	exchangeWidth = 400 // characters of a line
 )
 
@@ -41,7 +41,7 @@ func (p *panels) exchange(id int, list []int) {
 		p.say("%s.", app.ExchangeGone)
 		return
 	}
-	p.readExchange(e)
+	p.readExchange(e, false)
 	p.askExchange(e, list)
 }
 
@@ -49,7 +49,7 @@ func (p *panels) exchange(id int, list []int) {
 func (p *panels) askExchange(e app.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
 	leave := func() { p.say("Left.") }
-	p.questions.next(&question{prompt: "Type curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
+	p.questions.next(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
 		word, path, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(line)
 		switch {
@@ -59,6 +59,9 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 			p.exchange(list[n-1], list)
 		case word == "save":
 			p.saveExchange(e, strings.TrimSpace(path), again)
+		case line == "all":
+			p.readExchange(e, true)
+			return false
 		case line == "curl" && e.Curl != "":
 			p.copy(e.Curl, "curl command", again)
 		case line == "curl":
@@ -72,18 +75,22 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 	}})
 }
 
-// readExchange reads an exchange, part by part.
-func (p *panels) readExchange(e app.Exchange) {
+// readExchange reads an exchange, part by part: all of it, or the beginning of each.
+func (p *panels) readExchange(e app.Exchange, all bool) {
 	for _, part := range e.Parts() {
 		p.say("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
-		for _, line := range part.Lines[:min(len(part.Lines), exchangeLines)] {
+		most := min(len(part.Lines), exchangeLines)
+		if all {
+			most = len(part.Lines)
+		}
+		for _, line := range part.Lines[:most] {
 			text := line.Text
-			if r := []rune(text); len(r) > exchangeWidth {
+			if r := []rune(text); len(r) > exchangeWidth && !all {
 				text = string(r[:exchangeWidth]) + "… " + strconv.Itoa(len(r)-exchangeWidth) + " more characters"
 			}
 			p.out.Block(text)
 		}
-		if more := len(part.Lines) - exchangeLines; more > 0 {
+		if more := len(part.Lines) - most; more > 0 {
 			p.say("And %s.", format.Plural(more, "more line"))
 		}
 	}

@@ -93,8 +93,15 @@ func TestInspectorEmpty(t *testing.T) {
 // TestInspectorIsShort: of a body without end the beginning is read, and how much there is.
 func TestInspectorIsShort(t *testing.T) {
 	d, _ := inspecting(t, anExchange(1, strings.Repeat("words of a prompt ", 1000), strings.Repeat("data: {}\n\n", 1000)))
-	d.enter("/wire", "1", "")
-	for _, want := range []string{"… 17600 more characters", "And 940 more lines."} {
+	d.enter("/wire", "1")
+	if n := strings.Count(d.said(), "data: {}"); n > 30 {
+		t.Errorf("%d lines were read", n)
+	}
+	d.enter("all", "")
+	if n := strings.Count(d.said(), "data: {}"); n < 1000 {
+		t.Errorf("all are %d lines", n)
+	}
+	for _, want := range []string{"… 17600 more characters", "And 980 more lines."} {
 		if !strings.Contains(d.said(), want) {
 			t.Errorf("%q was not said:\n%s", want, d.said())
 		}
