@@ -26,6 +26,7 @@ type Settings struct {
 	Seed             *int64     `toml:"seed"`
 	User             string     `toml:"user"`           // the end user, for the provider's abuse checks
 	Verbosity        string     `toml:"verbosity"`      // "low", "medium" or "high"
+	Detail           string     `toml:"detail"`         // how closely images are looked at: "low", "high" or "auto"
 	Parallel         *bool      `toml:"parallel_tools"` // several tool calls in one answer
 	ToolChoice       string     `toml:"tool_choice"`    // "auto", "none", "required", or the name of a tool
 	Effort           llm.Effort `toml:"effort"`         // counts where a request asks for neither effort nor budget
@@ -53,6 +54,7 @@ func (s Settings) withDefaults(base Settings) Settings {
 	s.Seed = cmp.Or(s.Seed, base.Seed)
 	s.User = cmp.Or(s.User, base.User)
 	s.Verbosity = cmp.Or(s.Verbosity, base.Verbosity)
+	s.Detail = cmp.Or(s.Detail, base.Detail)
 	s.Parallel = cmp.Or(s.Parallel, base.Parallel)
 	s.ToolChoice = cmp.Or(s.ToolChoice, base.ToolChoice)
 	if s.Stop == nil {
@@ -68,12 +70,12 @@ func (s Settings) withDefaults(base Settings) Settings {
 func (s Settings) applyTo(req llm.Request) llm.Request {
 	all := Settings{
 		req.Temperature, req.TopP, req.MaxTokens, req.FrequencyPenalty, req.PresencePenalty, req.Stop, req.Seed,
-		req.User, req.Verbosity, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
+		req.User, req.Verbosity, req.Detail, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
 	}.withDefaults(s)
 	req.Settings = llm.Settings{
 		MaxTokens: all.MaxTokens, Budget: all.Budget, Temperature: all.Temperature, TopP: all.TopP,
 		FrequencyPenalty: all.FrequencyPenalty, PresencePenalty: all.PresencePenalty, Seed: all.Seed, Stop: all.Stop,
-		User: all.User, ToolChoice: req.ToolChoice, Parallel: all.Parallel, Verbosity: all.Verbosity,
+		User: all.User, ToolChoice: req.ToolChoice, Parallel: all.Parallel, Verbosity: all.Verbosity, Detail: all.Detail,
 	}
 	req.Effort = all.Effort
 	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == s.ToolChoice })
@@ -115,6 +117,9 @@ func (s Settings) validate() (errs []error) {
 	}
 	if s.Verbosity != "" {
 		errs = append(errs, unknownWordError("verbosity", s.Verbosity, []string{"low", "medium", "high"}))
+	}
+	if s.Detail != "" {
+		errs = append(errs, unknownWordError("detail", s.Detail, llm.Details))
 	}
 	if s.Effort != "" {
 		words := make([]string, 0, len(llm.Efforts))

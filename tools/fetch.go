@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"parley/providers/llm"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -89,15 +88,24 @@ func (f fetcher) run(ctx context.Context, r fetchRequest) Outcome {
 	return out
 }
 
-// get follows redirects to the answer and shows it.
-func (f fetcher) get(ctx context.Context, r fetchRequest) (Outcome, error) {
+// get shows what an address answers.
+func (f fetcher) get(ctx context.Context, r fetchRequest) (out Outcome, err error) {
+	err = f.follow(ctx, r, func(res *http.Response, at *url.URL) (err error) {
+		out, err = responseOutcome(res, at, r)
+		return err
+	})
+	return out, err
+}
+
+// follow follows redirects to the answer, and has it read.
+func (f fetcher) follow(ctx context.Context, r fetchRequest, read func(res *http.Response, at *url.URL) error) error {
 	client, closeIdle := f.newClient()
 	defer closeIdle()
 	at := r.url
 	for range maxRedirects + 1 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
-			return Outcome{}, err
+			return err
 		}
 		// Nothing else goes out: no cookies, no keys, no page that led here.
 		req.Header.Set("User-Agent", userAgent)
@@ -105,19 +113,19 @@ func (f fetcher) get(ctx context.Context, r fetchRequest) (Outcome, error) {
 		req.Header.Set("Accept-Encoding", "gzip")
 		res, err := client.RoundTrip(req)
 		if err != nil {
-			return Outcome{}, err
+			return err
 		}
 		where := res.Header.Get("Location")
 		if res.StatusCode < 300 || res.StatusCode > 399 || where == "" {
 			defer res.Body.Close()
-			return responseOutcome(res, at, r)
+			return read(res, at)
 		}
 		res.Body.Close()
 		if at, err = redirectTarget(at, where); err != nil {
-			return Outcome{}, err
+			return err
 		}
 	}
-	return Outcome{}, fmt.Errorf("it redirects more than %d times", maxRedirects)
+	return fmt.Errorf("it redirects more than %d times", maxRedirects)
 }
 
 // redirectTarget returns where a server sends us. Another host was not asked for, nor was
@@ -197,7 +205,7 @@ func proxyHint() string {
 
 // responseOutcome returns what the model gets of a response.
 func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, error) {
-	body, err := readBody(res)
+	body, err := readBody(res, false)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -228,15 +236,6 @@ func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, 
 	lines = append(lines, "", strings.Trim(text, "\n"))
 	lines = append(lines, notes...)
 	return Outcome{Text: strings.Join(lines, "\n"), Failed: res.StatusCode > 299}, nil
-}
-
-// fileNameOf returns the last part of an address, as a name.
-func fileNameOf(at *url.URL) string {
-	name, _ := SanitizeAndTruncate(path.Base(at.Path), 100)
-	if name == "/" || name == "." || name == "" {
-		return at.Hostname()
-	}
-	return name
 }
 
 // textPart returns what fits into one answer of text, from a character on, and how to

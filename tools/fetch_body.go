@@ -43,8 +43,8 @@ type renderedBody struct {
 }
 
 // readBody reads as much of the body as is allowed, or, of what is no text,
-// enough to tell what it is.
-func readBody(res *http.Response) (fetchedBody, error) {
+// enough to tell what it is; whole reads that as well.
+func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	b := fetchedBody{contentType: res.Header.Get("Content-Type"), size: res.ContentLength}
 	b.mediaType, _, _ = mime.ParseMediaType(b.contentType)
 	wire := &countingReader{r: io.LimitReader(res.Body, maxWire)}
@@ -74,7 +74,7 @@ func readBody(res *http.Response) (fetchedBody, error) {
 	if b.media {
 		b.mediaType = http.DetectContentType(b.data)
 	}
-	if err == nil && len(b.data) == sniffed && (b.media || isText(b.mediaType, b.data)) {
+	if err == nil && len(b.data) == sniffed && (whole || b.media || isText(b.mediaType, b.data)) {
 		var rest []byte
 		rest, err = io.ReadAll(bounded)
 		b.data = append(b.data, rest...)

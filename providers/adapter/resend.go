@@ -141,3 +141,12 @@ func DropField(body map[string]any, field string) (sent bool) {
 	}
 	return sent
 }
+
+// WithoutDetail returns the notice that a model takes no Settings.Detail, if one is set and req
+// shows images.
+func WithoutDetail(model string, req llm.Request) []string {
+	if req.Detail == "" || req.Detail == "auto" || !req.HasImages() {
+		return nil
+	}
+	return []string{LeftOut(model, "the detail of images")}
+}

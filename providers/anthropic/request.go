@@ -42,7 +42,7 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 	}
 	p := m.think(req, limit, t.noThinking, h)
 	p.addTo(body)
-	notices = slices.Concat(p.notices, m.addSettings(body, req.Settings, p.isOn(m.facts)))
+	notices = slices.Concat(p.notices, m.addSettings(body, req.Settings, p.isOn(m.facts)), adapter.WithoutDetail(m.o.Model, req))
 
 	system := req.System
 	if req.AnswerSchema != nil {

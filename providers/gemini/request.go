@@ -57,6 +57,9 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	return body, notices
 }
 
+// mediaResolutions holds how closely images are looked at; "auto" is the service's own choice.
+var mediaResolutions = map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
+
 // answerTarget is how the schema of an answer is written, which need not be an
 // object.
 var answerTarget = func() schema.Target { t := schema.Gemini; t.ObjectRoot = false; return t }()
@@ -113,6 +116,9 @@ func (m *Model) generationConfig(req llm.Request) (config map[string]any, notice
 	}
 	if s.TopP != nil {
 		config["topP"] = *s.TopP
+	}
+	if resolution := mediaResolutions[s.Detail]; resolution != "" {
+		config["mediaResolution"] = resolution
 	}
 	if s.Seed != nil {
 		config["seed"] = *s.Seed & math.MaxInt32 // 32 bits are all it has room for

@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -64,6 +65,7 @@ type Settings struct {
 	ToolChoice       string // "auto", "none", "required", or the name of a tool
 	Parallel         *bool  // several tool calls in one answer
 	Verbosity        string // "low", "medium" or "high"
+	Detail           string // how closely images are looked at: "low", "high" or "auto"
 }
 
 // verbosityPrompts say in the system prompt what some wires have a field for.
@@ -82,6 +84,14 @@ func (r Request) VerbosityInPrompt() Request {
 	}
 	r.System, r.Verbosity = r.System+line, ""
 	return r
+}
+
+// Details lists what Settings.Detail can be.
+var Details = []string{"low", "high", "auto"}
+
+// HasImages reports whether r shows the model an image.
+func (r Request) HasImages() bool {
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return slices.ContainsFunc(m.Parts, isImage) })
 }
 
 // A Tool is what the model is told about a function it may call.

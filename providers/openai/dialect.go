@@ -30,12 +30,15 @@ type Dialect struct {
 	PositiveTemperature bool              // temperature must be above 0 and at most 1
 	PDFs                bool              // takes PDFs
 	InlineImagesOnly    bool              // takes images themselves, but not their addresses
+	ImageDetail         bool              // takes how closely an image is looked at
 	CacheControl        bool              // keeps of a prompt what cache_control marks
 	ToolChoice          Choice            // what of tool_choice it takes
 	Formats             []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
 	StrictSchemas       bool              // knows strict schemas
 	Schema              schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
+	hears               bool              // the model takes sound
+	detail              string            // of the images of one request; "" leaves it out
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
 	Family
 }
@@ -136,6 +139,7 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	if s.efforts != nil {
 		d.Effort = effortOf(s.efforts, model)
 	}
+	d.hears = matchesGlobs(hearing, baseModel(model))
 	d.CacheControl = matchesGlobs(s.cacheGlobs, strings.ToLower(model))
 	if i := slices.IndexFunc(s.modelFields, func(f modelFields) bool { return matchesGlobs(f.globs, baseModel(model)) }); i >= 0 {
 		d.ExtraFields = maps.Clone(s.modelFields[i].fields)

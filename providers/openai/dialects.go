@@ -65,9 +65,9 @@ var llamaSchema = func() schema.Target {
 // services lists what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
-	{kind: "openai", Dialect: Dialect{PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
+	{kind: "openai", Dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
-	{kind: "grok", Dialect: Dialect{MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
+	{kind: "grok", Dialect: Dialect{ImageDetail: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content. Words of the user's
@@ -98,7 +98,7 @@ var services = []service{
 	// require_parameters an upstream that knows no schemas may get the request.
 	{
 		kind: "openrouter",
-		Dialect: Dialect{
+		Dialect: Dialect{ImageDetail: true,
 			PerModel: true, PDFs: true, StrictSchemas: true,
 			Formats:      []Format{FormatSchema, FormatObject},
 			SchemaFields: map[string]any{"provider": map[string]any{"require_parameters": true}},

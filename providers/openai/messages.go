@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -226,8 +227,21 @@ func markLastText(m map[string]any) bool {
 // chatEncoder returns those of chat completions. Few services take PDFs.
 func chatEncoder(d Dialect) partEncoder {
 	s := partEncoder{text: "text", inline: d.InlineImagesOnly, image: func(url string) map[string]any {
-		return map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}
+		image := map[string]any{"url": url}
+		if d.detail != "" {
+			image["detail"] = d.detail
+		}
+		return map[string]any{"type": "image_url", "image_url": image}
 	}}
+	if d.hears {
+		s.sound = func(format string, data []byte) map[string]any {
+			text := base64.StdEncoding.EncodeToString(data)
+			if d.Name == "qwen" { // help.aliyun.com/zh/model-studio/qwen-omni
+				text = "data:;base64," + text
+			}
+			return map[string]any{"type": "input_audio", "input_audio": map[string]any{"data": text, "format": format}}
+		}
+	}
 	if d.PDFs {
 		s.pdf = func(name, url string) map[string]any {
 			return map[string]any{"type": "file", "file": map[string]any{"filename": name, "file_data": url}}

@@ -13,9 +13,10 @@ import (
 type partEncoder struct {
 	text    string // type of text
 	image   func(url string) map[string]any
-	pdf     func(name, url string) map[string]any // nil if PDFs are not taken
-	inline  bool                                  // images are taken as they are, but not by their address
-	omitted []string                              // files that were left out, in words
+	pdf     func(name, url string) map[string]any           // nil if PDFs are not taken
+	sound   func(format string, data []byte) map[string]any // nil if the model hears nothing
+	inline  bool                                            // images are taken as they are, but not by their address
+	omitted []string                                        // files that were left out, in words
 }
 
 // content writes text, images and files as parts.
@@ -38,7 +39,10 @@ func (s *partEncoder) textPart(text string) map[string]any {
 	return map[string]any{"type": s.text, "text": text}
 }
 
-// media writes an image, or a file as far as the service reads files.
+// soundFormats holds what the services call the formats of sound that all of them take.
+var soundFormats = map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}
+
+// media writes an image or sound, or a file as far as the service reads files.
 func (s *partEncoder) media(p llm.Part) map[string]any {
 	kind, name, url := adapter.MIMEType(p), adapter.FileName(p), p.URL
 	if len(p.Data) > 0 {
@@ -49,6 +53,8 @@ func (s *partEncoder) media(p llm.Part) map[string]any {
 		return s.image(url)
 	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
 		return s.pdf(name, url)
+	case s.sound != nil && soundFormats[kind] != "" && len(p.Data) > 0:
+		return s.sound(soundFormats[kind], p.Data)
 	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
 		return s.textPart(adapter.FileText(p))
 	}

@@ -45,6 +45,10 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		d.SystemRole = ""
 	}
 	d.CacheControl = c.usesCacheControl(learned)
+	if d.detail = req.Detail; !d.ImageDetail {
+		d.detail = ""
+		notices = append(notices, adapter.WithoutDetail(c.o.Model, req)...)
+	}
 	list, left := d.messages(req, c.Origin())
 	body["messages"] = append([]any{}, list...) // not null
 	for _, file := range left {

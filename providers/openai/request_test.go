@@ -340,6 +340,12 @@ func TestMessages(t *testing.T) {
 			`[{"content":[{"image_url":{"url":"data:image/png;base64,cG5n"},"type":"image_url"},{"text":"What?","type":"text"},` +
 				`{"text":"<file name=\"a.txt\">\nbody\n</file>","type":"text"},{"text":"[file left out: z.zip, application/zip, 2 bytes]","type":"text"},` +
 				`{"file":{"file_data":"data:application/pdf;base64,JVBERg==","filename":"p.pdf"},"type":"file"}],"role":"user"}]`},
+		{"sound, where it is heard", "openai", "gpt-audio-2", []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "audio/wav", Name: "a.wav", Data: []byte("RIFF\xff")}}}},
+			`[{"content":[{"input_audio":{"data":"UklGRv8=","format":"wav"},"type":"input_audio"}],"role":"user"}]`},
+		{"sound as an address", "qwen", "qwen3-omni-flash", []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "audio/mpeg", Name: "a.mp3", Data: []byte("ID3\xff")}}}},
+			`[{"content":[{"input_audio":{"data":"data:;base64,SUQz/w==","format":"mp3"},"type":"input_audio"}],"role":"user"}]`},
+		{"sound, where it is not heard", "openai", "gpt-4o", []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "audio/wav", Name: "a.wav", Data: []byte("RIFF\xff")}}}},
+			`[{"content":"[file left out: a.wav, audio/wav, 5 bytes]","role":"user"}]`},
 		{"images of tools follow", "vllm", "m", []llm.Message{own(call("a")), {Role: llm.RoleTool, Parts: append(result("a").Parts, llm.Part{Kind: llm.Media, ID: "a", MIME: "image/png", URL: "https://x/y.png"})}, user},
 			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"a","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"a"},` +
 				`{"content":[{"text":"Returned by the tool f:","type":"text"},{"image_url":{"url":"https://x/y.png"},"type":"image_url"},{"text":"Hi","type":"text"}],"role":"user"}]`},

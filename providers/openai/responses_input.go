@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"parley/providers/adapter"
@@ -28,9 +29,9 @@ type inputWriter struct {
 }
 
 // responsesEncoder returns those of Responses.
-func responsesEncoder(pdfs bool) partEncoder {
+func responsesEncoder(pdfs bool, detail string) partEncoder {
 	s := partEncoder{text: "input_text", image: func(url string) map[string]any {
-		return map[string]any{"type": "input_image", "image_url": url, "detail": "auto"}
+		return map[string]any{"type": "input_image", "image_url": url, "detail": cmp.Or(detail, "auto")}
 	}}
 	if pdfs {
 		s.pdf = func(name, url string) map[string]any {

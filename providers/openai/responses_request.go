@@ -142,7 +142,7 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 // addInput writes the history and the system prompt, and returns the files that had
 // to be left out. xAI takes no instructions for some models.
 func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string) (left []string) {
-	in := inputWriter{partEncoder: responsesEncoder(!r.isXAI()), origin: r.Origin()}
+	in := inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin()}
 	r.mu.Lock()
 	in.refusedItems = maps.Clone(r.refusedItems)
 	r.mu.Unlock()

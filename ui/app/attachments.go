@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,30 @@ func HomeExpanded(path string) string {
 		}
 	}
 	return path
+}
+
+// isAddress reports whether text is an address on the web, and nothing behind it that ends a
+// sentence.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsAny(text[len(text)-1:], ".,;:!?)]}>\"'")
+}
+
+// fetched gets a file from the web.
+func (o Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
+	if o.FetchFile == nil {
+		return attach.Attachment{}, fs.ErrNotExist
+	}
+	name, data, err := o.FetchFile(ctx, address)
+	if err != nil {
+		return attach.Attachment{}, err
+	}
+	return attach.FromBytes(name, data, attach.DefaultLimits())
+}
+
+// isMention reports whether what stands behind an @ is something that a prompt brings along.
+func (o Options) isMention(text string) bool {
+	return isFile(text) || o.FetchFile != nil && isAddress(text)
 }
 
 // Attach reads the files that arg names: paths as a shell takes them, or the name
@@ -89,7 +114,7 @@ func exists(path string) bool {
 
 // Mentions reports whether Expand would find something in text.
 func (o Options) Mentions(text string) bool {
-	return len(attach.Mentions(text, isFile)) > 0 || len(o.mentioned(text)) > 0
+	return len(attach.Mentions(text, o.isMention)) > 0 || len(o.mentioned(text)) > 0
 }
 
 // Unfound returns the first thing that text seems to mention and that is no file; ""
@@ -99,7 +124,7 @@ func (o Options) Unfound(text string) string {
 		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
 	}
 	found := map[int]bool{}
-	for _, is := range attach.Mentions(text, isFile) {
+	for _, is := range attach.Mentions(text, o.isMention) {
 		found[is.Start] = true
 	}
 	for _, may := range attach.Mentions(text, func(string) bool { return true }) {
@@ -119,6 +144,9 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
 	}
 	parts, notes, err = attach.ExpandMentions(text, func(path string) (attach.Attachment, error) {
+		if isAddress(path) {
+			return o.fetched(ctx, path)
+		}
 		if !isFile(path) {
 			return attach.Attachment{}, fs.ErrNotExist
 		}
@@ -181,6 +209,15 @@ func (o Options) mentioned(text string) []mcp.Resource {
 func (a *App) attach(arg string) Effect {
 	if arg == "" {
 		return a.AttachClipboard()
+	}
+	if o := a.Options; isAddress(arg) {
+		return Effect{Prepare: func(ctx context.Context) func() Effect {
+			item, err := o.fetched(ctx, arg)
+			if err != nil {
+				return func() Effect { return Effect{Err: err} }
+			}
+			return func() Effect { return a.attached([]attach.Attachment{item}, nil) }
+		}}
 	}
 	return Effect{Prepare: func(context.Context) func() Effect {
 		items, err := Attach(arg)

@@ -99,6 +99,9 @@ type Machine struct {
 	// Filter runs a command of the user's own beside the screen, with input on its standard
 	// input, for a short time; nil: none can run.
 	Filter func(ctx context.Context, command string, input []byte) (output string, err error)
+
+	// FetchFile gets a file from the web; nil: files come from the disk only.
+	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
 }
 
 // Models are those that can be asked.

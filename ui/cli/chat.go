@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/print"
 )
@@ -76,7 +79,7 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 func (f *flags) attachments() ([]llm.Part, error) {
 	var parts []llm.Part
 	for _, path := range f.files {
-		item, err := attach.FromFile(path, attach.Limits{Text: 32 << 20})
+		item, err := attachment(path)
 		if err != nil {
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
@@ -86,6 +89,19 @@ func (f *flags) attachments() ([]llm.Part, error) {
 		parts = append(parts, item.Part)
 	}
 	return parts, nil
+}
+
+// attachment reads a file, or fetches it.
+func attachment(path string) (attach.Attachment, error) {
+	limits := attach.Limits{Text: 32 << 20}
+	if !strings.HasPrefix(path, "https://") && !strings.HasPrefix(path, "http://") {
+		return attach.FromFile(path, limits)
+	}
+	name, data, err := tools.FetchFile(context.Background(), path)
+	if err != nil {
+		return attach.Attachment{}, err
+	}
+	return attach.FromBytes(name, data, limits)
 }
 
 // printRequest prints the request that would be sent.

@@ -36,6 +36,7 @@ type modelFlags struct {
 	answers        int      // of each model
 	fallback       []string
 	effort, system string
+	detail         string // of images
 }
 
 // conversationFlags say which conversation is continued.
@@ -74,8 +75,9 @@ func (f *flags) register(root *cobra.Command) {
 	set.IntVarP(&f.answers, "answers", "n", 1, "number of answers; they are compared and kept as branches")
 	set.StringSliceVar(&f.fallback, "fallback", nil, "fallback models if one fails")
 	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
+	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
-	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file")
+	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file, or an address on the web")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
@@ -102,6 +104,7 @@ func (f *flags) register(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config file")
 	root.MarkFlagFilename("schema", "json")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(llm.Details, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -113,6 +116,8 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
 	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
 		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
+	case f.detail != "" && !slices.Contains(llm.Details, f.detail):
+		return fmt.Errorf("--detail %s: use one of %s", f.detail, list(llm.Details))
 	case f.continueLast && f.resume != "":
 		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):

@@ -125,7 +125,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Machine: app.Machine{Held: a.backend.Reason, Checkup: doctor{program: a}.checkup, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+		Left:      a.printResumeHint, Machine: app.Machine{Held: a.backend.Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(context.Background(), os.Getenv) },
