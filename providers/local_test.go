@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/discover"
 	"parley/providers/discover/discovertest"
@@ -60,7 +61,7 @@ func TestFoundServerAnswers(t *testing.T) {
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
 	getenv := env("OLLAMA_API_KEY", canary)
-	found := discover.Find(t.Context(), discover.Options{Hosts: []string{strings.TrimPrefix(server.URL, "http://")}})
+	found := discover.Find(t.Context(), discover.Options{Timeout: time.Minute, Hosts: []string{strings.TrimPrefix(server.URL, "http://")}})
 	c := Config{}.WithServers(found, getenv)
 	e, err := Open(c, "ollama/llama3.2:latest", OpenOptions{Getenv: getenv})
 	if err != nil {

@@ -60,14 +60,15 @@ type Model struct {
 
 // Options say where to look. The zero value looks on the ports that servers have by themselves.
 type Options struct {
-	Hosts []string                                                             // further places, "host:port"; those that are not on loopback are left out
-	Dial  func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
+	Hosts   []string                                                             // further places, "host:port"; those that are not on loopback are left out
+	Timeout time.Duration                                                        // 0: Timeout; for tests, which must not depend on how busy a machine is
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
 }
 
-// Find returns the servers that answer within Timeout, in the order of their kinds. It
+// Find returns the servers that answer within o.Timeout, in the order of their kinds. It
 // never returns an error: a server that cannot be told is not found.
 func Find(ctx context.Context, o Options) []Server {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, Timeout))
 	defer cancel()
 	client := newClient(o.Dial)
 	defer client.CloseIdleConnections()
@@ -104,7 +105,7 @@ func rank(provider string) int {
 // newClient returns a client that reaches loopback addresses and nothing else.
 func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: Timeout}).DialContext
+		dial = new(net.Dialer).DialContext
 	}
 	return &http.Client{
 		Transport: &http.Transport{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/providers/discover"
 	"parley/providers/discover/discovertest"
@@ -102,18 +103,21 @@ func TestEveryServer(t *testing.T) {
 	}
 }
 
+// patience is how long a test waits for servers that do answer.
+const patience = time.Minute
+
 // TestOwnPorts: the same in a network with the real ports, which several share.
 func TestOwnPorts(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
 	}
-	if found := discover.Find(t.Context(), discover.Options{}); len(found) > 0 {
+	if found := discover.Find(t.Context(), discover.Options{Timeout: patience}); len(found) > 0 {
 		t.Fatalf("found %s where nothing is", describe(found))
 	}
 	for _, sharing := range []string{"localai", "llamacpp", "llamafile", "mlx"} {
 		t.Run(sharing, func(t *testing.T) {
 			discovertest.New(sharing).Start(t, "")
-			if got := strings.TrimSpace(describe(discover.Find(t.Context(), discover.Options{}))); got != want[sharing] {
+			if got := strings.TrimSpace(describe(discover.Find(t.Context(), discover.Options{Timeout: patience}))); got != want[sharing] {
 				t.Errorf("got  %s\nwant %s", got, want[sharing])
 			}
 		})
@@ -123,7 +127,7 @@ func TestOwnPorts(t *testing.T) {
 		discovertest.New(provider).Start(t, "")
 		all = append(all, want[provider])
 	}
-	if got := strings.TrimSpace(describe(discover.Find(t.Context(), discover.Options{}))); got != strings.Join(all, "\n") {
+	if got := strings.TrimSpace(describe(discover.Find(t.Context(), discover.Options{Timeout: patience}))); got != strings.Join(all, "\n") {
 		t.Errorf("together:\n%s\nwant\n%s", got, strings.Join(all, "\n"))
 	}
 }
