@@ -211,10 +211,22 @@ func (db *DB) List(q Query) ([]Session, error) {
 	}
 	var rows []sessionRow
 	err := db.read(func(r querier) (err error) {
-		rows, err = db.sessions(r, where, args...)
+		if rows, err = db.firstSessions(r, q.limit(), where, args...); err != nil {
+			rows, err = db.sessions(r, where, args...) // damage may have hidden some, or changed the order
+		}
 		return err
 	})
 	return infos(rows, q.limit()), err
+}
+
+// firstSessions returns the first n of what a query chooses, and decodes no others.
+func (db *DB) firstSessions(q querier, n int, where string, args ...any) ([]sessionRow, error) {
+	if n == math.MaxInt {
+		return db.sessions(q, where, args...)
+	}
+	first := `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + `
+		ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT ?)`
+	return db.sessions(q, first, append(slices.Clone(args), n)...)
 }
 
 // Find returns the session with this ID, else the one whose ID begins with word,
