@@ -1,0 +1,126 @@
+package vectors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+)
+
+// maxLine is how long a line of a file of vectors may be: the longest text that is embedded,
+// escaped, and its vector.
+const maxLine = 64 << 20
+
+// A Line is one of a file of vectors, as JSON lines.
+type Line struct {
+	Set
+	Row
+	End int64 // where in the file the line ends, behind its line break
+}
+
+// A lineJSON is what a line holds.
+type lineJSON struct {
+	File       string          `json:"file"`
+	Line       int             `json:"line"`
+	Text       *string         `json:"text"`
+	Model      string          `json:"model"`
+	Dimensions int             `json:"dimensions"`
+	Task       string          `json:"task"`
+	Embedding  json.RawMessage `json:"embedding"`
+}
+
+// ErrCut reports that the last line of a file is not whole: writing it was cut.
+var ErrCut = errors.New("the last line is not whole")
+
+// Lines reads JSON lines that NewWriter wrote. Its first error is its last: ErrCut, or what is
+// wrong with a line. Lines of another Set than the first are an error.
+func Lines(r io.Reader) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		in := bufio.NewReaderSize(r, 1<<18)
+		var end int64
+		var set Set
+		for n := 1; ; n++ {
+			text, err := readLine(in)
+			if err == io.EOF && len(text) == 0 {
+				return
+			}
+			if err != nil && err != io.EOF {
+				yield(Line{}, err)
+				return
+			}
+			if err == io.EOF {
+				yield(Line{}, ErrCut)
+				return
+			}
+			end += int64(len(text))
+			line, err := parseLine(text)
+			if n == 1 {
+				set = line.Set
+			}
+			if why := set.Differs(line.Set); err == nil && why != "" {
+				err = fmt.Errorf("its vectors are mixed: the first has %s", why)
+			}
+			if err != nil {
+				if _, more := in.Peek(1); more == io.EOF {
+					err = ErrCut
+				}
+				if err != ErrCut {
+					err = fmt.Errorf("line %d: %w", n, err)
+				}
+				yield(Line{}, err)
+				return
+			}
+			line.End = end
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readLine returns the next line with its line break; without one it is the last, and the
+// error is io.EOF.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		line = append(line, piece...)
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("a line has more than %d MB", maxLine>>20)
+		}
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+	}
+}
+
+func parseLine(text []byte) (Line, error) {
+	var l lineJSON
+	if err := json.Unmarshal(text, &l); err != nil {
+		return Line{}, errors.New("it is no JSON line that parley embed writes")
+	}
+	v, ok := parseVector(l.Embedding, l.Dimensions)
+	if l.Text == nil || l.Model == "" || !ok {
+		return Line{}, errors.New("it is no JSON line that parley embed writes")
+	}
+	return Line{Set: Set{l.Model, l.Dimensions, l.Task}, Row: Row{l.File, l.Line, *l.Text, v}}, nil
+}
+
+// parseVector reads an array of numbers.
+func parseVector(text []byte, dimensions int) ([]float32, bool) {
+	if len(text) < 3 || text[0] != '[' || dimensions < 1 || dimensions > len(text) {
+		return nil, false
+	}
+	v := make([]float32, 0, dimensions)
+	for number := range bytes.SplitSeq(text[1:len(text)-1], []byte(",")) {
+		x, err := strconv.ParseFloat(string(bytes.TrimSpace(number)), 32)
+		if err != nil || len(v) == dimensions {
+			return nil, false
+		}
+		v = append(v, float32(x))
+	}
+	return v, len(v) == dimensions && isFinite(v)
+}

@@ -1,0 +1,222 @@
+// Package vectors keeps and compares vectors of texts: files of them, and the nearest of many
+// to one.
+//
+//	vectors ──► AppendCode ──► blocks of coarse codes ──► Search.Scan ──► Candidates
+//	        └─────────────────────────────────────────► Search.Score ──► Best
+//
+// A vector has length 1, so that the product of two is their similarity, from -1 to 1.
+package vectors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Coarse codes take a quarter of a vector: 7 bits a number, as offsets from codeZero in steps
+// of a scale that the vector has for itself. The codes of a vector are a record:
+//
+//	scale float32 · sum of all codes uint32 · one byte a dimension, zeros to a multiple of 8
+const (
+	codeZero   = 64
+	codeMost   = 63 // away from codeZero
+	recordHead = 8
+)
+
+// RecordSize returns how many bytes the codes of one vector take.
+func RecordSize(dimensions int) int { return recordHead + (dimensions+7)/8*8 }
+
+// AppendCode appends the record of v to block.
+func AppendCode(block []byte, v []float32) []byte {
+	codes, scale, sum := encode(v)
+	block = binary.LittleEndian.AppendUint32(block, math.Float32bits(scale))
+	block = binary.LittleEndian.AppendUint32(block, sum)
+	return append(block, codes...)
+}
+
+// encode returns the codes of v, what a step of them is, and their sum.
+func encode(v []float32) (codes []byte, scale float32, sum uint32) {
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, x, -x)
+	}
+	codes = make([]byte, (len(v)+7)/8*8)
+	scale = most / codeMost
+	for i, x := range v {
+		code := byte(codeZero)
+		if scale > 0 {
+			code = byte(codeZero + int(math.RoundToEven(float64(x/scale))))
+		}
+		codes[i] = code
+		sum += uint32(code)
+	}
+	return codes, scale, sum
+}
+
+// Candidates is how many of the coarse pass are compared exactly.
+const Candidates = 200
+
+// A Match is a vector that was found.
+type Match struct {
+	ID    int64
+	Score float32 // similarity, from -1 to 1
+}
+
+// A Search looks for the vectors that are nearest to one.
+type Search struct {
+	query     []float32
+	even, odd []uint64 // codes of the query, as product wants them
+	sum       int64    // of its codes
+	coarse    heap
+	best      heap
+}
+
+// NewSearch returns a search for the n vectors nearest to query.
+func NewSearch(query []float32, n int) *Search {
+	s := &Search{query: query, coarse: heap{most: max(Candidates, n)}, best: heap{most: n}}
+	codes, _, sum := encode(query)
+	s.sum = int64(sum)
+	for ; len(codes) > 0; codes = codes[8:] {
+		c := func(i int) uint64 { return uint64(codes[i]) }
+		s.even = append(s.even, c(6)|c(4)<<16|c(2)<<32|c(0)<<48)
+		s.odd = append(s.odd, c(7)|c(5)<<16|c(3)<<32|c(1)<<48)
+	}
+	return s
+}
+
+// Fork returns a search for the same, to scan other blocks at the same time. Join brings what
+// it found back.
+func (s *Search) Fork() *Search {
+	return &Search{query: s.query, even: s.even, odd: s.odd, sum: s.sum, coarse: heap{most: s.coarse.most}, best: heap{most: s.best.most}}
+}
+
+// Join takes over what another search for the same has found.
+func (s *Search) Join(other *Search) {
+	for _, m := range other.coarse.all {
+		s.coarse.add(m)
+	}
+	for _, m := range other.best.all {
+		s.best.add(m)
+	}
+}
+
+// Scan compares the records of block, whose ids count up from first, and reports whether it
+// is one: a whole number of records.
+func (s *Search) Scan(first int64, block []byte) bool {
+	size := RecordSize(len(s.query))
+	if len(block)%size != 0 {
+		return false
+	}
+	offset := int64(len(s.query))*codeZero*codeZero - codeZero*s.sum
+	for ; len(block) >= size; block = block[size:] {
+		scale := math.Float32frombits(binary.LittleEndian.Uint32(block))
+		sum := int64(binary.LittleEndian.Uint32(block[4:]))
+		dot := int64(product(block[recordHead:size], s.even, s.odd)) - codeZero*sum + offset
+		if score := float32(dot) * scale; len(s.coarse.all) < s.coarse.most || score > s.coarse.all[0].Score {
+			s.coarse.add(Match{first, score})
+		}
+		first++
+	}
+	return true
+}
+
+// product returns the sum of the products of codes and those of a query. It takes eight at a
+// time: four codes, a byte each in 16 bits, times four of the query in opposite order have the
+// sum of their products in the upper 16 bits of the 64, which it fits: 4·127² < 2¹⁶.
+func product(codes []byte, even, odd []uint64) (sum uint64) {
+	const bytes = 0x00ff00ff00ff00ff
+	odd = odd[:len(even)]
+	codes = codes[:8*len(even)]
+	for i, e := range even {
+		c := binary.LittleEndian.Uint64(codes[8*i:])
+		sum += (c&bytes*e)>>48 + (c>>8&bytes*odd[i])>>48
+	}
+	return sum
+}
+
+// Candidates returns the ids of what Scan found nearest, in their order: those are to be
+// compared by Score.
+func (s *Search) Candidates() (ids []int64) {
+	for _, m := range s.coarse.all {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Score compares v exactly, if it has the dimensions of the query.
+func (s *Search) Score(id int64, v []float32) {
+	if len(v) == len(s.query) {
+		s.best.add(Match{id, dot(s.query, v)})
+	}
+}
+
+// Best returns the nearest of what Score has compared, the nearest first.
+func (s *Search) Best() []Match {
+	return slices.SortedFunc(slices.Values(s.best.all), func(a, b Match) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func dot(a, b []float32) float32 {
+	var sum float64
+	for i, x := range a {
+		sum += float64(x) * float64(b[i])
+	}
+	return float32(sum)
+}
+
+// A heap holds the best matches, the worst of them first.
+type heap struct {
+	all  []Match
+	most int
+}
+
+// worse reports whether a is to go before b; of equal ones the later.
+func worse(a, b Match) bool { return a.Score < b.Score || a.Score == b.Score && a.ID > b.ID }
+
+func (h *heap) add(m Match) {
+	if len(h.all) < h.most {
+		h.all = append(h.all, m)
+		for i := len(h.all) - 1; i > 0 && worse(h.all[i], h.all[(i-1)/2]); i = (i - 1) / 2 {
+			h.all[i], h.all[(i-1)/2] = h.all[(i-1)/2], h.all[i]
+		}
+		return
+	}
+	if h.most < 1 || !worse(h.all[0], m) {
+		return
+	}
+	h.all[0] = m
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.all); child++ {
+			if worse(h.all[child], h.all[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h.all[i], h.all[least] = h.all[least], h.all[i]
+		i = least
+	}
+}
+
+// Bytes returns v as float32 in little-endian order.
+func Bytes(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// FromBytes returns the vector that Bytes made b of.
+func FromBytes(b []byte) []float32 {
+	v := make([]float32, len(b)/4)
+	for i := range v {
+		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return v
+}

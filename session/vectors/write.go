@@ -1,0 +1,258 @@
+package vectors
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// A Set says which vectors can be compared: those of the same.
+type Set struct {
+	Model      string // "provider/model"
+	Dimensions int
+	Task       string // that they were made for; "" if for none in particular
+}
+
+// Differs returns in which way other is not the same; "" if it is.
+func (s Set) Differs(other Set) string {
+	switch {
+	case s.Model != other.Model:
+		return fmt.Sprintf("the model %s, not %s", s.Model, other.Model)
+	case s.Dimensions != other.Dimensions:
+		return fmt.Sprintf("%d dimensions, not %d", s.Dimensions, other.Dimensions)
+	case s.Task != other.Task:
+		return fmt.Sprintf("the task %q, not %q", s.Task, other.Task)
+	}
+	return ""
+}
+
+// A Row is a text and its vector.
+type Row struct {
+	File   string // that the text stands in; "" if that needs no saying
+	Line   int    // counted from 1
+	Text   string
+	Vector []float32
+}
+
+// Formats lists the formats of files.
+var Formats = []string{"json", "jsonl", "npy", "csv"}
+
+// A Writer writes vectors to a file. Rows of one Write are in it when Write returns.
+type Writer interface {
+	Write(s Set, rows []Row) error
+	// Close writes the end of the file, which may have no rows.
+	Close() error
+}
+
+// NewWriter returns what writes w in a format: one of Formats but npy, for which see NewNumPy.
+func NewWriter(format string, w io.Writer) Writer {
+	b := bufio.NewWriterSize(w, 1<<18)
+	switch format {
+	case "json":
+		return &jsonWriter{w: b}
+	case "csv":
+		return &csvWriter{w: b}
+	}
+	return &linesWriter{w: b}
+}
+
+// A linesWriter writes JSON lines. Each says what its vector is of, so that lines of several
+// files can be told apart.
+type linesWriter struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+func (l *linesWriter) Write(s Set, rows []Row) error {
+	for _, r := range rows {
+		l.line = append(l.line[:0], '{')
+		l.line = appendPlace(l.line, r)
+		l.line = appendSet(append(l.line, ','), s)
+		l.line = appendVector(append(l.line, `,"embedding":`...), r.Vector)
+		l.line = append(l.line, "}\n"...)
+		if _, err := l.w.Write(l.line); err != nil {
+			return err
+		}
+	}
+	return l.w.Flush()
+}
+
+func (l *linesWriter) Close() error { return l.w.Flush() }
+
+func appendPlace(b []byte, r Row) []byte {
+	if r.File != "" {
+		b = append(appendString(append(b, `"file":`...), r.File), ',')
+	}
+	b = strconv.AppendInt(append(b, `"line":`...), int64(r.Line), 10)
+	return appendString(append(b, `,"text":`...), r.Text)
+}
+
+func appendSet(b []byte, s Set) []byte {
+	b = appendString(append(b, `"model":`...), s.Model)
+	b = strconv.AppendInt(append(b, `,"dimensions":`...), int64(s.Dimensions), 10)
+	return appendString(append(b, `,"task":`...), s.Task)
+}
+
+func appendString(b []byte, s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		text = []byte(`""`) // no string is an error
+	}
+	return append(b, text...)
+}
+
+// appendVector appends v with as many digits as make the same float32 again.
+func appendVector(b []byte, v []float32) []byte {
+	b = append(b, '[')
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumber(b, x)
+	}
+	return append(b, ']')
+}
+
+func appendNumber(b []byte, x float32) []byte { return strconv.AppendFloat(b, float64(x), 'g', -1, 32) }
+
+// A jsonWriter writes one object.
+type jsonWriter struct {
+	w    *bufio.Writer
+	rows int
+}
+
+func (j *jsonWriter) Write(s Set, rows []Row) error {
+	for _, r := range rows {
+		var b []byte
+		if j.rows == 0 {
+			b = append(appendSet(append(b, '{'), s), `,"embeddings":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		j.rows++
+		b = appendPlace(append(b, "\n{"...), r)
+		b = append(appendVector(append(b, `,"embedding":`...), r.Vector), '}')
+		if _, err := j.w.Write(b); err != nil {
+			return err
+		}
+	}
+	return j.w.Flush()
+}
+
+func (j *jsonWriter) Close() error {
+	end := "\n]}\n"
+	if j.rows == 0 {
+		end = `{"embeddings":[]}` + "\n"
+	}
+	if _, err := j.w.WriteString(end); err != nil {
+		return err
+	}
+	return j.w.Flush()
+}
+
+// A csvWriter writes a table with a column for each dimension.
+type csvWriter struct {
+	w     *bufio.Writer
+	begun bool
+}
+
+func (c *csvWriter) Write(s Set, rows []Row) error {
+	table := csv.NewWriter(c.w)
+	if !c.begun {
+		head := []string{"file", "line", "text", "model", "task"}
+		for i := range s.Dimensions {
+			head = append(head, fmt.Sprintf("v%d", i+1))
+		}
+		_ = table.Write(head) // Error has it
+		c.begun = true
+	}
+	for _, r := range rows {
+		record := []string{r.File, strconv.Itoa(r.Line), r.Text, s.Model, s.Task}
+		for _, x := range r.Vector {
+			record = append(record, string(appendNumber(nil, x)))
+		}
+		_ = table.Write(record)
+	}
+	table.Flush()
+	return table.Error()
+}
+
+func (c *csvWriter) Close() error { return c.w.Flush() }
+
+// numPyHead is how long the head of a NumPy file is: a multiple of 64, as NumPy wants it.
+const numPyHead = 128
+
+// A numPy writes the format of numpy.save, version 1.0: one array of float32, a row for
+// each vector. It knows how many there are at its end only.
+type numPy struct {
+	f                *bufio.Writer
+	file             io.WriterAt
+	rows, dimensions int
+	begun            bool
+}
+
+// NewNumPy returns what writes a NumPy file at the beginning of f.
+func NewNumPy(f interface {
+	io.Writer
+	io.WriterAt
+}) Writer {
+	return &numPy{f: bufio.NewWriterSize(f, 1<<18), file: f}
+}
+
+func (n *numPy) Write(s Set, rows []Row) error {
+	n.dimensions = s.Dimensions
+	if err := n.begin(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		n.rows++
+		if _, err := n.f.Write(Bytes(r.Vector)); err != nil {
+			return err
+		}
+	}
+	return n.f.Flush()
+}
+
+func (n *numPy) begin() error {
+	if n.begun {
+		return nil
+	}
+	n.begun = true
+	_, err := n.f.Write(n.head())
+	return err
+}
+
+// head returns the head of the file as of now.
+func (n *numPy) head() []byte {
+	b := append([]byte("\x93NUMPY\x01\x00"), numPyHead-10, 0)
+	b = fmt.Appendf(b, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n.rows, n.dimensions)
+	for len(b) < numPyHead-1 {
+		b = append(b, ' ')
+	}
+	return append(b, '\n')
+}
+
+func (n *numPy) Close() error {
+	if err := n.begin(); err != nil {
+		return err
+	}
+	if err := n.f.Flush(); err != nil {
+		return err
+	}
+	_, err := n.file.WriteAt(n.head(), 0)
+	return err
+}
+
+// isFinite reports whether v holds numbers alone.
+func isFinite(v []float32) bool {
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return false
+		}
+	}
+	return true
+}
