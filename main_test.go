@@ -518,7 +518,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "tools", "tools/*", "providers", "providers/media", creds, llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage
@@ -548,7 +548,8 @@ func TestImports(t *testing.T) {
 		diff:                  {},
 		"tools/mcp":           {"tools", llm},
 		"session":             {"session/store", "tools", llm, "providers/schema"},
-		"session/store":       {llm},
+		"session/store":       {"session/vectors", llm},
+		"session/vectors":     {},
 		"session/archive":     {"session/store", diff, llm},
 		"session/attach":      {llm},
 		"session/config":      {catalog},

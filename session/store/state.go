@@ -40,6 +40,27 @@ func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, 
 // count returns a sum of tokens, which in a damaged file may be anything.
 func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 
+// AddUsage counts requests that belong to no conversation as spending, at this time. What they
+// were for, such as "embed", stands in the place of a session.
+func (db *DB) AddUsage(purpose, model string, requests ...llm.Usage) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	return db.write(func(w *writer) error {
+		var seq int
+		if err := w.one(`SELECT coalesce(max(seq), 0) FROM usage WHERE session = ?`, purpose).Scan(&seq); err != nil {
+			return err
+		}
+		for i, u := range requests {
+			n := Node{Seq: seq + 1 + i, At: db.now(), Usage: &u, Message: llm.Message{Model: model}}
+			if err := account(w, purpose, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Get returns what Set kept under key; "" if nothing.
 func (db *DB) Get(key string) (value string, err error) {
 	err = db.read(func(q querier) error {

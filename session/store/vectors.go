@@ -1,0 +1,273 @@
+package store
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/session/vectors"
+)
+
+// A collection holds texts with their vectors, each text once. Its rows count from 0. Beside
+// each vector, which is float32 in little-endian order, its coarse codes stand in blocks of
+// blockRows: a search reads those, and the vectors of what it finds there.
+const vectorTables = `CREATE TABLE collections (
+	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
+	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
+CREATE TABLE vectors (
+	collection INTEGER NOT NULL, row INTEGER NOT NULL, sha BLOB NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL,
+	text TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (collection, row), UNIQUE (collection, sha));
+CREATE TABLE coarse (collection INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (collection, block));`
+
+// blockRows is how many vectors a block of codes has: 400 kB of 1,536 dimensions.
+const blockRows = 256
+
+// A Collection is a named set of vectors that can be compared.
+type Collection struct {
+	Name string `json:"name"`
+	vectors.Set
+	Rows    int       `json:"rows"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+
+	num int64
+}
+
+// A SimilarText is a text of a collection that a search found.
+type SimilarText struct {
+	File  string // that it was read from; "" if it was from none
+	Line  int
+	Text  string
+	Score float32 // similarity, from -1 to 1
+}
+
+// A MixedError reports vectors that a collection cannot hold.
+type MixedError struct {
+	Collection
+	Why string // in which way the collection's are others
+}
+
+func (e *MixedError) Error() string {
+	return fmt.Sprintf("collection %s has vectors of %s: they cannot be compared", e.Name, e.Why)
+}
+
+// Vectors are the collections of a store.
+type Vectors struct{ db *DB }
+
+// Vectors returns the collections.
+func (db *DB) Vectors() Vectors { return Vectors{db} }
+
+const collectionColumns = `SELECT num, name, model, dimensions, task, rows, created, updated FROM collections `
+
+func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
+	var damage columns
+	err = row.Scan(&c.num, &c.Name, &c.Model, &c.Dimensions, &c.Task, &c.Rows, timeOf(&damage, "created", &c.Created), timeOf(&damage, "updated", &c.Updated))
+	return c, err
+}
+
+// List lists the collections by their names.
+func (v Vectors) List() (all []Collection, err error) {
+	err = v.db.read(func(q querier) error {
+		return each(q, func(rows *sql.Rows) error {
+			c, err := scanCollection(rows)
+			all = append(all, c)
+			return err
+		}, collectionColumns+`ORDER BY name`)
+	})
+	return all, err
+}
+
+// Get returns the collection of that name; its Rows are 0 and its Set is empty if there
+// is none.
+func (v Vectors) Get(name string) (c Collection, err error) {
+	err = v.db.read(func(q querier) error {
+		c, err = scanCollection(q.one(collectionColumns+`WHERE name = ?`, name))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return Collection{Name: name}, nil
+	}
+	return c, err
+}
+
+// Remove deletes a collection, and reports whether there was one.
+func (v Vectors) Remove(name string) (was bool, err error) {
+	err = v.db.write(func(w *writer) error {
+		c, err := scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		was = err == nil
+		for _, query := range []string{`DELETE FROM vectors WHERE collection = ?`, `DELETE FROM coarse WHERE collection = ?`, `DELETE FROM collections WHERE num = ?`} {
+			if err == nil {
+				err = w.exec(query, c.num)
+			}
+		}
+		return err
+	})
+	return was, err
+}
+
+// HasText reports whether a collection holds a text.
+func (v Vectors) HasText(c Collection, text string) (has bool, err error) {
+	err = v.db.read(func(q querier) error {
+		return q.one(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
+	})
+	return has, err
+}
+
+func textKey(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:16]
+}
+
+// Add adds rows to the collection of that name, which it makes if there is none, and
+// returns it. All of them are on disk then, or none. A text that it holds already stays as it
+// is. Vectors of another set are a *MixedError.
+func (v Vectors) Add(name string, set vectors.Set, rows []vectors.Row) (c Collection, err error) {
+	err = v.db.write(func(w *writer) error {
+		now := v.db.now()
+		c, err = scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
+		if errors.Is(err, sql.ErrNoRows) {
+			c, err = scanCollection(w.one(`INSERT INTO collections (name, model, dimensions, task, rows, created, updated) VALUES (?, ?, ?, ?, 0, ?, ?)
+				RETURNING num, name, model, dimensions, task, rows, created, updated`, name, set.Model, set.Dimensions, set.Task, nanos(now), nanos(now)))
+		}
+		if err != nil {
+			return err
+		}
+		if why := c.Set.Differs(set); why != "" {
+			return &MixedError{c, why}
+		}
+		return w.addVectors(&c, rows, now)
+	})
+	return c, err
+}
+
+// addVectors writes rows and their codes.
+func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) error {
+	var block []byte
+	number := c.Rows / blockRows
+	save := func() error {
+		if len(block) == 0 {
+			return nil
+		}
+		return w.exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, number, block)
+	}
+	if c.Rows%blockRows > 0 {
+		if err := w.one(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
+			return err
+		}
+		if len(block) != c.Rows%blockRows*vectors.RecordSize(c.Dimensions) {
+			return c.damaged()
+		}
+	}
+	for _, r := range rows {
+		if len(r.Vector) != c.Dimensions {
+			return &MixedError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
+		}
+		var added int
+		err := w.one(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
+			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, vectors.Bytes(r.Vector)).Scan(&added)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		block = vectors.AppendCode(block, r.Vector)
+		if c.Rows++; c.Rows%blockRows == 0 {
+			if err := save(); err != nil {
+				return err
+			}
+			block, number = block[:0], number+1
+		}
+	}
+	if err := save(); err != nil {
+		return err
+	}
+	c.Updated = now
+	return w.exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, nanos(now), c.num)
+}
+
+func (c Collection) damaged() error {
+	return fmt.Errorf("collection %s is damaged: remove it and embed its texts again", c.Name)
+}
+
+// Similar returns the n texts of a collection that are nearest to a vector, the nearest first.
+// It holds the codes of a few blocks in memory at a time.
+func (v Vectors) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
+	if len(query) != c.Dimensions {
+		return nil, &MixedError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
+	}
+	search := vectors.NewSearch(query, n)
+	const parts = 2 // more read no faster
+	blocks := (c.Rows + blockRows - 1) / blockRows
+	searches, errs := []*vectors.Search{search, search.Fork()}, make([]error, parts)
+	var done sync.WaitGroup
+	for i, s := range searches {
+		done.Go(func() { errs[i] = v.scanBlocks(c, s, blocks*i/parts, blocks*(i+1)/parts) })
+	}
+	done.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	search.Join(searches[1])
+	var found []SimilarText
+	err := v.db.read(func(q querier) error {
+		var data []byte
+		for _, id := range search.Candidates() {
+			if err := q.one(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
+				return c.scanError(err)
+			}
+			search.Score(id, vectors.FromBytes(data))
+		}
+		for _, m := range search.Best() {
+			t := SimilarText{Score: m.Score}
+			if err := q.one(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
+				return c.scanError(err)
+			}
+			found = append(found, t)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (c Collection) scanError(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return c.damaged()
+	}
+	return err
+}
+
+// scanBlocks compares the codes of the blocks from one to before another.
+func (v Vectors) scanBlocks(c Collection, s *vectors.Search, from, to int) error {
+	return v.db.read(func(q querier) error {
+		size := vectors.RecordSize(c.Dimensions)
+		return each(q, func(rows *sql.Rows) error {
+			var block int64
+			var data sql.RawBytes
+			if err := rows.Scan(&block, &data); err != nil {
+				return err
+			}
+			first := block * blockRows
+			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // what was added since is left out
+				return c.damaged()
+			}
+			return nil
+		}, `SELECT block, data FROM coarse WHERE collection = ? AND block >= ? AND block < ? ORDER BY block`, c.num, from, to)
+	})
+}
+
+// ValidCollection reports whether a collection can have that name: one line of up to 100
+// bytes that begins with no dash.
+func ValidCollection(name string) bool {
+	const most = 100
+	return name != "" && len(name) <= most && name[0] != '-' && strings.TrimSpace(name) == name &&
+		!slices.ContainsFunc([]rune(name), func(r rune) bool { return r < ' ' || r == 0x7f })
+}

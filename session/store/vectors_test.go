@@ -1,0 +1,202 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/vectors"
+)
+
+var small = vectors.Set{Model: "mock/small", Dimensions: 24, Task: "document"}
+
+// unit returns n vectors of length 1, from first on the same ones each time.
+func unit(first, n, dimensions int) (rows []vectors.Row) {
+	for i := first; i < first+n; i++ {
+		r := rand.New(rand.NewPCG(uint64(i), 7))
+		v, sum := make([]float32, dimensions), 0.0
+		for j := range v {
+			v[j] = float32(r.NormFloat64())
+			sum += float64(v[j]) * float64(v[j])
+		}
+		for j := range v {
+			v[j] /= float32(math.Sqrt(sum))
+		}
+		rows = append(rows, vectors.Row{File: "a.txt", Line: i + 1, Text: fmt.Sprint("text ", i), Vector: v})
+	}
+	return rows
+}
+
+// Texts are found by their vectors, whatever the sizes in which they came, in this process and
+// in the next.
+func TestSimilar(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	db := reopen(t, path)
+	all := unit(0, 1000, 24)
+	for n, at := 1, 0; at < len(all); n = n*2 + 1 {
+		end := min(len(all), at+n)
+		c, err := db.Vectors().Add("notes", small, all[at:end])
+		if at = end; err != nil || c.Rows != at {
+			t.Fatalf("%+v, %v", c, err)
+		}
+	}
+	check := func(db *DB) {
+		t.Helper()
+		c, err := db.Vectors().Get("notes")
+		if err != nil || c.Rows != 1000 || c.Set != small {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		for _, i := range []int{0, 255, 256, 600, 999} {
+			found, err := db.Vectors().Similar(c, all[i].Vector, 3)
+			if err != nil || len(found) != 3 || found[0].Text != all[i].Text || found[0].Line != i+1 || found[0].Score < 0.9999 || found[1].Score > found[0].Score {
+				t.Errorf("text %d: %+v, %v", i, found, err)
+			}
+		}
+	}
+	check(db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = reopen(t, path)
+	check(db)
+	if has, err := db.Vectors().HasText(notes(t, db), "text 7"); !has || err != nil {
+		t.Error("lost a text", err)
+	}
+	if has, _ := db.Vectors().HasText(notes(t, db), "text 1000"); has {
+		t.Error("has a text that nobody added")
+	}
+	if list, err := db.Vectors().List(); err != nil || len(list) != 1 || list[0].Name != "notes" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if was, err := db.Vectors().Remove("notes"); !was || err != nil {
+		t.Error(was, err)
+	}
+	if was, err := db.Vectors().Remove("notes"); was || err != nil {
+		t.Error("removed twice", err)
+	}
+	if n := vectorRows(t, db); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+func notes(t *testing.T, db *DB) Collection {
+	t.Helper()
+	c, err := db.Vectors().Get("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func vectorRows(t *testing.T, db *DB) (n int) {
+	t.Helper()
+	if err := db.read(func(q querier) error {
+		return q.one(`SELECT (SELECT count(*) FROM vectors) + (SELECT count(*) FROM coarse) + (SELECT count(*) FROM collections)`).Scan(&n)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A collection holds vectors of one model, of as many dimensions, made for one task; each text
+// once; and of what cannot be added nothing.
+func TestCollectionsAreNotMixed(t *testing.T) {
+	db, err := OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows := unit(0, 3, 24)
+	if c, err := db.Vectors().Add("notes", small, append(rows, rows...)); err != nil || c.Rows != 3 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	for _, other := range []vectors.Set{{Model: "mock/large", Dimensions: 24, Task: "document"}, {Model: "mock/small", Dimensions: 12, Task: "document"}, {Model: "mock/small", Dimensions: 24}} {
+		var mixed *MixedError
+		if _, err := db.Vectors().Add("notes", other, unit(5, 1, other.Dimensions)); !errors.As(err, &mixed) {
+			t.Errorf("%+v: %v", other, err)
+		}
+	}
+	if _, err := db.Vectors().Add("notes", small, append(unit(5, 1, 24), unit(6, 1, 12)...)); err == nil {
+		t.Error("added a row of other dimensions")
+	}
+	if c, _ := db.Vectors().Get("notes"); c.Rows != 3 {
+		t.Errorf("%d rows", c.Rows)
+	}
+	if _, err := db.Vectors().Similar(notes(t, db), make([]float32, 12), 1); err == nil {
+		t.Error("compared vectors of other dimensions")
+	}
+	if c, err := db.Vectors().Get("none"); err != nil || c.Rows != 0 || c.Model != "" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for name, ok := range map[string]bool{"notes": true, "meine Notizen": true, "": false, "-rf": false, "a\nb": false, " a": false, strings.Repeat("a", 101): false} {
+		if ValidCollection(name) != ok {
+			t.Errorf("%q: %v", name, !ok)
+		}
+	}
+}
+
+// Requests beside conversations are spending, each under what it was for.
+func TestAddUsage(t *testing.T) {
+	db, err := OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for range 2 {
+		if err := db.AddUsage("embed", "mock/small", llm.Usage{Input: 10, Cost: 0.5, Priced: true}, llm.Usage{Input: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spent, err := db.DailyUsage(time.Time{}, time.Time{}, true)
+	if err != nil || len(spent) != 1 || spent[0].Session != "embed" || spent[0].Answers != 4 || spent[0].Unpriced != 2 || spent[0].Usage.Input != 34 || spent[0].Usage.Cost != 1 {
+		t.Errorf("%+v, %v", spent, err)
+	}
+}
+
+// 100,000 vectors of 1,536 dimensions in a file: a search that is the first after the file was
+// opened.
+func BenchmarkSimilar(b *testing.B) {
+	path := os.Getenv("PARLEY_VECTORS") // keeps the file from one run to the next
+	if path == "" {
+		path = filepath.Join(b.TempDir(), "parley.db")
+	}
+	db, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	set := vectors.Set{Model: "mock/large", Dimensions: 1536}
+	began := time.Now()
+	for c, _ := db.Vectors().Get("bench"); c.Rows < 100_000 && err == nil; {
+		c, err = db.Vectors().Add("bench", set, unit(c.Rows, 2000, 1536))
+	}
+	if err != nil || db.Close() != nil {
+		b.Fatal(err)
+	}
+	b.Logf("filled in %s", time.Since(began))
+	query := unit(77_777, 1, 1536)[0].Vector
+	for b.Loop() {
+		db, err := Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := db.Vectors().Get("bench")
+		if err != nil {
+			b.Fatal(err)
+		}
+		found, err := db.Vectors().Similar(c, query, 10)
+		if err != nil || len(found) != 10 || found[0].Text != "text 77777" || !slices.IsSortedFunc(found, func(a, b SimilarText) int { return int(1e6 * (b.Score - a.Score)) }) {
+			b.Fatal(found, err)
+		}
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
