@@ -84,11 +84,9 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *drawing) err
 		}
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
-			if err = d.refuse(*refusal); err == nil && refusal.Stage == "input" {
-				return nil
-			}
+			err = d.refuse(*refusal)
 		}
-		if err != nil {
+		if err != nil || d.declined {
 			return err
 		}
 	}
@@ -112,6 +110,7 @@ type drawing struct {
 	prompt, format string
 	bill           llm.Bill
 	refused        int
+	declined       bool  // the prompt was
 	fault          error // why an image that was made could not be had; the others are handed on
 }
 
@@ -133,6 +132,25 @@ func (d *drawing) cost(usd *float64) {
 	}
 }
 
+// usage adds the usage of one answer, as OpenAI writes it; gateways add the cost.
+func (d *drawing) usage(raw []byte) {
+	var u struct {
+		Input   float64 `json:"input_tokens"`
+		Output  float64 `json:"output_tokens"`
+		Details struct {
+			Images float64 `json:"image_tokens"`
+		} `json:"input_tokens_details"`
+		Cost *float64 `json:"cost"`
+	}
+	if len(raw) == 0 || adapter.DecodeLenient(raw, &u) != nil {
+		return
+	}
+	d.bill.Tokens += adapter.TokenCount(u.Input)
+	d.bill.Seen += adapter.TokenCount(u.Details.Images)
+	d.bill.Output += adapter.TokenCount(u.Output)
+	d.cost(u.Cost)
+}
+
 // note tells the user of something that was adapted.
 func (d *drawing) note(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
 
@@ -147,6 +165,7 @@ func (d *drawing) said(text string) error {
 // refuse tells that there is a refusal in the place of an image.
 func (d *drawing) refuse(r llm.Refusal) error {
 	d.refused++
+	d.declined = d.declined || r.Stage == "input"
 	r.Text = d.secrets(r.Text)
 	return d.send(llm.ImageEvent{Refused: &r})
 }
@@ -246,6 +265,9 @@ func (d *drawing) fetch(url string) (data []byte, err error) {
 	}
 	return nil, err
 }
+
+// toBase64 writes base64 as everybody reads it.
+func toBase64(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
 // imageBytes decodes both alphabets, with and without padding and line breaks.
 func imageBytes(text string) ([]byte, error) {

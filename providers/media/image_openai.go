@@ -114,11 +114,11 @@ func unreadable(ctx context.Context, err error) error {
 }
 
 // answer hands on an answer in one piece.
-func (m openAIImageMaker) answer(res *sdk.ImagesResponse, d *drawing) error {
+func (openAIImageMaker) answer(res *sdk.ImagesResponse, d *drawing) error {
 	if res == nil { // the answer is null
 		return nil
 	}
-	m.bill(res.Usage.RawJSON(), d)
+	d.usage([]byte(res.Usage.RawJSON()))
 	for _, i := range res.Data {
 		if i.B64JSON == "" && i.URL == "" {
 			continue
@@ -150,7 +150,7 @@ type imageEvent struct {
 
 // readStream hands on unfinished images and the one that is done. It returns false if there
 // was not an event.
-func (m openAIImageMaker) readStream(events imageStream, d *drawing) (some bool, err error) {
+func (openAIImageMaker) readStream(events imageStream, d *drawing) (some bool, err error) {
 	defer func() { _ = events.Close() }()
 	finished := false
 	for events.Next() {
@@ -169,7 +169,7 @@ func (m openAIImageMaker) readStream(events imageStream, d *drawing) (some bool,
 			err = d.partial(e.B64JSON)
 		case "image_generation.completed", "image_edit.completed":
 			finished = true
-			m.bill(string(e.Usage), d)
+			d.usage(e.Usage)
 			err = d.image(sentImage{base64: e.B64JSON})
 		}
 		if err != nil {
@@ -186,25 +186,6 @@ func (m openAIImageMaker) readStream(events imageStream, d *drawing) (some bool,
 		return true, wire.ErrInterrupted
 	}
 	return some, nil
-}
-
-// bill adds the usage of one answer.
-func (m openAIImageMaker) bill(usage string, d *drawing) {
-	var u struct {
-		Input   float64 `json:"input_tokens"`
-		Output  float64 `json:"output_tokens"`
-		Details struct {
-			Images float64 `json:"image_tokens"`
-		} `json:"input_tokens_details"`
-		Cost *float64 `json:"cost"`
-	}
-	if usage == "" || adapter.DecodeLenient([]byte(usage), &u) != nil {
-		return
-	}
-	d.bill.Tokens += adapter.TokenCount(u.Input)
-	d.bill.Seen += adapter.TokenCount(u.Details.Images)
-	d.bill.Output += adapter.TokenCount(u.Output)
-	d.cost(u.Cost)
 }
 
 // generation writes the request of new images.

@@ -36,6 +36,7 @@ var families = []family{
 	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
 	{kinds: embeddingFormatKinds, embed: newEmbedder},
 	{kinds: openAIImageKinds, image: newOpenAIImageMaker},
+	{kinds: imageFormatKinds, image: newImageMaker},
 }
 
 // An Ability is something that models do besides answering: what does it is T, and what the

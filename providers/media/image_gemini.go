@@ -1,0 +1,118 @@
+package media
+
+import (
+	"slices"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// compileGeminiImage writes a generateContent that is answered with an image. There is no
+// field for several: they are asked for one after the other.
+func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any) {
+	var parts []any
+	for _, in := range r.Inputs {
+		parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": in.MIME, "data": toBase64(in.Data)}})
+	}
+	config := map[string]any{"responseModalities": []string{"IMAGE"}}
+	look := map[string]any{}
+	setIf(look, "aspectRatio", r.Size.Ratio)
+	setIf(look, "imageSize", r.Size.Tier)
+	if len(look) > 0 {
+		config["imageConfig"] = look
+	}
+	body = map[string]any{
+		"contents":         []any{map[string]any{"role": "user", "parts": append(parts, map[string]any{"text": r.Prompt})}},
+		"generationConfig": config,
+	}
+	model := o.Model
+	if !strings.HasPrefix(model, "models/") {
+		model = "models/" + model
+	}
+	return strings.TrimRight(o.BaseURL, "/") + "/" + model + ":generateContent", body
+}
+
+// geminiRefusals holds the reasons of an answer without an image that say that it was
+// declined.
+var geminiRefusals = []string{
+	"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "NO_IMAGE",
+	"SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII",
+}
+
+// geminiImageAnswer is what is read of an answer.
+type geminiImageAnswer struct {
+	PromptFeedback struct {
+		BlockReason        string `json:"blockReason"`
+		BlockReasonMessage string `json:"blockReasonMessage"`
+	} `json:"promptFeedback"`
+	Candidates []struct {
+		Content struct {
+			Parts []struct {
+				Text       string `json:"text"`
+				Thought    bool   `json:"thought"`
+				InlineData *struct {
+					Data string `json:"data"`
+				} `json:"inlineData"`
+			} `json:"parts"`
+		} `json:"content"`
+		FinishReason  string `json:"finishReason"`
+		FinishMessage string `json:"finishMessage"`
+	} `json:"candidates"`
+	Usage struct {
+		Prompt  float64 `json:"promptTokenCount"`
+		Output  float64 `json:"candidatesTokenCount"`
+		Details []struct {
+			Modality string  `json:"modality"`
+			Tokens   float64 `json:"tokenCount"`
+		} `json:"promptTokensDetails"`
+	} `json:"usageMetadata"`
+}
+
+// decodeGeminiImage reads the images of an answer. Those that belong to thinking are drafts.
+// Refusals have status 200: of the prompt, of what came of it, or in words.
+func decodeGeminiImage(text []byte, d *drawing) error {
+	var a geminiImageAnswer
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	d.bill.Tokens += adapter.TokenCount(a.Usage.Prompt)
+	d.bill.Output += adapter.TokenCount(a.Usage.Output)
+	for _, detail := range a.Usage.Details {
+		if detail.Modality == "IMAGE" {
+			d.bill.Seen += adapter.TokenCount(detail.Tokens)
+		}
+	}
+	if reason := a.PromptFeedback.BlockReason; reason != "" {
+		return d.refuse(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
+	}
+	images, words := 0, []string(nil)
+	for _, c := range a.Candidates {
+		for _, p := range c.Content.Parts {
+			switch {
+			case p.Thought:
+			case p.InlineData != nil:
+				images++
+				if err := d.image(sentImage{base64: p.InlineData.Data}); err != nil {
+					return err
+				}
+			case strings.TrimSpace(p.Text) != "":
+				words = append(words, p.Text)
+			}
+		}
+	}
+	said := strings.Join(words, "\n")
+	if images > 0 || len(a.Candidates) == 0 {
+		return d.said(said)
+	}
+	switch c := a.Candidates[0]; {
+	case slices.Contains(geminiRefusals, c.FinishReason):
+		if c.FinishMessage != "" {
+			said = c.FinishMessage
+		}
+		return d.refuse(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+	case said != "":
+		return d.refuse(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package media
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// imageFormat is a wire format of images in which requests and answers are JSON.
+type imageFormat struct {
+	kind   string
+	can    imageAbilities
+	key    string // header that has the key; "" is Authorization
+	stream bool   // unfinished images come as events
+	// compile writes a request: where it goes, and its body.
+	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
+	// decode hands what an answer holds to d.
+	decode func(text []byte, d *drawing) error
+}
+
+// imageFormats lists them. Limits are those of MEDIA's documentation of November 2026; what
+// the models of a service can differs, and stands in the catalog.
+var imageFormats = []imageFormat{
+	{kind: "gemini", can: imageAbilities{n: 1, inputs: 14, bytes: 14 << 20, ratios: true, tiers: true}, key: "X-Goog-Api-Key", compile: compileGeminiImage, decode: decodeGeminiImage},
+	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeGrokImage},
+	{kind: "qwen", can: imageAbilities{inputs: 10, pixels: true, step: 16}, compile: compileQwenImage, decode: decodeQwenImage},
+	{kind: "glm", can: imageAbilities{n: 1, pixels: true, step: 16, quality: true}, compile: compileGLMImage, decode: decodeGLMImage},
+	{kind: "minimax", can: imageAbilities{inputs: 1, pixels: true, ratios: true, step: 8}, compile: compileMiniMaxImage, decode: decodeMiniMaxImage},
+	{kind: "openrouter", can: imageAbilities{inputs: 16, transparent: true, pixels: true, ratios: true, tiers: true, quality: true, format: true}, stream: true,
+		compile: compileOpenRouterImage, decode: decodeOpenRouterImage},
+}
+
+// imageFormatKinds lists the kinds that have a format of their own.
+var imageFormatKinds = func() (kinds []string) {
+	for _, f := range imageFormats {
+		kinds = append(kinds, f.kind)
+	}
+	return kinds
+}()
+
+// newImageMaker returns the model that o describes, of a service of that kind. Nothing is
+// sent before Make.
+func newImageMaker(o adapter.Options, kind string) imageMaker {
+	f := imageFormats[max(slices.IndexFunc(imageFormats, func(f imageFormat) bool { return f.kind == kind }), 0)]
+	o = o.WithDefaults()
+	return imageMaker{o: o, can: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *drawing) error { return f.draw(ctx, o, r, d) }}
+}
+
+// draw asks for r once.
+func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *drawing) error {
+	url, body := f.compile(o, r)
+	headers := map[string]string{}
+	switch {
+	case o.Key == "":
+	case f.key != "":
+		headers[f.key] = o.Key
+	default:
+		headers["Authorization"] = "Bearer " + o.Key
+	}
+	for name, value := range o.Headers {
+		headers[http.CanonicalHeaderKey(name)] = value
+	}
+	client := adapter.Client{HTTP: o.HTTP, Headers: headers}
+	if f.stream && r.Partials > 0 {
+		body["stream"], body["partial_images"] = true, min(r.Partials, 3)
+		wire.Merge(body, o.Body)
+		return f.readEvents(ctx, client, url, body, d)
+	}
+	wire.Merge(body, o.Body)
+	var text json.RawMessage
+	if err := client.Call(ctx, http.MethodPost, url, body, &text, int64(r.N+1)*mostImageBytes); err != nil {
+		return err
+	}
+	return f.read(text, d)
+}
+
+// read hands on an answer in one piece, which may hold an error with status 200.
+func (f imageFormat) read(text []byte, d *drawing) error {
+	if len(text) < 1<<20 { // what is longer holds images
+		if fault := wire.EventError(text); fault != nil {
+			return fault
+		}
+	}
+	return f.decode(text, d)
+}
+
+// readEvents hands on unfinished images and the one that is done.
+func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *drawing) error {
+	text, err := adapter.Marshal(body)
+	if err != nil {
+		return adapter.Unsendable(err)
+	}
+	res, err := client.Post(ctx, url, text, map[string]string{"Accept": "text/event-stream"})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	reader, first := wire.Sniff(res.Body)
+	if first == '{' {
+		whole, err := wire.ReadAll(reader)
+		if err != nil {
+			return err
+		}
+		return f.read(whole, d)
+	}
+	finished := false
+	for events := wire.NewEvents(reader); ; {
+		data, err := events.Next()
+		switch {
+		case err != nil && finished:
+			return nil
+		case err != nil && ctx.Err() == nil:
+			return wire.ErrInterrupted
+		case err != nil:
+			return err
+		}
+		var e imageEvent
+		if err := adapter.DecodeLenient(data, &e); err != nil {
+			return wire.DecodeError(data, err)
+		}
+		switch {
+		case strings.HasSuffix(e.Type, ".partial_image"):
+			err = d.partial(e.B64JSON)
+		case strings.HasSuffix(e.Type, ".completed"):
+			finished = true
+			if err = d.image(sentImage{base64: e.B64JSON}); err == nil {
+				d.usage(e.Usage)
+			}
+		default:
+			if fault := wire.EventError(data); fault != nil {
+				return fault
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// dataURL returns an image as an address that holds it.
+func dataURL(b llm.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
+
+// setIf sets a field if value is not "".
+func setIf(body map[string]any, name, value string) {
+	if value != "" {
+		body[name] = value
+	}
+}

@@ -1,0 +1,292 @@
+package media
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// compileGrokImage writes a request of xAI's, whose edits are JSON as well. Base64 is asked
+// for: its addresses expire.
+func compileGrokImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+	body = map[string]any{"model": o.Model, "prompt": r.Prompt, "response_format": "b64_json"}
+	if r.N > 1 {
+		body["n"] = r.N
+	}
+	setIf(body, "aspect_ratio", r.Size.Ratio)
+	setIf(body, "resolution", strings.ToLower(r.Size.Tier))
+	setIf(body, "quality", r.Quality)
+	var inputs []any
+	for _, in := range r.Inputs {
+		inputs = append(inputs, map[string]any{"url": dataURL(in), "type": "image_url"})
+	}
+	path := "/images/edits"
+	switch len(inputs) {
+	case 0:
+		path = "/images/generations"
+	case 1:
+		body["image"] = inputs[0]
+	default:
+		body["images"] = inputs
+	}
+	return strings.TrimRight(o.BaseURL, "/") + path, body
+}
+
+// ticksPerDollar is the unit of xAI's cost_in_usd_ticks, as its SDK has it.
+const ticksPerDollar = 1e10
+
+// decodeGrokImage reads an answer of xAI's. An image without a payload was blocked, and no
+// images at all were, too.
+func decodeGrokImage(text []byte, d *drawing) error {
+	var a struct {
+		Data *[]struct {
+			B64JSON  string `json:"b64_json"`
+			URL      string `json:"url"`
+			Respects *bool  `json:"respect_moderation"`
+			Revised  string `json:"revised_prompt"`
+		} `json:"data"`
+		Usage struct {
+			Ticks *float64 `json:"cost_in_usd_ticks"`
+		} `json:"usage"`
+	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	if a.Usage.Ticks != nil {
+		usd := *a.Usage.Ticks / ticksPerDollar
+		d.cost(&usd)
+	}
+	if a.Data == nil {
+		return nil
+	}
+	blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
+	if len(*a.Data) == 0 {
+		return d.refuse(blocked)
+	}
+	for _, i := range *a.Data {
+		image := sentImage{base64: i.B64JSON, url: i.URL}
+		if image.empty() || i.Respects != nil && !*i.Respects {
+			if err := d.refuse(blocked); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.image(image); err != nil {
+			return err
+		}
+		if err := d.said(i.Revised); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compileQwenImage writes a request of Model Studio's own API, which lies beside the
+// compatible one.
+func compileQwenImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+	var content []any
+	for _, in := range r.Inputs {
+		content = append(content, map[string]any{"image": dataURL(in)})
+	}
+	content = append(content, map[string]any{"text": r.Prompt})
+	parameters := map[string]any{"n": r.N}
+	if r.Size.Width > 0 {
+		parameters["size"] = strings.Replace(r.Size.String(), "x", "*", 1)
+	}
+	body = map[string]any{
+		"model":      o.Model,
+		"input":      map[string]any{"messages": []any{map[string]any{"role": "user", "content": content}}},
+		"parameters": parameters,
+	}
+	return hostOf(o.BaseURL) + "/api/v1/services/aigc/multimodal-generation/generation", body
+}
+
+// hostOf returns an address without its path.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// decodeQwenImage reads an answer of Model Studio's: addresses that are good for a day.
+func decodeQwenImage(text []byte, d *drawing) error {
+	var a struct {
+		Output struct {
+			Choices []struct {
+				Message struct {
+					Content []struct {
+						Image string `json:"image"`
+						Text  string `json:"text"`
+					} `json:"content"`
+				} `json:"message"`
+			} `json:"choices"`
+		} `json:"output"`
+	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	for _, c := range a.Output.Choices {
+		for _, part := range c.Message.Content {
+			err := d.said(part.Text)
+			if part.Image != "" && err == nil {
+				err = d.image(sentImage{url: part.Image})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compileGLMImage writes a request of Z.ai's, which makes one image.
+func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+	body = map[string]any{"model": o.Model, "prompt": r.Prompt}
+	if r.Size.Width > 0 {
+		body["size"] = r.Size.String()
+	}
+	setIf(body, "quality", r.Quality)
+	return strings.TrimRight(o.BaseURL, "/") + "/images/generations", body
+}
+
+// decodeGLMImage reads an answer of Z.ai's. Its filter tells a level even where it lets pass;
+// where there is no image it did not.
+func decodeGLMImage(text []byte, d *drawing) error {
+	var a struct {
+		Data []struct {
+			URL     string `json:"url"`
+			B64JSON string `json:"b64_json"`
+		} `json:"data"`
+		Filter []struct {
+			Role string `json:"role"`
+		} `json:"content_filter"`
+	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	images := 0
+	for _, i := range a.Data {
+		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.empty() {
+			images++
+			if err := d.image(image); err != nil {
+				return err
+			}
+		}
+	}
+	if images > 0 || len(a.Filter) == 0 {
+		return nil
+	}
+	stage := "output"
+	if a.Filter[0].Role == "user" {
+		stage = "input"
+	}
+	return d.refuse(llm.Refusal{Stage: stage, Code: "content_filter", Text: "stopped by the provider's filter"})
+}
+
+// compileMiniMaxImage writes a request of MiniMax's, whose input is an image of somebody who
+// is to be seen.
+func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+	body = map[string]any{"model": o.Model, "prompt": r.Prompt, "response_format": "base64", "n": r.N}
+	setIf(body, "aspect_ratio", r.Size.Ratio)
+	if r.Size.Width > 0 {
+		body["width"], body["height"] = r.Size.Width, r.Size.Height
+	}
+	if len(r.Inputs) > 0 {
+		body["subject_reference"] = []any{map[string]any{"type": "character", "image_file": dataURL(r.Inputs[0])}}
+	}
+	return strings.TrimRight(o.BaseURL, "/") + "/image_generation", body
+}
+
+// decodeMiniMaxImage reads an answer of MiniMax's. Of several images some may have been
+// blocked.
+func decodeMiniMaxImage(text []byte, d *drawing) error {
+	var a struct {
+		Data struct {
+			Base64 []string `json:"image_base64"`
+			URLs   []string `json:"image_urls"`
+		} `json:"data"`
+		Metadata struct {
+			Failed json.RawMessage `json:"failed_count"` // a number, or one in quotes
+		} `json:"metadata"`
+	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	var images []sentImage
+	for _, b := range a.Data.Base64 {
+		images = append(images, sentImage{base64: b})
+	}
+	for _, u := range a.Data.URLs {
+		images = append(images, sentImage{url: u})
+	}
+	for _, i := range images {
+		if i.empty() {
+			continue
+		}
+		if err := d.image(i); err != nil {
+			return err
+		}
+	}
+	failed, _ := strconv.Atoi(strings.Trim(string(a.Metadata.Failed), `"`))
+	for range min(failed, mostImages) {
+		if err := d.refuse(llm.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compileOpenRouterImage writes a request of OpenRouter's own format, which hands each setting
+// to whoever makes the image.
+func compileOpenRouterImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
+	body = map[string]any{"model": o.Model, "prompt": r.Prompt}
+	if r.N > 1 {
+		body["n"] = r.N
+	}
+	if r.Size.Width > 0 {
+		body["size"] = r.Size.String()
+	}
+	setIf(body, "aspect_ratio", r.Size.Ratio)
+	setIf(body, "resolution", r.Size.Tier)
+	setIf(body, "quality", r.Quality)
+	setIf(body, "output_format", r.Format)
+	if r.Transparent {
+		body["background"] = "transparent"
+	}
+	var inputs []any
+	for _, in := range r.Inputs {
+		inputs = append(inputs, map[string]any{"type": "image_url", "image_url": map[string]any{"url": dataURL(in)}})
+	}
+	if len(inputs) > 0 {
+		body["input_references"] = inputs
+	}
+	return strings.TrimRight(o.BaseURL, "/") + "/images", body
+}
+
+func decodeOpenRouterImage(text []byte, d *drawing) error {
+	var a struct {
+		Data []struct {
+			B64JSON string `json:"b64_json"`
+			URL     string `json:"url"`
+		} `json:"data"`
+		Usage json.RawMessage `json:"usage"`
+	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	d.usage(a.Usage)
+	for _, i := range a.Data {
+		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.empty() {
+			if err := d.image(image); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
