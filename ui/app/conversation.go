@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/format"
 )
 
 // replace puts another conversation in the place of the open one.
@@ -298,6 +300,14 @@ func ChooseBranch(a *App) *List {
 		l.Items = append(l.Items, Item{Title: Spoken(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
 	}
 	return l
+}
+
+// Age returns how long ago something was; "" where that is not known.
+func (o Options) Age(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return format.Age(o.Now().Sub(at))
 }
 
 // Author says who wrote a message, in a list of them.

@@ -7,7 +7,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/format"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -54,10 +53,7 @@ func (b *branches) tree() tea.Cmd {
 	for i, k := range known {
 		rows[i] = dialog.Branch{
 			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.Spoken(k.Node.Message), Length: k.Descendants,
-			Model: k.Node.Model, Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
-		}
-		if !k.Node.At.IsZero() {
-			rows[i].Age = format.Age(b.Now().Sub(k.Node.At))
+			Model: k.Node.Model, Age: b.App.Age(k.Node.At), Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 	}
 	return b.Open(dialog.Tree(rows, b.Theme))

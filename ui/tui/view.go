@@ -3,7 +3,6 @@ package tui
 import (
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -11,7 +10,6 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/format"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/features"
 	"parley/ui/tui/input"
@@ -185,10 +183,7 @@ func activity(m *Model) string {
 	if m.overlay.Waiting() {
 		text = waitingForYou
 	}
-	if elapsed := now.Sub(m.chat.Turn.Since); elapsed >= time.Second {
-		text += " " + format.Elapsed(elapsed)
-	}
-	return m.Theme.Accent.Render("∙ ") + m.Theme.Dim.Render(sanitize.Line(text))
+	return m.Theme.Accent.Render("∙ ") + m.Theme.Dim.Render(sanitize.Line(text+m.chat.Turn.Elapsed(now)))
 }
 
 // fits reports whether row takes at most width cells, where a glance tells: to

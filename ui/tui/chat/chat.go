@@ -15,6 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/picture"
 	"parley/ui/tui/transcript"
@@ -88,6 +89,15 @@ func (t *Turn) State(now time.Time) string {
 	}
 	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing"}[t.Doing]
 	return strings.TrimSpace(doing + " " + t.Tool)
+}
+
+// Elapsed returns for how long that goes on, with a space in front; "" for less than a
+// second.
+func (t *Turn) Elapsed(now time.Time) string {
+	if elapsed := now.Sub(t.Since); elapsed >= time.Second {
+		return " " + format.Elapsed(elapsed)
+	}
+	return ""
 }
 
 // Apply shows what an event of the turn changes, but for what skip says.
