@@ -15,13 +15,14 @@ type Service struct {
 	Kind    string
 	Catalog string // id of the provider in the catalog that it is; "" for one of the user's own
 	Missing string // what is missing before it can be asked; "" if nothing
+	BaseURL string
 }
 
 // Services lists the providers in the order of a picker.
 func Services(c Config, getenv func(string) string) (all []Service) {
 	for _, name := range c.providerNames() {
 		if s, ok := c.service(name, getenv); ok {
-			all = append(all, Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv)})
+			all = append(all, Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url})
 		}
 	}
 	return all

@@ -11,18 +11,28 @@ import (
 	"parley/providers/llm"
 )
 
-// Call sends body, as JSON, to url, and decodes the answer into answer, which may be nil. A nil
+// A Form is a body that is no JSON.
+type Form struct {
+	Type string // with its parameters
+	Data []byte
+}
+
+// Call sends body, as JSON unless it is a Form, to url, and decodes the answer into answer, which may be nil. A nil
 // body sends none. An answer of more than limit bytes, or one that is no JSON, is an
 // *llm.Error; what follows the first value is not read. An answer without a byte, as of
 // status 202, leaves answer as it is.
 func (c Client) Call(ctx context.Context, method, url string, body, answer any, limit int64) error {
 	var data io.Reader
-	if body != nil {
+	form, ok := body.(Form)
+	if body != nil && !ok {
 		text, err := Marshal(body)
 		if err != nil {
 			return Unsendable(err)
 		}
-		data = bytes.NewReader(text)
+		form = Form{"application/json", text}
+	}
+	if body != nil {
+		data = bytes.NewReader(form.Data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, data)
 	if err != nil {
@@ -30,7 +40,7 @@ func (c Client) Call(ctx context.Context, method, url string, body, answer any, 
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", form.Type)
 	}
 	for name, value := range c.Headers {
 		req.Header.Set(name, value)

@@ -80,6 +80,8 @@ type VideoModel struct {
 	References  int                `toml:"references"` // images it can go by
 	Source      bool               `toml:"source"`     // changes a video
 	Audio       bool               `toml:"audio"`      // sound can be asked for, or off
+	Sound       bool               `toml:"sound"`      // videos have sound, which cannot be turned off
+	MaxPrompt   int                `toml:"max_prompt"` // characters
 }
 
 //go:embed media/*.toml

@@ -144,9 +144,9 @@ type VideoJobs interface {
 	Start(ctx context.Context, r VideoRequest) (Job, error)
 	// Poll returns the job as it is now.
 	Poll(ctx context.Context, j Job) (Job, error)
-	// Fetch writes output i of a job that is done to w, and returns its type. It asks for
-	// a fresh address: those expire.
-	Fetch(ctx context.Context, j Job, i int, w io.Writer) (Blob, error)
+	// Fetch writes an output of a job that is done to w, and returns its type. It asks for
+	// a fresh address: those expire. Errors of w are in its error.
+	Fetch(ctx context.Context, j Job, o VideoOutput, w io.Writer) (Blob, error)
 	// Cancel ends a job, if the provider can; an *Error with the fault Unsupported if not.
 	Cancel(ctx context.Context, j Job) error
 }
@@ -157,13 +157,23 @@ type VideoRequest struct {
 	First, Last *Blob  // frames that it begins and ends with
 	References  []Blob // images of what is to be seen in it
 	Source      *Blob  // a video to change; nil: a new one
+	Extend      bool   // continue Source, rather than change it
 	Seconds     int
-	Size        Size
-	Resolution  string // such as "720p"
+	Resolution  string // such as "720p", or pixels, as "1280x720"
+	Ratio       string // such as "16:9"
 	Audio       *bool
 	Seed        *int64
 	Avoid       string // what is not to be seen
 }
+
+// A VideoOutput is one of the files that a job makes.
+type VideoOutput struct {
+	Index   int
+	Variant string // "thumbnail" or "spritesheet" in place of the video itself, where the provider has them
+}
+
+// VideoVariants lists what a VideoOutput can be instead of the video.
+var VideoVariants = []string{"thumbnail", "spritesheet"}
 
 // A Job is a video on its way. It is data that is stored, and polled by another process;
 // it holds no addresses.

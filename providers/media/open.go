@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/openai"
 )
 
 // A family is how one or more kinds of services embed, draw and film. Nil functions are what
@@ -20,6 +22,7 @@ type family struct {
 	embed func(o adapter.Options, kind string) llm.Embedder
 	image func(o adapter.Options, kind string) imageMaker
 	video func(o adapter.Options, kind string) llm.VideoJobs
+	not   string // host that speaks the format and has none of it all the same
 }
 
 // imageMaker returns what opens the family's images; nil if it makes none.
@@ -37,6 +40,8 @@ var families = []family{
 	{kinds: embeddingFormatKinds, embed: newEmbedder},
 	{kinds: openAIImageKinds, image: newOpenAIImageMaker},
 	{kinds: imageFormatKinds, image: newImageMaker},
+	{kinds: []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter"}, video: newVideoJobs},
+	{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, not: "api.openai.com"},
 }
 
 // An Ability is something that models do besides answering: what does it is T, and what the
@@ -117,13 +122,14 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 
 // services lists the providers that have the ability.
 func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) []providers.Service {
-	return slices.DeleteFunc(providers.Services(c, getenv), func(s providers.Service) bool { return a.opener(s.Kind) == nil })
+	return slices.DeleteFunc(providers.Services(c, getenv), func(s providers.Service) bool { return a.opener(s) == nil })
 }
 
-// opener returns what opens the ability of a kind; nil if it has none.
-func (a Ability[T, F]) opener(kind string) func(adapter.Options, string) T {
+// opener returns what opens the ability of a provider; nil if it has none.
+func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string) T {
 	for _, f := range families {
-		if open := a.open(f); open != nil && slices.Contains(f.kinds, kind) {
+		u, err := url.Parse(s.BaseURL)
+		if open := a.open(f); open != nil && slices.Contains(f.kinds, s.Kind) && (err != nil || f.not == "" || u.Hostname() != f.not) {
 			return open
 		}
 	}
@@ -149,7 +155,7 @@ func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string
 	if i := slices.IndexFunc(rows, func(f F) bool { return a.id(f) == id }); i >= 0 {
 		m.Facts, m.Known = rows[i], true
 	}
-	m.Service = a.wrap(a.opener(s.Kind)(t.Options, s.Kind), m.Facts, t.Secrets)
+	m.Service = a.wrap(a.opener(s)(t.Options, s.Kind), m.Facts, t.Secrets)
 	return m, nil
 }
 
@@ -180,7 +186,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 		return providers.Service{}, "", providers.UnknownName("model", name, a.allNames(choices))
 	}
 	s := all[at]
-	if a.opener(s.Kind) == nil {
+	if a.opener(s) == nil {
 		return providers.Service{}, "", a.unsupported(c, s.Name, getenv)
 	}
 	if rows := a.rows(catalog.MediaOf(s.Catalog)); id == "" && len(rows) > 0 {

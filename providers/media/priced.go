@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -46,21 +47,34 @@ type pricedVideos struct {
 	secrets []string
 }
 
+// Start refuses what is known not to be possible, before anything is sent.
 func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
+	r, err := fitVideo(v.facts, r)
+	if err != nil {
+		return llm.Job{}, err
+	}
 	j, err := v.VideoJobs.Start(ctx, r)
 	if usd, ok := v.facts.Cost(r.Seconds, r.Resolution); err == nil && ok && j.Bill == nil {
-		j.Bill = &llm.Bill{Seconds: float64(r.Seconds), USD: usd, Priced: true}
+		j.Bill = &llm.Bill{Seconds: float64(cmp.Or(r.Seconds, v.facts.Default)), USD: usd, Priced: true}
 	}
-	return j, wire.MaskError(err, v.secrets)
+	return unbilled(j), wire.MaskError(err, v.secrets)
 }
 
 func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	j, err := v.VideoJobs.Poll(ctx, j)
-	return j, wire.MaskError(err, v.secrets)
+	return unbilled(j), wire.MaskError(err, v.secrets)
 }
 
-func (v pricedVideos) Fetch(ctx context.Context, j llm.Job, i int, w io.Writer) (llm.Blob, error) {
-	b, err := v.VideoJobs.Fetch(ctx, j, i, w)
+// unbilled takes our estimate off a job that was refused without being paid for.
+func unbilled(j llm.Job) llm.Job {
+	if j.Refused != nil && !j.Refused.Billed && j.Bill != nil && !j.Bill.Exact {
+		j.Bill = &llm.Bill{Priced: true}
+	}
+	return j
+}
+
+func (v pricedVideos) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
+	b, err := v.VideoJobs.Fetch(ctx, j, o, w)
 	return b, wire.MaskError(err, v.secrets)
 }
 

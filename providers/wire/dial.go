@@ -51,14 +51,34 @@ func unreachableError(err error, host string) *llm.Error {
 	case strings.Contains(err.Error(), "unsupported protocol scheme"), strings.Contains(err.Error(), "no Host in request URL"):
 		e.Fault, e.Message = llm.InvalidRequest, "the base URL is not an http or https address"
 	case errors.Is(err, errRefused):
-		e.Fault = llm.Server
+		e.Fault, e.Err = llm.Server, unsent{}
 	case isEnhanceYourCalm(err):
 		e.Fault = llm.RateLimit
 	case isPermanent(err):
 		e.Err = permanent{}
+	case isUnsent(err):
+		e.Err = unsent{}
 	}
 	return e
 }
+
+// isUnsent reports whether a request failed before a byte of it was written.
+func isUnsent(err error) bool {
+	var (
+		op  *net.OpError
+		dns *net.DNSError
+	)
+	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
+// unsent marks an error of a request of which the server saw nothing.
+type unsent struct{}
+
+func (unsent) Error() string { return "nothing was sent" }
+
+// Unsent reports whether the server cannot have seen a request that ended with err, so that
+// sending it again does nothing twice.
+func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
 // errRefused stands for a stream that an HTTP/2 server gave back unread, with
 // REFUSED_STREAM or GOAWAY, or that is not to be sent again unseen; see replayed.

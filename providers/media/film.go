@@ -1,0 +1,280 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// What follows does with the jobs of any service what a user wants: it starts one, waits for
+// it and saves the video.
+//
+//	Start ──► Save ──► Poll, Save, wait 5 to 30 s … ──► NAME.part ──► NAME
+
+// A Film starts, awaits and saves what the jobs of a service make.
+type Film struct {
+	Jobs  llm.VideoJobs
+	Saved func(llm.Job) error      // keeps a job before it is asked about; nil keeps nothing
+	Shown func(j llm.Job, e error) // after each poll, with the error that it will be repeated for; nil shows nothing
+}
+
+// How long a film is waited for.
+const (
+	firstPoll   = 5 * time.Second
+	longestPoll = 30 * time.Second
+	mostWait    = 20 * time.Minute
+	longestStop = 5 * time.Minute // that a server may ask for
+	mostFailed  = 8               // polls that fail behind each other
+	mostStarts  = 4
+)
+
+// ErrStillRunning says that a job was not done after all the time that it is waited for.
+var ErrStillRunning = fmt.Errorf("not done after %d minutes", mostWait/time.Minute)
+
+// Start creates a job and keeps it. The request is sent again only if the server cannot have
+// seen it, or turned it away as too many or too busy: a job is paid for each time.
+func (f Film) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
+	for n := 1; ; n++ {
+		j, err := f.Jobs.Start(ctx, r)
+		if err == nil {
+			return j, f.save(j)
+		}
+		var e *llm.Error
+		if !errors.As(err, &e) || n == mostStarts || ctx.Err() != nil || e.Wait > time.Minute || !turnedAway(e) {
+			return j, err
+		}
+		if err := pause(ctx, max(e.Wait, spread(time.Second<<n))); err != nil {
+			return j, err
+		}
+	}
+}
+
+// turnedAway reports whether nothing was created by a request that failed.
+func turnedAway(e *llm.Error) bool {
+	return wire.Unsent(e) || e.Fault == llm.RateLimit && e.Status == http.StatusTooManyRequests || e.Fault.Temporary() && e.Status == http.StatusServiceUnavailable
+}
+
+// MayBePaid reports whether a job that could not be started may run, and cost, all the same.
+func MayBePaid(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return true // it was stopped while the answer was awaited
+	}
+	return (e.Fault == llm.Network || e.Fault == llm.Server) && !turnedAway(e)
+}
+
+// Wait polls a job until it is over, first when after is over. Polls that fail for what may
+// pass are repeated. With an error comes the job as it was last.
+func (f Film) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostWait, ErrStillRunning)
+	defer cancel()
+	delay, failed := firstPoll, 0
+	for !j.State.Over() {
+		if err := pause(ctx, after); err != nil {
+			return j, err
+		}
+		now, err := f.Jobs.Poll(ctx, j)
+		after = spread(delay)
+		delay = min(delay*3/2, longestPoll)
+		if ctx.Err() != nil {
+			return j, context.Cause(ctx)
+		}
+		if err != nil {
+			var e *llm.Error
+			if failed++; !errors.As(err, &e) || !e.Fault.Temporary() || failed >= mostFailed {
+				return j, err
+			}
+			after = max(after, min(e.Wait, longestStop))
+			f.show(j, err)
+			continue
+		}
+		failed = 0
+		j = now
+		if err := f.save(j); err != nil {
+			return j, err
+		}
+		f.show(j, nil)
+	}
+	return j, nil
+}
+
+// FirstPoll returns how long after its creation a job is asked about.
+func FirstPoll() time.Duration { return spread(firstPoll) }
+
+func (f Film) save(j llm.Job) error {
+	if f.Saved == nil {
+		return nil
+	}
+	return f.Saved(j)
+}
+
+func (f Film) show(j llm.Job, err error) {
+	if f.Shown != nil {
+		f.Shown(j, err)
+	}
+}
+
+// spread returns d, up to a fifth longer, so that clients do not come back together.
+func spread(d time.Duration) time.Duration { return d + time.Duration(rand.Float64()*float64(d)/5) }
+
+// pause waits, or returns why ctx ended.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// mostFetches bounds how often a download is begun.
+const mostFetches = 3
+
+// Save downloads an output of a job that is done into the file called path, or, if that came
+// to be in the meantime, one with a number behind its name. It returns which, and what the
+// file is. Under that name stands the whole file, or nothing. A download that breaks off is
+// begun again, with a fresh address.
+func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path string) (string, llm.Blob, error) {
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was killed
+		return "", llm.Blob{}, err
+	}
+	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return "", llm.Blob{}, err
+	}
+	blob, err := f.fetch(ctx, j, o, file)
+	if err == nil {
+		err = file.Sync()
+	}
+	info, statErr := file.Stat()
+	err = errors.Join(err, statErr, file.Close())
+	if err == nil {
+		path, err = place(part, path, info)
+	}
+	if now, statErr := os.Lstat(part); err != nil && info != nil && statErr == nil && os.SameFile(now, info) {
+		_ = os.Remove(part)
+	}
+	return path, blob, err
+}
+
+// A partFile is a file that is downloaded to.
+type partFile interface {
+	io.ReadWriteSeeker
+	io.ReaderAt
+	Truncate(int64) error
+}
+
+// fetch downloads to file, and checks what came.
+func (f Film) fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, file partFile) (llm.Blob, error) {
+	for n := 1; ; n++ {
+		to := &keptError{Writer: file}
+		blob, err := f.Jobs.Fetch(ctx, j, o, to)
+		if to.err != nil {
+			return blob, to.err
+		}
+		if err == nil {
+			return checked(blob, o, file)
+		}
+		var e *llm.Error
+		stale := errors.As(err, &e) && (e.Fault.Temporary() || e.Status == http.StatusForbidden || e.Status == http.StatusNotFound || e.Status == http.StatusGone)
+		if !stale || n == mostFetches || ctx.Err() != nil {
+			return blob, err
+		}
+		if err := errors.Join(file.Truncate(0), pause(ctx, max(spread(time.Second<<n), min(e.Wait, longestStop)))); err != nil {
+			return blob, err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return blob, err
+		}
+	}
+}
+
+// A keptError keeps the error of writing apart from those of the connection.
+type keptError struct {
+	io.Writer
+	err error
+}
+
+func (k *keptError) Write(p []byte) (int, error) {
+	n, err := k.Writer.Write(p)
+	if err != nil {
+		k.err = err
+	}
+	return n, err
+}
+
+// checked returns blob with the type that its bytes say; an error if it is no video, or no
+// image where one was asked for.
+func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, error) {
+	head := make([]byte, 512)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return blob, err
+	}
+	want := "video/"
+	if o.Variant != "" {
+		want = "image/"
+	}
+	said := blob.MIME
+	if blob.MIME = sniff(head[:n]); !strings.HasPrefix(blob.MIME, want) {
+		return blob, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("what was downloaded is no %s, but %s (called %s)", strings.TrimSuffix(want, "/"), blob.MIME, said)}
+	}
+	return blob, nil
+}
+
+// sniff returns the type of a file by its first bytes.
+func sniff(head []byte) string {
+	switch {
+	case len(head) >= 12 && string(head[4:8]) == "ftyp" && string(head[8:10]) == "qt":
+		return "video/quicktime"
+	case len(head) >= 12 && string(head[4:8]) == "ftyp" && bytes.HasPrefix(head[8:], []byte("avif")):
+		return "image/avif"
+	case len(head) >= 12 && string(head[4:8]) == "ftyp":
+		return "video/mp4"
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	return kind
+}
+
+// place gives part, which is the file of info, the name path, or one with a number if that
+// exists, and returns it.
+func place(part, path string, info fs.FileInfo) (string, error) {
+	now, err := os.Lstat(part)
+	if err != nil {
+		return "", err
+	}
+	if !os.SameFile(now, info) {
+		return "", fmt.Errorf("%s: another program writes this file", part)
+	}
+	for n := 1; ; n++ {
+		name := path
+		if ext := filepath.Ext(path); n > 1 {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
+		}
+		if err = os.Link(part, name); err == nil {
+			return name, os.Remove(part)
+		}
+		if _, there := os.Lstat(name); there == nil {
+			continue
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		return name, os.Rename(part, name) // a file system without links
+	}
+}

@@ -1,0 +1,383 @@
+package media
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// A videoService is how a kind of service makes videos: a job is created, polled, and what it
+// made downloaded.
+type videoService struct {
+	kind   string
+	root   func(base string) string // what paths are put behind; nil: the base URL
+	key    string                   // header of the key; "" is Authorization
+	create videoCreation
+	job    videoState
+	files  videoFiles
+	bill   videoBill
+	cancel string // method and address, with {id}; "" if a job cannot be ended
+}
+
+// A videoCreation is the request that creates a job.
+type videoCreation struct {
+	headers map[string]string
+	request func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
+	form    bool        // body is a multipart form
+	lacks   []videoWish // what cannot be asked for
+	id      string      // path of the id in the answer
+	named   bool        // the id is a path itself
+}
+
+// What follows names parts of answers by paths: names with dots between them, where a list
+// stands for each of what is in it.
+
+// A videoState says how far a job is.
+type videoState struct {
+	address  string                  // with {id}
+	state    string                  // "" if done says it
+	done     string                  // true once the job is over
+	states   map[string]llm.JobState // beside those of all
+	progress string
+	failure  string // an object with code and message, or a text
+}
+
+// A videoFiles says where the files are that a job made.
+type videoFiles struct {
+	urls      string
+	thumbnail string // addresses of first images; "" if there are none
+	content   string // address of the video where it is the service's own, with {id} and {index}
+	variants  bool   // which has them behind variant=
+	filtered  string // reasons for videos that were kept back
+	moderated string // false if the video was kept back
+}
+
+// A videoBill says what a job cost.
+type videoBill struct {
+	cost    string  // in US dollars
+	ticks   float64 // or in parts of a dollar, so many
+	seconds string  // of the video
+	refused bool    // videos kept back are paid for
+}
+
+// A videoWish is something that can be asked for beside a prompt.
+type videoWish string
+
+const (
+	wishFirst      videoWish = "a first frame"
+	wishLast       videoWish = "a last frame"
+	wishReferences videoWish = "reference images"
+	wishSource     videoWish = "a video to change"
+	wishExtend     videoWish = "continuing a video"
+	wishSeconds    videoWish = "a length"
+	wishResolution videoWish = "a resolution"
+	wishRatio      videoWish = "an aspect ratio"
+	wishAudio      videoWish = "sound on or off"
+	wishSeed       videoWish = "a seed"
+	wishAvoid      videoWish = "words to avoid"
+)
+
+// wishes lists what r asks for.
+func wishes(r llm.VideoRequest) (list []videoWish) {
+	for _, w := range []struct {
+		asked bool
+		wish  videoWish
+	}{
+		{r.First != nil, wishFirst}, {r.Last != nil, wishLast}, {len(r.References) > 0, wishReferences},
+		{r.Source != nil && !r.Extend, wishSource}, {r.Source != nil && r.Extend, wishExtend},
+		{r.Seconds != 0, wishSeconds}, {r.Resolution != "", wishResolution}, {r.Ratio != "", wishRatio},
+		{r.Audio != nil, wishAudio}, {r.Seed != nil, wishSeed}, {r.Avoid != "", wishAvoid},
+	} {
+		if w.asked {
+			list = append(list, w.wish)
+		}
+	}
+	return list
+}
+
+// videoServices lists them, each in a file of its own or with those like it.
+var videoServices = []videoService{veo, grokVideo, wanVideo, minimaxVideo, glmVideo, openRouterVideo, openAIVideo}
+
+// jobStates holds the words of all services for how far a job is, in small letters. None
+// means two things.
+var jobStates = map[string]llm.JobState{
+	"pending": llm.JobQueued, "queued": llm.JobQueued, "submitted": llm.JobQueued, "queueing": llm.JobQueued, "created": llm.JobQueued,
+	"running": llm.JobRunning, "processing": llm.JobRunning, "in_progress": llm.JobRunning, "preparing": llm.JobRunning,
+	"done": llm.JobDone, "completed": llm.JobDone, "succeeded": llm.JobDone, "success": llm.JobDone,
+	"failed": llm.JobFailed, "fail": llm.JobFailed, "error": llm.JobFailed,
+	"canceled": llm.JobCanceled, "cancelled": llm.JobCanceled, "expired": llm.JobExpired,
+}
+
+// videoJobs are the jobs of a model of a service.
+type videoJobs struct {
+	o       adapter.Options
+	service videoService
+	client  adapter.Client
+	public  bool // take addresses of files for what they are: for tests
+}
+
+// newVideoJobs returns the jobs of the model that o describes. Nothing is sent before Start.
+func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
+	o = o.WithDefaults()
+	i := slices.IndexFunc(videoServices, func(s videoService) bool { return s.kind == kind })
+	v := &videoJobs{o: o, service: openAIVideo} // which several kinds speak
+	if i >= 0 {
+		v.service = videoServices[i]
+	}
+	headers := map[string]string{}
+	switch {
+	case o.Key == "":
+	case v.service.key != "":
+		headers[v.service.key] = o.Key
+	default:
+		headers["Authorization"] = "Bearer " + o.Key
+	}
+	maps.Copy(headers, o.Headers)
+	v.client = adapter.Client{HTTP: o.HTTP, Headers: headers}
+	return v
+}
+
+// videoAnswerLimit bounds an answer about a job, in bytes.
+const videoAnswerLimit = 8 << 20
+
+// Start implements llm.VideoJobs.
+func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
+	j := llm.Job{Provider: v.o.Provider, Model: v.o.Model, State: llm.JobQueued}
+	r, notes, err := v.fit(r)
+	if err != nil {
+		return llm.Job{}, v.o.WithProvider(err)
+	}
+	j.Notes = notes
+	path, fields, err := v.service.create.request(v.o.Model, r)
+	if err != nil {
+		return llm.Job{}, v.o.WithProvider(err)
+	}
+	merge(fields, v.o.Body)
+	var body any = fields
+	if v.service.create.form {
+		if body, err = multipartForm(fields); err != nil {
+			return llm.Job{}, adapter.Unsendable(err)
+		}
+	}
+	create := v.client
+	create.Headers = maps.Clone(v.client.Headers)
+	maps.Copy(create.Headers, v.service.create.headers)
+	answer, err := v.call(ctx, create, http.MethodPost, v.address(path), body)
+	if err != nil {
+		if fault := v.o.WithProvider(err); fault.Fault == llm.ContentFilter && ctx.Err() == nil {
+			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Stage: "input", Code: fault.Code, Text: fault.Message}
+			return j, nil
+		}
+		return llm.Job{}, v.failed(ctx, err)
+	}
+	j.ID = firstText(answer, v.service.create.id)
+	if _, err := v.path("{id}", j.ID); err != nil {
+		return llm.Job{}, v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "took the request, which may be paid for, and returned no job that can be asked for: " + err.Error()})
+	}
+	return v.updated(j, answer), nil
+}
+
+// fit refuses what the service cannot do and leaves out what it need not.
+func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
+	if strings.TrimSpace(r.Prompt) == "" && r.First == nil && r.Source == nil {
+		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "say what is to be seen: the prompt is empty"}
+	}
+	if r.Extend && r.Source == nil {
+		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "a video to continue is missing"}
+	}
+	var notes []string
+	for _, w := range wishes(r) {
+		switch {
+		case !slices.Contains(v.service.create.lacks, w):
+		case w == wishSeed:
+			r.Seed, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
+		case w == wishAvoid:
+			r.Avoid, notes = "", append(notes, adapter.LeftOut(v.o.Model, string(w)))
+		case w == wishAudio && !*r.Audio: // it makes what it makes
+			r.Audio, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
+		default:
+			return r, nil, unsupportedWish(v.o.Model, w)
+		}
+	}
+	return r, notes, nil
+}
+
+func unsupportedWish(model string, w videoWish) error {
+	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take %s", model, w)}
+}
+
+// merge puts the fields of the user into a body: objects are merged, all others replaced.
+func merge(body, more map[string]any) {
+	for name, value := range more {
+		inner, ok := body[name].(map[string]any)
+		if with, both := value.(map[string]any); ok && both {
+			merge(inner, with)
+			continue
+		}
+		body[name] = value
+	}
+}
+
+// Poll implements llm.VideoJobs.
+func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
+	answer, err := v.ask(ctx, j)
+	if err != nil {
+		return j, err
+	}
+	return v.updated(j, answer), nil
+}
+
+// ask returns what the service says about a job; nothing if it says nothing yet.
+func (v *videoJobs) ask(ctx context.Context, j llm.Job) (map[string]any, error) {
+	path, err := v.path(v.service.job.address, j.ID)
+	if err != nil {
+		return nil, v.o.WithProvider(&llm.Error{Fault: llm.InvalidRequest, Message: err.Error()})
+	}
+	answer, err := v.call(ctx, v.client, http.MethodGet, v.address(path), nil)
+	if err == nil {
+		return answer, nil
+	}
+	err = v.failed(ctx, err)
+	var e *llm.Error
+	if errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusGone) {
+		e.Fault, e.Message = llm.InvalidRequest, "the job is not there: it expired, or it was started with another key or in another region"
+	}
+	return nil, err
+}
+
+// call sends a request and decodes its answer. A job that failed holds an error, which makes
+// it no error of the request.
+func (v *videoJobs) call(ctx context.Context, c adapter.Client, method, address string, body any) (map[string]any, error) {
+	var raw json.RawMessage
+	err := c.Call(ctx, method, address, body, &raw, videoAnswerLimit)
+	var said *wire.Answer
+	if errors.As(err, &said) && said.Status < 300 {
+		raw = said.Body
+	} else if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.UseNumber() // ids may be numbers
+	var answer map[string]any
+	if len(raw) > 0 && decoder.Decode(&answer) != nil && err == nil {
+		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is no job: " + wire.Excerpt(string(raw))}
+	}
+	if err != nil && firstText(answer, v.service.create.id) == "" && firstText(answer, v.service.job.state) == "" && !isTrue(answer, v.service.job.done) {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (v *videoJobs) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return v.o.WithProvider(err)
+}
+
+// address returns the URL of a path of the service.
+func (v *videoJobs) address(path string) string {
+	root := strings.TrimRight(v.o.BaseURL, "/")
+	if v.service.root != nil {
+		root = v.service.root(root)
+	}
+	return root + path
+}
+
+// longestJobID bounds an id, in bytes.
+const longestJobID = 512
+
+// path puts an id, which the service made and may hold anything, into a path.
+func (v *videoJobs) path(pattern, id string) (string, error) {
+	parts := []string{id}
+	if v.service.create.named {
+		parts = strings.Split(id, "/")
+	}
+	for i, part := range parts {
+		if part == "" || len(id) > longestJobID || strings.Trim(part, ".") == "" || slices.Contains(strings.Split(part, "/"), "..") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return "", fmt.Errorf("%s is no id of a job", strconv.QuoteToASCII(wire.Excerpt(id)))
+		}
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.ReplaceAll(pattern, "{id}", strings.Join(parts, "/")), nil
+}
+
+// Cancel implements llm.VideoJobs.
+func (v *videoJobs) Cancel(ctx context.Context, j llm.Job) error {
+	method, pattern, ok := strings.Cut(v.service.cancel, " ")
+	if !ok {
+		return v.o.WithProvider(&llm.Error{Fault: llm.Unsupported, Message: "a video that was asked for cannot be canceled there: it is made, and paid for"})
+	}
+	path, err := v.path(pattern, j.ID)
+	if err != nil {
+		return v.o.WithProvider(&llm.Error{Fault: llm.InvalidRequest, Message: err.Error()})
+	}
+	err = v.client.Call(ctx, method, v.address(path), nil, nil, videoAnswerLimit)
+	if told := (*llm.Error)(nil); errors.As(err, &told) && told.Status == http.StatusNoContent {
+		return nil // which is an answer here
+	}
+	if err != nil {
+		return v.failed(ctx, err)
+	}
+	return nil
+}
+
+// maxVideo bounds a file that is downloaded, in bytes.
+const maxVideo = 4 << 30
+
+// Fetch implements llm.VideoJobs.
+func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
+	address, err := v.fileAddress(ctx, j, o)
+	if err != nil {
+		return llm.Blob{}, err
+	}
+	mime, _, err := v.o.Fetch(ctx, adapter.Download{URL: address, Headers: v.client.Headers, Limit: maxVideo, Public: v.public}, w)
+	if err != nil {
+		return llm.Blob{}, err
+	}
+	return llm.Blob{MIME: mime}, nil
+}
+
+// fileAddress asks where an output is.
+func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutput) (string, error) {
+	s := v.service.files
+	if o.Variant != "" && !s.variants && (o.Variant != "thumbnail" || s.thumbnail == "") {
+		return "", v.o.WithProvider(&llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s has no %s of a video", v.o.Model, o.Variant)})
+	}
+	answer, err := v.ask(ctx, j)
+	if err != nil {
+		return "", err
+	}
+	if now := v.updated(j, answer); now.State != llm.JobDone {
+		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is not done: " + cmp.Or(now.Failure, now.Word, string(now.State))})
+	}
+	if s.content != "" {
+		path, err := v.path(strings.ReplaceAll(s.content, "{index}", strconv.Itoa(o.Index)), j.ID)
+		if err == nil && o.Variant != "" {
+			path += "?variant=" + url.QueryEscape(o.Variant)
+		}
+		return v.address(path), err
+	}
+	from := s.urls
+	if o.Variant != "" {
+		from = s.thumbnail
+	}
+	found := texts(answer, from)
+	if o.Index < 0 || o.Index >= len(found) {
+		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is done, but there is no such file"})
+	}
+	return found[o.Index], nil
+}

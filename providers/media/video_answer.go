@@ -1,0 +1,196 @@
+package media
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// What follows reads answers about jobs. Nothing of it trusts their form.
+
+// updated returns j as an answer says it is. A state that is not known counts as running, and
+// an answer without a word changes nothing.
+func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
+	if len(answer) == 0 {
+		return j
+	}
+	s := v.service
+	urls := texts(answer, s.files.urls)
+	j.Word = wire.Excerpt(firstText(answer, s.job.state))
+	j.State = s.job.stateOf(answer, j.Word, len(urls) > 0)
+	if percent, ok := firstNumber(answer, s.job.progress); ok {
+		j.Progress = int(math.Round(min(max(percent, 0), 100)))
+	}
+	j.Bill = s.bill.of(answer, j.Bill)
+	code, text := failureOf(answer, s.job.failure)
+	kept := strings.Join(texts(answer, s.files.filtered), "; ")
+	switch {
+	case j.State == llm.JobDone && isFalse(answer, s.files.moderated), j.State == llm.JobDone && len(urls) == 0 && kept != "":
+		j.State = llm.JobRefused
+		j.Refused = &llm.Refusal{Stage: "output", Code: code, Text: wire.Excerpt(kept), Billed: s.bill.refused}
+	case j.State == llm.JobDone && len(urls) == 0 && s.files.content == "" && code+text == "":
+		j.State, j.Failure = llm.JobFailed, "the provider says that it is done, but there is no video"
+	case j.State == llm.JobDone && len(urls) == 0 && s.files.content == "":
+		j.State = llm.JobFailed
+		fallthrough
+	case j.State == llm.JobFailed:
+		if isRefusal(code, text) {
+			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
+			break
+		}
+		j.Failure = wire.Excerpt(strings.TrimPrefix(strings.TrimSpace(text+" ("+code+")"), "()"))
+		if code == "" {
+			j.Failure = wire.Excerpt(text)
+		}
+	case j.State == llm.JobDone:
+		j.Outputs, j.Progress = max(len(urls), 1), 100
+	}
+	return j
+}
+
+// stateOf returns the state that an answer names.
+func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) llm.JobState {
+	if s.done != "" {
+		if isTrue(answer, s.done) {
+			return llm.JobDone // or failed, without a video
+		}
+		return llm.JobRunning
+	}
+	for _, known := range []map[string]llm.JobState{s.states, jobStates} {
+		if state, ok := known[strings.ToLower(word)]; ok {
+			return state
+		}
+	}
+	if word == "" && hasVideo {
+		return llm.JobDone
+	}
+	return llm.JobRunning
+}
+
+// of returns what the service says a job costs, or else what was known before.
+func (b videoBill) of(answer map[string]any, before *llm.Bill) *llm.Bill {
+	usd, ok := firstNumber(answer, b.cost)
+	if !ok || usd < 0 {
+		return before
+	}
+	if b.ticks > 0 {
+		usd /= b.ticks
+	}
+	bill := llm.Bill{USD: usd, Priced: true, Exact: true}
+	if before != nil {
+		bill.Seconds = before.Seconds
+	}
+	if seconds, ok := firstNumber(answer, b.seconds); ok && seconds > 0 {
+		bill.Seconds = seconds
+	}
+	return &bill
+}
+
+// failureOf returns the code and the words of what went wrong.
+func failureOf(answer map[string]any, path string) (code, text string) {
+	if path == "" {
+		return "", ""
+	}
+	for _, found := range values(answer, path) {
+		switch e := found.(type) {
+		case map[string]any:
+			return scalar(e["code"]), scalar(e["message"])
+		case string:
+			return "", e
+		}
+	}
+	return "", ""
+}
+
+// isRefusal reports whether words tell that something was declined for what it shows.
+func isRefusal(code, text string) bool {
+	data, err := adapter.Marshal(map[string]any{"error": map[string]any{"code": code, "message": text}})
+	if err != nil {
+		return false
+	}
+	fault := wire.EventError(data)
+	return fault != nil && fault.Fault == llm.ContentFilter
+}
+
+// values returns what stands in v at a path; "" is nowhere.
+func values(v any, path string) []any {
+	if list, ok := v.([]any); ok {
+		var all []any
+		for _, item := range list {
+			all = append(all, values(item, path)...)
+		}
+		return all
+	}
+	if path == "" || v == nil {
+		return nil
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if path == "." {
+		return []any{object}
+	}
+	name, rest, more := strings.Cut(path, ".")
+	inner, ok := object[name]
+	switch list, isList := inner.([]any); {
+	case !ok || inner == nil:
+		return nil
+	case more:
+		return values(inner, rest)
+	case isList:
+		return list
+	}
+	return []any{inner}
+}
+
+// texts returns the texts and numbers at a path that are not empty.
+func texts(v any, path string) (list []string) {
+	for _, found := range values(v, path) {
+		if s := scalar(found); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func firstText(v any, path string) string {
+	for _, s := range texts(v, path) {
+		return s
+	}
+	return ""
+}
+
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+func firstNumber(v any, path string) (float64, bool) {
+	for _, found := range values(v, path) {
+		if n, ok := found.(json.Number); ok {
+			f, err := n.Float64()
+			return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
+		}
+	}
+	return 0, false
+}
+
+func isTrue(v any, path string) bool {
+	found := values(v, path)
+	return len(found) > 0 && found[0] == true
+}
+
+func isFalse(v any, path string) bool {
+	found := values(v, path)
+	return len(found) > 0 && found[0] == false
+}

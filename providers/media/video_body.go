@@ -1,0 +1,111 @@
+package media
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// What follows writes what requests for videos are made of.
+
+// exclusive refuses two things that exclude each other.
+func exclusive(model, what string, a, b bool) error {
+	if a && b {
+		return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take both %s", model, what)}
+	}
+	return nil
+}
+
+// put sets a field that says something.
+func put[T any](body map[string]any, name string, value T) {
+	switch v := any(value).(type) {
+	case string:
+		if v == "" {
+			return
+		}
+	case int:
+		if v == 0 {
+			return
+		}
+	case []any:
+		if len(v) == 0 {
+			return
+		}
+	case *bool:
+		if v == nil {
+			return
+		}
+	case *int64:
+		if v == nil {
+			return
+		}
+	}
+	body[name] = value
+}
+
+// videoPixels holds the pixels of a resolution at 16:9.
+var videoPixels = map[string][2]int{"480p": {854, 480}, "720p": {1280, 720}, "1080p": {1920, 1080}, "4k": {3840, 2160}}
+
+// pixelsOf returns what r asks for as WIDTHxHEIGHT, for services that take nothing else; "" for
+// nothing.
+func pixelsOf(model string, r llm.VideoRequest) (string, error) {
+	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
+		return r.Resolution, nil
+	}
+	size, known := videoPixels[strings.ToLower(r.Resolution)]
+	if r.Resolution == "" {
+		size, known = videoPixels["720p"], true
+	}
+	switch {
+	case r.Resolution == "" && r.Ratio == "":
+		return "", nil
+	case known && (r.Ratio == "" || r.Ratio == "16:9"):
+		return fmt.Sprintf("%dx%d", size[0], size[1]), nil
+	case known && r.Ratio == "9:16":
+		return fmt.Sprintf("%dx%d", size[1], size[0]), nil
+	case known && r.Ratio == "1:1":
+		return fmt.Sprintf("%dx%d", size[1], size[1]), nil
+	}
+	return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s takes pixels: give the resolution as 1280x720, without a ratio", model)}
+}
+
+// multipartForm writes fields as a form. Blobs are files with their types: servers refuse
+// those without.
+func multipartForm(fields map[string]any) (adapter.Form, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		var err error
+		switch value := fields[name].(type) {
+		case *llm.Blob:
+			header := textproto.MIMEHeader{}
+			header.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"; filename="image.%s"`, name, strings.TrimPrefix(value.MIME, "image/")))
+			header.Set("Content-Type", value.MIME)
+			part, failed := w.CreatePart(header)
+			if err = failed; err == nil {
+				_, err = part.Write(value.Data)
+			}
+		case string:
+			err = w.WriteField(name, value)
+		default:
+			text, failed := adapter.Marshal(value)
+			if err = failed; err == nil {
+				err = w.WriteField(name, string(text))
+			}
+		}
+		if err != nil {
+			return adapter.Form{}, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return adapter.Form{}, err
+	}
+	return adapter.Form{Type: w.FormDataContentType(), Data: b.Bytes()}, nil
+}

@@ -1,0 +1,299 @@
+package media
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// veo is Gemini's (genai models.go, vercel/ai google-video-model.ts). The SDK refuses locally
+// what the service takes, and takes the error of a download for a video.
+var veo = videoService{
+	kind: "gemini",
+	key:  "x-goog-api-key",
+	create: videoCreation{
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+				return "", nil, err
+			}
+			if (tall(r.Resolution) || len(r.References) > 0) && r.Seconds != 0 && r.Seconds != 8 {
+				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s makes 8 seconds with reference images or above 720p, not %d", model, r.Seconds)}
+			}
+			image := func(b *llm.Blob) any {
+				return map[string]any{"bytesBase64Encoded": toBase64(b.Data), "mimeType": b.MIME}
+			}
+			instance, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
+			if r.First != nil {
+				instance["image"] = image(r.First)
+			}
+			if r.Last != nil {
+				instance["lastFrame"] = image(r.Last)
+			}
+			var references []any
+			for _, b := range r.References {
+				references = append(references, map[string]any{"image": image(&b), "referenceType": "asset"})
+			}
+			put(instance, "referenceImages", references)
+			put(parameters, "aspectRatio", r.Ratio)
+			put(parameters, "resolution", r.Resolution)
+			put(parameters, "durationSeconds", r.Seconds)
+			put(parameters, "negativePrompt", r.Avoid)
+			return "/models/" + url.PathEscape(model) + ":predictLongRunning", map[string]any{"instances": []any{instance}, "parameters": parameters}, nil
+		},
+		lacks: []videoWish{wishSource, wishExtend, wishAudio, wishSeed},
+		id:    "name",
+		named: true,
+	},
+	job:   videoState{address: "/{id}", done: "done", failure: "error"},
+	files: videoFiles{urls: "response.generateVideoResponse.generatedSamples.video.uri", filtered: "response.generateVideoResponse.raiMediaFilteredReasons"},
+}
+
+// tall reports whether a resolution is above 720p.
+func tall(resolution string) bool { return resolution != "" && !strings.EqualFold(resolution, "720p") }
+
+// grokVideo is xAI's (xai-sdk-python, vercel/ai xai-video-model.ts). Until a job is done its
+// status is 202, perhaps without a body.
+var grokVideo = videoService{
+	kind: "grok",
+	create: videoCreation{
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			body, path := map[string]any{"model": model, "prompt": r.Prompt}, "/videos/generations"
+			if err := exclusive(model, "reference images and a first frame", r.First != nil, len(r.References) > 0); err != nil {
+				return "", nil, err
+			}
+			if r.Source != nil {
+				path = "/videos/edits"
+				taken := []videoWish{wishSource, wishAudio}
+				if r.Extend {
+					path, taken = "/videos/extensions", []videoWish{wishExtend, wishSeconds, wishAudio}
+				}
+				for _, w := range wishes(r) {
+					if !slices.Contains(taken, w) {
+						return "", nil, unsupportedWish(model+", with a video to change,", w)
+					}
+				}
+				body["video"] = map[string]any{"url": dataURL(*r.Source)}
+			}
+			if r.First != nil {
+				body["image"] = map[string]any{"url": dataURL(*r.First)}
+			}
+			var references []any
+			for _, b := range r.References {
+				references = append(references, map[string]any{"url": dataURL(b)})
+			}
+			put(body, "reference_images", references)
+			put(body, "duration", r.Seconds)
+			put(body, "resolution", r.Resolution)
+			put(body, "aspect_ratio", r.Ratio)
+			put(body, "generate_audio", r.Audio)
+			return path, body, nil
+		},
+		lacks: []videoWish{wishLast, wishSeed, wishAvoid},
+		id:    "request_id",
+	},
+	job:   videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
+	files: videoFiles{urls: "video.url", moderated: "video.respect_moderation"},
+	bill:  videoBill{cost: "usage.cost_in_usd_ticks", ticks: 1e10, seconds: "video.duration", refused: true},
+}
+
+// wanVideo is Model Studio's, beside its compatible mode (vercel/ai alibaba-video-model.ts and
+// help.aliyun.com): wan3.0 and wan2.7 take media, older ones img_url.
+var wanVideo = videoService{
+	kind: "qwen",
+	root: func(base string) string { return hostOf(base) + "/api/v1" },
+	create: videoCreation{
+		headers: map[string]string{"X-DashScope-Async": "enable"},
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+				return "", nil, err
+			}
+			input, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
+			var media []any
+			add := func(kind string, b *llm.Blob) {
+				if b != nil {
+					media = append(media, map[string]any{"type": kind, "url": dataURL(*b)})
+				}
+			}
+			add("first_frame", r.First)
+			add("last_frame", r.Last)
+			for _, b := range r.References {
+				add("reference_image", &b)
+			}
+			if r.First != nil && len(media) == 1 && strings.HasPrefix(model, "wan2.") && strings.HasSuffix(model, "-i2v") {
+				input["img_url"], media = dataURL(*r.First), nil
+			}
+			put(input, "media", media)
+			put(input, "negative_prompt", r.Avoid)
+			put(parameters, "resolution", strings.ToUpper(r.Resolution))
+			put(parameters, "ratio", r.Ratio)
+			put(parameters, "duration", r.Seconds)
+			put(parameters, "seed", r.Seed)
+			return "/services/aigc/video-generation/video-synthesis", map[string]any{"model": model, "input": input, "parameters": parameters}, nil
+		},
+		lacks: []videoWish{wishSource, wishExtend, wishAudio},
+		id:    "output.task_id",
+	},
+	job:    videoState{address: "/tasks/{id}", state: "output.task_status", states: map[string]llm.JobState{"unknown": llm.JobExpired}, failure: "output"},
+	files:  videoFiles{urls: "output.video_url"},
+	cancel: "POST /tasks/{id}/cancel",
+}
+
+// minimaxVideo is version 2 of MiniMax's (vercel/ai minimax-video-model.ts), which MiniMax-H3
+// needs. Addresses of files run out, and each poll brings new ones.
+var minimaxVideo = videoService{
+	kind: "minimax",
+	root: func(base string) string { return hostOf(base) + "/v2" },
+	create: videoCreation{
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			frames := r.First != nil || r.Last != nil
+			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
+			case err != nil:
+				return "", nil, err
+			case r.Last != nil && r.First == nil:
+				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
+			case frames && r.Ratio != "":
+				return "", nil, unsupportedWish(model+", with a first frame,", wishRatio)
+			}
+			content := []any{map[string]any{"type": "text", "text": r.Prompt}}
+			add := func(role string, b *llm.Blob) {
+				if b != nil {
+					content = append(content, map[string]any{"type": "image_url", "role": role, "image_url": map[string]any{"url": dataURL(*b)}})
+				}
+			}
+			add("first_frame", r.First)
+			add("last_frame", r.Last)
+			for _, b := range r.References {
+				add("reference_image", &b)
+			}
+			body := map[string]any{ // both are always sent: what a video costs depends on them
+				"model": model, "content": content, "resolution": strings.ToUpper(cmp.Or(r.Resolution, "2K")), "duration": cmp.Or(r.Seconds, 5),
+			}
+			put(body, "ratio", r.Ratio)
+			return "/video_generation", body, nil
+		},
+		lacks: []videoWish{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
+		id:    "task_id",
+	},
+	job:   videoState{address: "/query/video_generation/{id}", state: "task.status", failure: "task.error"},
+	files: videoFiles{urls: "task.content.url"},
+	bill:  videoBill{seconds: "task.usage.output_seconds"},
+}
+
+// longestGLM bounds a prompt of CogVideoX, in characters.
+const longestGLM = 512
+
+// glmVideo is Z.ai's and Zhipu's (z-ai-sdk-python).
+var glmVideo = videoService{
+	kind: "glm",
+	create: videoCreation{
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			if n := len([]rune(r.Prompt)); n > longestGLM {
+				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, longestGLM)}
+			}
+			if r.Last != nil && r.First == nil {
+				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
+			}
+			size, err := pixelsOf(model, r)
+			if err != nil {
+				return "", nil, err
+			}
+			body := map[string]any{"model": model, "prompt": r.Prompt}
+			switch {
+			case r.Last != nil:
+				body["image_url"] = []string{dataURL(*r.First), dataURL(*r.Last)}
+			case r.First != nil:
+				body["image_url"] = dataURL(*r.First)
+			}
+			put(body, "size", size)
+			put(body, "duration", r.Seconds)
+			put(body, "with_audio", r.Audio)
+			return "/videos/generations", body, nil
+		},
+		lacks: []videoWish{wishReferences, wishSource, wishExtend, wishSeed, wishAvoid},
+		id:    "id",
+	},
+	job:   videoState{address: "/async-result/{id}", state: "task_status", failure: "error"},
+	files: videoFiles{urls: "video_result.url", thumbnail: "video_result.cover_image_url"},
+}
+
+// openRouterVideo is OpenRouter's (@openrouter/sdk, openrouter.ai/docs).
+var openRouterVideo = videoService{
+	kind: "openrouter",
+	create: videoCreation{
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+				return "", nil, err
+			}
+			body := map[string]any{"model": model, "prompt": r.Prompt}
+			image := func(b *llm.Blob) map[string]any {
+				return map[string]any{"type": "image_url", "image_url": map[string]any{"url": dataURL(*b)}}
+			}
+			var frames, references []any
+			frame := func(name string, b *llm.Blob) {
+				if b != nil {
+					it := image(b)
+					it["frame_type"] = name
+					frames = append(frames, it)
+				}
+			}
+			frame("first_frame", r.First)
+			frame("last_frame", r.Last)
+			for _, b := range r.References {
+				references = append(references, image(&b))
+			}
+			put(body, "frame_images", frames)
+			put(body, "input_references", references)
+			put(body, "duration", r.Seconds)
+			if strings.Contains(r.Resolution, "x") {
+				put(body, "size", r.Resolution)
+			} else {
+				put(body, "resolution", r.Resolution)
+			}
+			put(body, "aspect_ratio", r.Ratio)
+			put(body, "generate_audio", r.Audio)
+			put(body, "seed", r.Seed)
+			return "/videos", body, nil
+		},
+		lacks: []videoWish{wishSource, wishExtend, wishAvoid},
+		id:    "id",
+	},
+	job:   videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
+	files: videoFiles{content: "/videos/{id}/content?index={index}"},
+	bill:  videoBill{cost: "usage.cost"},
+}
+
+// openAIVideo is what OpenAI had, and servers that stand in for it still do: vLLM-Omni and
+// gateways (openai-go video.go, vllm-omni docs). It is a form.
+var openAIVideo = videoService{
+	kind: "openai",
+	create: videoCreation{
+		form: true,
+		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
+			size, err := pixelsOf(model, r)
+			if err != nil {
+				return "", nil, err
+			}
+			body := map[string]any{"model": model, "prompt": r.Prompt}
+			put(body, "size", size)
+			if r.Seconds > 0 {
+				body["seconds"] = strconv.Itoa(r.Seconds)
+			}
+			put(body, "seed", r.Seed)
+			put(body, "negative_prompt", r.Avoid)
+			if r.First != nil {
+				body["input_reference"] = r.First
+			}
+			return "/videos", body, nil
+		},
+		lacks: []videoWish{wishLast, wishReferences, wishSource, wishExtend, wishAudio},
+		id:    "id",
+	},
+	job:    videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
+	files:  videoFiles{content: "/videos/{id}/content", variants: true},
+	cancel: "DELETE /videos/{id}",
+}
