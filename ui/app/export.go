@@ -10,6 +10,7 @@ import (
 
 	"parley/session"
 	"parley/session/archive"
+	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/clip"
 	"parley/ui/format"
@@ -73,17 +74,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 
 // fileName returns a conversation's title as the name of a file.
 func fileName(about session.Info) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, about.Title)
-	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
-	name = strings.Trim(name[:min(len(name), 40)], "-")
+	name := attach.NameOf(about.Title)
 	if name == "" { // an ID that was brought in may hold anything
 		name = strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {

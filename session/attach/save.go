@@ -1,0 +1,176 @@
+package attach
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"image"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// longestName bounds a name that is made of a text, in bytes without its extension.
+const longestName = 40
+
+// NameOf returns a name for a file made of text: letters and digits of ASCII in lower case,
+// with hyphens between words; "" if there are none.
+func NameOf(text string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, text)
+	var words []string
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '-' }) {
+		if len(strings.Join(words, "-"))+1+len(word) > longestName && len(words) > 0 {
+			break
+		}
+		words = append(words, word[:min(len(word), longestName)])
+	}
+	return strings.Join(words, "-")
+}
+
+// reservedNames holds what is a device on Windows, whatever stands behind its dot.
+var reservedNames = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "lpt1", "lpt2", "lpt3"}
+
+// FileNameOf returns a name for a new file made of text, with what it is called if the text has
+// no letters, such as "image", and with the extension of its type.
+func FileNameOf(text, otherwise, mime string) string {
+	name := NameOf(text)
+	switch {
+	case name == "":
+		name = otherwise
+	case slices.Contains(reservedNames, name):
+		name = otherwise + "-" + name
+	}
+	return name + Extension(mime)
+}
+
+// Extension returns what names of files of a type end in, with the dot; "" if that is not
+// known.
+func Extension(mime string) string {
+	_, kind, _ := strings.Cut(mime, "/")
+	switch mime {
+	case "image/jpeg":
+		return ".jpg"
+	case "image/png", "image/webp", "image/gif", "image/avif", "video/mp4", "video/webm":
+		return "." + kind
+	case "image/svg+xml":
+		return ".svg"
+	case "video/quicktime":
+		return ".mov"
+	}
+	return ""
+}
+
+// WithExtension returns path with the extension of a type in place of one that says that the
+// file is of another type. A path with none keeps none.
+func WithExtension(path, mime string) string {
+	want, has := Extension(mime), filepath.Ext(path)
+	if want == "" || has == "" || strings.EqualFold(has, want) || want == ".jpg" && strings.EqualFold(has, ".jpeg") {
+		return path
+	}
+	return strings.TrimSuffix(path, has) + want
+}
+
+// CanSave returns why nothing can be saved in the directory of path: to know it before
+// something is made that is paid for.
+func CanSave(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: no such directory", printable(dir))
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", printable(dir))
+	}
+	part, err := newPart(dir)
+	if err != nil {
+		return fmt.Errorf("%s: nothing can be saved there: %w", printable(dir), plain(err))
+	}
+	return errors.Join(part.Close(), os.Remove(part.Name()))
+}
+
+// Save writes data to a new file called path, or, if there is one, with a number behind its
+// name, and returns its path. Under that name stands all of data, or nothing: it is written
+// under another one and synced before.
+func Save(path string, data []byte) (string, error) {
+	part, err := newPart(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("saving %s: %w", printable(path), plain(err))
+	}
+	defer func() { _ = os.Remove(part.Name()) }()
+	_, err = part.Write(data)
+	if err == nil {
+		err = part.Sync()
+	}
+	if err = errors.Join(err, part.Close()); err == nil {
+		path, err = Place(part.Name(), path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("saving %s: %w", printable(path), plain(err))
+	}
+	return path, nil
+}
+
+// Place renames a file to path, or, if there is a file, to that with a number behind its name,
+// and returns its new path. Nothing is overwritten, whoever makes files at the same time.
+func Place(part, path string) (string, error) {
+	ext := filepath.Ext(path)
+	for n := 1; ; n++ {
+		name := path
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
+		}
+		err := os.Link(part, name)
+		if err == nil {
+			return name, os.Remove(part)
+		}
+		if _, there := os.Lstat(name); there == nil {
+			continue
+		}
+		// A file system without links: an empty file keeps the name until it is replaced.
+		keep, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(keep.Close(), os.Rename(part, name))
+		}
+		return name, err
+	}
+}
+
+// newPart makes a file with a name that nobody else uses.
+func newPart(dir string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(dir, ".parley-"+rand.Text()[:12]+".part"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// plain returns what the system says without the names of its call and of the file.
+func plain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Dimensions returns the width and height of an image in pixels; zero if data is none that can
+// be measured.
+func Dimensions(data []byte) (width, height int) {
+	c, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return 0, 0
+	}
+	return c.Width, c.Height
+}

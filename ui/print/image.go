@@ -1,0 +1,261 @@
+package print
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// ImageOptions say how it is told what a model draws.
+type ImageOptions struct {
+	Format   string // "text", "json" or "jsonl"
+	Model    string
+	Wanted   int // images
+	Out, Err io.Writer
+	Quiet    bool // nothing but errors and refusals on Err
+	Save     func(llm.Blob) (SavedImage, error)
+	Progress func(text string) // shows what is going on; "" nothing more. nil: not shown
+}
+
+// A SavedImage is an image that was made.
+type SavedImage struct {
+	Path          string // "" if it went to standard output
+	MIME          string
+	Width, Height int // pixels; 0 if they are not known
+	Bytes         int
+	Note          string // such as that it has another name than was asked for
+}
+
+// images tells of one request for images.
+type images struct {
+	ImageOptions
+	saved    []SavedImage
+	refused  []llm.Refusal
+	said     []string
+	notes    []string
+	partials int
+	bill     llm.Bill
+	err      error
+}
+
+// Images saves what events bring and tells of it on Out and Err. It returns the exit status,
+// and what was spent.
+func Images(events iter.Seq2[llm.ImageEvent, error], o ImageOptions) (status int, spent llm.Bill) {
+	p := &images{ImageOptions: o}
+	if o.Progress == nil {
+		p.Progress = func(string) {}
+	}
+	p.line(object{{"type", "start"}, {"model", o.Model}})
+	for e, err := range events {
+		if err != nil {
+			p.err = errors.Join(err, p.err)
+			break
+		}
+		p.event(e)
+	}
+	p.Progress("")
+	status, reason := p.outcome()
+	p.end(status, reason)
+	return status, p.bill
+}
+
+// event tells of one event, as it comes.
+func (p *images) event(e llm.ImageEvent) {
+	switch {
+	case e.Partial != nil:
+		p.partials++
+		p.Progress(fmt.Sprintf("unfinished image %d", p.partials))
+		p.line(object{{"type", "partial"}, {"bytes", len(e.Partial.Data)}})
+	case e.Image != nil:
+		p.image(*e.Image)
+	case e.Refused != nil:
+		p.refused = append(p.refused, *e.Refused)
+		p.line(append(object{{"type", "refused"}}, refusalObject(*e.Refused)...))
+		p.warn("%s refused: %s", p.Model, refusalText(*e.Refused))
+	case e.Note != "":
+		p.note(e.Note)
+	case e.Text != "":
+		p.said = append(p.said, e.Text)
+		p.line(object{{"type", "text"}, {"text", e.Text}})
+		if !p.Quiet {
+			p.warn("%s", e.Text)
+		}
+	case e.Done != nil:
+		p.bill = *e.Done
+		p.line(append(object{{"type", "usage"}}, billObject(p.bill)...))
+	}
+}
+
+func (p *images) note(text string) {
+	p.notes = append(p.notes, text)
+	p.line(object{{"type", "notice"}, {"text", text}})
+	if !p.Quiet {
+		p.warn("%s", text)
+	}
+}
+
+func (p *images) image(b llm.Blob) {
+	saved, err := p.Save(b)
+	if err != nil {
+		p.err = errors.Join(p.err, err)
+		return
+	}
+	if saved.Note != "" {
+		p.note(saved.Note)
+	}
+	p.saved = append(p.saved, saved)
+	p.line(append(object{{"type", "image"}}, savedObject(saved)...))
+	if p.Format == "text" && saved.Path != "" {
+		p.Progress("")
+		fmt.Fprintln(p.Out, sanitize.Line(saved.Path))
+	}
+}
+
+// warn prints a line for people.
+func (p *images) warn(format string, args ...any) {
+	p.Progress("")
+	if p.Format == "text" {
+		fmt.Fprintf(p.Err, "parley: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
+	}
+}
+
+// line prints an object for programs that read as it comes.
+func (p *images) line(o object) {
+	if p.Format == "jsonl" {
+		p.err = errors.Join(p.err, write(p.Out, o))
+	}
+}
+
+// outcome returns how it ended.
+func (p *images) outcome() (status int, reason string) {
+	var fault *llm.Error
+	switch {
+	case errors.As(p.err, &fault) && fault.Status == 0 && (fault.Fault == llm.Unsupported || fault.Fault == llm.InvalidRequest):
+		return Usage, "error"
+	case p.err != nil:
+		return statusOf(session.Done{Err: p.err}, false), "error"
+	case len(p.refused) > 0:
+		return Incomplete, "refused"
+	case len(p.saved) < p.Wanted:
+		return Incomplete, "incomplete"
+	}
+	return OK, "stop"
+}
+
+// end tells of the error and of what was spent.
+func (p *images) end(status int, reason string) {
+	switch p.Format {
+	case "json":
+		write(p.Out, append(p.summary(), field{"finish_reason", reason}, field{"exit", status}))
+	case "jsonl":
+		if p.err != nil {
+			write(p.Out, errorObject(p.err))
+		}
+		write(p.Out, object{{"type", "done"}, {"finish_reason", reason}, {"exit", status}})
+	default:
+		if p.err != nil {
+			Failure(p.Out, p.Err, p.Format, p.err, status)
+		}
+		if !p.Quiet && p.bill != (llm.Bill{}) {
+			fmt.Fprintln(p.Err, sanitize.Line(p.Model+" · "+BillText(p.bill)))
+		}
+		return
+	}
+	if p.err != nil {
+		fmt.Fprintf(p.Err, "parley: %s\n", sanitize.Text(app.ShellErrorText(p.err)))
+	}
+}
+
+// summary returns everything in one object.
+func (p *images) summary() object {
+	list := []json.RawMessage{}
+	for _, s := range p.saved {
+		list = append(list, encode(savedObject(s)))
+	}
+	o := object{{"model", p.Model}, {"images", list}}
+	if len(p.refused) > 0 {
+		var refused []json.RawMessage
+		for _, r := range p.refused {
+			refused = append(refused, encode(refusalObject(r)))
+		}
+		o = append(o, field{"refused", refused})
+	}
+	if len(p.said) > 0 {
+		o = append(o, field{"text", strings.Join(p.said, "\n")})
+	}
+	if len(p.notes) > 0 {
+		o = append(o, field{"notices", p.notes})
+	}
+	if p.bill != (llm.Bill{}) {
+		o = append(o, field{"usage", json.RawMessage(encode(billObject(p.bill)))})
+	}
+	if p.err != nil {
+		o = append(o, field{"error", json.RawMessage(encode(errorObject(p.err)[1:]))})
+	}
+	return o
+}
+
+func savedObject(s SavedImage) object {
+	o := object{{"file", s.Path}, {"mime", s.MIME}, {"bytes", s.Bytes}}
+	if s.Width > 0 {
+		o = append(o, field{"width", s.Width}, field{"height", s.Height})
+	}
+	return o
+}
+
+func refusalObject(r llm.Refusal) object {
+	return object{{"stage", r.Stage}, {"code", r.Code}, {"text", r.Text}, {"billed", r.Billed}}
+}
+
+// refusalText returns why something was refused, for people.
+func refusalText(r llm.Refusal) string {
+	switch text := strings.TrimSpace(r.Text); {
+	case text == "" && r.Code == "":
+		return "no reason given"
+	case text == "":
+		return r.Code
+	case r.Code == "" || strings.Contains(text, r.Code):
+		return text
+	default:
+		return text + " (" + r.Code + ")"
+	}
+}
+
+func billObject(b llm.Bill) object {
+	o := object{{"images", b.Images}, {"input_tokens", b.Tokens}, {"output_tokens", b.Output}}
+	if b.Priced {
+		o = append(o, field{"cost_usd", b.USD}, field{"cost_exact", b.Exact})
+	}
+	return o
+}
+
+// BillText returns what something used and cost, for people.
+func BillText(b llm.Bill) string {
+	var words []string
+	add := func(has bool, text string) {
+		if has {
+			words = append(words, text)
+		}
+	}
+	add(b.Images > 0, format.Plural(b.Images, "image"))
+	add(b.Tokens > 0, format.Tokens(b.Tokens)+" in")
+	add(b.Output > 0, format.Tokens(b.Output)+" out")
+	cost := format.Cost(b.USD, b.Priced)
+	if b.Priced && cost == "" {
+		cost = "free"
+	} else if b.Priced && !b.Exact {
+		cost = "about " + cost
+	} else if !b.Priced {
+		cost = "price unknown"
+	}
+	return strings.Join(append(words, cost), " · ")
+}
