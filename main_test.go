@@ -285,10 +285,24 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 		answers := []string{`{\"name\":\"Brno\"}`, `Brno`, `{\"name\":\"Brno\",\"people\":400000}`}
 		stream(w, delta(`{"content":"`+answers[n-1]+`"}`), finish("stop"))
 	},
+	"draws": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"data":[{"b64_json":"`+onePixel+`","revised_prompt":"a fox \u001b[31mred"}],"usage":{"input_tokens":7,"output_tokens":3}}`)
+	},
+	"draws nothing": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"data":[]}`)
+	},
+	"does not draw": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fail(w, 400, `{"error":{"message":"Rejected by the safety system.","code":"moderation_blocked","moderation_details":{"moderation_stage":"input","categories":["violence"]}}}`)
+	},
 	"calls for ever": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		stream(w, call("list", `{}`), finish("tool_calls"))
 	},
 }
+
+// onePixel is a PNG of one pixel in base64.
+const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 
 func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
 func finish(reason string) string {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,6 +48,19 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	return taken.String(), notices, nil
 }
 
+// Captured returns the HTTP request that ask sends first with the options it is given, as
+// Preview does. Nothing is sent.
+func Captured(ctx context.Context, o OpenOptions, ask func(context.Context, OpenOptions) error) (text string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	taken := &captureTransport{cancel: cancel}
+	o.Transport = taken
+	if err := ask(ctx, o); taken.request == nil {
+		return "", err
+	}
+	return taken.String(), nil
+}
+
 // A captureTransport keeps the first request instead of sending it.
 type captureTransport struct {
 	cancel  context.CancelFunc
@@ -78,9 +93,31 @@ func (c *captureTransport) String() string {
 		fmt.Fprintf(&b, "%s: %s\n", name, value)
 	}
 	var body bytes.Buffer
-	if json.Indent(&body, c.body, "", "  ") != nil {
+	if parts := c.formText(); parts != "" {
+		body.WriteString(parts)
+	} else if json.Indent(&body, c.body, "", "  ") != nil {
 		body.Write(c.body)
 	}
 	fmt.Fprintf(&b, "\n%s\n", bytes.TrimSpace(body.Bytes()))
 	return b.String()
+}
+
+// formText returns the fields of a form, with the sizes of its files; "" if the body is none.
+func (c *captureTransport) formText() string {
+	media, params, err := mime.ParseMediaType(c.request.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		return ""
+	}
+	var b strings.Builder
+	for form := multipart.NewReader(bytes.NewReader(c.body), params["boundary"]); ; {
+		part, err := form.NextPart()
+		if err != nil {
+			return b.String()
+		}
+		value, _ := io.ReadAll(part)
+		if part.FileName() != "" {
+			value = fmt.Appendf(nil, "%s (%s, %d bytes)", part.FileName(), part.Header.Get("Content-Type"), len(value))
+		}
+		fmt.Fprintf(&b, "%s: %s\n", part.FormName(), value)
+	}
 }

@@ -156,10 +156,19 @@ func (d *drawing) note(text string) error { return d.send(llm.ImageEvent{Note: d
 
 // said hands on what the model said.
 func (d *drawing) said(text string) error {
-	if text = strings.TrimSpace(text); text == "" || text == strings.TrimSpace(d.prompt) {
+	if text = strings.TrimSpace(text); text == "" {
 		return nil
 	}
 	return d.send(llm.ImageEvent{Text: d.secrets(text)})
+}
+
+// revised tells of the prompt that a service put in the place of the user's.
+func (d *drawing) revised(prompt string) error {
+	if prompt = strings.TrimSpace(prompt); prompt == "" || prompt == strings.TrimSpace(d.prompt) {
+		return nil
+	}
+	d.prompt = prompt // which is told once
+	return d.note("revised prompt: " + prompt)
 }
 
 // refuse tells that there is a refusal in the place of an image.

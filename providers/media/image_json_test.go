@@ -160,8 +160,8 @@ func TestImageRequests(t *testing.T) {
 		notes           int
 	}{
 		{geminiImageSuite, "gemini", "gemini-3.1-flash-image", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}, Quality: "high"}, []string{`"aspectRatio":"16:9"`, `"imageSize":"2K"`}, []string{"quality", "high"}, 1},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Size: llm.Size{Ratio: "9:19.5", Tier: "2K"}, Quality: "low", N: 2}, []string{`"aspect_ratio":"9:19.5"`, `"resolution":"2k"`, `"n":2`, `"quality":"low"`}, []string{"size", "seed"}, 0},
-		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Inputs: []llm.Blob{{Data: pngImage}}}, []string{`"image":{"type":"image_url","url":"data:image/png`}, []string{`"images"`}, 0},
+		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Size: llm.Size{Ratio: "9:19.5", Tier: "2K"}, Quality: "low", N: 2}, []string{`"aspect_ratio":"9:19.5"`, `"resolution":"2k"`, `"n":2`, `"quality":"low"`}, []string{"size", "seed"}, 1},
+		{grokImageSuite, "xai", "grok-imagine-image", llm.ImageRequest{Inputs: []llm.Blob{{Data: pngImage}}}, []string{`"image":{"type":"image_url","url":"data:image/png`}, []string{`"images"`}, 1},
 		{qwenImageSuite, "qwen", "qwen-image-3.0", llm.ImageRequest{Size: llm.Size{Width: 1024, Height: 768}, N: 2}, []string{`"size":"1024*768"`, `"n":2`}, nil, 0},
 		{glmImageSuite, "zai", "glm-image", llm.ImageRequest{Size: llm.Size{Ratio: "4:3"}, Format: "webp"}, []string{`"size":"1152x864"`}, []string{`"n"`, "webp"}, 1},
 		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Size: llm.Size{Ratio: "16:9"}}, []string{`"aspect_ratio":"16:9"`}, []string{"width"}, 0},

@@ -126,7 +126,7 @@ func (openAIImageMaker) answer(res *sdk.ImagesResponse, d *drawing) error {
 		if err := d.image(sentImage{base64: i.B64JSON, url: i.URL}); err != nil {
 			return err
 		}
-		if err := d.said(i.RevisedPrompt); err != nil {
+		if err := d.revised(i.RevisedPrompt); err != nil {
 			return err
 		}
 	}

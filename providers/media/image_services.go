@@ -78,7 +78,7 @@ func decodeGrokImage(text []byte, d *drawing) error {
 		if err := d.image(image); err != nil {
 			return err
 		}
-		if err := d.said(i.Revised); err != nil {
+		if err := d.revised(i.Revised); err != nil {
 			return err
 		}
 	}

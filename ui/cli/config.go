@@ -18,6 +18,7 @@ import (
 	"parley/session/config"
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/ui/app"
 	"parley/ui/tui"
 )
 
@@ -36,6 +37,7 @@ type Config struct {
 	Permissions tools.Permissions     `toml:"permissions"`
 	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
 	MCP         map[string]mcp.Config `toml:"mcp"`
+	Budget      app.Budget            `toml:"budget"`
 	providers.Config
 }
 
@@ -70,7 +72,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP)); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -91,7 +93,7 @@ func configDir() string {
 
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
-	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig()}
+	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Budget: app.DefaultBudget()}
 	c.Stored = stored
 	return c
 }

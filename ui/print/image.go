@@ -1,12 +1,14 @@
 package print
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -258,4 +260,51 @@ func BillText(b llm.Bill) string {
 		cost = "price unknown"
 	}
 	return strings.Join(append(words, cost), " · ")
+}
+
+// A Progress is a line on the terminal about what takes long, with the time that it takes.
+type Progress struct {
+	w     io.Writer
+	what  string
+	texts chan string
+	done  chan struct{}
+}
+
+// NewProgress shows what on w, a terminal, until Stop.
+func NewProgress(w io.Writer, what string) *Progress {
+	p := &Progress{w, what, make(chan string), make(chan struct{})}
+	go p.run()
+	return p
+}
+
+// Show takes the line away, and shows text in the next one.
+func (p *Progress) Show(text string) { p.texts <- text }
+
+// Stop takes the line away for good.
+func (p *Progress) Stop() { close(p.texts); <-p.done }
+
+func (p *Progress) run() {
+	defer close(p.done)
+	begun, text := time.Now(), ""
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case now, ok := <-p.texts:
+			fmt.Fprint(p.w, "\r\x1b[K")
+			if !ok {
+				return
+			}
+			if text = now; text != "" {
+				text = " · " + sanitize.Line(text)
+			}
+		case <-second.C:
+			fmt.Fprintf(p.w, "\r\x1b[K%s %s%s", p.what, format.Elapsed(time.Since(begun)), text)
+		}
+	}
+}
+
+// EstimateText says that something is estimated to cost more than limit, in US dollars.
+func EstimateText(what string, usd, limit float64) string {
+	return fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), cmp.Or(format.Cost(limit, true), "$0"))
 }

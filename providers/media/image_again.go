@@ -1,0 +1,57 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// Again returns m, which asks again if a server turned the request away before anything was
+// made, as too many or too busy, or could not be reached. The user is told each time.
+func Again(m llm.ImageMaker) llm.ImageMaker { return again{m, pause} }
+
+type again struct {
+	llm.ImageMaker
+	pause func(context.Context, time.Duration) error
+}
+
+// Make implements llm.ImageMaker.
+func (a again) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
+	return func(yield func(llm.ImageEvent, error) bool) {
+		for n := 1; ; n++ {
+			begun, failed := false, error(nil)
+			for e, err := range a.ImageMaker.Make(ctx, r) {
+				begun = begun || e.Note == "" && err == nil
+				if failed = err; failed != nil {
+					break
+				}
+				if e.Note != "" && n > 1 { // it was told
+					continue
+				}
+				if !yield(e, nil) {
+					return
+				}
+			}
+			var e *llm.Error
+			if failed == nil {
+				return
+			}
+			if begun || !errors.As(failed, &e) || n == mostStarts || ctx.Err() != nil || e.Wait > time.Minute || !turnedAway(e) {
+				yield(llm.ImageEvent{}, failed)
+				return
+			}
+			wait := max(e.Wait, spread(time.Second<<n)).Round(time.Second)
+			if !yield(llm.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, wait)}, nil) {
+				return
+			}
+			if err := a.pause(ctx, wait); err != nil {
+				yield(llm.ImageEvent{}, err)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools/sanitize"
+	"parley/ui/print"
+)
+
+// An imageCommand draws.
+type imageCommand struct {
+	*program
+	model, size, quality, kind string
+	inputs                     []string
+	mask, to, output           string
+	n                          int
+	transparent, yes, dryRun   bool
+}
+
+// newImageCommand returns the command that draws images, and changes those it is given.
+func newImageCommand(a *program) *cobra.Command {
+	c := &imageCommand{program: a}
+	cmd := &cobra.Command{
+		Use: "image PROMPT", Short: "Make images, or change those given",
+		Long: `Make images from a prompt, or change the images given with --image.
+
+Each image is saved under a name made from the prompt, or as --to says; nothing is
+overwritten. It exits with 8 if the provider refuses.`,
+		Example: `  parley image "a fox in the snow"
+  parley image "make the sky darker" --image photo.jpg --to dark.png
+  parley image "a logo of a whale" -n 4 --size 1:1 --transparent -m openai/gpt-image-2`,
+		RunE: func(cmd *cobra.Command, words []string) error { return c.run(cmd.Context(), words) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.model, "model", "m", "", "image model, as provider/model; parley models --image lists them")
+	f.StringArrayVarP(&c.inputs, "image", "i", nil, "image to change or to go by; repeat for several")
+	f.StringVar(&c.mask, "mask", "", "PNG of the size of the first image: what is transparent in it is changed")
+	f.StringVar(&c.size, "size", "", "1536x1024, 16:9, 2K, or \"16:9 2K\"")
+	f.IntVarP(&c.n, "number", "n", 1, "number of images")
+	f.StringVar(&c.quality, "quality", "", "a word of the model's, such as low or high")
+	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
+	f.StringVar(&c.kind, "format", "", "file format: png, jpeg, webp")
+	f.StringVar(&c.to, "to", "", "save as this file, or in this folder; - is standard output")
+	f.StringVarP(&c.output, "output", "o", "text", "output format: text, json, jsonl")
+	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
+	f.BoolVar(&c.dryRun, "dry-run", false, "print the request without sending it")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
+	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
+	cmd.MarkFlagFilename("mask", "png")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("model", c.completeModel)
+	return cmd
+}
+
+// imageFormats lists what --format can be.
+var imageFormats = []string{"png", "jpeg", "webp"}
+
+// run draws.
+func (c *imageCommand) run(ctx context.Context, words []string) error {
+	if slices.Contains(print.Formats, c.output) {
+		c.format = c.output // of errors as well
+	}
+	r, err := c.request(words)
+	if err != nil {
+		return c.fail(print.Usage, err)
+	}
+	if err := c.load(); err != nil {
+		return c.fail(print.Config, err)
+	}
+	if c.dryRun {
+		text, err := providers.Captured(ctx, c.openOptions(), func(ctx context.Context, o providers.OpenOptions) error {
+			m, err := media.Drawing.Open(ctx, c.config.Config, c.model, o)
+			if err != nil {
+				return err
+			}
+			for _, failed := range m.Service.Make(ctx, r) {
+				err = failed
+			}
+			return err
+		})
+		if err != nil {
+			return c.fail(print.Failed, err)
+		}
+		_, err = io.WriteString(os.Stdout, sanitize.Text(text))
+		return err
+	}
+	m, err := media.Drawing.Open(ctx, c.config.Config, c.model, c.openOptions())
+	if err != nil {
+		return c.fail(print.Failed, err)
+	}
+	if !c.yes {
+		usd, known := m.Facts.Cost(r.N)
+		if err := confirmCost(c.program, fmt.Sprintf("%d × %s", r.N, m.Name), usd, known); err != nil {
+			return err
+		}
+	}
+	return c.draw(ctx, m.Name, media.Again(m.Service), r)
+}
+
+// draw asks for the images, saves them, and keeps what they cost.
+func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go print.Watch(cancel)
+	o := print.ImageOptions{
+		Format: c.format, Model: model, Wanted: r.N, Out: os.Stdout, Err: os.Stderr, Quiet: c.quiet,
+		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },
+	}
+	if term.IsTerminal(os.Stderr.Fd()) && c.format == "text" && !c.quiet {
+		r.Partials = 1
+		p := print.NewProgress(os.Stderr, "drawing")
+		defer p.Stop()
+		o.Progress = p.Show
+	}
+	status, bill := print.Images(maker.Make(ctx, r), o)
+	c.status = status
+	c.account(model, bill)
+	return nil
+}
+
+// account keeps what was spent.
+func (c *imageCommand) account(model string, bill llm.Bill) {
+	if bill == (llm.Bill{}) {
+		return
+	}
+	lib, err := session.OpenStore(os.Getenv)
+	if err == nil {
+		err = errors.Join(lib.AddUsage("image", model, bill.Usage()), lib.Close())
+	}
+	if err != nil {
+		c.note("could not keep what this cost: " + err.Error())
+	}
+}
+
+// request reads what is asked for, and checks what can be checked without a model.
+func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
+	if !slices.Contains(print.Formats, c.output) {
+		return r, fmt.Errorf("-o %s: use one of %s; --to names the file", c.output, strings.Join(print.Formats, ", "))
+	}
+	if c.kind == "jpg" {
+		c.kind = "jpeg"
+	}
+	if c.kind == "" && c.to != "" {
+		ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(c.to), "."))
+		if ext == "jpg" {
+			ext = "jpeg"
+		}
+		if ext != "png" && slices.Contains(imageFormats, ext) { // PNG is what comes by itself
+			c.kind = ext
+		}
+	}
+	r = llm.ImageRequest{N: c.n, Quality: c.quality, Format: c.kind, Transparent: c.transparent}
+	if r.Size, err = llm.ParseSize(c.size); err != nil {
+		return r, fmt.Errorf("--%w", err)
+	}
+	switch {
+	case c.kind != "" && !slices.Contains(imageFormats, c.kind):
+		return r, fmt.Errorf("--format %s: use one of %s", c.kind, strings.Join(imageFormats, ", "))
+	case c.n < 1:
+		return r, fmt.Errorf("-n %d: use 1 or more images", c.n)
+	case c.mask != "" && len(c.inputs) == 0:
+		return r, errors.New("--mask needs the image that it is for: name it with --image")
+	}
+	if err := c.checkTarget(); err != nil {
+		return r, err
+	}
+	if r.Prompt, r.Inputs, err = c.prompt(words); err != nil {
+		return r, err
+	}
+	for _, path := range c.inputs {
+		in, err := c.image(path)
+		if err != nil {
+			return r, fmt.Errorf("--image %w", err)
+		}
+		r.Inputs = append(r.Inputs, in)
+	}
+	if c.mask != "" {
+		mask, err := c.image(c.mask)
+		if err != nil {
+			return r, fmt.Errorf("--mask %w", err)
+		}
+		r.Mask = &mask
+	}
+	return r, nil
+}
+
+// prompt joins words and what stands on standard input, which may be an image.
+func (c *imageCommand) prompt(words []string) (text string, inputs []llm.Blob, err error) {
+	var stdin []byte
+	if !term.IsTerminal(os.Stdin.Fd()) {
+		if stdin, err = print.ReadStdin(os.Stdin, len(words) > 0, c.note); err != nil {
+			return "", nil, err
+		}
+	}
+	for _, p := range print.Prompt(words, stdin) {
+		if p.Kind == llm.Text {
+			text = p.Text
+			continue
+		}
+		a, err := attach.FromBytes("standard input", p.Data, imageLimits)
+		if err != nil {
+			return "", nil, err
+		}
+		inputs = append(inputs, llm.Blob{Name: "standard input", MIME: a.Part.MIME, Data: a.Part.Data})
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", nil, errors.New("no prompt: give one as an argument or on standard input")
+	}
+	return text, inputs, nil
+}
+
+// imageLimits are those of images that are changed, which stay as large as they are.
+var imageLimits = attach.Limits{Bytes: 50 << 20, Edge: 8192, ImageBytes: 50 << 20}
+
+// image reads an image, without what it says besides the picture.
+func (c *imageCommand) image(path string) (llm.Blob, error) {
+	a, err := attach.FromFile(path, imageLimits)
+	switch {
+	case err != nil:
+		return llm.Blob{}, fmt.Errorf("%s: %w", path, err)
+	case a.Part.Kind != llm.Media || !strings.HasPrefix(a.Part.MIME, "image/"):
+		return llm.Blob{}, fmt.Errorf("%s: not an image, whatever its name says", path)
+	}
+	if a.Note != "" {
+		c.note(path + ": " + a.Note)
+	}
+	return llm.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
+}
+
+// checkTarget refuses a place where nothing can be saved before anything is paid for.
+func (c *imageCommand) checkTarget() error {
+	if c.to == "-" {
+		switch {
+		case term.IsTerminal(os.Stdout.Fd()):
+			return errors.New("--to -: standard output is a terminal: redirect it, or name a file")
+		case c.n > 1:
+			return errors.New("--to -: standard output takes one image: name a file, or a folder")
+		case c.output != "text":
+			return fmt.Errorf("--to - and -o %s both write to standard output: use one of them", c.output)
+		}
+		return nil
+	}
+	path := c.to
+	if info, err := os.Stat(path); path != "" && err == nil && info.IsDir() {
+		path = filepath.Join(path, "x")
+	} else if _, err := os.Lstat(path); path != "" && err == nil {
+		return fmt.Errorf("--to: %s already exists: give another name", path)
+	}
+	if err := attach.CanSave(cmp.Or(path, "x")); err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	return nil
+}
+
+// save saves an image. What was paid for is not lost because the disk is full: then it goes to
+// the folder for temporary files.
+func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error) {
+	s := print.SavedImage{MIME: b.MIME, Bytes: len(b.Data)}
+	s.Width, s.Height = attach.Dimensions(b.Data)
+	if c.to == "-" {
+		_, err := os.Stdout.Write(b.Data)
+		return s, err
+	}
+	name, path := attach.FileNameOf(prompt, "image", b.MIME), c.to
+	if info, err := os.Stat(path); path == "" || err == nil && info.IsDir() {
+		path = filepath.Join(path, name)
+	} else if is := attach.WithExtension(path, b.MIME); is != path {
+		s.Note = "not saved as " + filepath.Base(path) + ", but as " + filepath.Base(is)
+		path = is
+	}
+	var err error
+	if s.Path, err = attach.Save(path, b.Data); err == nil {
+		return s, nil
+	}
+	elsewhere, again := attach.Save(filepath.Join(os.TempDir(), name), b.Data)
+	if again != nil {
+		return s, err
+	}
+	s.Path, s.Note = elsewhere, err.Error()+": saved as "+elsewhere
+	return s, nil
+}
+
+// confirmCost asks before something that is estimated to cost more than [budget] confirm says.
+func confirmCost(a *program, what string, usd float64, known bool) error {
+	limit := a.config.Budget.Confirm
+	if !known || usd <= limit {
+		return nil
+	}
+	price := print.EstimateText(what, usd, limit)
+	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
+		return a.fail(print.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
+	}
+	line, err := askLine(price + ". Continue? [y/N] ")
+	if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
+		return a.fail(print.Limit, errors.New("not sent"))
+	}
+	return nil
+}
+
+// completeModel completes names of image models.
+func (c *imageCommand) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if c.load() == nil {
+		for _, choice := range media.Drawing.Choices(c.config.Config, os.Getenv) {
+			if choice.Unavailable == "" {
+				names = append(names, choice.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
