@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/media"
 	"parley/ui/print"
 )
 
@@ -20,13 +22,19 @@ func modelRow(c providers.Choice) print.Model {
 
 // modelsCommand lists what can be asked.
 func (a *program) modelsCommand() *cobra.Command {
-	var all, asJSON, refresh bool
+	var all, asJSON, refresh, images bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
 		Short: "List available models",
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if err := a.load(); err != nil {
 				return a.fail(print.Config, err)
+			}
+			if images {
+				if err := print.Models(os.Stdout, imageModelRows(a), words, all, asJSON, a.note); err != nil {
+					return a.fail(print.Failed, err)
+				}
+				return nil
 			}
 			var rows []print.Model
 			for _, c := range a.listModels(cmd.Context(), refresh) {
@@ -39,9 +47,25 @@ func (a *program) modelsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include models without a key")
+	cmd.Flags().BoolVar(&images, "image", false, "models that make images")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
 	return cmd
+}
+
+// imageModelRows returns the models that make images.
+func imageModelRows(a *program) (rows []print.ImageModel) {
+	for _, c := range media.Drawing.Choices(a.config.Config, os.Getenv) {
+		m := c.Facts
+		row := print.ImageModel{
+			Name: c.Name, Title: m.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Inputs: m.Inputs,
+			Mask: m.Mask, Transparent: m.Transparent, Qualities: m.Qualities, Formats: m.Formats,
+			Sizes: slices.Concat(m.Sizes, m.Ratios, m.Tiers),
+		}
+		row.Cost, _ = m.Cost(1)
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // listModels returns the models that can be picked. Only local servers know theirs:

@@ -88,23 +88,73 @@ func (m Model) Abilities() string {
 	return strings.Join(words, " ")
 }
 
+// A ModelRow is a row of a list of models, and its JSON what programs get.
+type ModelRow interface {
+	Detail() string // in a few words what it is, or what it lacks
+	row() (name string, ready bool)
+}
+
+func (m Model) row() (name string, ready bool) { return m.Name, m.Ready }
+
+// An ImageModel is one row of the list of models that make images. Zero fields and empty lists
+// are unknown.
+type ImageModel struct {
+	Name        string   `json:"name"` // provider/model
+	Title       string   `json:"title"`
+	Ready       bool     `json:"ready"`
+	Why         string   `json:"why,omitempty"`      // what it lacks, if it is not ready
+	Cost        float64  `json:"cost_usd,omitempty"` // of an image, about
+	Inputs      int      `json:"inputs"`             // images that it can be given; 0: it makes new ones only
+	Mask        bool     `json:"mask"`
+	Transparent bool     `json:"transparent"`
+	Sizes       []string `json:"sizes,omitempty"`
+	Qualities   []string `json:"qualities,omitempty"`
+	Formats     []string `json:"formats,omitempty"`
+}
+
+// Detail implements ModelRow.
+func (m ImageModel) Detail() string {
+	if !m.Ready {
+		return m.Why
+	}
+	words := []string{"new images"}
+	if m.Inputs > 0 {
+		words[0] = "edits"
+	}
+	if m.Cost > 0 {
+		words = append([]string{"about " + format.Cost(m.Cost, true)}, words...)
+	}
+	for _, w := range []struct {
+		word string
+		has  bool
+	}{{"mask", m.Mask}, {"transparent", m.Transparent}} {
+		if w.has {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, " · ")
+}
+
+func (m ImageModel) row() (name string, ready bool) { return m.Name, m.Ready }
+
 // Models writes the models whose names hold all the words, one a line. Those
 // that are not ready are left out, and counted to note, unless all is set.
-func Models(w io.Writer, models []Model, words []string, all, asJSON bool, note func(string)) error {
+func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON bool, note func(string)) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	shown, hidden := 0, 0
 	for _, m := range models {
-		name := strings.ToLower(m.Name)
+		named, ready := m.row()
+		name := strings.ToLower(named)
 		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(name, strings.ToLower(word)) }) {
 			continue
 		}
-		if !m.Ready && !all {
+		if !ready && !all {
 			hidden++
 			continue
 		}
 		shown++
 		if !asJSON {
-			fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(m.Name), sanitize.Line(m.Detail()))
+			fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(named), sanitize.Line(m.Detail()))
 			continue
 		}
 		if err := writeJSON(w, m); err != nil {
