@@ -120,7 +120,7 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 	defer cancel(nil)
 	go print.Watch(cancel)
 	o := print.ImageOptions{
-		Format: c.format, Model: model, Wanted: r.N, Out: os.Stdout, Err: os.Stderr, Quiet: c.quiet,
+		Format: c.format, Model: model, Wanted: r.N, Out: os.Stdout, Err: os.Stderr, Quiet: c.quiet, Unsure: media.MayBePaid,
 		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },
 	}
 	if term.IsTerminal(os.Stderr.Fd()) && c.format == "text" && !c.quiet {

@@ -25,6 +25,7 @@ type ImageOptions struct {
 	Out, Err io.Writer
 	Quiet    bool // nothing but errors and refusals on Err
 	Save     func(llm.Blob) (SavedImage, error)
+	Unsure   func(error) bool  // whether something may be paid for although it failed
 	Progress func(text string) // shows what is going on; "" nothing more. nil: not shown
 }
 
@@ -166,6 +167,9 @@ func (p *images) end(status int, reason string) {
 	default:
 		if p.err != nil {
 			Failure(p.Out, p.Err, p.Format, p.err, status)
+			if len(p.saved) == 0 && p.Unsure != nil && p.Unsure(p.err) {
+				fmt.Fprintln(p.Err, "  The provider may still charge for it")
+			}
 		}
 		if !p.Quiet && p.bill != (llm.Bill{}) {
 			fmt.Fprintln(p.Err, sanitize.Line(p.Model+" · "+BillText(p.bill)))

@@ -163,7 +163,7 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON boo
 	}
 	switch {
 	case hidden > 0:
-		note(fmt.Sprintf("%d more are not ready: parley models --all shows why", hidden))
+		note(fmt.Sprintf("%d more are not ready: --all shows why", hidden))
 	case shown == 0 && len(words) > 0:
 		note(fmt.Sprintf("no model matches %s", strings.Join(words, " ")))
 	}
