@@ -146,7 +146,7 @@ func (s *Session) contextTokens() int {
 	size := 0
 	for i := s.tree.head; i > 0; i = s.tree.nodes[i-1].Parent {
 		n := s.tree.nodes[i-1]
-		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 {
+		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 && n.Origin != llm.OriginImages {
 			if n.Usage.Shared {
 				return size + n.Usage.Input + s.tokens.message(n)
 			}

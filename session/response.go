@@ -80,7 +80,9 @@ func (t *turn) addResponse(r *responseStream) {
 	t.mu.Lock()
 	if r.event.UsageKnown {
 		t.addUsage(r.event.Usage)
-		t.last = r.event.Usage
+		if n.Origin != llm.OriginImages { // which counts no conversation
+			t.last = r.event.Usage
+		}
 	}
 	empty := len(n.Parts) == 0 && n.Usage == nil && !r.partial.onDisk
 	if !empty {
@@ -96,6 +98,11 @@ func (t *turn) addResponse(r *responseStream) {
 // streamResponse asks the model once and stores its response.
 func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
+	return streamFrom(t, step, model, req)
+}
+
+// streamFrom does so with a model and a request of the caller's.
+func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)

@@ -87,7 +87,7 @@ func (t *Tree) Last() (store.Node, bool) {
 // lastUsage returns what the last response of the current branch used.
 func (t *Tree) lastUsage() llm.Usage {
 	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
-		if n := t.nodes[i-1]; n.Usage != nil && !n.Summary {
+		if n := t.nodes[i-1]; n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
 			return *n.Usage
 		}
 	}

@@ -33,6 +33,11 @@ func (t *turn) run(parts []llm.Part) error {
 	if err := t.begin(parts); err != nil {
 		return err
 	}
+	return answer(t)
+}
+
+// answer answers the prompt that the conversation stands at, and those that are queued.
+func answer(t *turn) error {
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)

@@ -206,7 +206,7 @@ func (p Part) OnlyText() bool {
 		p.Data == nil && p.URL == "" && p.State == nil && p.Width == 0 && p.Height == 0 && p.Made == ""
 }
 
-// An Event is one of Delta, Notice, Retry, Usage and Finish.
+// An Event is one of Delta, Notice, Retry, Usage and Finish, or a Preview.
 type Event interface{ event() }
 
 // A Delta adds to the block of an answer that Block names; the first sight of a

@@ -96,6 +96,19 @@ type Refusal struct {
 	Billed bool   // it is paid for all the same
 }
 
+// OriginImages is the origin of messages that an ImageMaker drew. No wire format has it, so
+// that every model gets the image, or hears of it.
+const OriginImages = "images"
+
+// A Preview is an image that is not finished. It is an Event: shown in the place of what
+// Block will be, and kept nowhere.
+type Preview struct {
+	Block string
+	Part
+}
+
+func (Preview) event() {}
+
 // An ImageMaker draws images, or changes those it is given.
 type ImageMaker interface {
 	// Make sends r when it is ranged over, once. The sequence ends with an event that

@@ -158,7 +158,15 @@ func (a *App) retry(string) Effect {
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
 		return a.Regenerate(path[n-1].Seq)
 	}
+	return again(a)
+}
+
+// again asks for an answer where the conversation stands: the model that the prompt was for.
+func again(a *App) Effect {
 	s := a.Session
+	if model := session.DrawnBy(s, s.Head()); model != "" && a.Drawing.Model != nil {
+		return draw(a, model, false, nil)
+	}
 	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
 }
 
@@ -167,8 +175,9 @@ func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Regenerate(seq); err != nil {
 		return Effect{Err: err}
 	}
-	s := a.Session
-	return Effect{Entered: &Entered{}, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
+	e := again(a)
+	e.Entered = &Entered{}
+	return e
 }
 
 // historyItems returns what requests can hold of the conversation.

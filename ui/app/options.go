@@ -112,6 +112,7 @@ type Models struct {
 	Price   func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
 	Recent  []string                                   // used before, the latest first
 	Local   Local                                      // what can answer without a key
+	Drawing Drawing
 	Connecting
 }
 

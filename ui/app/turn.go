@@ -43,6 +43,7 @@ type running struct {
 	open   *block            // that grows; nil: none
 	calls  map[string]*block // by id of the call
 
+	preview string    // id of the block that shows an unfinished image; "": none
 	first   time.Time // when its first delta came
 	bytes   int       // of it, but for its beginning
 	content time.Time // when it last had any; zero while none arrives
@@ -135,6 +136,8 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.put(Change{Event: e})
 	case llm.Delta:
 		t.delta(e, now)
+	case llm.Preview:
+		t.showPreview(e, now)
 	case llm.Retry:
 		t.retry, t.resend = e, now.Add(e.Wait)
 		t.heard(now)

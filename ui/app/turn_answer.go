@@ -125,6 +125,7 @@ func (t *Turn) grow(b *block, text string, part llm.Part, now time.Time) {
 		t.remoteResult(part)
 		return
 	case llm.Source, llm.Media:
+		t.drop(MediaBlock, &t.preview)
 		whole := part
 		c = Change{Op: Replaced, Kind: SourceBlock, Part: &whole}
 		if b.kind == llm.Media {
@@ -176,9 +177,21 @@ func (t *Turn) close(now time.Time) {
 	}
 }
 
+// showPreview shows an image that is not finished.
+func (t *Turn) showPreview(p llm.Preview, now time.Time) {
+	t.heard(now)
+	op := Replaced
+	if t.preview == "" {
+		t.preview, op = t.newID(), Opened
+	}
+	whole := p.Part
+	t.put(Change{Op: op, ID: t.preview, Kind: MediaBlock, Part: &whole})
+}
+
 // answer ends an answer.
 func (t *Turn) answer(a session.Response, now time.Time) {
 	t.close(now)
+	t.drop(MediaBlock, &t.preview)
 	t.heard(now)
 	t.content, t.first, t.bytes, t.resend = time.Time{}, time.Time{}, 0, time.Time{}
 	t.tally.add(a)

@@ -44,7 +44,7 @@ func New(s *common.Screen, a *app.App) *Chat {
 	t := transcript.New(s.Theme)
 	t.SetMotion(s.Config.Motion != "off")
 	t.Now = s.Now
-	return &Chat{Screen: s, App: a, Transcript: t, images: images{supported: DrawsImages(os.Getenv)}}
+	return &Chat{Screen: s, App: a, Transcript: t, images: newImages(os.Environ())}
 }
 
 // Update takes what is said to the conversation, and reports whether msg is that.

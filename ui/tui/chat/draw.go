@@ -30,6 +30,7 @@ func (c *Chat) draw(b app.Change) {
 		return
 	case b.Op == app.Dropped:
 		t.Remove(b.ID)
+		t.Remove(pictureOf(b.ID))
 		return
 	}
 	switch b.Kind {
@@ -44,7 +45,7 @@ func (c *Chat) draw(b app.Change) {
 	case app.SourceBlock:
 		t.Replace(b.ID, transcript.Info, strings.TrimSpace("Source: "+b.Part.Text+" "+b.Part.URL))
 	case app.MediaBlock:
-		t.Replace(b.ID, transcript.Info, fmt.Sprintf("%s, %d bytes", b.Part.MIME, len(b.Part.Data)))
+		c.drawMedia(b.ID, *b.Part)
 	case app.SummaryBlock:
 		t.Summary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:

@@ -6,10 +6,13 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
 	"parley/session/attach"
 	"parley/ui/tui/picture"
+	"parley/ui/tui/transcript"
 )
 
 // Bounds of an image in the transcript: in cells, and of what is uploaded.
@@ -20,8 +23,26 @@ const (
 
 // images are those that the terminal draws.
 type images struct {
-	supported bool
+	supported bool     // the terminal draws them
+	blocks    bool     // it has colors enough for half blocks in their place
 	drawn     []uint32 // their numbers in its memory
+}
+
+// newImages returns what the terminal can, by its environment.
+func newImages(env []string) images {
+	return images{
+		supported: DrawsImages(func(name string) string { return environment(env, name) }),
+		blocks:    colorprofile.Env(env) >= colorprofile.ANSI256,
+	}
+}
+
+func environment(env []string, name string) string {
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // picturedMsg brings an image that was made ready.
@@ -30,6 +51,7 @@ type picturedMsg struct {
 	id            uint32
 	png           []byte
 	width, height int
+	cells         []string // in its place, where the terminal draws none
 }
 
 // picture shows the images among parts, where the terminal draws any. Others are
@@ -40,26 +62,55 @@ func (c *Chat) picture(parts []llm.Part) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, p := range parts {
-		if p.Kind != llm.Media || !strings.HasPrefix(p.MIME, "image/") {
-			continue
-		}
-		// Programs share the numbers of a window.
-		msg := picturedMsg{id: 1<<16 + rand.Uint32N(1<<23)}
-		msg.block = fmt.Sprint("image", msg.id)
-		c.Transcript.SetImage(msg.block, nil, 0)
-		cmds = append(cmds, func() tea.Msg {
-			var err error
-			if msg.png, msg.width, msg.height, err = attach.Preview(p, pictureEdge); err != nil {
-				return nil // it is named all the same
-			}
-			return msg
-		})
+		cmds = append(cmds, c.show(fmt.Sprint("image", rand.Uint64()), p))
 	}
 	return tea.Batch(cmds...)
 }
 
-// pictured puts an image in its place.
+// pictureOf names the block that shows the image of another one.
+func pictureOf(block string) string { return block + " image" }
+
+// drawMedia shows what came with an answer: an image as one, the rest by its name.
+func (c *Chat) drawMedia(id string, p llm.Part) {
+	c.Transcript.Replace(id, transcript.Info, attach.PartLabel(p))
+	if c.images.supported || c.images.blocks {
+		c.After(c.show(pictureOf(id), p))
+	}
+}
+
+// show makes an image ready for a block of its own; nil if p is none.
+func (c *Chat) show(block string, p llm.Part) tea.Cmd {
+	if p.Kind != llm.Media || !strings.HasPrefix(p.MIME, "image/") || len(p.Data) == 0 {
+		return nil
+	}
+	// Programs share the numbers of a window.
+	msg := picturedMsg{block: block, id: 1<<16 + rand.Uint32N(1<<23)}
+	c.Transcript.SetImage(block, nil, 0)
+	edge := pictureEdge
+	if !c.images.supported {
+		edge = pictureCols
+	}
+	return func() tea.Msg {
+		var err error
+		if msg.png, msg.width, msg.height, err = attach.Preview(p, edge); err != nil {
+			return nil // it is named all the same
+		}
+		if edge == pictureCols {
+			msg.cells = picture.HalfBlocks(msg.png, pictureCols, pictureRows)
+		}
+		return msg
+	}
+}
+
+// pictured puts an image in its place, if that is still there.
 func (c *Chat) pictured(msg picturedMsg) tea.Cmd {
+	if !transcript.HasImage(c.Transcript, msg.block) {
+		return nil
+	}
+	if len(msg.cells) > 0 {
+		c.Transcript.SetImage(msg.block, msg.cells, ansi.StringWidth(msg.cells[0]))
+		return nil
+	}
 	cols, rows := picture.Fit(msg.width, msg.height, pictureCols, pictureRows)
 	if cols == 0 {
 		return nil

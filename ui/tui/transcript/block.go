@@ -273,6 +273,9 @@ func (m *blockList) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
 
+// HasImage reports whether the image with this id is still there.
+func HasImage(m *Model, id string) bool { return m.byID[key{kindNote, id}] != nil }
+
 // imageBlock holds an image.
 type imageBlock struct {
 	cells []string

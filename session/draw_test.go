@@ -1,0 +1,140 @@
+package session_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// drawn is what an image model answers: an image called name.
+func drawn(name string) llmtest.Turn {
+	return llmtest.Script(
+		llm.Preview{Block: "i", Part: llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("blurred")}},
+		llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: name, MIME: "image/png", Data: []byte(name), Made: "generated"}},
+		llm.Usage{Input: 900_000, Output: 1000, Cost: 0.04, Priced: true},
+		llm.Finish{Reason: llm.Stop})
+}
+
+// told writes down what a model was sent: "u:text+<image>".
+func told(req llm.Request) string {
+	var all []string
+	for _, m := range req.Messages {
+		var parts []string
+		for _, p := range m.Parts {
+			if p.Kind == llm.Media {
+				parts = append(parts, "<"+p.Name+">")
+			} else {
+				parts = append(parts, p.Text)
+			}
+		}
+		all = append(all, string(m.Role[:1])+":"+strings.Join(parts, "+"))
+	}
+	return strings.Join(all, " | ")
+}
+
+// An image is an answer like others: the next one changes it, a model that answers sees it,
+// and it says nothing about how full the conversation is.
+func TestDraw(t *testing.T) {
+	painter := llmtest.New(drawn("fox.png"), drawn("fox-2.png"), drawn("owl.png"), drawn("owl-2.png"))
+	images := endpoint("i/draw", painter)
+	images.Origin = llm.OriginImages
+	talker := llmtest.New(llmtest.Say("a fox at night"), llmtest.Say("ok"))
+	s := New(Options{Model: endpoint("m/talk", talker)})
+	text := func(words string) llm.Part { return llm.Part{Kind: llm.Text, Text: words} }
+	run := func(anew bool, parts ...llm.Part) (events []Event) {
+		for e := range s.Draw(context.Background(), images, anew, parts...) {
+			events = append(events, e)
+			if d, ok := e.(Done); ok && d.Err != nil {
+				t.Fatal(d.Err)
+			}
+		}
+		return events
+	}
+	previewed := false
+	for _, e := range run(false, text("a fox")) {
+		_, ok := e.(llm.Preview)
+		previewed = previewed || ok
+	}
+	if !previewed {
+		t.Error("no unfinished image was shown")
+	}
+	run(false, text("make the sky darker"))
+	for range s.Turn(context.Background(), text("what is it?")) {
+	}
+	run(false, text("an owl")) // the image is further up
+	if err := s.Regenerate(s.Head()); err != nil {
+		t.Fatal(err)
+	}
+	if model := DrawnBy(s, s.Head()); model != "i/draw" {
+		t.Errorf("again by %q", model)
+	}
+	run(false)
+	for i, want := range []string{"u:a fox", "u:<fox.png>+make the sky darker", "u:an owl", "u:an owl"} {
+		if got := told(painter.Requests()[i]); got != want {
+			t.Errorf("request %d: %s, want %s", i+1, got, want)
+		}
+	}
+	const want = "u:a fox+Made by the assistant: fox.png+<fox.png>+make the sky darker+Made by the assistant: fox-2.png+<fox-2.png>+what is it?"
+	if got := told(talker.Requests()[0]); got != want {
+		t.Errorf("the talker heard\n%s, want\n%s", got, want)
+	}
+	if n := s.ContextTokens(); n > 100_000 {
+		t.Errorf("the conversation takes %d tokens", n)
+	}
+	if total, last := s.Usage(); total.Cost < 0.15 || last.Input > 100_000 {
+		t.Errorf("used %+v, last %+v", total, last)
+	}
+}
+
+func TestDrawAnew(t *testing.T) {
+	painter := llmtest.New(drawn("fox.png"), drawn("owl.png"), drawn("me.png"))
+	images := endpoint("i/draw", painter)
+	images.Origin = llm.OriginImages
+	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
+	for _, step := range []struct {
+		anew  bool
+		parts []llm.Part
+	}{
+		{false, []llm.Part{{Kind: llm.Text, Text: "a fox"}}},
+		{true, []llm.Part{{Kind: llm.Text, Text: "an owl"}}},
+		{false, []llm.Part{{Kind: llm.Media, Name: "photo.jpg", MIME: "image/jpeg", Data: []byte("j")}, {Kind: llm.Text, Text: "as a drawing"}}},
+	} {
+		for range s.Draw(t.Context(), images, step.anew, step.parts...) {
+		}
+	}
+	for i, want := range []string{"u:a fox", "u:an owl", "u:<photo.jpg>+as a drawing"} {
+		if got := told(painter.Requests()[i]); got != want {
+			t.Errorf("request %d: %s, want %s", i+1, got, want)
+		}
+	}
+}
+
+// After a fault the same prompt is drawn again; a refusal is an answer.
+func TestDrawFails(t *testing.T) {
+	refusal := llmtest.Script(llm.Notice{Text: "the provider refused: no", Urgent: true}, llm.Finish{Reason: llm.Refused, Raw: "moderation_blocked"})
+	painter := llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "down"}), drawn("fox.png"), refusal)
+	images := endpoint("i/draw", painter)
+	images.Origin = llm.OriginImages
+	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
+	var reasons []llm.Reason
+	for _, parts := range [][]llm.Part{{{Kind: llm.Text, Text: "a fox"}}, nil, {{Kind: llm.Text, Text: "something bad"}}} {
+		for e := range s.Draw(t.Context(), images, false, parts...) {
+			if d, ok := e.(Done); ok {
+				reasons = append(reasons, d.Reason)
+			}
+		}
+	}
+	if len(s.History()) != 4 && len(s.History()) != 3 {
+		t.Errorf("%d messages", len(s.History()))
+	}
+	if reasons[1] != llm.Stop || reasons[2] != llm.Refused {
+		t.Errorf("%q", reasons)
+	}
+	if got, want := told(painter.Requests()[1]), "u:a fox"; got != want {
+		t.Errorf("again: %s, want %s", got, want)
+	}
+}

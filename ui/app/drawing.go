@@ -1,0 +1,81 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// Drawing is what makes images.
+type Drawing struct {
+	Models func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
+	Model  func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
+}
+
+// imageModelKey is where the image model is stored that was chosen last.
+const imageModelKey = "image_model"
+
+func noImages(a *App) string {
+	if a.Drawing.Model == nil {
+		return "Images cannot be drawn here"
+	}
+	return busy(a)
+}
+
+// drawImage draws what arg describes, changes the image that the conversation stands at, or, if
+// arg names a file, attaches it. Without arg the image model is chosen.
+func drawImage(a *App, arg string) Effect {
+	if info, err := os.Stat(HomeExpanded(arg)); arg != "" && err == nil && info.Mode().IsRegular() {
+		return a.attach(arg)
+	}
+	if arg == "" {
+		return chooseImageModel(a)
+	}
+	text, anew := strings.CutPrefix(arg, "new ")
+	return draw(a, "", anew, append(slices.Clone(a.Attached), llm.Part{Kind: llm.Text, Text: strings.TrimSpace(text)}))
+}
+
+// chooseImageModel lists the models that draw.
+func chooseImageModel(a *App) Effect {
+	items := a.Drawing.Models()
+	if len(items) == 0 {
+		return Say("No provider with image models is known")
+	}
+	used, _ := a.Library.Get(imageModelKey)
+	for i, item := range items {
+		items[i].Current = item.Value == used
+	}
+	return Effect{List: &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
+		e := a.Keep(imageModelKey, i.Value)
+		e.Toast = "Images: " + i.Value + " · /image PROMPT draws"
+		return e
+	}}}
+}
+
+// draw asks an image model; the empty name is the one in use. Without parts it is asked again.
+func draw(a *App, name string, anew bool, parts []llm.Part) Effect {
+	used, _ := a.Library.Get(imageModelKey)
+	open, s := a.Drawing.Model, a.Session
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		model, err := open(ctx, cmp.Or(name, used))
+		return func() Effect {
+			if err != nil {
+				e := Effect{Failed: err}
+				if len(parts) > 0 {
+					e.Text = "/image " + parts[len(parts)-1].Text
+				}
+				return e
+			}
+			if len(parts) > 0 {
+				a.Attached = nil
+			}
+			return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Draw(ctx, model, anew, parts...) }}
+		}
+	}}
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+)
+
+// newPainter returns an application whose image model answers with turns, and which names
+// were opened.
+func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.Fake, opened *[]string) {
+	a, painter, opened = newApp(t), llmtest.New(turns...), new([]string)
+	a.Drawing = Drawing{
+		Models: func() []Item { return []Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}} },
+		Model: func(_ context.Context, name string) (llm.Endpoint, error) {
+			*opened = append(*opened, name)
+			if name == "far/away" {
+				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Message: "no key"}
+			}
+			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
+		},
+	}
+	return a, painter, opened
+}
+
+// play runs the turn of an effect.
+func play(t *testing.T, e Effect) {
+	t.Helper()
+	if e.Turn == nil {
+		t.Fatalf("no turn in %+v", e)
+	}
+	for range e.Turn(t.Context()) {
+	}
+}
+
+func fox() llmtest.Turn {
+	return llmtest.Script(llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: "fox.png", MIME: "image/png", Data: []byte("f")}}, llm.Finish{Reason: llm.Stop})
+}
+
+func TestImage(t *testing.T) {
+	a, painter, opened := newPainter(t, fox(), fox(), fox(), fox())
+	file := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(file, []byte("hi"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := run(t, a, "/image "+file); len(a.Attached) != 1 || e.Err != nil {
+		t.Errorf("a file is attached: %+v", e)
+	}
+	a.Attached = []llm.Part{{Kind: llm.Media, Name: "me.jpg", MIME: "image/jpeg", Data: []byte("j")}}
+	play(t, run(t, a, "/image as a drawing"))
+	if a.Attached != nil {
+		t.Error("what was attached is still there")
+	}
+	play(t, run(t, a, "/draw new one of a fox"))
+	if e := run(t, a, "/image"); e.List == nil || len(e.List.Items) != 2 {
+		t.Errorf("%+v", e)
+	} else if chosen := e.List.Choose(e.List.Items[1], ""); !strings.Contains(chosen.Toast, "i/paint") {
+		t.Errorf("%+v", chosen)
+	} else {
+		chosen.Async(t.Context())
+	}
+	play(t, run(t, a, "/image darker"))
+	if got, want := strings.Join(*opened, " "), "  i/paint"; got != want {
+		t.Errorf("opened %q, want %q", got, want)
+	}
+	var parts []int
+	for _, r := range painter.Requests() {
+		parts = append(parts, len(r.Messages[0].Parts))
+	}
+	if len(parts) != 3 || parts[0] != 2 || parts[1] != 1 || parts[2] != 2 {
+		t.Errorf("%v parts", parts)
+	}
+	a.Failed = func() bool { return true }
+	if e := a.Regenerate(a.Session.Head()); e.Prepare == nil {
+		t.Errorf("another answer is not drawn: %+v", e)
+	} else {
+		play(t, e.Prepare(t.Context())())
+	}
+	if got := (*opened)[3]; got != "i/draw" {
+		t.Errorf("drawn again by %q", got)
+	}
+}
+
+// A model that cannot be opened leaves the prompt in the draft.
+func TestImageOutOfReach(t *testing.T) {
+	a, _, _ := newPainter(t)
+	if err := a.Library.Set(imageModelKey, "far/away"); err != nil {
+		t.Fatal(err)
+	}
+	if e := run(t, a, "/image a fox"); e.Failed == nil || e.Text != "/image a fox" || e.Turn != nil {
+		t.Errorf("%+v", e)
+	}
+	a.Drawing = Drawing{}
+	if e := run(t, a, "/image a fox"); e.Toast == "" || e.Turn != nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+// An unfinished image stands where the image will be, and goes with it.
+func TestPreview(t *testing.T) {
+	var turn Turn
+	now := time.Now()
+	turn.Apply(session.Step{Model: "i/draw"}, now)
+	image := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("1")}
+	first := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
+	id := first[len(first)-1].ID
+	second := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
+	if c := second[len(second)-1]; c.Op != Replaced || c.ID != id || c.Kind != MediaBlock {
+		t.Errorf("%+v", c)
+	}
+	done := turn.Apply(llm.Delta{Block: "i", Part: image}, now)
+	if len(done) != 2 || done[0].Op != Dropped || done[0].ID != id || done[1].Op != Opened || done[1].Kind != MediaBlock {
+		t.Errorf("%+v", done)
+	}
+}

@@ -1,0 +1,55 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+
+	"golang.org/x/image/draw"
+)
+
+// HalfBlocks returns an image as lines of at most cols cells, rows of them at most, for
+// terminals that draw none: each cell is two pixels, one above the other, in 24-bit colors.
+// What is transparent stays as the terminal is. It is nil if data is no PNG.
+func HalfBlocks(data []byte, cols, rows int) (lines []string) {
+	whole, err := png.Decode(bytes.NewReader(data))
+	if err != nil || whole.Bounds().Empty() || cols < 1 || rows < 1 {
+		return nil
+	}
+	size := whole.Bounds().Size()
+	scale := min(float64(cols)/float64(size.X), float64(2*rows)/float64(size.Y), 1)
+	small := image.NewNRGBA(image.Rect(0, 0, max(int(float64(size.X)*scale), 1), max(int(float64(size.Y)*scale), 1)))
+	draw.ApproxBiLinear.Scale(small, small.Rect, whole, whole.Bounds(), draw.Src, nil)
+	for y := 0; y < small.Rect.Dy(); y += 2 {
+		var line strings.Builder
+		for x := range small.Rect.Dx() {
+			upper, lower := small.NRGBAAt(x, y), color.NRGBA{}
+			if y+1 < small.Rect.Dy() {
+				lower = small.NRGBAAt(x, y+1)
+			}
+			line.WriteString(halfBlock(upper, lower))
+		}
+		lines = append(lines, line.String()+"\x1b[m")
+	}
+	return lines
+}
+
+// halfBlock returns one cell.
+func halfBlock(upper, lower color.NRGBA) string {
+	const seen = 128 // of alpha
+	rgb := func(layer int, c color.NRGBA) string {
+		return fmt.Sprintf("\x1b[%d;2;%d;%d;%dm", layer, c.R, c.G, c.B)
+	}
+	switch {
+	case upper.A < seen && lower.A < seen:
+		return "\x1b[m "
+	case upper.A < seen:
+		return "\x1b[m" + rgb(38, lower) + "▄"
+	case lower.A < seen:
+		return "\x1b[m" + rgb(38, upper) + "▀"
+	}
+	return rgb(38, upper) + rgb(48, lower) + "▀"
+}
