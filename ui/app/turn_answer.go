@@ -185,7 +185,7 @@ func (t *Turn) showPreview(p llm.Preview, now time.Time) {
 		t.preview, op = t.newID(), Opened
 	}
 	whole := p.Part
-	t.put(Change{Op: op, ID: t.preview, Kind: MediaBlock, Part: &whole})
+	t.put(Change{Op: op, ID: t.preview, Kind: MediaBlock, Part: &whole, Event: p})
 }
 
 // answer ends an answer.

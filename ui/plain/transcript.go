@@ -80,11 +80,11 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 // part writes what else is in an answer, once.
 func (t *transcript) part(c app.Change) {
 	switch {
-	case c.Op != app.Opened:
+	case c.Op != app.Opened, c.Event != nil: // which is not finished
 	case c.Kind == app.SourceBlock:
 		t.say("Source: %s", strings.TrimSpace(c.Part.Text+" "+c.Part.URL))
 	case len(c.Part.Data) > 0:
-		t.say("%s, %d bytes.", c.Part.MIME, len(c.Part.Data))
+		t.say("%s.", app.Labels([]llm.Part{*c.Part})[0])
 	}
 }
 
