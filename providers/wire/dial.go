@@ -74,7 +74,7 @@ func isUnsent(err error) bool {
 // unsent marks an error of a request of which the server saw nothing.
 type unsent struct{}
 
-func (unsent) Error() string { return "nothing was sent" }
+func (unsent) Error() string { return "not sent" }
 
 // Unsent reports whether the server cannot have seen a request that ended with err, so that
 // sending it again does nothing twice.

@@ -135,7 +135,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Local: a.local.options(),
-			Price: price, Recent: strings.Fields(models), Connecting: connecting(a),
+			Price: price, Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
 			Live: func() []app.Choice {

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session/attach"
+	"parley/ui/app"
+)
+
+// drawing returns what the screen makes images with. They are saved in the working directory.
+func drawing(a *program) app.Drawing {
+	return app.Drawing{
+		Models: func() (items []app.Item) {
+			for _, c := range media.Drawing.Choices(a.local.services(), os.Getenv) {
+				detail := cmp.Or(c.Unavailable, c.Facts.Name)
+				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
+					detail += fmt.Sprintf(" · $%.2g an image", usd)
+				}
+				items = append(items, app.Item{Title: c.Name, Detail: detail, Value: c.Name, Disabled: c.Unavailable != ""})
+			}
+			return items
+		},
+		Model: func(ctx context.Context, name string) (llm.Endpoint, error) {
+			m, err := media.Drawing.Open(ctx, a.local.services(), name, a.openOptions())
+			if err != nil {
+				return llm.Endpoint{}, err
+			}
+			m.Service = media.Again(m.Service)
+			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return keepImage(a.dir, prompt, b) }), nil
+		},
+	}
+}
+
+// keepImage saves an image under a name made of its prompt, and returns it as conversations
+// have images: as small as every model takes them.
+func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
+	name := attach.FileNameOf(prompt, "image", b.MIME)
+	path, err := attach.Save(filepath.Join(dir, name), b.Data)
+	if err == nil {
+		name = filepath.Base(path)
+	}
+	item, failed := attach.FromBytes(name, b.Data, attach.DefaultLimits())
+	if failed != nil {
+		return llm.Part{Name: name}, "", cmp.Or(err, failed)
+	}
+	if err != nil {
+		return item.Part, "", err
+	}
+	return item.Part, "saved as " + abbrevPath(path), nil
+}
