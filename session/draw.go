@@ -44,7 +44,7 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 		return err
 	}
 	for _, p := range drawn {
-		t.emit(llm.Notice{Text: strings.TrimSpace("changing " + p.Name)})
+		t.emit(llm.Notice{Text: strings.TrimSpace("Changing " + p.Name)})
 	}
 	t.done.Steps = 1
 	request := llm.Request{Session: t.id, Messages: []llm.Message{{Role: llm.RoleUser, Parts: slices.Concat(drawn, parts)}}}

@@ -38,6 +38,7 @@ type Step struct {
 	N       int             // counts the requests of this turn from 1
 	Seq     int             // that the answer will have in the conversation, if it is kept
 	Partial PartialResponse // the answer, as far as it has arrived
+	Draws   bool            // it is asked for an image
 }
 
 // Response reports that a response ended and entered the conversation. After an

@@ -107,7 +107,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
-	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}})
+	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, Draws: model.Origin == llm.OriginImages})
 	t.partial = r.partial
 	r.began = t.now()
 	for e, err := range r.model.Stream(t.ctx, r.req) {

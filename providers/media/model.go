@@ -52,7 +52,7 @@ func (d drawer) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			case e.Image != nil:
 				p, told, err := d.keep(r.Prompt, *e.Image)
 				if err != nil {
-					out.Send(llm.Notice{Text: "the image is not saved: " + err.Error(), Urgent: true})
+					out.Send(llm.Notice{Text: "The image is not saved: " + err.Error(), Urgent: true})
 				}
 				if p.Data == nil {
 					p.Data, p.MIME = e.Image.Data, e.Image.MIME
@@ -64,13 +64,15 @@ func (d drawer) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				}
 			case e.Refused != nil:
 				refused = e.Refused
-				out.Send(llm.Notice{Text: strings.TrimSpace("the provider refused: " + refused.Text), Urgent: true})
+				out.Send(llm.Notice{Text: strings.TrimSpace("The provider refused: " + refused.Text), Urgent: true})
 			case e.Note != "":
 				out.Send(llm.Notice{Text: e.Note})
 			case e.Text != "":
 				out.Send(llm.Delta{Block: "text", Part: llm.Part{Kind: llm.Text, Text: e.Text}})
 			case e.Done != nil:
-				out.Send(e.Done.Usage())
+				if *e.Done != (llm.Bill{}) {
+					out.Send(e.Done.Usage())
+				}
 			}
 			if !ok {
 				return nil

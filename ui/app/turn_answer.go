@@ -27,6 +27,7 @@ const (
 	Asking  // the user has to decide about a call
 	Running // a tool does
 	Comparing
+	Painting
 )
 
 // Begin says that a turn begins now.
@@ -69,6 +70,9 @@ func (t *Turn) step(s session.Step, now time.Time) {
 	}
 	t.Model, t.seq = s.Model, s.Seq
 	t.do(Waiting, "", now)
+	if s.Draws {
+		t.do(Painting, "", now)
+	}
 	t.asked = now
 	t.heard(now)
 }

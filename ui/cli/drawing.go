@@ -52,5 +52,5 @@ func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	if err != nil {
 		return item.Part, "", err
 	}
-	return item.Part, "saved as " + abbrevPath(path), nil
+	return item.Part, "Saved as " + name, nil
 }

@@ -87,7 +87,7 @@ func (t *Turn) State(now time.Time) string {
 	case t.WaitedFor(now) > 15*time.Second:
 		return "no answer yet · esc stop"
 	}
-	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing"}[t.Doing]
+	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing", app.Painting: "drawing"}[t.Doing]
 	return strings.TrimSpace(doing + " " + t.Tool)
 }
 
