@@ -79,6 +79,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"providers/demo/chat.go", "(?m)", "reads a prompt"},
 	{"providers/demo/schema.go", "somebody@example.com", "an address"},
 	{"providers/openai/responses_event.go", "response.cancelled", "the name of an event"},
+	{"providers/media/video.go", "cancelled", "a word of the services"},
 	{"session/compact.go", "", "a prompt"},
 	{"session/trust/trust.go", "The person trusts", "a prompt"},
 	{"session/calls.go", "person", "stored with conversations"},

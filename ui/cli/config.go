@@ -25,6 +25,7 @@ import (
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
 	Model       string                `toml:"model"`
+	ImageModel  string                `toml:"image_model"`
 	Fallback    []string              `toml:"fallback"`
 	Effort      llm.Effort            `toml:"effort"`
 	System      string                `toml:"system"`

@@ -27,7 +27,7 @@ func drawing(a *program) app.Drawing {
 			return items
 		},
 		Model: func(ctx context.Context, name string) (llm.Endpoint, error) {
-			m, err := media.Drawing.Open(ctx, a.local.services(), name, a.openOptions())
+			m, err := media.Drawing.Open(ctx, a.local.services(), cmp.Or(name, a.config.ImageModel), a.openOptions())
 			if err != nil {
 				return llm.Endpoint{}, err
 			}

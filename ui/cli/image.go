@@ -86,7 +86,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	}
 	if c.dryRun {
 		text, err := providers.Captured(ctx, c.openOptions(), func(ctx context.Context, o providers.OpenOptions) error {
-			m, err := media.Drawing.Open(ctx, c.config.Config, c.model, o)
+			m, err := media.Drawing.Open(ctx, c.config.Config, cmp.Or(c.model, c.config.ImageModel), o)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		_, err = io.WriteString(os.Stdout, sanitize.Text(text))
 		return err
 	}
-	m, err := media.Drawing.Open(ctx, c.config.Config, c.model, c.openOptions())
+	m, err := media.Drawing.Open(ctx, c.config.Config, cmp.Or(c.model, c.config.ImageModel), c.openOptions())
 	if err != nil {
 		return c.fail(print.Failed, err)
 	}
