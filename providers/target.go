@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/providers/adapter"
+	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -21,11 +22,20 @@ type Service struct {
 // Services lists the providers in the order of a picker.
 func Services(c Config, getenv func(string) string) (all []Service) {
 	for _, name := range c.providerNames() {
-		if s, ok := c.service(name, getenv); ok {
-			all = append(all, Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url})
+		if s, ok := ServiceNamed(c, name, getenv); ok {
+			all = append(all, s)
 		}
 	}
 	return all
+}
+
+// ServiceNamed returns the provider of a name, or of another word for it.
+func ServiceNamed(c Config, name string, getenv func(string) string) (Service, bool) {
+	s, ok := c.service(name, getenv)
+	if !ok {
+		return Service{}, false
+	}
+	return Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url}, true
 }
 
 // Target says how a model of a service is asked: where, with which key, by which client, and
@@ -58,6 +68,9 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	t, err := s.target(ctx)
 	if err != nil {
 		return Target{}, err
+	}
+	if s.kind == gemini.Kind {
+		t.BaseURL = gemini.WithVersion(t.BaseURL)
 	}
 	t.Model, t.Body = model, s.modelTable(model).Options
 	if t.idleTimeout > 0 { // which is about answers: an image takes minutes of silence

@@ -45,7 +45,7 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 // as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the
 // version, as in ".../v1/publishers/google", stays.
 func (m *Model) requestURL() (string, error) {
-	u, err := url.Parse(m.o.BaseURL)
+	u, err := url.Parse(WithVersion(m.o.BaseURL))
 	if err != nil {
 		return "", err
 	}
@@ -57,9 +57,6 @@ func (m *Model) requestURL() (string, error) {
 		name = "models/" + name
 	}
 	u.RawQuery, u.Fragment = "", ""
-	if !isVersion(u.Path) {
-		u = u.JoinPath("v1beta")
-	}
 	method := ":streamGenerateContent"
 	if m.o.NoStream {
 		method = ":generateContent"
@@ -67,6 +64,16 @@ func (m *Model) requestURL() (string, error) {
 		u.RawQuery = "alt=sse"
 	}
 	return u.JoinPath(name + method).String(), nil
+}
+
+// WithVersion returns a base URL with v1beta behind it if it has no version. One that cannot be
+// read stays as it is.
+func WithVersion(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || isVersion(u.Path) {
+		return base
+	}
+	return u.JoinPath("v1beta").String()
 }
 
 // isVersion reports whether a piece of path is a version, such as v1beta2.

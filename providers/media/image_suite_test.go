@@ -12,6 +12,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -152,11 +153,11 @@ func made(t *testing.T, m llm.ImageMaker, r llm.ImageRequest) (o outcome) {
 	if o.err == nil && o.bill == nil {
 		t.Error("the sequence ended without a bill or an error")
 	}
+	if told := fmt.Sprintf("%v %+v %q %q", o.err, o.refused, o.notes, o.texts); strings.Contains(told, testKey) {
+		t.Errorf("the key is in %s", told)
+	}
 	if told := (*llm.Error)(nil); o.err != nil && !errors.As(o.err, &told) {
 		t.Errorf("%v is no *llm.Error", o.err)
-	}
-	if o.err != nil && strings.Contains(o.err.Error()+fmt.Sprintf("%+v", o.refused), testKey) {
-		t.Errorf("the key is in %v", o.err)
 	}
 	return o
 }
@@ -169,6 +170,15 @@ var (
 	jpegImage = func() []byte {
 		var b bytes.Buffer
 		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3)), nil)
+		return b.Bytes()
+	}()
+	pngNoise = func() []byte { // of 400 KB
+		img, next := image.NewNRGBA(image.Rect(0, 0, 320, 320)), rand.New(rand.NewPCG(1, 2))
+		for i := range img.Pix {
+			img.Pix[i] = byte(next.Uint32())
+		}
+		var b bytes.Buffer
+		_ = png.Encode(&b, img)
 		return b.Bytes()
 	}()
 	webpImage = []byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00")
@@ -201,6 +211,10 @@ func (s imageSuite) run(t *testing.T) {
 }
 
 func (s imageSuite) one(t *testing.T) {
+	server := newImageServer(t, saysJSON(s.answer(pngNoise)))
+	if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "noise"}); len(o.images) != 1 || !bytes.Equal(o.images[0].Data, pngNoise) {
+		t.Errorf("a large image: %d images, %v", len(o.images), o.err)
+	}
 	for name, data := range map[string][]byte{"image/png": pngImage, "image/jpeg": jpegImage, "image/webp": webpImage} {
 		server := newImageServer(t, saysJSON(s.answer(data)))
 		o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
@@ -214,7 +228,7 @@ func (s imageSuite) one(t *testing.T) {
 			t.Errorf("%d requests", len(got))
 		}
 	}
-	server := newImageServer(t, saysJSON(s.answer(webpImage)))
+	server = newImageServer(t, saysJSON(s.answer(webpImage)))
 	if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox", Format: "png"}); len(o.images) != 1 || o.images[0].MIME != "image/webp" || len(o.notes) == 0 {
 		t.Errorf("webp for png: %d images, notes %q", len(o.images), o.notes)
 	}
@@ -360,7 +374,10 @@ func (s imageSuite) addresses(t *testing.T) {
 }
 
 func (s imageSuite) keepsSecrets(t *testing.T) {
-	for _, body := range []string{`{"error":{"message":"bad key ` + testKey + `"}}`, `{"message":"` + testKey + `","code":"x"}`, testKey} {
+	said := s.answer(pngImage)
+	server := newImageServer(t, saysJSON(strings.Replace(said, "{", `{"revised_prompt":"`+testKey+`",`, 2)))
+	made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+	for _, body := range []string{`{"error":{"code":"moderation_blocked","message":"no: ` + testKey + `"}}`, `{"error":{"message":"bad key ` + testKey + `"}}`, `{"message":"` + testKey + `","code":"x"}`, testKey} {
 		server := newImageServer(t, says(400, "application/json", body))
 		made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}) // which looks for the key
 	}

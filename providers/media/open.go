@@ -172,9 +172,9 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 		name = choices[0].Name
 	}
 	provider, id, slash := strings.Cut(name, "/")
-	at := slices.IndexFunc(all, func(s providers.Service) bool { return s.Name == provider })
+	s, found := providers.ServiceNamed(c, provider, getenv)
 	switch {
-	case at >= 0:
+	case found:
 	case slash:
 		return providers.Service{}, "", providers.UnknownName("provider", provider, names(all))
 	default:
@@ -185,7 +185,6 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 		}
 		return providers.Service{}, "", providers.UnknownName("model", name, a.allNames(choices))
 	}
-	s := all[at]
 	if a.opener(s) == nil {
 		return providers.Service{}, "", a.unsupported(c, s.Name, getenv)
 	}
