@@ -20,6 +20,9 @@ type (
 	Draft      = store.Draft
 	Outcome    = store.Outcome
 
+	Collection  = store.Collection  // of vectors
+	SimilarText = store.SimilarText // of a collection
+
 	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
 
 	LockedError    = store.LockedError
@@ -27,6 +30,9 @@ type (
 	SentPrompt     = store.SentPrompt // something a user sent before
 	History        = store.History
 )
+
+// ValidCollection reports whether a collection can have that name.
+func ValidCollection(name string) bool { return store.ValidCollection(name) }
 
 // What of a conversation a request holds.
 const (

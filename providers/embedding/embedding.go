@@ -40,6 +40,7 @@ type Options struct {
 	llm.EmbedOptions
 	Model    string                                           // for errors
 	MaxInput int                                              // tokens of one text; 0: not known
+	MaxBatch int                                              // texts of one request, where the model takes more; 0: as many as it takes
 	Parallel int                                              // requests at once; 0 is 4
 	Retries  int                                              // of one request; 0 is 5
 	Sleep    func(ctx context.Context, d time.Duration) error // nil sleeps
@@ -134,6 +135,9 @@ type result struct {
 // read splits inputs, and starts a request for each batch once there is room in queue.
 func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue chan<- chan result) {
 	texts, tokens := r.e.Batch()
+	if r.o.MaxBatch > 0 {
+		texts = min(texts, r.o.MaxBatch)
+	}
 	tokens = tokens * estimateShare / 100
 	var batch []Input
 	size := 0

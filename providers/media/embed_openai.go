@@ -14,6 +14,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/wire"
 )
 
 // embeddingService is what a kind of service does differently on /embeddings.
@@ -71,25 +72,57 @@ func (e *openAIEmbedder) Batch() (inputs, tokens int) { return e.service.batch, 
 // them.
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
-	res, err := e.client.New(ctx, params, append(opts, option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))))...)
-	if err != nil {
+	var text []byte // read here: the SDK makes several copies of each vector, twice as large
+	opts = append(opts, option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))), option.WithResponseBodyInto(&text))
+	if _, err := e.client.New(ctx, params, opts...); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		return nil, e.o.WithProvider(err)
 	}
-	vectors, err := placed(res.Data, len(inputs))
+	out, err := decodeOpenAI(text, len(inputs))
 	if err == nil {
-		err = adapter.Vectors(vectors, len(inputs), o.Dimensions)
+		err = adapter.Vectors(out.Vectors, len(inputs), o.Dimensions)
 	}
 	if err != nil {
 		return nil, e.o.WithProvider(err)
 	}
-	out := &llm.Embedded{Vectors: vectors, Notes: notes}
-	out.Bill.Tokens = int(cmp.Or(res.Usage.PromptTokens, res.Usage.TotalTokens))
-	var usage struct{ Cost *float64 }
-	if adapter.DecodeLenient([]byte(res.Usage.RawJSON()), &usage) == nil && usage.Cost != nil { // OpenRouter
-		out.Bill.USD, out.Bill.Priced, out.Bill.Exact = *usage.Cost, true, true
+	out.Notes = notes
+	return out, nil
+}
+
+// An openAIVectors is an answer. Some servers number no vectors; OpenRouter says what they
+// cost.
+type openAIVectors struct {
+	Data []struct {
+		Index     *int
+		Embedding vector
+	}
+	Usage struct {
+		Prompt int `json:"prompt_tokens"`
+		Total  int `json:"total_tokens"`
+		Cost   *float64
+	}
+}
+
+// decodeOpenAI reads the answer about n texts. One without vectors may hold an error.
+func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
+	var answer openAIVectors
+	if err := adapter.DecodeLenient(text, &answer); err != nil {
+		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is no JSON"}
+	}
+	if len(answer.Data) == 0 {
+		if fault := wire.EventError(text); fault != nil {
+			return nil, fault
+		}
+	}
+	vectors, err := answer.placed(n)
+	if err != nil {
+		return nil, err
+	}
+	out := &llm.Embedded{Vectors: vectors, Bill: llm.Bill{Tokens: cmp.Or(answer.Usage.Prompt, answer.Usage.Total)}}
+	if cost := answer.Usage.Cost; cost != nil {
+		out.Bill.USD, out.Bill.Priced, out.Bill.Exact = *cost, true, true
 	}
 	return out, nil
 }
@@ -124,28 +157,26 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 	return p, opts, notes
 }
 
-// placed returns vectors in the order of the inputs. A server that numbers none of them
+// placed returns the vectors for n texts in their order. A server that numbers none of them
 // is taken to have kept it.
-func placed(data []sdk.Embedding, n int) ([][]float32, error) {
-	if len(data) != n {
-		return make([][]float32, len(data)), nil // which Vectors refuses
+func (a openAIVectors) placed(n int) ([][]float32, error) {
+	if len(a.Data) != n {
+		return make([][]float32, len(a.Data)), nil // which Vectors refuses
 	}
-	numbered := slices.ContainsFunc(data, func(d sdk.Embedding) bool { return d.JSON.Index.Valid() })
-	vectors := make([][]float32, n)
-	for i, d := range data {
+	vectors, taken, numbered := make([][]float32, n), make([]bool, n), 0
+	for i, d := range a.Data {
 		at := i
-		if numbered {
-			at = int(d.Index)
+		if d.Index != nil {
+			at = *d.Index
+			numbered++
 		}
-		if at < 0 || at >= n || vectors[at] != nil {
+		if at < 0 || at >= n || taken[at] {
 			return nil, &llm.Error{Fault: llm.Server, Message: "returned vectors whose numbers do not fit the texts"}
 		}
-		var v vector
-		_ = v.UnmarshalJSON([]byte(d.JSON.Embedding.Raw())) // what is none is NaN
-		vectors[at] = v
-		if v == nil {
-			vectors[at] = []float32{} // taken, and refused by Vectors
-		}
+		vectors[at], taken[at] = d.Embedding, true
+	}
+	if numbered > 0 && numbered < n {
+		return nil, &llm.Error{Fault: llm.Server, Message: "returned vectors of which only some have numbers"}
 	}
 	return vectors, nil
 }

@@ -15,7 +15,7 @@ import (
 var (
 	set  = Set{Model: "openai/text-embedding-3-small", Dimensions: 3, Task: "document"}
 	rows = []Row{
-		{Line: 1, Text: "a \"quoted\"\ttext\nof two lines, é", Vector: []float32{0.6, -0.8, 1e-9}},
+		{Line: 1, Text: "a \"quoted\"\ttext\nof two lines, é \x1b[1m\u009b\u202e\U000e0041", Vector: []float32{0.6, -0.8, 1e-9}},
 		{File: "a.txt", Line: 7, Text: "", Vector: []float32{1, 0, 0.33333334}},
 	}
 )
@@ -38,6 +38,9 @@ func written(t *testing.T, format string, rows []Row) string {
 // What was written as JSON lines is read as it was, to the last bit.
 func TestLines(t *testing.T) {
 	text := written(t, "jsonl", rows)
+	if strings.ContainsAny(text, "\x1b\u009b\u202e\U000e0041") {
+		t.Errorf("a terminal obeys %q", text)
+	}
 	var got []Row
 	end := int64(0)
 	for l, err := range Lines(strings.NewReader(text)) {

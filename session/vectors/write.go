@@ -8,6 +8,9 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A Set says which vectors can be compared: those of the same.
@@ -48,7 +51,8 @@ type Writer interface {
 	Close() error
 }
 
-// NewWriter returns what writes w in a format: one of Formats but npy, for which see NewNumPy.
+// NewWriter returns what writes w in a format: one of Formats but npy, for which see NewNumPy,
+// or "texts", which is JSON lines without their vectors.
 func NewWriter(format string, w io.Writer) Writer {
 	b := bufio.NewWriterSize(w, 1<<18)
 	switch format {
@@ -56,6 +60,8 @@ func NewWriter(format string, w io.Writer) Writer {
 		return &jsonWriter{w: b}
 	case "csv":
 		return &csvWriter{w: b}
+	case "texts":
+		return &linesWriter{w: b, bare: true}
 	}
 	return &linesWriter{w: b}
 }
@@ -65,6 +71,7 @@ func NewWriter(format string, w io.Writer) Writer {
 type linesWriter struct {
 	w    *bufio.Writer
 	line []byte
+	bare bool // without the vectors
 }
 
 func (l *linesWriter) Write(s Set, rows []Row) error {
@@ -72,7 +79,9 @@ func (l *linesWriter) Write(s Set, rows []Row) error {
 		l.line = append(l.line[:0], '{')
 		l.line = appendPlace(l.line, r)
 		l.line = appendSet(append(l.line, ','), s)
-		l.line = appendVector(append(l.line, `,"embedding":`...), r.Vector)
+		if !l.bare {
+			l.line = appendVector(append(l.line, `,"embedding":`...), r.Vector)
+		}
 		l.line = append(l.line, "}\n"...)
 		if _, err := l.w.Write(l.line); err != nil {
 			return err
@@ -97,12 +106,25 @@ func appendSet(b []byte, s Set) []byte {
 	return appendString(append(b, `,"task":`...), s.Task)
 }
 
+// appendString appends s as JSON. What terminals obey or do not show is escaped, and the same
+// when it is read again.
 func appendString(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
 		text = []byte(`""`) // no string is an error
 	}
-	return append(b, text...)
+	for _, r := range string(text) {
+		switch {
+		case r < 0x7f || unicode.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
 }
 
 // appendVector appends v with as many digits as make the same float32 again.

@@ -13,7 +13,7 @@ import (
 func Doctor(w io.Writer, checks []app.Check, th *theme.Theme, asJSON bool) error {
 	if asJSON {
 		for _, c := range checks {
-			if err := writeJSON(w, c); err != nil {
+			if err := WriteJSON(w, c); err != nil {
 				return err
 			}
 		}

@@ -157,7 +157,7 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON boo
 			fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(named), sanitize.Line(m.Detail()))
 			continue
 		}
-		if err := writeJSON(w, m); err != nil {
+		if err := WriteJSON(w, m); err != nil {
 			return err
 		}
 	}

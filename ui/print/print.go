@@ -175,35 +175,39 @@ type printer interface {
 
 // statusOf maps how a turn ended to an exit status.
 func statusOf(d session.Done, denied bool) int {
-	var by Interrupted
 	switch {
-	case d.Err == nil:
-	case errors.As(d.Err, &by):
-		return 128 + int(by.Signal)
-	case errors.Is(d.Err, session.ErrSteps):
-		return Steps
-	case errors.Is(d.Err, session.ErrBudget), errors.Is(d.Err, app.ErrTimeout):
-		return Limit
-	case errors.Is(d.Err, session.ErrSchema):
-		return Schema
-	case errors.Is(d.Err, app.ErrPipe):
-		return 128 + 13
-	case llm.FaultOf(d.Err) == llm.Authentication:
-		return Config
-	case llm.FaultOf(d.Err) == llm.ContentFilter:
-		return Incomplete
-	case llm.FaultOf(d.Err) == llm.Mismatch:
-		return Mismatch
-	default:
-		return Failed
-	}
-	switch {
+	case d.Err != nil:
+		return ErrorStatus(d.Err)
 	case denied:
 		return Denied
 	case d.Reason == llm.Length, d.Reason == llm.Refused:
 		return Incomplete
 	}
 	return OK
+}
+
+// ErrorStatus maps an error to an exit status.
+func ErrorStatus(err error) int {
+	var by Interrupted
+	switch {
+	case errors.As(err, &by):
+		return 128 + int(by.Signal)
+	case errors.Is(err, session.ErrSteps):
+		return Steps
+	case errors.Is(err, session.ErrBudget), errors.Is(err, app.ErrTimeout):
+		return Limit
+	case errors.Is(err, session.ErrSchema):
+		return Schema
+	case errors.Is(err, app.ErrPipe), isBrokenPipe(err):
+		return 128 + 13
+	case llm.FaultOf(err) == llm.Authentication:
+		return Config
+	case llm.FaultOf(err) == llm.ContentFilter:
+		return Incomplete
+	case llm.FaultOf(err) == llm.Mismatch:
+		return Mismatch
+	}
+	return Failed
 }
 
 // pipeStatus distinguishes a reader that left, which is silent, from a disk that is

@@ -149,7 +149,7 @@ func fatal(err error, n int) error {
 func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 	if asJSON {
 		for _, f := range found {
-			if err := writeJSON(s.Out, f); err != nil {
+			if err := WriteJSON(s.Out, f); err != nil {
 				return err
 			}
 		}
@@ -296,7 +296,7 @@ func (s SessionCommands) search() *cobra.Command {
 			}
 			for _, h := range hits[from:to] {
 				if asJSON {
-					if err := writeJSON(s.Out, h); err != nil {
+					if err := WriteJSON(s.Out, h); err != nil {
 						return err
 					}
 					continue
@@ -336,7 +336,7 @@ func (s SessionCommands) remove() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					if err := writeJSON(s.Out, r); err != nil {
+					if err := WriteJSON(s.Out, r); err != nil {
 						return err
 					}
 					continue
@@ -359,8 +359,8 @@ func (s SessionCommands) with(do func(*session.Store) error) error {
 	return errors.Join(do(lib), lib.Close())
 }
 
-// writeJSON writes v on a line of its own.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes v on a line of its own.
+func WriteJSON(w io.Writer, v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err

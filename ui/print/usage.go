@@ -41,7 +41,7 @@ func (s SessionCommands) Usage() *cobra.Command {
 			}
 			if asJSON {
 				for _, row := range spent {
-					if err := writeJSON(s.Out, row); err != nil {
+					if err := WriteJSON(s.Out, row); err != nil {
 						return err
 					}
 				}

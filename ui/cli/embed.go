@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/providers/catalog"
+	"parley/providers/embedding"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/session/vectors"
+	"parley/ui/format"
+	"parley/ui/print"
+)
+
+// An embedRun is one run of parley embed.
+type embedRun struct {
+	*program
+	embedFlags
+	model   media.Model[llm.Embedder, catalog.Embedding]
+	library *session.Store
+	reader  *textReader
+	told    []string // notes that were printed
+
+	old       vectors.Set // of the vectors that are there already; zero: none are
+	where     string      // they are
+	usualTask bool        // the task is that of a collection, and was not asked for
+}
+
+// embedFlags are the flags of parley embed.
+type embedFlags struct {
+	name                  string // of the model
+	task                  string
+	dimensions, parallel  int
+	files                 []string
+	format, to            string
+	store, resume, search string
+	matches               int
+}
+
+// embedFormats lists the formats of parley embed. Text is for people: it shows where the
+// vectors begin.
+var embedFormats = append([]string{"text"}, vectors.Formats...)
+
+// embedCommand turns texts into vectors.
+func (a *program) embedCommand() *cobra.Command {
+	var f embedFlags
+	cmd := &cobra.Command{
+		Use:   "embed [TEXT...]",
+		Short: "Turn texts into vectors, to search by meaning",
+		Long: `Turn texts into vectors, to search by meaning.
+
+Each argument is a text; without one, each line of the files of --file, or of
+standard input, is. Blank lines are skipped and keep their numbers. Vectors have
+length 1. Each line of the output says which model, dimensions and task its vector
+is of: vectors of different ones cannot be compared.`,
+		Example: `  parley embed "blue whale" | jq .embedding
+  parley embed --file notes.txt --to notes.jsonl
+  parley embed --file notes.txt --continue-from notes.jsonl
+  parley embed --file notes.txt --store notes && parley similar notes "large animals"
+  parley embed --file notes.txt --to notes.npy --dimensions 256`,
+		RunE: func(_ *cobra.Command, texts []string) error { return a.runEmbed(f, texts) },
+	}
+	set := cmd.Flags()
+	set.StringVarP(&f.name, "model", "m", "", "model, as provider/model (default: the first connected one that embeds)")
+	set.IntVar(&f.dimensions, "dimensions", 0, "numbers of a vector, where the model lets one choose")
+	set.StringVar(&f.task, "task", "", "what the vectors are for: "+list(llm.Tasks))
+	set.StringArrayVarP(&f.files, "file", "f", nil, "embed each line of this file; - is standard input")
+	set.StringVarP(&f.format, "output", "o", "", "output format: "+strings.Join(embedFormats, ", "))
+	set.StringVar(&f.to, "to", "", "file to write; must not exist yet")
+	set.StringVar(&f.store, "store", "", "keep the vectors in this collection, for parley similar")
+	set.StringVar(&f.resume, "continue-from", "", "continue this file of JSON lines: embed what is not in it yet, and append it")
+	set.StringVar(&f.search, "similar", "", "search this file of JSON lines for what is most like TEXT")
+	set.IntVarP(&f.matches, "count", "n", 10, "with --similar, how many lines to find")
+	set.IntVar(&f.parallel, "parallel", 4, "requests at once")
+	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
+	set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "format" {
+			name = "output"
+		}
+		return pflag.NormalizedName(name)
+	})
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(embedFormats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(words(llm.Tasks), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if a.load() == nil {
+			for _, c := range media.Embedding.Choices(a.local.services(), os.Getenv) {
+				if c.Unavailable == "" {
+					names = append(names, c.Name)
+				}
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// runEmbed checks what was asked for, and embeds texts.
+func (a *program) runEmbed(f embedFlags, texts []string) error {
+	if err := f.validate(texts); err != nil {
+		return a.fail(print.Usage, err)
+	}
+	if err := a.load(); err != nil {
+		return a.fail(print.Config, err)
+	}
+	if f.search != "" {
+		return a.searchFile(f, strings.Join(texts, " "))
+	}
+	if len(texts) == 0 && len(f.files) == 0 {
+		if term.IsTerminal(os.Stdin.Fd()) {
+			return a.fail(print.Usage, errors.New("no text: give texts as arguments, files with --file, or lines on standard input"))
+		}
+		f.files = []string{"-"}
+	}
+	ctx, cancel := interruptible()
+	defer cancel(nil)
+	r := &embedRun{program: a, embedFlags: f}
+	if err := r.run(ctx, texts); err != nil {
+		return a.failed(err)
+	}
+	return nil
+}
+
+// validate refuses flags that cannot be meant, and completes the format.
+func (f *embedFlags) validate(texts []string) error {
+	toTerminal := (f.to == "" || f.to == "-") && term.IsTerminal(os.Stdout.Fd())
+	if f.format == "" && f.search == "" {
+		switch ext := strings.TrimPrefix(filepath.Ext(f.to), "."); {
+		case slices.Contains(vectors.Formats, ext):
+			f.format = ext
+		case toTerminal:
+			f.format = "text"
+		default:
+			f.format = "jsonl"
+		}
+	}
+	switch {
+	case f.search != "" && (f.store != "" || f.resume != "" || f.to != "" || len(f.files) > 0 || f.task != "" || f.dimensions != 0):
+		return errors.New("--similar searches a file: it goes with TEXT, -n and -o alone")
+	case f.search != "" && len(texts) == 0:
+		return errors.New("--similar FILE needs a text to look for")
+	case f.search != "":
+		return validMatches(f.matches, f.format)
+	case !slices.Contains(embedFormats, f.format):
+		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(embedFormats, ", "))
+	case len(texts) > 0 && len(f.files) > 0:
+		return errors.New("both texts and --file: use one of them")
+	case f.task != "" && !slices.Contains(llm.Tasks, llm.Task(f.task)):
+		return fmt.Errorf("--task %s: use one of %s", f.task, list(llm.Tasks))
+	case f.dimensions < 0 || f.parallel < 1 || f.parallel > 64:
+		return errors.New("--dimensions needs a number above 0, --parallel one from 1 to 64")
+	case f.store != "" && !session.ValidCollection(f.store):
+		return fmt.Errorf("--store %q: a name is one line of up to 100 bytes that begins with no dash", f.store)
+	case f.store != "" && (f.to != "" || f.resume != ""):
+		return errors.New("--store keeps the vectors in the database: --to and --continue-from write files; use one of them")
+	case f.resume != "" && (f.to != "" || f.format != "jsonl" && f.format != "text"):
+		return errors.New("--continue-from appends JSON lines to its own file: leave --to and -o out")
+	case f.format == "npy" && toTerminal && f.store == "":
+		return errors.New("-o npy is binary and this is a terminal: write it with --to FILE, or pipe it")
+	}
+	return nil
+}
+
+// checkFacts refuses dimensions that the model is known not to have.
+func (r *embedRun) checkFacts() error {
+	facts := r.model.Facts
+	switch {
+	case !r.model.Known || r.dimensions == 0 || r.dimensions == facts.Dimensions:
+	case facts.Least == 0:
+		return usageError(fmt.Errorf("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions))
+	case r.dimensions < facts.Least || r.dimensions > facts.Most:
+		return usageError(fmt.Errorf("--dimensions %d: %s takes %d to %d", r.dimensions, r.model.Name, facts.Least, facts.Most))
+	}
+	return nil
+}
+
+// run embeds texts, or the lines of the files.
+func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
+	r.library, err = session.OpenStore(os.Getenv)
+	if err != nil {
+		if r.store != "" {
+			return err
+		}
+		r.note("usage is not saved: " + err.Error())
+	}
+	defer func() { err = errors.Join(err, r.library.Close()) }()
+	out, err := r.newSink()
+	if err != nil {
+		return err
+	}
+	defer func() { err = out.end(err) }()
+	if r.model, err = media.Embedding.Open(ctx, r.local.services(), r.name, r.openOptions()); err != nil {
+		return err
+	}
+	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {
+		return err
+	}
+	r.reader = newTextReader(texts, r.files)
+	return r.embed(ctx, out)
+}
+
+// embed asks the model and writes what it returns.
+func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
+	spent := &spending{purpose: "embed", model: r.model.Name}
+	progress := &progressLine{on: !r.quiet && term.IsTerminal(os.Stderr.Fd())}
+	set := vectors.Set{Model: r.model.Name, Task: r.task}
+	n := 0
+	defer func() {
+		progress.clear()
+		if len(spent.unsaved) > 0 {
+			if err := spent.save(r.library); err != nil {
+				r.note("usage is not saved: " + err.Error())
+			}
+		}
+		if err == nil || n > 0 {
+			r.note(r.summary(n, set.Dimensions, spent.bill))
+		}
+	}()
+	o := embedding.Options{
+		EmbedOptions: llm.EmbedOptions{Dimensions: r.dimensions, Task: llm.Task(r.task)},
+		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel,
+		MaxBatch: max(1, batchNumbers/cmp.Or(r.dimensions, r.model.Facts.Dimensions, likelyDimensions)),
+	}
+	for batch, err := range embedding.Run(ctx, r.model.Service, out.unknown(r.reader.texts()), o) {
+		if err != nil {
+			return inputError(err)
+		}
+		spent.add(batch.Bill)
+		if len(spent.unsaved) >= saveEvery {
+			if err := spent.save(r.library); err != nil {
+				r.note("usage is not saved: " + err.Error())
+				spent.unsaved = nil
+			}
+		}
+		r.printNotes(batch.Notes)
+		if set.Dimensions == 0 {
+			set.Dimensions = len(batch.Vectors[0])
+		}
+		rows := make([]vectors.Row, len(batch.Inputs))
+		for i, in := range batch.Inputs {
+			rows[i] = vectors.Row{File: in.File, Line: in.Line, Text: in.Text, Vector: batch.Vectors[i]}
+		}
+		if len(rows[0].Vector) != set.Dimensions {
+			return fmt.Errorf("%s returned vectors of %d and of %d dimensions", r.model.Name, set.Dimensions, len(rows[0].Vector))
+		}
+		if err := out.write(set, rows); err != nil {
+			return err
+		}
+		n += len(rows)
+		progress.show(func() string { return r.progress(n, spent.bill) })
+	}
+	return nil
+}
+
+// Requests have so many texts that the numbers of their vectors stay below batchNumbers, 4 MB of
+// memory: larger ones are no faster. Dimensions that are not known are taken to be
+// likelyDimensions.
+const (
+	batchNumbers     = 1 << 20
+	likelyDimensions = 2048
+)
+
+// inputError marks errors of the texts as those of what was typed.
+func inputError(err error) error {
+	long, bad := (*embedding.TooLongError)(nil), (*textError)(nil)
+	if errors.As(err, &long) || errors.As(err, &bad) {
+		return usageError(err)
+	}
+	return err
+}
+
+// printNotes prints what was left out of requests, once. A task that nobody asked for may be.
+func (r *embedRun) printNotes(notes []string) {
+	if r.usualTask {
+		return
+	}
+	for _, n := range notes {
+		if !slices.Contains(r.told, n) {
+			r.told = append(r.told, n)
+			r.note(n)
+		}
+	}
+}
+
+// progress returns how far the run is, on one line.
+func (r *embedRun) progress(n int, bill llm.Bill) string {
+	const width = 20
+	text := format.Plural(n, "text") + billed(bill)
+	if share := r.reader.share(); share > 0 {
+		full := min(width, int(share*width))
+		text = strings.Repeat("━", full) + strings.Repeat("─", width-full) + fmt.Sprintf(" %3.0f%% · ", 100*share) + text
+	}
+	return "Embedding " + text
+}
+
+// billed returns what was used, behind a dot; "" for nothing.
+func billed(b llm.Bill) string {
+	text := ""
+	if b.Tokens > 0 {
+		text += " · " + format.Tokens(b.Tokens) + " tokens"
+	}
+	if cost := format.Cost(b.USD, b.Priced); cost != "" {
+		text += " · " + cost
+	}
+	return text
+}
+
+// summary returns what was done.
+func (r *embedRun) summary(n, dimensions int, bill llm.Bill) string {
+	text := "Embedded " + format.Plural(n, "text") + " with " + r.model.Name
+	if dimensions > 0 {
+		text += fmt.Sprintf(" (%d dimensions)", dimensions)
+	}
+	text += billed(bill)
+	if blank := r.reader.blank.Load(); blank > 0 {
+		text += " · " + format.Plural(int(blank), "blank line") + " skipped"
+	}
+	return text
+}

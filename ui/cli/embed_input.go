@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"parley/providers/embedding"
+)
+
+// maxText is how long one text may be: more is refused before any of it is sent.
+const maxText = 8 << 20
+
+// A textReader reads the texts that are to be embedded, one at a time.
+type textReader struct {
+	args  []string // texts; nil: the lines of files
+	files []string // "-" is standard input
+
+	blank      atomic.Int64 // lines that were skipped
+	read, size atomic.Int64 // bytes of files; size is 0 if it is not known
+}
+
+// A textError reports a text that cannot be embedded. Nothing of it was sent.
+type textError struct {
+	embedding.Input
+	why string
+}
+
+func (e *textError) Error() string { return e.Place() + ": " + e.why }
+
+func newTextReader(args, files []string) *textReader {
+	r := &textReader{args: args, files: files}
+	size := int64(len(strings.Join(args, "")))
+	for _, path := range files {
+		var info os.FileInfo
+		var err error
+		if path == "-" {
+			info, err = os.Stdin.Stat()
+		} else {
+			info, err = os.Stat(path)
+		}
+		if err != nil || !info.Mode().IsRegular() {
+			return r
+		}
+		size += info.Size()
+	}
+	r.size.Store(size)
+	return r
+}
+
+// share returns how much was read, from 0 to 1; 0 if that is not known.
+func (r *textReader) share() float64 {
+	if size := r.size.Load(); size > 0 {
+		return min(1, float64(r.read.Load())/float64(size))
+	}
+	return 0
+}
+
+// texts yields the texts that are not blank. Its first error is its last.
+func (r *textReader) texts() iter.Seq2[embedding.Input, error] {
+	return func(yield func(embedding.Input, error) bool) {
+		for i, text := range r.args {
+			r.read.Add(int64(len(text)))
+			if !r.hand(embedding.Input{Line: i + 1, Text: text}, yield) {
+				return
+			}
+		}
+		for _, path := range r.files {
+			if !r.lines(path, yield) {
+				return
+			}
+		}
+	}
+}
+
+// hand yields a text unless it is blank, or is none.
+func (r *textReader) hand(in embedding.Input, yield func(embedding.Input, error) bool) bool {
+	why := ""
+	switch {
+	case strings.TrimSpace(in.Text) == "":
+		r.blank.Add(1)
+		return true
+	case len(in.Text) > maxText:
+		why = fmt.Sprintf("the text has more than %d MB: split it", maxText>>20)
+	case !utf8.ValidString(in.Text) || strings.IndexByte(in.Text, 0) >= 0:
+		why = "this is no text in UTF-8"
+	default:
+		return yield(in, nil)
+	}
+	yield(embedding.Input{}, &textError{in, why})
+	return false
+}
+
+// lines yields the lines of a file.
+func (r *textReader) lines(path string, yield func(embedding.Input, error) bool) bool {
+	in, name := io.Reader(os.Stdin), ""
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(embedding.Input{}, usageError(fmt.Errorf("--file %w", err)))
+			return false
+		}
+		defer func() { _ = f.Close() }()
+		in, name = f, path
+	}
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	for n := 1; ; n++ {
+		line, err := readText(buffered)
+		r.read.Add(int64(len(line)))
+		if err != nil && err != io.EOF {
+			yield(embedding.Input{}, fmt.Errorf("%s: %w", path, err))
+			return false
+		}
+		if err == io.EOF && len(line) == 0 {
+			return true
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if !r.hand(embedding.Input{File: name, Line: n, Text: string(line)}, yield) {
+			return false
+		}
+		if err == io.EOF {
+			return true
+		}
+	}
+}
+
+// readText reads a line, of one that is too long no more than that it is.
+func readText(in *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		line = append(line, piece...)
+		if err != bufio.ErrBufferFull || len(line) > maxText+1 {
+			return line, ignoreFull(err)
+		}
+	}
+}
+
+func ignoreFull(err error) error {
+	if err == bufio.ErrBufferFull {
+		return nil
+	}
+	return err
+}

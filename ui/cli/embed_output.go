@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
+	"parley/providers/embedding"
+	"parley/session"
+	"parley/session/vectors"
+	"parley/tools/sanitize"
+)
+
+// A sink is where vectors go.
+type sink interface {
+	// unknown returns those of inputs that the sink does not hold.
+	unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error]
+	write(set vectors.Set, rows []vectors.Row) error
+	// end finishes the sink. Err is what ended the run; it is returned, with what of the
+	// sink failed.
+	end(err error) error
+}
+
+// newSink opens where the vectors go, and takes over what it says of them. Nothing is sent
+// before it is there.
+func (r *embedRun) newSink() (sink, error) {
+	switch {
+	case r.store != "":
+		return r.newStoreSink()
+	case r.resume != "":
+		return r.newResumedFile()
+	case r.to == "" || r.to == "-":
+		return r.newStdout()
+	case r.format == "jsonl":
+		f, err := createNew(r.to)
+		if err != nil {
+			return nil, err
+		}
+		return &fileSink{run: r, path: r.to, f: f, w: vectors.NewWriter("jsonl", f)}, nil
+	}
+	return r.newFile()
+}
+
+// createNew creates a file that must not exist yet.
+func createNew(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
+	}
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return f, nil
+}
+
+// A fileSink writes JSON lines to a file under its own name: whatever is in it is good, and
+// can be continued.
+type fileSink struct {
+	run  *embedRun
+	path string
+	f    *os.File
+	w    vectors.Writer
+
+	old       vectors.Set // of the lines that it held
+	lines     int         // that it holds
+	size      int64       // of them
+	continued bool        // size is where to go on
+}
+
+// newResumedFile opens a file of JSON lines to go on behind its last whole line.
+func (r *embedRun) newResumedFile() (sink, error) {
+	f, err := os.OpenFile(r.resume, os.O_RDWR, 0)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--continue-from %w", err))
+	}
+	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
+	for line, err := range vectors.Lines(f) {
+		if err != nil && err != vectors.ErrCut {
+			return nil, errors.Join(usageError(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
+		}
+		s.old = line.Set
+		break
+	}
+	r.expect(s.old, "--continue-from "+r.resume)
+	return s, nil
+}
+
+// expect takes over the model and the task of vectors that are there, where no others are
+// asked for.
+func (r *embedRun) expect(old vectors.Set, where string) {
+	r.old, r.where = old, where
+	if old.Model != "" {
+		r.usualTask = r.task == ""
+		r.name, r.task = cmp.Or(r.name, old.Model), cmp.Or(r.task, old.Task)
+	}
+}
+
+// checkOld refuses to mix vectors with those that are there.
+func (r *embedRun) checkOld() error {
+	if r.old.Model == "" {
+		return nil
+	}
+	want := vectors.Set{Model: r.model.Name, Dimensions: cmp.Or(r.dimensions, r.old.Dimensions), Task: r.task}
+	if why := r.old.Differs(want); why != "" {
+		return usageError(fmt.Errorf("%s: its vectors have %s", r.where, why))
+	}
+	if r.model.Known && r.model.Facts.Dimensions != want.Dimensions {
+		r.dimensions = want.Dimensions
+	}
+	return nil
+}
+
+// unknown implements sink: it leaves out as many inputs as the file has lines, which have to
+// be those inputs.
+func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
+	if !s.continued {
+		return inputs
+	}
+	return func(yield func(embedding.Input, error) bool) {
+		if _, err := s.f.Seek(0, io.SeekStart); err != nil {
+			yield(embedding.Input{}, err)
+			return
+		}
+		next, stop := iter.Pull2(vectors.Lines(s.f))
+		defer stop()
+		line, err, more := next()
+		for in, bad := range inputs {
+			switch {
+			case bad != nil:
+			case more && err == vectors.ErrCut:
+				more = false
+			case more && err != nil:
+				bad = usageError(fmt.Errorf("--continue-from %s: %w", s.path, err))
+			case more && line.Text != in.Text:
+				bad = usageError(fmt.Errorf("--continue-from %s: its line %d is of another text than %s", s.path, s.lines+1, in.Place()))
+			case more:
+				s.lines, s.size = s.lines+1, line.End
+				line, err, more = next()
+				continue
+			}
+			if !yield(in, bad) || bad != nil {
+				return
+			}
+		}
+		if more && err != vectors.ErrCut {
+			yield(embedding.Input{}, usageError(fmt.Errorf("--continue-from %s: it has more lines than there are texts", s.path)))
+		}
+	}
+}
+
+func (s *fileSink) write(set vectors.Set, rows []vectors.Row) error {
+	if why := s.old.Differs(set); s.old.Model != "" && why != "" {
+		return usageError(fmt.Errorf("--continue-from %s: its vectors have %s", s.path, why))
+	}
+	if err := s.cut(); err != nil {
+		return err
+	}
+	s.lines += len(rows)
+	return s.w.Write(set, rows)
+}
+
+// cut takes what is not whole off the end of a file that is continued.
+func (s *fileSink) cut() error {
+	if !s.continued {
+		return nil
+	}
+	s.continued = false
+	_, err := s.f.Seek(s.size, io.SeekStart)
+	return errors.Join(s.f.Truncate(s.size), err)
+}
+
+func (s *fileSink) end(err error) error {
+	if err == nil {
+		err = s.cut()
+	}
+	if e := s.f.Close(); e != nil && err == nil {
+		err = e
+	}
+	switch {
+	case err == nil:
+		s.run.note("Wrote " + s.path)
+	case s.lines == 0 && s.old.Model == "" && s.run.resume == "":
+		_ = os.Remove(s.path)
+	case s.lines > 0:
+		s.run.note(fmt.Sprintf("%s has the first %d; the same command with --continue-from %s in place of --to goes on", s.path, s.lines, s.path))
+	}
+	return err
+}
+
+// A wholeSink writes a file that is good only when it is whole: beside its name until then.
+type wholeSink struct {
+	run       *embedRun
+	path      string
+	f         *os.File
+	w         vectors.Writer
+	texts     *wholeSink // of a file that holds no texts; nil: of one that does
+	finish    func(s *wholeSink) error
+	sanitizes bool // rows are shown on a terminal
+}
+
+// newFile returns a sink for a file that gets its name when it is whole. Beside a NumPy file,
+// which holds no texts, a file of those is written.
+func (r *embedRun) newFile() (sink, error) {
+	s, err := r.newWhole(r.to, r.format)
+	if err != nil || r.format != "npy" {
+		return s, err
+	}
+	if s.texts, err = r.newWhole(r.to+".jsonl", "texts"); err != nil {
+		return nil, s.end(err)
+	}
+	return s, nil
+}
+
+func (r *embedRun) newWhole(path, format string) (*wholeSink, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return &wholeSink{run: r, path: path, f: f, w: newFileWriter(format, f), finish: (*wholeSink).rename}, nil
+}
+
+func newFileWriter(format string, f *os.File) vectors.Writer {
+	if format == "npy" {
+		return vectors.NewNumPy(f)
+	}
+	return vectors.NewWriter(format, f)
+}
+
+// newStdout returns a sink that writes to standard output. A NumPy file is written elsewhere
+// first: its head says how many vectors there are.
+func (r *embedRun) newStdout() (sink, error) {
+	terminal := term.IsTerminal(os.Stdout.Fd())
+	s := &wholeSink{run: r, sanitizes: terminal && r.format == "csv"}
+	switch r.format {
+	case "text":
+		s.w = &beginnings{os.Stdout}
+	case "npy":
+		f, err := os.CreateTemp("", "parley-*.npy")
+		if err != nil {
+			return nil, err
+		}
+		s.f, s.w, s.finish = f, vectors.NewNumPy(f), (*wholeSink).copyOut
+	default:
+		s.w = vectors.NewWriter(r.format, os.Stdout)
+	}
+	return s, nil
+}
+
+func (s *wholeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
+	return inputs
+}
+
+func (s *wholeSink) write(set vectors.Set, rows []vectors.Row) error {
+	if s.sanitizes {
+		for i := range rows {
+			rows[i].Text = sanitize.Text(rows[i].Text)
+		}
+	}
+	err := s.w.Write(set, rows)
+	if err == nil && s.texts != nil {
+		err = s.texts.write(set, rows)
+	}
+	return err
+}
+
+func (s *wholeSink) end(err error) error {
+	if err == nil {
+		err = s.w.Close()
+	}
+	if s.f != nil {
+		if err == nil {
+			err = s.finish(s)
+		}
+		if e := s.f.Close(); e != nil && err == nil {
+			err = e
+		}
+		_ = os.Remove(s.f.Name()) // it has its own name by now, or is not whole
+	}
+	if s.texts != nil {
+		err = s.texts.end(err)
+	}
+	return err
+}
+
+// rename gives the file its name, unless there is one of that name by now.
+func (s *wholeSink) rename() error {
+	if err := s.f.Sync(); err != nil {
+		return err
+	}
+	err := os.Link(s.f.Name(), s.path)
+	if err != nil && !errors.Is(err, os.ErrExist) { // a file system without links
+		if _, there := os.Lstat(s.path); there != nil {
+			err = os.Rename(s.f.Name(), s.path)
+		}
+	}
+	if err == nil {
+		s.run.note("Wrote " + s.path)
+	}
+	return err
+}
+
+func (s *wholeSink) copyOut() error {
+	if _, err := s.f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(os.Stdout, s.f)
+	return err
+}
+
+// beginnings shows on a terminal where vectors begin, a line each.
+type beginnings struct{ w io.Writer }
+
+func (b *beginnings) Write(_ vectors.Set, rows []vectors.Row) error {
+	const width, numbers = 40, 4
+	for _, r := range rows {
+		text := ansi.Truncate(sanitize.Line(r.Text), width, "…")
+		line := text + spaces(width-ansi.StringWidth(text)) + "  ["
+		for _, x := range r.Vector[:min(numbers, len(r.Vector))] {
+			line += fmt.Sprintf("%8.4f", x)
+		}
+		if _, err := fmt.Fprintf(b.w, "%s …] %d dimensions\n", line, len(r.Vector)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *beginnings) Close() error { return nil }
+
+func spaces(n int) string { return fmt.Sprintf("%*s", max(n, 0), "") }
+
+// A storeSink adds to a collection of the database.
+type storeSink struct {
+	run   *embedRun
+	has   session.Collection
+	known int // texts that it had
+	added int
+}
+
+func (r *embedRun) newStoreSink() (sink, error) {
+	c, err := r.library.Vectors().Get(r.store)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rows == 0 && r.task == "" {
+		r.task, r.usualTask = documentTask, true
+	}
+	r.expect(c.Set, "--store "+r.store)
+	return &storeSink{run: r, has: c}, nil
+}
+
+func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
+	if s.has.Rows == 0 {
+		return inputs
+	}
+	return func(yield func(embedding.Input, error) bool) {
+		for in, err := range inputs {
+			has := false
+			if err == nil {
+				has, err = s.run.library.Vectors().HasText(s.has, in.Text)
+			}
+			if has {
+				s.known++
+				continue
+			}
+			if !yield(in, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
+	c, err := s.run.library.Vectors().Add(s.run.store, set, rows)
+	if err == nil {
+		s.added, s.has.Rows = s.added+len(rows), c.Rows
+	}
+	return err
+}
+
+func (s *storeSink) end(err error) error {
+	switch {
+	case err != nil && s.added > 0:
+		s.run.note(fmt.Sprintf("Collection %s has %d texts; the same command goes on", s.run.store, s.has.Rows))
+	case err == nil && s.known > 0:
+		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.has.Rows, s.known))
+	case err == nil:
+		s.run.note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.has.Rows))
+	}
+	return err
+}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers/catalog"
+	"parley/providers/embedding"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/session/vectors"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+	"parley/ui/print"
+)
+
+// documentTask is what the vectors of a collection are for unless it is said otherwise.
+const documentTask = string(llm.TaskDocument)
+
+// similarCommand searches a collection.
+func (a *program) similarCommand() *cobra.Command {
+	var n int
+	var form, remove string
+	cmd := &cobra.Command{
+		Use:   "similar [COLLECTION TEXT...]",
+		Short: "Find texts of like meaning in a collection of parley embed --store",
+		Long: `Find texts of like meaning in a collection of parley embed --store.
+
+A score of 1 is the same direction, 0 nothing in common. Without arguments the
+collections are listed.`,
+		Example: `  parley similar notes "large animals of the sea"
+  parley similar notes -n 3 -o jsonl < question.txt`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := validMatches(n, form); err != nil {
+				return a.fail(print.Usage, err)
+			}
+			if err := a.load(); err != nil {
+				return a.fail(print.Config, err)
+			}
+			return a.failed(a.withStore(func(library *session.Store) error {
+				switch {
+				case remove != "":
+					return a.removeCollection(library, remove)
+				case len(args) == 0:
+					return a.listCollections(library, form)
+				}
+				text, err := queryText(args[1:])
+				if err != nil {
+					return err
+				}
+				return a.searchCollection(library, args[0], text, n, form)
+			}))
+		},
+	}
+	set := cmd.Flags()
+	set.IntVarP(&n, "count", "n", 10, "how many texts to find")
+	set.StringVarP(&form, "output", "o", "text", "output format: "+strings.Join(print.Formats, ", "))
+	set.StringVar(&remove, "remove", "", "delete this collection")
+	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// mostMatches is how many texts a search finds at most.
+const mostMatches = 1000
+
+func validMatches(n int, form string) error {
+	if n < 1 || n > mostMatches {
+		return fmt.Errorf("-n %d: use 1 to %d", n, mostMatches)
+	}
+	if form != "" && !slices.Contains(print.Formats, form) {
+		return fmt.Errorf("-o %s: use one of %s", form, strings.Join(print.Formats, ", "))
+	}
+	return nil
+}
+
+// queryText returns the words of the command line, or what is on standard input.
+func queryText(words []string) (string, error) {
+	text := strings.Join(words, " ")
+	if len(words) == 0 && !term.IsTerminal(os.Stdin.Fd()) {
+		input, err := io.ReadAll(io.LimitReader(os.Stdin, maxText+1))
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimRight(string(input), "\r\n")
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usageError(errors.New("no text to look for: give one as an argument or on standard input"))
+	}
+	return text, nil
+}
+
+// withStore runs f with what is stored.
+func (a *program) withStore(f func(*session.Store) error) error {
+	library, err := session.OpenStore(os.Getenv)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(library), library.Close())
+}
+
+func (a *program) removeCollection(library *session.Store, name string) error {
+	was, err := library.Vectors().Remove(name)
+	if err == nil && !was {
+		return usageError(fmt.Errorf("no collection %q: parley similar lists them", name))
+	}
+	if err == nil {
+		a.note("Deleted collection " + name)
+	}
+	return err
+}
+
+// listCollections prints the collections, one a line.
+func (a *program) listCollections(library *session.Store, form string) error {
+	all, err := library.Vectors().List()
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		a.note("No collections yet: parley embed --store NAME makes one")
+	}
+	if form == "json" {
+		return print.WriteJSON(os.Stdout, append([]session.Collection{}, all...))
+	}
+	for _, c := range all {
+		if form == "jsonl" {
+			err = print.WriteJSON(os.Stdout, c)
+		} else {
+			_, err = fmt.Fprintf(os.Stdout, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searchCollection prints the texts of a collection that are nearest to text.
+func (a *program) searchCollection(library *session.Store, name, text string, n int, form string) error {
+	c, err := library.Vectors().Get(name)
+	if err != nil {
+		return err
+	}
+	if c.Rows == 0 {
+		return usageError(fmt.Errorf("no collection %q: parley similar lists them, parley embed --store makes one", name))
+	}
+	ctx, cancel := interruptible()
+	defer cancel(nil)
+	query, err := a.embedQuery(ctx, library, c.Set, text)
+	if err != nil {
+		return err
+	}
+	found, err := library.Vectors().Similar(c, query, n)
+	if err != nil {
+		return err
+	}
+	return printMatches(c.Set, found, form)
+}
+
+// searchFile prints the lines of a file of vectors that are nearest to text.
+func (a *program) searchFile(f embedFlags, text string) error {
+	file, err := os.Open(f.search)
+	if err != nil {
+		return a.fail(print.Usage, fmt.Errorf("--similar %w", err))
+	}
+	defer func() { _ = file.Close() }()
+	ctx, cancel := interruptible()
+	defer cancel(nil)
+	var search *vectors.Search
+	var set vectors.Set
+	texts := map[int64]session.SimilarText{} // of the best so far, and a few more
+	id := int64(0)
+	for line, err := range vectors.Lines(file) {
+		if err == vectors.ErrCut && id > 0 {
+			a.note(f.search + ": " + err.Error() + ", and is left out")
+			break
+		}
+		if err != nil {
+			return a.fail(print.Usage, fmt.Errorf("--similar %s: %w", f.search, err))
+		}
+		if search == nil {
+			set = line.Set
+			err := a.withStore(func(library *session.Store) error {
+				query, err := a.embedQuery(ctx, library, set, text)
+				search = vectors.NewSearch(query, f.matches)
+				return err
+			})
+			if err != nil {
+				return a.failed(err)
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			return a.failed(err)
+		}
+		search.Score(id, line.Vector)
+		texts[id] = session.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
+		if id++; len(texts) > 2*f.matches {
+			keepBest(texts, search)
+		}
+	}
+	if search == nil {
+		return a.fail(print.Usage, fmt.Errorf("--similar %s: it has no lines", f.search))
+	}
+	var found []session.SimilarText
+	for _, m := range search.Best() {
+		t := texts[m.ID]
+		t.Score = m.Score
+		found = append(found, t)
+	}
+	return a.failed(printMatches(set, found, f.format))
+}
+
+// keepBest deletes the texts that a search has left behind.
+func keepBest(texts map[int64]session.SimilarText, search *vectors.Search) {
+	best := map[int64]bool{}
+	for _, m := range search.Best() {
+		best[m.ID] = true
+	}
+	for id := range texts {
+		if !best[id] {
+			delete(texts, id)
+		}
+	}
+}
+
+// embedQuery returns the vector of a text that is to be compared with those of set. A model
+// whose dimensions are not known is asked for them only if it has others by itself.
+func (a *program) embedQuery(ctx context.Context, library *session.Store, set vectors.Set, text string) ([]float32, error) {
+	m, err := media.Embedding.Open(ctx, a.local.services(), set.Model, a.openOptions())
+	if err != nil {
+		return nil, err
+	}
+	o := llm.EmbedOptions{Task: llm.Task(set.Task)}
+	if o.Task == llm.TaskDocument {
+		o.Task = llm.TaskQuery
+	}
+	if m.Known && m.Facts.Dimensions != set.Dimensions {
+		o.Dimensions = set.Dimensions
+	}
+	spent := &spending{purpose: "embed", model: m.Name}
+	defer func() {
+		if err := spent.save(library); err != nil {
+			a.note("usage is not saved: " + err.Error())
+		}
+	}()
+	query, err := embedOne(ctx, m, text, o, spent)
+	if err == nil && len(query) != set.Dimensions && o.Dimensions == 0 {
+		o.Dimensions = set.Dimensions
+		query, err = embedOne(ctx, m, text, o, spent)
+	}
+	return query, err
+}
+
+// embedOne returns the vector of one text.
+func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding], text string, o llm.EmbedOptions, spent *spending) ([]float32, error) {
+	input := func(yield func(embedding.Input, error) bool) { yield(embedding.Input{Line: 1, Text: text}, nil) }
+	for batch, err := range embedding.Run(ctx, m.Service, input, embedding.Options{EmbedOptions: o, Model: m.Name, MaxInput: m.Facts.MaxInput}) {
+		if err != nil {
+			return nil, inputError(err)
+		}
+		spent.add(batch.Bill)
+		return batch.Vectors[0], nil
+	}
+	return nil, context.Cause(ctx)
+}
+
+// printMatches prints what was found, the nearest first.
+func printMatches(set vectors.Set, found []session.SimilarText, form string) error {
+	type match struct {
+		Score float32 `json:"score"`
+		File  string  `json:"file,omitempty"`
+		Line  int     `json:"line"`
+		Text  string  `json:"text"`
+	}
+	var all []match
+	for _, t := range found {
+		all = append(all, match{t.Score, t.File, t.Line, t.Text})
+	}
+	if form == "json" {
+		return print.WriteJSON(os.Stdout, struct {
+			Model   string  `json:"model"`
+			Matches []match `json:"matches"`
+		}{set.Model, append([]match{}, all...)})
+	}
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	for _, m := range all {
+		if form == "jsonl" {
+			if err := print.WriteJSON(os.Stdout, m); err != nil {
+				return err
+			}
+			continue
+		}
+		place := fmt.Sprint(m.Line)
+		if m.File != "" {
+			place = m.File + ":" + place
+		}
+		line := fmt.Sprintf("%.3f  %s  %s", m.Score, sanitize.Line(place), sanitize.Line(m.Text))
+		if width > 0 {
+			line = ansi.Truncate(line, width, "…")
+		}
+		if _, err := fmt.Fprintln(os.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
