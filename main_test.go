@@ -79,6 +79,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serve, "requests": requests, "status": status,
 			"leaky": leaky, "screen": screen, "traceless": traceless, "keyserver": serveKeys,
+			"embedserver": embedServer, "killed": killedCommand,
 		},
 	})
 }
@@ -532,7 +533,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, safe, "session", "session/attach", "session/config", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
 		catalog:               {llm}, // prices of an llm.Usage

@@ -154,8 +154,12 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 		}
 		now := batch
 		batch, size = nil, 0
+		if err := r.gate.enter(); err != nil { // here, so that they go out in order
+			pending <- result{err: err}
+			return false
+		}
 		go func() {
-			got, err := r.embed(ctx, now)
+			got, err := r.embed(ctx, now, true)
 			pending <- result{got, err}
 		}()
 		return true
@@ -190,17 +194,21 @@ func (r *run) weigh(in Input) (tokens int, err error) {
 }
 
 // embed sends one batch, again if that may help, and in halves if it is too much at once. With
-// an error it returns what stands in front of it.
-func (r *run) embed(ctx context.Context, inputs []Input) (Batch, error) {
+// an error it returns what stands in front of it. Entered says that the gate has let it
+// through.
+func (r *run) embed(ctx context.Context, inputs []Input, entered bool) (Batch, error) {
 	texts := make([]string, len(inputs))
 	for i, in := range inputs {
 		texts[i] = in.Text
 	}
 	var got *llm.Embedded
 	err := retry.Do(ctx, retry.Options{MaxRetries: r.o.Retries, MaxTotalWait: maxWait, Sleep: r.o.Sleep}, func(ctx context.Context) (err error) {
-		if err := r.gate.enter(); err != nil {
-			return err
+		if !entered {
+			if err := r.gate.enter(); err != nil {
+				return err
+			}
 		}
+		entered = false
 		got, err = r.e.Embed(ctx, texts, r.o.EmbedOptions)
 		r.gate.leave(llm.FaultOf(err) == llm.RateLimit)
 		return err
@@ -213,11 +221,11 @@ func (r *run) embed(ctx context.Context, inputs []Input) (Batch, error) {
 	case len(inputs) == 1:
 		return Batch{}, fmt.Errorf("%s: %w", inputs[0].Place(), err)
 	}
-	first, err := r.embed(ctx, inputs[:len(inputs)/2])
+	first, err := r.embed(ctx, inputs[:len(inputs)/2], false)
 	if err != nil {
 		return first, err
 	}
-	rest, err := r.embed(ctx, inputs[len(inputs)/2:])
+	rest, err := r.embed(ctx, inputs[len(inputs)/2:], false)
 	return Batch{append(first.Inputs, rest.Inputs...), append(first.Vectors, rest.Vectors...), first.Bill.Add(rest.Bill), first.Notes}, err
 }
 

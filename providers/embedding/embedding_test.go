@@ -151,6 +151,19 @@ func TestParallel(t *testing.T) {
 			t.Errorf("%d came, at most %d at once after a 429, %v", n, late, err)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) { // in order, so that what broke off has a beginning
+		next := 0
+		f := &fake{texts: 1}
+		f.fails = func(_ int, inputs []string) error {
+			if next++; len(inputs[0]) != next {
+				t.Errorf("request %d is of text %d", next, len(inputs[0]))
+			}
+			return nil
+		}
+		if _, _, err := collect(t, t.Context(), f, lines(50), Options{Parallel: 1}); err != nil {
+			t.Error(err)
+		}
+	})
 	g := newGate(t.Context(), 4)
 	g.leave(true)
 	if g.limit != 2 {

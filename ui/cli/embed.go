@@ -26,7 +26,7 @@ import (
 
 // An embedRun is one run of parley embed.
 type embedRun struct {
-	*program
+	mediaCommands
 	embedFlags
 	model   media.Model[llm.Embedder, catalog.Embedding]
 	library *session.Store
@@ -54,7 +54,7 @@ type embedFlags struct {
 var embedFormats = append([]string{"text"}, vectors.Formats...)
 
 // embedCommand turns texts into vectors.
-func (a *program) embedCommand() *cobra.Command {
+func (a mediaCommands) embedCommand() *cobra.Command {
 	var f embedFlags
 	cmd := &cobra.Command{
 		Use:   "embed [TEXT...]",
@@ -108,7 +108,7 @@ is of: vectors of different ones cannot be compared.`,
 }
 
 // runEmbed checks what was asked for, and embeds texts.
-func (a *program) runEmbed(f embedFlags, texts []string) error {
+func (a mediaCommands) runEmbed(f embedFlags, texts []string) error {
 	if err := f.validate(texts); err != nil {
 		return a.fail(print.Usage, err)
 	}
@@ -126,7 +126,7 @@ func (a *program) runEmbed(f embedFlags, texts []string) error {
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
-	r := &embedRun{program: a, embedFlags: f}
+	r := &embedRun{mediaCommands: a, embedFlags: f}
 	if err := r.run(ctx, texts); err != nil {
 		return a.failed(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/providers/embedding"
-	"parley/session"
 	"parley/session/vectors"
 	"parley/tools/sanitize"
 )
@@ -338,64 +337,3 @@ func (b *beginnings) Write(_ vectors.Set, rows []vectors.Row) error {
 func (b *beginnings) Close() error { return nil }
 
 func spaces(n int) string { return fmt.Sprintf("%*s", max(n, 0), "") }
-
-// A storeSink adds to a collection of the database.
-type storeSink struct {
-	run   *embedRun
-	has   session.Collection
-	known int // texts that it had
-	added int
-}
-
-func (r *embedRun) newStoreSink() (sink, error) {
-	c, err := r.library.Vectors().Get(r.store)
-	if err != nil {
-		return nil, err
-	}
-	if c.Rows == 0 && r.task == "" {
-		r.task, r.usualTask = documentTask, true
-	}
-	r.expect(c.Set, "--store "+r.store)
-	return &storeSink{run: r, has: c}, nil
-}
-
-func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
-	if s.has.Rows == 0 {
-		return inputs
-	}
-	return func(yield func(embedding.Input, error) bool) {
-		for in, err := range inputs {
-			has := false
-			if err == nil {
-				has, err = s.run.library.Vectors().HasText(s.has, in.Text)
-			}
-			if has {
-				s.known++
-				continue
-			}
-			if !yield(in, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
-	c, err := s.run.library.Vectors().Add(s.run.store, set, rows)
-	if err == nil {
-		s.added, s.has.Rows = s.added+len(rows), c.Rows
-	}
-	return err
-}
-
-func (s *storeSink) end(err error) error {
-	switch {
-	case err != nil && s.added > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts; the same command goes on", s.run.store, s.has.Rows))
-	case err == nil && s.known > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.has.Rows, s.known))
-	case err == nil:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.has.Rows))
-	}
-	return err
-}

@@ -11,6 +11,9 @@ import (
 	"parley/ui/print"
 )
 
+// mediaCommands are the commands of models that do something else than answer.
+type mediaCommands struct{ *program }
+
 // interruptible returns a context that ends with the program's signals, and when the reader of
 // standard output leaves.
 func interruptible() (context.Context, context.CancelCauseFunc) {
@@ -20,7 +23,7 @@ func interruptible() (context.Context, context.CancelCauseFunc) {
 }
 
 // failed keeps the status that an error has, and returns it.
-func (a *program) failed(err error) error {
+func (a mediaCommands) failed(err error) error {
 	if err == nil {
 		return nil
 	}

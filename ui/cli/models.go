@@ -22,7 +22,7 @@ func modelRow(c providers.Choice) print.Model {
 
 // modelsCommand lists what can be asked.
 func (a *program) modelsCommand() *cobra.Command {
-	var all, asJSON, refresh, images bool
+	var all, asJSON, refresh, images, embeddings bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
 		Short: "List available models",
@@ -32,6 +32,12 @@ func (a *program) modelsCommand() *cobra.Command {
 			}
 			if images {
 				if err := print.Models(os.Stdout, imageModelRows(a), words, all, asJSON, a.note); err != nil {
+					return a.fail(print.Failed, err)
+				}
+				return nil
+			}
+			if embeddings {
+				if err := print.Models(os.Stdout, embeddingModelRows(cmd.Context(), a), words, all, asJSON, a.note); err != nil {
 					return a.fail(print.Failed, err)
 				}
 				return nil
@@ -47,6 +53,7 @@ func (a *program) modelsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include models without a key")
+	cmd.Flags().BoolVar(&embeddings, "embed", false, "models that turn texts into vectors")
 	cmd.Flags().BoolVar(&images, "image", false, "models that make images")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
@@ -64,6 +71,25 @@ func imageModelRows(a *program) (rows []print.ImageModel) {
 		}
 		row.Cost, _ = m.Cost(1)
 		rows = append(rows, row)
+	}
+	return rows
+}
+
+// embeddingModelRows returns the models that turn texts into vectors: those that are known, and
+// those of local servers whose names say it.
+func embeddingModelRows(ctx context.Context, a *program) (rows []print.EmbeddingModel) {
+	for _, c := range media.Embedding.Choices(a.config.Config, os.Getenv) {
+		e := c.Facts
+		rows = append(rows, print.EmbeddingModel{
+			Name: c.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Dimensions: e.Dimensions, Least: e.Least, Most: e.Most,
+			MaxInput: e.MaxInput, Price: print.Price{Input: e.Price.Input, Free: e.Price.Free, Known: e.Price.Known()},
+		})
+	}
+	for _, c := range a.listModels(ctx, false) {
+		known := slices.ContainsFunc(rows, func(m print.EmbeddingModel) bool { return m.Name == c.Name })
+		if c.Ready && !known && strings.Contains(strings.ToLower(c.Name), "embed") {
+			rows = append(rows, print.EmbeddingModel{Name: c.Name, Ready: true})
+		}
 	}
 	return rows
 }

@@ -28,7 +28,7 @@ import (
 const documentTask = string(llm.TaskDocument)
 
 // similarCommand searches a collection.
-func (a *program) similarCommand() *cobra.Command {
+func (a mediaCommands) similarCommand() *cobra.Command {
 	var n int
 	var form, remove string
 	cmd := &cobra.Command{
@@ -101,7 +101,7 @@ func queryText(words []string) (string, error) {
 }
 
 // withStore runs f with what is stored.
-func (a *program) withStore(f func(*session.Store) error) error {
+func (a mediaCommands) withStore(f func(*session.Store) error) error {
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (a *program) withStore(f func(*session.Store) error) error {
 	return errors.Join(f(library), library.Close())
 }
 
-func (a *program) removeCollection(library *session.Store, name string) error {
+func (a mediaCommands) removeCollection(library *session.Store, name string) error {
 	was, err := library.Vectors().Remove(name)
 	if err == nil && !was {
 		return usageError(fmt.Errorf("no collection %q: parley similar lists them", name))
@@ -121,7 +121,7 @@ func (a *program) removeCollection(library *session.Store, name string) error {
 }
 
 // listCollections prints the collections, one a line.
-func (a *program) listCollections(library *session.Store, form string) error {
+func (a mediaCommands) listCollections(library *session.Store, form string) error {
 	all, err := library.Vectors().List()
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *program) listCollections(library *session.Store, form string) error {
 }
 
 // searchCollection prints the texts of a collection that are nearest to text.
-func (a *program) searchCollection(library *session.Store, name, text string, n int, form string) error {
+func (a mediaCommands) searchCollection(library *session.Store, name, text string, n int, form string) error {
 	c, err := library.Vectors().Get(name)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *program) searchCollection(library *session.Store, name, text string, n 
 }
 
 // searchFile prints the lines of a file of vectors that are nearest to text.
-func (a *program) searchFile(f embedFlags, text string) error {
+func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	file, err := os.Open(f.search)
 	if err != nil {
 		return a.fail(print.Usage, fmt.Errorf("--similar %w", err))
@@ -235,7 +235,7 @@ func keepBest(texts map[int64]session.SimilarText, search *vectors.Search) {
 
 // embedQuery returns the vector of a text that is to be compared with those of set. A model
 // whose dimensions are not known is asked for them only if it has others by itself.
-func (a *program) embedQuery(ctx context.Context, library *session.Store, set vectors.Set, text string) ([]float32, error) {
+func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, set vectors.Set, text string) ([]float32, error) {
 	m, err := media.Embedding.Open(ctx, a.local.services(), set.Model, a.openOptions())
 	if err != nil {
 		return nil, err

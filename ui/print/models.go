@@ -137,6 +137,45 @@ func (m ImageModel) Detail() string {
 
 func (m ImageModel) row() (name string, ready bool) { return m.Name, m.Ready }
 
+// An EmbeddingModel is one row of the list of models that turn texts into vectors. Zero fields
+// are unknown.
+type EmbeddingModel struct {
+	Name       string `json:"name"` // provider/model
+	Ready      bool   `json:"ready"`
+	Why        string `json:"why,omitempty"`            // what it lacks, if it is not ready
+	Dimensions int    `json:"dimensions,omitempty"`     // without a wish
+	Least      int    `json:"dimensions_min,omitempty"` // that it can be asked for
+	Most       int    `json:"dimensions_max,omitempty"`
+	MaxInput   int    `json:"max_input,omitempty"` // tokens of a text
+	Price      Price  `json:"-"`
+}
+
+// Detail implements ModelRow.
+func (m EmbeddingModel) Detail() string {
+	if !m.Ready {
+		return m.Why
+	}
+	var words []string
+	if m.Dimensions > 0 {
+		words = append(words, fmt.Sprintf("%d dimensions", m.Dimensions))
+	}
+	if m.Least > 0 {
+		words[0] += fmt.Sprintf(" (%d to %d)", m.Least, m.Most)
+	}
+	if m.MaxInput > 0 {
+		words = append(words, format.Window(m.MaxInput)+" tokens a text")
+	}
+	switch {
+	case m.Price.Free:
+		words = append(words, "free")
+	case m.Price.Known:
+		words = append(words, format.Price(m.Price.Input)+" a million tokens")
+	}
+	return strings.Join(words, " · ")
+}
+
+func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready }
+
 // Models writes the models whose names hold all the words, one a line. Those
 // that are not ready are left out, and counted to note, unless all is set.
 func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON bool, note func(string)) error {
