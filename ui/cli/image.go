@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
@@ -86,7 +87,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	}
 	if c.dryRun {
 		text, err := providers.Captured(ctx, c.openOptions(), func(ctx context.Context, o providers.OpenOptions) error {
-			m, err := media.Drawing.Open(ctx, c.config.Config, cmp.Or(c.model, c.config.ImageModel), o)
+			m, err := c.open(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		_, err = io.WriteString(os.Stdout, sanitize.Text(text))
 		return err
 	}
-	m, err := media.Drawing.Open(ctx, c.config.Config, cmp.Or(c.model, c.config.ImageModel), c.openOptions())
+	m, err := c.open(ctx, c.openOptions())
 	if err != nil {
 		return c.fail(print.Failed, err)
 	}
@@ -112,6 +113,17 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		}
 	}
 	return c.draw(ctx, m.Name, media.Again(m.Service), r)
+}
+
+// open opens the model. One of a server on this machine is looked for if it is not configured.
+func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
+	name := cmp.Or(c.model, c.config.ImageModel)
+	m, err := media.Drawing.Open(ctx, c.config.Config, name, o)
+	if err != nil && name != "" && llm.FaultOf(err) == llm.ModelNotFound {
+		c.local.discover(ctx)
+		m, err = media.Drawing.Open(ctx, c.local.services(), name, o)
+	}
+	return m, err
 }
 
 // draw asks for the images, saves them, and keeps what they cost.
