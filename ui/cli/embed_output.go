@@ -242,7 +242,8 @@ func (r *embedRun) newStdout() (sink, error) {
 	s := &wholeSink{run: r, sanitizes: terminal && r.format == "csv"}
 	switch r.format {
 	case "text":
-		s.w = &beginnings{os.Stdout}
+		width, _, _ := term.GetSize(os.Stdout.Fd())
+		s.w = &beginnings{os.Stdout, width}
 	case "npy":
 		f, err := os.CreateTemp("", "parley-*.npy")
 		if err != nil {
@@ -316,18 +317,25 @@ func (s *wholeSink) copyOut() error {
 	return err
 }
 
-// beginnings shows on a terminal where vectors begin, a line each.
-type beginnings struct{ w io.Writer }
+// beginnings shows where vectors begin, a line each.
+type beginnings struct {
+	w     io.Writer
+	width int // of the terminal; 0: there is none
+}
 
 func (b *beginnings) Write(_ vectors.Set, rows []vectors.Row) error {
-	const width, numbers = 40, 4
+	const textWidth, numbers = 28, 4
 	for _, r := range rows {
-		text := ansi.Truncate(sanitize.Line(r.Text), width, "…")
-		line := text + spaces(width-ansi.StringWidth(text)) + "  ["
+		text := ansi.Truncate(sanitize.Line(r.Text), textWidth, "…")
+		line := text + spaces(textWidth-ansi.StringWidth(text)) + " "
 		for _, x := range r.Vector[:min(numbers, len(r.Vector))] {
 			line += fmt.Sprintf("%8.4f", x)
 		}
-		if _, err := fmt.Fprintf(b.w, "%s …] %d dimensions\n", line, len(r.Vector)); err != nil {
+		line += fmt.Sprintf(" … %d numbers", len(r.Vector))
+		if b.width > 0 {
+			line = ansi.Truncate(line, b.width, "…")
+		}
+		if _, err := fmt.Fprintln(b.w, line); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/print"
@@ -70,7 +73,11 @@ func (p *progressLine) show(text func() string) {
 		return
 	}
 	p.drawn = time.Now()
-	fmt.Fprint(os.Stderr, "\r\x1b[K"+text())
+	line := text()
+	if width, _, err := term.GetSize(os.Stderr.Fd()); err == nil && width > 1 {
+		line = ansi.Truncate(line, width-1, "…")
+	}
+	fmt.Fprint(os.Stderr, "\r\x1b[K"+line)
 }
 
 // clear takes the line away.
