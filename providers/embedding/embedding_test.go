@@ -107,6 +107,16 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// Requests are smaller than the model takes them where that is asked for.
+func TestMaxBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{texts: 2048}
+		if n, _, err := collect(t, t.Context(), f, lines(100), Options{MaxBatch: 40}); n != 100 || err != nil || len(f.sizes) != 3 {
+			t.Errorf("%d came in requests of %d, %v", n, f.sizes, err)
+		}
+	})
+}
+
 // The texts of a request have together no more tokens than the model takes.
 func TestSplitByTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -277,3 +277,36 @@ func Example() {
 	fmt.Println(tell(retry.Wrap(m, o).Stream(context.Background(), llm.Request{})))
 	// Output: retry 1 after 50ms (server), hi, stop
 }
+
+// What is no answer of a model is repeated in the same way: while it may pass, as long as the
+// server says, and a number of times.
+func TestDo(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fails []error
+		calls int
+		waits []time.Duration
+	}{
+		{"succeeds", nil, 1, nil},
+		{"passes", []error{&llm.Error{Fault: llm.Server}, &llm.Error{Fault: llm.RateLimit, Wait: 4 * time.Second}}, 3, []time.Duration{250 * time.Millisecond, 5 * time.Second}},
+		{"does not pass", []error{&llm.Error{Fault: llm.Quota}}, 1, nil},
+		{"too often", []error{&llm.Error{Fault: llm.Server}, &llm.Error{Fault: llm.Server}, &llm.Error{Fault: llm.Server}, nil}, 3, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond}},
+		{"too long", []error{&llm.Error{Fault: llm.RateLimit, Wait: time.Hour}}, 1, nil},
+	} {
+		var waits []time.Duration
+		calls := 0
+		o := retry.Options{MaxRetries: 2, Rand: func() float64 { return 0.5 }, Sleep: func(_ context.Context, d time.Duration) error {
+			waits = append(waits, d)
+			return nil
+		}}
+		_ = retry.Do(t.Context(), o, func(context.Context) error {
+			if calls++; calls <= len(tt.fails) {
+				return tt.fails[calls-1]
+			}
+			return nil
+		})
+		if calls != tt.calls || !slices.Equal(waits, tt.waits) {
+			t.Errorf("%s: %d calls, waited %v", tt.name, calls, waits)
+		}
+	}
+}

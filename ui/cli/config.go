@@ -26,6 +26,7 @@ import (
 type Config struct {
 	Model       string                `toml:"model"`
 	ImageModel  string                `toml:"image_model"`
+	EmbedModel  string                `toml:"embed_model"` // "": the first connected one
 	Fallback    []string              `toml:"fallback"`
 	Effort      llm.Effort            `toml:"effort"`
 	System      string                `toml:"system"`

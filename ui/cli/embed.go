@@ -73,7 +73,7 @@ is of: vectors of different ones cannot be compared.`,
 		RunE: func(_ *cobra.Command, texts []string) error { return a.runEmbed(f, texts) },
 	}
 	set := cmd.Flags()
-	set.StringVarP(&f.name, "model", "m", "", "model, as provider/model (default: the first connected one that embeds)")
+	set.StringVarP(&f.name, "model", "m", "", "model, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
 	set.IntVar(&f.dimensions, "dimensions", 0, "numbers of a vector, where the model lets one choose")
 	set.StringVar(&f.task, "task", "", "what the vectors are for: "+list(llm.Tasks))
 	set.StringArrayVarP(&f.files, "file", "f", nil, "embed each line of this file; - is standard input")
@@ -201,7 +201,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 		return err
 	}
 	defer func() { err = out.end(err) }()
-	if r.model, err = media.Embedding.Open(ctx, r.local.services(), r.name, r.openOptions()); err != nil {
+	if r.model, err = media.Embedding.Open(ctx, r.local.services(), cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
 		return err
 	}
 	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {
