@@ -24,6 +24,7 @@ type (
 	SimilarText = store.SimilarText // of a collection
 
 	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
+	Video      = store.Video      // a job that makes a video
 
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError

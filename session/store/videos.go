@@ -1,0 +1,117 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// videosTable holds jobs that make videos: what a provider was paid for must be found again.
+// The JSON of a row is a Video.
+const videosTable = `CREATE TABLE videos (num INTEGER PRIMARY KEY, video TEXT NOT NULL);`
+
+// A Video is a job at a provider, and what was asked for.
+type Video struct {
+	Num     int       `json:"id"`
+	Prompt  string    `json:"prompt"`
+	To      string    `json:"to,omitempty"`   // file it was asked for in, absolute; "" if none was named
+	File    string    `json:"file,omitempty"` // file it was saved in
+	Created time.Time `json:"created"`
+	Job     llm.Job   `json:"job"` // without an ID: creating it was begun, and no answer came
+}
+
+// Name returns the model of the job, as provider/model.
+func (v Video) Name() string { return v.Job.Provider + "/" + v.Job.Model }
+
+// Videos are the jobs of a store that make videos.
+type Videos struct{ db *DB }
+
+// Videos returns the jobs that make videos.
+func (db *DB) Videos() Videos { return Videos{db} }
+
+// purposeVideo stands in the place of a session where spending is summed up.
+const purposeVideo = "video"
+
+// Add keeps a job that is about to be created, and gives it its number and time.
+func (v Videos) Add(video *Video) error {
+	video.Created = v.db.now()
+	return v.db.write(func(w *writer) error {
+		if err := w.one(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
+			return err
+		}
+		return putVideo(w, *video)
+	})
+}
+
+// Save keeps a job as it is now, with what it cost.
+func (v Videos) Save(video Video) error {
+	return v.db.write(func(w *writer) error { return putVideo(w, video) })
+}
+
+func putVideo(w *writer, video Video) error {
+	row, err := json.Marshal(video)
+	if err != nil {
+		return err
+	}
+	if err := w.exec(`UPDATE videos SET video = ? WHERE num = ?`, string(row), video.Num); err != nil {
+		return err
+	}
+	if video.Job.ID == "" {
+		return nil // nothing is known to have been paid
+	}
+	var usage llm.Usage
+	if video.Job.Bill != nil {
+		usage = video.Job.Bill.Usage()
+	}
+	return account(w, purposeVideo, Node{Seq: video.Num, At: video.Created, Usage: &usage, Message: llm.Message{Model: video.Name()}})
+}
+
+// Remove forgets a job that was not created.
+func (v Videos) Remove(num int) error {
+	return v.db.write(func(w *writer) error { return w.exec(`DELETE FROM videos WHERE num = ?`, num) })
+}
+
+// List lists the jobs, oldest first. A row that cannot be read is left out.
+func (v Videos) List() (all []Video, err error) {
+	bad := 0
+	err = v.db.read(func(q querier) error {
+		all, bad = nil, 0
+		return each(q, func(rows *sql.Rows) error {
+			var num int
+			var row []byte
+			if err := rows.Scan(&num, &row); err != nil {
+				return err
+			}
+			var video Video
+			if json.Unmarshal(row, &video) != nil {
+				bad++
+				return nil
+			}
+			video.Num = num
+			all = append(all, video)
+			return nil
+		}, `SELECT num, video FROM videos ORDER BY num`)
+	})
+	if err == nil && bad > 0 {
+		err = &DamagedError{v.db.path, bad, errors.New("jobs of videos")}
+	}
+	return all, err
+}
+
+// Find returns the job with a number, or with the provider's id.
+func (v Videos) Find(id string) (Video, error) {
+	all, err := v.List()
+	for _, video := range all {
+		if fmt.Sprint(video.Num) == id || video.Job.ID == id && id != "" {
+			return video, nil
+		}
+	}
+	return Video{}, errors.Join(fmt.Errorf("%q: %w", id, ErrNoVideo), err)
+}
+
+// ErrNoVideo says that no such job is kept.
+var ErrNoVideo = errors.New("no such video job")

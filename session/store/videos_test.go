@@ -1,0 +1,52 @@
+package store
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// TestVideos keeps jobs for another process, finds them by number and by the provider's id,
+// and counts each as spending once, at its last price.
+func TestVideos(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	db, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Video{Prompt: "a fox", Job: llm.Job{Provider: "xai", Model: "m"}}
+	second := Video{Prompt: "\x1b[2J", Job: llm.Job{Provider: "xai", Model: "m"}}
+	if err := errors.Join(db.Videos().Add(&first), db.Videos().Add(&second)); err != nil || first.Num != 1 || second.Num != 2 {
+		t.Fatalf("%d, %d, %v", first.Num, second.Num, err)
+	}
+	if spent, _ := db.DailyUsage(time.Time{}, time.Time{}, true); len(spent) != 0 {
+		t.Errorf("a job that does not run costs %+v", spent)
+	}
+	for _, usd := range []float64{0.4, 0.3} {
+		first.Job.ID, first.Job.State, first.Job.Bill = "../job", llm.JobRunning, &llm.Bill{USD: usd, Priced: true}
+		if err := db.Videos().Save(first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(db.Videos().Remove(second.Num), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db = reopen(t, path)
+	for _, id := range []string{"1", "../job"} {
+		if got, err := db.Videos().Find(id); err != nil || got.Prompt != "a fox" || got.Job.State != llm.JobRunning || got.Name() != "xai/m" {
+			t.Errorf("%s: %+v, %v", id, got, err)
+		}
+	}
+	for _, id := range []string{"2", "", "x"} {
+		if _, err := db.Videos().Find(id); !errors.Is(err, ErrNoVideo) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	spent, err := db.DailyUsage(time.Time{}, time.Time{}, true)
+	if err != nil || len(spent) != 1 || spent[0].Usage.Cost != 0.3 || spent[0].Answers != 1 || spent[0].Session != "video" {
+		t.Errorf("%+v, %v", spent, err)
+	}
+}
