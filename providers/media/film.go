@@ -145,8 +145,8 @@ func pause(ctx context.Context, d time.Duration) error {
 const mostFetches = 3
 
 // Save downloads an output of a job that is done into the file called path, or, if that came
-// to be in the meantime, one with a number behind its name. It returns which, and what the
-// file is. Under that name stands the whole file, or nothing. A download that breaks off is
+// to be in the meantime, one with a number behind its name. A path without an extension gets
+// that of the file. It returns which it is, and what the file is. Under that name stands the whole file, or nothing. A download that breaks off is
 // begun again, with a fresh address.
 func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path string) (string, llm.Blob, error) {
 	part := path + ".part"
@@ -164,12 +164,21 @@ func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path strin
 	info, statErr := file.Stat()
 	err = errors.Join(err, statErr, file.Close())
 	if err == nil {
+		if filepath.Ext(path) == "" {
+			path += "." + extensions[blob.MIME]
+		}
 		path, err = place(part, path, info)
 	}
 	if now, statErr := os.Lstat(part); err != nil && info != nil && statErr == nil && os.SameFile(now, info) {
 		_ = os.Remove(part)
 	}
 	return path, blob, err
+}
+
+// extensions of the types that checked lets through; others have none.
+var extensions = map[string]string{
+	"video/mp4": "mp4", "video/webm": "webm", "video/quicktime": "mov", "video/avi": "avi",
+	"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "image/avif": "avif",
 }
 
 // A partFile is a file that is downloaded to.

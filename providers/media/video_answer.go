@@ -21,7 +21,9 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	s := v.service
 	urls := texts(answer, s.files.urls)
 	j.Word = wire.Excerpt(firstText(answer, s.job.state))
-	j.State = s.job.stateOf(answer, j.Word, len(urls) > 0)
+	if j.Word != "" || s.job.done != "" || len(urls) > 0 {
+		j.State = s.job.stateOf(answer, j.Word, len(urls) > 0)
+	}
 	if percent, ok := firstNumber(answer, s.job.progress); ok {
 		j.Progress = int(math.Round(min(max(percent, 0), 100)))
 	}

@@ -31,7 +31,7 @@ func withOptionalValues(args []string) []string {
 
 // reserved holds names that subcommands may have in other versions: they are no
 // prompts here either.
-var reserved = []string{"acp", "config", "connect", "prompts", "skills", "video"}
+var reserved = []string{"acp", "config", "connect", "prompts", "skills"}
 
 // misspelled returns an error if words look like a subcommand that does not
 // exist: one word that is like one, a reserved name in front, or a name with a
@@ -48,16 +48,16 @@ func misspelled(root *cobra.Command, words []string) error {
 			commands[c.Name()] = c
 		}
 	}
-	const send = "to send it as a prompt, write parley -- %s"
+	const send = "to send it as a prompt, write %s -- %s"
 	near := catalog.Near(name, slices.Sorted(maps.Keys(commands)), 1)
 	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
 		near = nil // several words, of which the first happens to look like a command
 	}
 	switch {
 	case slices.Contains(reserved, name), len(near) == 0 && len(words) == 1 && len(catalog.Near(name, reserved, 1)) > 0:
-		return fmt.Errorf("unknown command %q: parley help lists them; "+send, name, strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q: parley help lists them; "+send, name, root.CommandPath(), strings.Join(words, " "))
 	case len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean parley %s? "+strings.ToUpper(send[:1])+send[1:], name, near[0], strings.Join(words, " "))
+		return fmt.Errorf("unknown command %q: did you mean %s %s? "+strings.ToUpper(send[:1])+send[1:], name, root.CommandPath(), near[0], root.CommandPath(), strings.Join(words, " "))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func modelRow(c providers.Choice) print.Model {
 
 // modelsCommand lists what can be asked.
 func (a *program) modelsCommand() *cobra.Command {
-	var all, asJSON, refresh, images, embeddings bool
+	var all, asJSON, refresh, images, embeddings, video bool
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
 		Short: "List available models",
@@ -43,8 +43,12 @@ func (a *program) modelsCommand() *cobra.Command {
 				return nil
 			}
 			var rows []print.Model
-			for _, c := range a.listModels(cmd.Context(), refresh) {
-				rows = append(rows, modelRow(c))
+			if video {
+				rows = videoRows(a)
+			} else {
+				for _, c := range a.listModels(cmd.Context(), refresh) {
+					rows = append(rows, modelRow(c))
+				}
 			}
 			if err := print.Models(os.Stdout, rows, words, all, asJSON, a.note); err != nil {
 				return a.fail(print.Failed, err)
@@ -56,6 +60,7 @@ func (a *program) modelsCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&embeddings, "embed", false, "models that turn texts into vectors")
 	cmd.Flags().BoolVar(&images, "image", false, "models that make images")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&video, "video", false, "models that make videos, with their prices")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
 	return cmd
 }

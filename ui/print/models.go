@@ -29,12 +29,16 @@ type Model struct {
 	Tools      bool   `json:"tools"`
 	Thinks     bool   `json:"thinks"`
 	Deprecated bool   `json:"deprecated,omitempty"`
+	About      string `json:"about,omitempty"` // what it takes and costs, if it does something else than answer
 }
 
 // Detail describes in a few words what a model is, or what it lacks.
 func (m Model) Detail() string {
 	if !m.Ready {
 		return m.Why
+	}
+	if m.About != "" {
+		return m.About
 	}
 	words := []string{m.Window()}
 	if m.Price.Free {

@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/print"
+)
+
+// A videoCommand is parley video, with what its flags say.
+type videoCommand struct {
+	*program
+	videoFlags
+	library *session.Store
+}
+
+// videoFlags are those of parley video, and of what stands below it.
+type videoFlags struct {
+	wishes              llm.VideoRequest
+	name                string // of the model
+	first, last, source string // files
+	references          []string
+	audio, silent       bool
+	seed                int64
+	to, variant         string
+	noWait, yes         bool
+}
+
+// newVideoCommand makes videos.
+func newVideoCommand(a *program) *cobra.Command {
+	c := &videoCommand{program: a}
+	cmd := &cobra.Command{
+		Use:   "video PROMPT",
+		Short: "Make a video, and save it as a file",
+		Long: `Make a video from a prompt, and from images where the model takes them.
+
+A video takes minutes and is paid for by the second. What it costs is said before, and
+asked about above [budget] confirm. The job is kept: if you press ctrl+c it goes on at
+the provider, and parley video get ID waits for it and downloads it.`,
+		Example: `  parley video "a fox runs through snow" --to fox.mp4
+  parley video "it turns around" --first fox.png --seconds 8 --resolution 720p
+  parley video "waves at night" -m gemini --no-wait
+  parley video get 3`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if cmd.ArgsLenAtDash() < 0 {
+				if err := misspelled(cmd, words); err != nil {
+					return a.fail(print.Usage, err)
+				}
+			}
+			return c.with(func(ctx context.Context) error { return c.create(ctx, cmd, strings.Join(words, " ")) })
+		},
+	}
+	c.register(cmd)
+	cmd.AddCommand(c.listCommand(), c.getCommand(), c.cancelCommand())
+	return cmd
+}
+
+func (c *videoCommand) register(cmd *cobra.Command) {
+	f, w := cmd.Flags(), &c.wishes
+	f.StringVarP(&c.name, "model", "m", "", "video model, as provider/model, or a provider; the first that is connected without it")
+	f.IntVar(&w.Seconds, "seconds", 0, "length in seconds")
+	f.StringVar(&w.Resolution, "resolution", "", "resolution, such as 720p")
+	f.StringVar(&w.Ratio, "ratio", "", "aspect ratio, such as 16:9")
+	f.StringVar(&c.first, "first", "", "image that it begins with")
+	f.StringVar(&c.last, "last", "", "image that it ends with")
+	f.StringArrayVar(&c.references, "reference", nil, "image of what is to be seen in it; repeat for several")
+	f.StringVar(&c.source, "source", "", "video to change")
+	f.BoolVar(&w.Extend, "extend", false, "continue the --source video instead of changing it")
+	f.BoolVar(&c.audio, "audio", false, "with sound")
+	f.BoolVar(&c.silent, "no-audio", false, "without sound")
+	f.Int64Var(&c.seed, "seed", 0, "seed: the same one makes similar videos")
+	f.StringVar(&w.Avoid, "avoid", "", "what is not to be seen")
+	f.BoolVar(&c.noWait, "no-wait", false, "print the job and exit: parley video get ID downloads it later")
+	f.BoolVar(&c.yes, "yes", false, "do not ask about what it costs")
+	c.outputFlags(cmd)
+	c.fileFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
+	cmd.RegisterFlagCompletionFunc("model", c.completeVideoModel)
+}
+
+// outputFlags adds the flags about what is printed.
+func (c *videoCommand) outputFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&c.format, "output", "o", "text", "output format: text, json, jsonl")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "only errors on standard error")
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// fileFlags adds the flags about what is saved.
+func (c *videoCommand) fileFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.to, "to", "", "file to save it in, which must not exist; - is standard output")
+	cmd.Flags().StringVar(&c.variant, "variant", "", "save a thumbnail or spritesheet instead of the video")
+	cmd.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(llm.VideoVariants, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (c *videoCommand) completeVideoModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if c.load() == nil {
+		for _, choice := range media.Filming.Choices(c.local.services(), os.Getenv) {
+			if choice.Unavailable == "" {
+				names = append(names, choice.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// with runs do with the configuration and the store.
+func (c *videoCommand) with(do func(context.Context) error) error {
+	if err := c.load(); err != nil {
+		return c.fail(print.Config, err)
+	}
+	if !slices.Contains(print.Formats, c.format) {
+		return c.fail(print.Usage, fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", ")))
+	}
+	library, err := session.OpenStore(os.Getenv)
+	if err != nil { // what is paid for has to be found again
+		return c.fail(print.Failed, errors.Join(err, library.Close()))
+	}
+	c.library = library
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	err = do(ctx2{ctx, cancel})
+	var by print.Interrupted
+	switch {
+	case errors.As(err, &by):
+		c.status, err = 128+int(by.Signal), nil
+	case errors.Is(err, app.ErrPipe):
+		c.status, err = 128+13, nil
+	case err != nil && c.status == print.OK:
+		err = c.fail(print.Failed, err)
+	}
+	if closed := library.Close(); closed != nil && err == nil {
+		err = c.fail(print.Failed, closed)
+	}
+	return err
+}
+
+// A ctx2 is a context that signals end once watch is called: until then, ctrl+c ends the
+// program, as at a question.
+type ctx2 struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+func watch(ctx context.Context) {
+	if c, ok := ctx.(ctx2); ok {
+		go print.Watch(c.cancel)
+	}
+}
+
+// create makes a video of a prompt.
+func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt string) error {
+	c.wishes.Prompt = prompt
+	if prompt == "" && !term.IsTerminal(os.Stdin.Fd()) {
+		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
+		if err != nil {
+			return c.fail(print.Usage, fmt.Errorf("standard input: %w", err))
+		}
+		c.wishes.Prompt = strings.TrimSpace(string(text))
+	}
+	if err := c.readWishes(cmd); err != nil {
+		return c.fail(print.Usage, err)
+	}
+	if err := c.checkTarget(); err != nil {
+		return c.fail(print.Usage, err)
+	}
+	m, err := media.Filming.Open(ctx, c.local.services(), c.name, c.openOptions())
+	if err != nil {
+		return c.fail(print.Config, err)
+	}
+	if err := c.confirm(m.Name, m.Facts); err != nil {
+		return err
+	}
+	watch(ctx)
+	provider, model, _ := strings.Cut(m.Name, "/")
+	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
+	if err := c.library.Videos().Add(&v); err != nil {
+		return err
+	}
+	r := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: m.Service}}
+	return r.start(ctx)
+}
+
+// readWishes reads the files that the flags name.
+func (c *videoCommand) readWishes(cmd *cobra.Command) error {
+	w := &c.wishes
+	switch {
+	case strings.TrimSpace(w.Prompt) == "" && c.first == "" && c.source == "":
+		return errors.New(`what is to be seen? parley video "a fox runs through snow"`)
+	case w.Seconds < 0:
+		return fmt.Errorf("--seconds %d: use a number above 0", w.Seconds)
+	case w.Extend && c.source == "":
+		return errors.New("--extend continues a video: name it with --source")
+	case c.variant != "" && !slices.Contains(llm.VideoVariants, c.variant):
+		return fmt.Errorf("--variant %s: use one of %s", c.variant, strings.Join(llm.VideoVariants, ", "))
+	}
+	if c.audio || c.silent {
+		w.Audio = &c.audio
+	}
+	if cmd.Flags().Changed("seed") {
+		w.Seed = &c.seed
+	}
+	var all, err error
+	one := func(flag, path, kind string) *llm.Blob {
+		if path == "" {
+			return nil
+		}
+		var b *llm.Blob
+		if b, err = readMedia(path, kind); err != nil {
+			all = errors.Join(all, fmt.Errorf("--%s: %w", flag, err))
+		}
+		return b
+	}
+	w.First, w.Last, w.Source = one("first", c.first, "image"), one("last", c.last, "image"), one("source", c.source, "video")
+	for _, path := range c.references {
+		if b := one("reference", path, "image"); b != nil {
+			w.References = append(w.References, *b)
+		}
+	}
+	return all
+}
+
+// checkTarget refuses files that nothing can be saved in, before anything is paid for.
+func (c *videoCommand) checkTarget() error {
+	switch {
+	case c.variant != "" && !slices.Contains(llm.VideoVariants, c.variant):
+		return fmt.Errorf("--variant %s: use one of %s", c.variant, strings.Join(llm.VideoVariants, ", "))
+	case c.to == "":
+		return nil
+	case c.to == "-" && term.IsTerminal(os.Stdout.Fd()):
+		return errors.New("--to -: a video is nothing for a terminal: name a file, or pipe it to a program")
+	case c.to == "-" && c.format != "text":
+		return errors.New("--to - writes the video to standard output: -o " + c.format + " does not fit")
+	case c.to == "-":
+		return nil
+	}
+	if info, err := os.Lstat(c.to); err == nil && info.IsDir() {
+		return fmt.Errorf("--to %s: this is a directory: name a file in it", c.to)
+	} else if err == nil {
+		return fmt.Errorf("--to %s: this file exists: give another name", c.to)
+	}
+	info, err := os.Stat(filepath.Dir(c.to))
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("--to %s: there is no directory %s", c.to, filepath.Dir(c.to))
+	}
+	return nil
+}
+
+// confirm says what a video costs, and asks if it is much.
+func (c *videoCommand) confirm(model string, facts catalog.VideoModel) error {
+	usd, known := facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
+	if !known {
+		c.note("What " + model + " costs is not known")
+		return nil
+	}
+	price := fmt.Sprintf("about $%.2f", usd)
+	if seconds := cmp.Or(c.wishes.Seconds, facts.Default); facts.PerVideo == 0 && seconds > 0 {
+		price += fmt.Sprintf(" for %d seconds", seconds)
+	}
+	c.note(model + ": " + price)
+	if c.yes {
+		return nil
+	}
+	return confirmCost(c.program, "the video", usd, known)
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+	"parley/ui/print"
+)
+
+// listCommand lists the jobs that are kept.
+func (c *videoCommand) listCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the video jobs, newest first", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return c.with(func(context.Context) error { return c.list() }) },
+	}
+	c.outputFlags(cmd)
+	return cmd
+}
+
+func (c *videoCommand) list() error {
+	all, err := c.library.Videos().List()
+	if len(all) == 0 {
+		if err == nil {
+			c.note("no videos: parley video PROMPT makes one")
+		}
+		if c.format == "json" {
+			return errors.Join(err, writeLine(os.Stdout, []videoRow{}))
+		}
+		return err
+	}
+	rows := []videoRow{}
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for i := len(all) - 1; i >= 0; i-- {
+		v := all[i]
+		if rows = append(rows, rowOf(v)); c.format == "jsonl" {
+			err = errors.Join(err, writeLine(os.Stdout, rows[len(rows)-1]))
+		}
+		price := ""
+		if b := v.Job.Bill; b != nil {
+			price = format.Cost(b.USD, true)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.Num, format.Age(time.Since(v.Created)), sanitize.Line(v.Name()), videoStateWord(v), price, sanitize.Line(v.Prompt))
+	}
+	w.Flush()
+	switch c.format {
+	case "json":
+		return errors.Join(err, writeLine(os.Stdout, rows))
+	case "jsonl":
+		return err
+	}
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	for line := range strings.Lines(table.String()) {
+		if width > 0 {
+			line = ansi.Truncate(strings.TrimRight(line, " \n"), width, "…") + "\n"
+		}
+		if _, wrong := io.WriteString(os.Stdout, line); wrong != nil {
+			return wrong
+		}
+	}
+	return err
+}
+
+// videoStateWord says how far a job is, with the provider's word if ours says less.
+func videoStateWord(v session.Video) string {
+	switch {
+	case v.Job.ID == "" && v.Job.State == llm.JobQueued:
+		return "not confirmed"
+	case v.File != "":
+		return "saved"
+	case v.Job.State == llm.JobRunning && v.Job.Word != "":
+		return sanitize.Line(strings.ToLower(v.Job.Word))
+	}
+	return string(v.Job.State)
+}
+
+// getCommand waits for a job and downloads what it made.
+func (c *videoCommand) getCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "get ID", Short: "Wait for a video job and download the video", Args: oneVideo,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.with(func(ctx context.Context) error { return c.get(ctx, args[0]) })
+		},
+	}
+	c.outputFlags(cmd)
+	c.fileFlags(cmd)
+	return cmd
+}
+
+// cancelCommand ends a job at the provider.
+func (c *videoCommand) cancelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cancel ID", Short: "Cancel a video job, where the provider can", Args: oneVideo,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.with(func(ctx context.Context) error { return c.cancel(ctx, args[0]) })
+		},
+	}
+	c.outputFlags(cmd)
+	return cmd
+}
+
+func oneVideo(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("which video job? Give its ID: parley video list shows them")
+	}
+	return nil
+}
+
+// open finds a job, and what asks about it.
+func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
+	v, err := c.library.Videos().Find(id)
+	if err != nil {
+		return nil, c.fail(print.Usage, fmt.Errorf("%w: parley video list shows them", err))
+	}
+	r := &videoRun{videoCommand: c, video: v}
+	if v.Job.ID == "" {
+		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video all the same, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
+	}
+	m, err := media.Filming.Open(ctx, c.local.services(), v.Name(), c.openOptions())
+	if err != nil {
+		return r, c.fail(print.Config, err)
+	}
+	r.film.Jobs = m.Service
+	return r, nil
+}
+
+func (c *videoCommand) get(ctx context.Context, id string) error {
+	if err := c.checkTarget(); err != nil {
+		return c.fail(print.Usage, err)
+	}
+	r, err := c.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	watch(ctx)
+	r.line = newVideoProgress(c, r.video)
+	if info, err := os.Stat(r.video.File); err == nil && info.Mode().IsRegular() && c.to == "" && c.variant == "" {
+		c.note("It was saved before")
+		r.line.file = r.video.File
+		return r.outcome()
+	}
+	if r.video.Job.State.Over() && r.video.Job.State != llm.JobDone {
+		return r.outcome()
+	}
+	return r.finish(ctx, 0)
+}
+
+func (c *videoCommand) cancel(ctx context.Context, id string) error {
+	r, err := c.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	watch(ctx)
+	if r.video.Job.State.Over() {
+		return fmt.Errorf("job %d is over: %s", r.video.Num, videoStateWord(r.video))
+	}
+	if err := r.film.Jobs.Cancel(ctx, r.video.Job); err != nil {
+		return err
+	}
+	r.video.Job.State, r.video.Job.Word = llm.JobCanceled, ""
+	if err := c.library.Videos().Save(r.video); err != nil {
+		return err
+	}
+	if c.format == "text" {
+		c.note(fmt.Sprintf("Canceled job %d", r.video.Num))
+		return nil
+	}
+	return r.print("done", "canceled")
+}
+
+// writeLine writes v as JSON on a line of its own.
+func writeLine(w io.Writer, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// videoRows lists the models that make videos.
+func videoRows(a *program) (rows []print.Model) {
+	for _, c := range media.Filming.Choices(a.local.services(), os.Getenv) {
+		rows = append(rows, print.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
+	}
+	return rows
+}
+
+// aboutVideo says in a few words what a model takes and costs.
+func aboutVideo(m catalog.VideoModel) string {
+	var words []string
+	switch n := len(m.Lengths); {
+	case n > 0:
+		words = append(words, fmt.Sprintf("%d–%d s", m.Lengths[0], m.Lengths[n-1]))
+	case m.Most > 0:
+		words = append(words, fmt.Sprintf("%d–%d s", m.Least, m.Most))
+	}
+	if len(m.Resolutions) > 0 {
+		words = append(words, strings.Join(m.Resolutions, "/"))
+	}
+	var prices []float64
+	for _, usd := range m.PerSecond {
+		prices = append(prices, usd)
+	}
+	switch {
+	case m.PerVideo > 0:
+		words = append(words, format.Price(m.PerVideo)+" a video")
+	case len(prices) > 0 && slices.Min(prices) < slices.Max(prices):
+		words = append(words, format.Price(slices.Min(prices))+"–"+format.Price(slices.Max(prices))[1:]+" a second")
+	case len(prices) > 0:
+		words = append(words, format.Price(prices[0])+" a second")
+	}
+	for _, w := range []struct {
+		word string
+		has  bool
+	}{{"first frame", m.First}, {"last frame", m.Last}, {"references", m.References > 0}, {"edits", m.Source}, {"sound", m.Audio || m.Sound}} {
+		if w.has {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, " · ")
+}
