@@ -182,7 +182,7 @@ func TestVideoRefused(t *testing.T) {
 	out, said := s.run(8, "video", "get", "1", "-o", "json")
 	s.wants(out, `"finish_reason":"refused","exit":8`)
 	s.wants(said, "refused")
-	s.wants(said, "paid for all the same")
+	s.wants(said, "paid for anyway")
 	if s.file("fox.mp4") != "" {
 		t.Error("a file was made")
 	}

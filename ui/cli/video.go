@@ -49,9 +49,9 @@ func newVideoCommand(a *program) *cobra.Command {
 		Short: "Make a video, and save it as a file",
 		Long: `Make a video from a prompt, and from images where the model takes them.
 
-A video takes minutes and is paid for by the second. What it costs is said before, and
-asked about above [budget] confirm. The job is kept: if you press ctrl+c it goes on at
-the provider, and parley video get ID waits for it and downloads it.`,
+A video takes minutes and is paid for by the second. parley tells the price first, and
+asks if it is above [budget] confirm. The job is kept: if you press ctrl+c it continues
+at the provider, and parley video get ID waits for it and downloads it.`,
 		Example: `  parley video "a fox runs through snow" --to fox.mp4
   parley video "it turns around" --first fox.png --seconds 8 --resolution 720p
   parley video "waves at night" -m gemini --no-wait
@@ -277,5 +277,5 @@ func (c *videoCommand) confirm(model string, facts catalog.VideoModel) error {
 	if c.yes {
 		return nil
 	}
-	return confirmCost(c.program, "the video", usd, known)
+	return confirmCost(c.program, "the video would", usd, known)
 }

@@ -133,7 +133,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	}
 	r := &videoRun{videoCommand: c, video: v}
 	if v.Job.ID == "" {
-		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video all the same, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
+		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
 	m, err := media.Filming.Open(ctx, c.local.services(), v.Name(), c.openOptions())
 	if err != nil {

@@ -40,7 +40,7 @@ func (r *videoRun) start(ctx context.Context) error {
 		if !media.MayBePaid(err) {
 			return errors.Join(err, r.library.Videos().Remove(r.video.Num))
 		}
-		r.note(fmt.Sprintf("The answer did not come: the video may be made, and paid for, all the same (job %d)", r.video.Num))
+		r.note(fmt.Sprintf("The answer did not come: the video may be made, and paid for, anyway (job %d)", r.video.Num))
 		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, "no answer came to the request that creates it: "+err.Error()
 		return errors.Join(err, r.library.Videos().Save(r.video))
 	}
@@ -97,7 +97,7 @@ func (r *videoRun) outcome() error {
 		if j.Refused != nil {
 			words = strings.TrimSpace(cmp.Or(j.Refused.Text, j.Refused.Code, words))
 			if j.Refused.Billed {
-				words += " (it is paid for all the same)"
+				words += " (it is paid for anyway)"
 			}
 		}
 		warn(r.video.Name() + " refused: " + words)
@@ -142,7 +142,7 @@ func (r *videoRun) save(ctx context.Context) error {
 	}
 	if dir := filepath.Dir(path); dir != "." {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usageError(fmt.Errorf("%s: there is no such directory any more: name a file with --to", dir))
+			return usageError(fmt.Errorf("%s: there is no longer such a directory: name a file with --to", dir))
 		}
 	}
 	saved, blob, err := r.film.Save(ctx, r.video.Job, o, path)
