@@ -38,6 +38,7 @@ type imageAbilities struct {
 	pixels, ratios, tiers bool // ways to say a size
 	step                  int  // of pixels, where nothing is known of the model
 	quality, format       bool
+	free                  bool // it runs at the user's: an image costs nothing
 }
 
 // Make implements llm.ImageMaker.
@@ -59,6 +60,7 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 		}
 		if err == nil || d.bill != (llm.Bill{}) {
 			bill := m.facts.Bill(d.bill)
+			bill.Priced = bill.Priced || m.can.free
 			if d.send(llm.ImageEvent{Done: &bill}) != nil {
 				return
 			}

@@ -96,7 +96,7 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 		in := &r.Inputs[i]
 		name := inputName(*in, i)
 		switch in.MIME = imageType(in.Data); {
-		case in.MIME == "":
+		case !slices.Contains(inputTypes, in.MIME):
 			return invalid("%s is no image that can be sent: use PNG, JPEG or WebP", name)
 		case len(in.Data) > mostInput:
 			return invalid("%s has %d MB, and an image may have %d", name, len(in.Data)>>20, mostInput>>20)
@@ -108,6 +108,9 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 	}
 	return nil
 }
+
+// inputTypes lists what every service takes.
+var inputTypes = []string{"image/png", "image/jpeg", "image/webp"}
 
 func (m imageMaker) known() bool { return m.facts.ID != "" }
 

@@ -33,6 +33,7 @@ func TestImageRequestsThatCannotBe(t *testing.T) {
 		{"a long prompt", "openai", "gpt-image-2", llm.ImageRequest{Prompt: strings.Repeat("é", 40_000)}, llm.Unsupported, "32000 characters"},
 		{"text called .png", "", "", llm.ImageRequest{Inputs: input([]byte("just words"))}, llm.InvalidRequest, "in.png is no image"},
 		{"HEIC", "", "", llm.ImageRequest{Inputs: input(heic)}, llm.InvalidRequest, "in.png is no image"},
+		{"a GIF", "", "", llm.ImageRequest{Inputs: input([]byte("GIF89a\x01\x00\x01\x00"))}, llm.InvalidRequest, "in.png is no image that can be sent"},
 		{"nothing", "", "", llm.ImageRequest{Inputs: input(nil)}, llm.InvalidRequest, "in.png is no image"},
 		{"60 MB", "", "", llm.ImageRequest{Inputs: input(large)}, llm.InvalidRequest, "60 MB"},
 		{"two that are too large together", "", "", llm.ImageRequest{Inputs: append(input(large[:49<<20]), llm.Blob{Data: large[:49<<20]})}, llm.InvalidRequest, "together"},

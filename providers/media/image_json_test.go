@@ -275,6 +275,17 @@ func TestImageBills(t *testing.T) {
 	}
 }
 
+func TestLocalImagesAreFree(t *testing.T) {
+	for _, kind := range []string{"ollama", "vllm"} {
+		server := newImageServer(t, saysJSON(openAILinks("data:image/png;base64,"+b64(pngImage))))
+		s := openAISuite
+		s.kind = kind
+		if o := made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}); o.bill == nil || !o.bill.Priced || o.bill.USD != 0 {
+			t.Errorf("%s: %+v", kind, o.bill)
+		}
+	}
+}
+
 func TestPartialImagesOfOpenRouter(t *testing.T) {
 	part := fmt.Sprintf(`{"type":"image_generation.partial_image","b64_json":%q}`, b64(jpegImage))
 	whole := fmt.Sprintf(`{"type":"image_generation.completed","b64_json":%q,"usage":{"cost":0.04}}`, b64(pngImage))

@@ -39,8 +39,8 @@ var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pix
 var imageServices = []imageService{
 	{kind: "openai", can: openAIImages},
 	{kind: openai.KindResponses, can: openAIImages},
-	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16}, base64: true, noN: true},
-	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16}, base64: true, repeated: true, white: true},
+	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16, free: true}, base64: true, noN: true},
+	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, white: true},
 }
 
 // openAIImageKinds lists the kinds that have images in OpenAI's format.
