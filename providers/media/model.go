@@ -106,4 +106,3 @@ func imageRequest(req llm.Request) (r llm.ImageRequest) {
 	r.Prompt = strings.TrimSpace(strings.Join(text, "\n\n"))
 	return r
 }
-
