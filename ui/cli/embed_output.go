@@ -188,7 +188,7 @@ func (s *fileSink) end(err error) error {
 	case s.lines == 0 && s.old.Model == "" && s.run.resume == "":
 		_ = os.Remove(s.path)
 	case s.lines > 0:
-		s.run.note(fmt.Sprintf("%s has the first %d; the same command with --continue-from %s in place of --to goes on", s.path, s.lines, s.path))
+		s.run.note(fmt.Sprintf("%s has the first %d; run the same command with --continue-from %s instead of --to to continue", s.path, s.lines, s.path))
 	}
 	return err
 }

@@ -61,7 +61,7 @@ func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
 func (s *storeSink) end(err error) error {
 	switch {
 	case err != nil && s.added > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts; the same command goes on", s.run.store, s.has.Rows))
+		s.run.note(fmt.Sprintf("Collection %s has %d texts; run the same command again to continue", s.run.store, s.has.Rows))
 	case err == nil && s.known > 0:
 		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.has.Rows, s.known))
 	case err == nil:

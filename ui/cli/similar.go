@@ -182,7 +182,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	id := int64(0)
 	for line, err := range vectors.Lines(file) {
 		if err == vectors.ErrCut && id > 0 {
-			a.note(f.search + ": " + err.Error() + ", and is left out")
+			a.note(f.search + ": " + err.Error() + ", and is skipped")
 			break
 		}
 		if err != nil {
