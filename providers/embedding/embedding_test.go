@@ -22,10 +22,9 @@ type fake struct {
 	texts, tokens int
 	fails         func(request int, inputs []string) error // requests are counted from 1
 
-	mu         sync.Mutex
-	sizes      []int
-	now, most  int
-	sentTokens []int
+	mu        sync.Mutex
+	sizes     []int
+	now, most int
 }
 
 func (f *fake) Batch() (inputs, tokens int) { return f.texts, f.tokens }

@@ -43,9 +43,6 @@ func (a action) only(when func(*Model) bool) action { a.when = when; return a }
 // overDialogs returns a with keys that work above a dialog as well.
 func (a action) overDialogs() action { a.above = true; return a }
 
-// also returns a with other names.
-func (a action) also(names ...string) action { a.Aliases = names; return a }
-
 // unlisted returns a as another way to do what is listed.
 func (a action) unlisted() action { a.second = true; return a }
 

@@ -20,14 +20,6 @@ func lacksSilence(m *Model) string {
 	return ""
 }
 
-// lacksRest tells what runs below what would change the conversation below a running turn.
-func lacksRest(m *Model) string {
-	if m.chat.Turn != nil {
-		return "Stop the running turn first"
-	}
-	return ""
-}
-
 func lacksQueue(m *Model) string {
 	if m.App.Session.QueueLen() == 0 {
 		return "Nothing is queued"
