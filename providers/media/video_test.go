@@ -207,7 +207,9 @@ func TestVideoDownloads(t *testing.T) {
 			file        func(http.ResponseWriter, *http.Request)
 		}{
 			{"a redirect to a loopback address", "not public", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }},
-			{"a redirect to plain http", "not https", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://videos.example/f", http.StatusFound) }},
+			{"a redirect to plain http", "not https", func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://videos.example/f", http.StatusFound)
+			}},
 			{"a redirect in circles", "circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }},
 			{"an error with status 200", "application/json", func(w http.ResponseWriter, _ *http.Request) { say(`{"error":{"code":404}}`)(w) }},
 			{"a page", "text/html", func(w http.ResponseWriter, _ *http.Request) {
