@@ -96,6 +96,31 @@ func TestLinesRefused(t *testing.T) {
 	}
 }
 
+// A last line counts as cut only if it has no line break and is the beginning of one of ours, of
+// the same Set: what else it is may be somebody's, and is not taken off.
+func TestLinesNotCut(t *testing.T) {
+	good := written(t, "jsonl", rows[:1])
+	other := strings.Replace(good, "small", "large", 1)
+	for text, want := range map[string]string{
+		"all my notes":                       "line 1: it is no JSON line",
+		"all my notes\n":                     "line 1: it is no JSON line",
+		`{"line":"mine"}` + "\n":             "line 1: it is no JSON line",
+		good + "all my notes":                "line 2: it is no JSON line",
+		good + "all my notes\n":              "line 2: it is no JSON line",
+		good + `{"line":2,"text":"x"` + "\n": "line 2: it is no JSON line",
+		good + other:                         "line 2: its vectors are mixed",
+		good + other[:len(other)-1]:          "line 2: it is no JSON line",
+		good + other[:len(other)-9]:          "line 2: it is no JSON line",
+	} {
+		var last error
+		for _, last = range Lines(strings.NewReader(text)) {
+		}
+		if last == nil || last == ErrCut || !strings.Contains(last.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", text, last, want)
+		}
+	}
+}
+
 func TestJSONAndCSV(t *testing.T) {
 	var object struct {
 		Model, Task string

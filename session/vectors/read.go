@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"strconv"
 )
 
@@ -33,7 +34,8 @@ type lineJSON struct {
 	Embedding  json.RawMessage `json:"embedding"`
 }
 
-// ErrCut reports that the last line of a file is not whole: writing it was cut.
+// ErrCut reports that the last line of a file is not whole: writing it was cut. It has no line
+// break, and is the beginning of a line that NewWriter writes, of the Set of those before it.
 var ErrCut = errors.New("the last line is not whole")
 
 // Lines reads JSON lines that NewWriter wrote. Its first error is its last: ErrCut, or what is
@@ -52,12 +54,15 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 				yield(Line{}, err)
 				return
 			}
-			if err == io.EOF {
+			if err == io.EOF && begins(text, set) {
 				yield(Line{}, ErrCut)
 				return
 			}
 			end += int64(len(text))
-			line, err := parseLine(text)
+			line, err := Line{}, errNoLine
+			if text[len(text)-1] == '\n' {
+				line, err = parseLine(text)
+			}
 			if n == 1 {
 				set = line.Set
 			}
@@ -65,13 +70,7 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 				err = fmt.Errorf("its vectors are mixed: the first has %s", why)
 			}
 			if err != nil {
-				if _, more := in.Peek(1); more == io.EOF {
-					err = ErrCut
-				}
-				if err != ErrCut {
-					err = fmt.Errorf("line %d: %w", n, err)
-				}
-				yield(Line{}, err)
+				yield(Line{}, fmt.Errorf("line %d: %w", n, err))
 				return
 			}
 			line.End = end
@@ -97,14 +96,38 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
+// errNoLine reports a line that a linesWriter does not write.
+var errNoLine = errors.New("it is no JSON line that parley embed writes")
+
+// place matches what a linesWriter writes up to the end of the text.
+var place = regexp.MustCompile(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
+
+// begins reports whether a linesWriter can have written piece as the beginning of a line of set;
+// the zero Set is any.
+func begins(piece []byte, set Set) bool {
+	if at := place.FindIndex(piece); at != nil {
+		if set == (Set{}) {
+			return beginsWith(piece[at[1]:], `,"model":"`)
+		}
+		return beginsWith(piece[at[1]:], string(appendSet([]byte(","), set))+`,"embedding":[`)
+	}
+	return beginsWith(piece, `{"file":"`) || beginsWith(piece, `{"line":`)
+}
+
+// beginsWith reports whether piece begins with head, or is where head begins.
+func beginsWith(piece []byte, head string) bool {
+	n := min(len(piece), len(head))
+	return string(piece[:n]) == head[:n]
+}
+
 func parseLine(text []byte) (Line, error) {
 	var l lineJSON
 	if err := json.Unmarshal(text, &l); err != nil {
-		return Line{}, errors.New("it is no JSON line that parley embed writes")
+		return Line{}, errNoLine
 	}
 	v, ok := parseVector(l.Embedding, l.Dimensions)
 	if l.Text == nil || l.Model == "" || !ok {
-		return Line{}, errors.New("it is no JSON line that parley embed writes")
+		return Line{}, errNoLine
 	}
 	return Line{Set: Set{l.Model, l.Dimensions, l.Task}, Row: Row{l.File, l.Line, *l.Text, v}}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/providers/embedding"
+	"parley/session/attach"
 	"parley/session/vectors"
 	"parley/tools/sanitize"
 )
@@ -81,7 +82,10 @@ func (r *embedRun) newResumedFile() (sink, error) {
 	}
 	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
 	for line, err := range vectors.Lines(f) {
-		if err != nil && err != vectors.ErrCut {
+		if err == vectors.ErrCut {
+			err = errors.New("it has no whole line to continue behind: use another file, with --to")
+		}
+		if err != nil {
 			return nil, errors.Join(usageError(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
 		}
 		s.old = line.Set
@@ -165,12 +169,17 @@ func (s *fileSink) write(set vectors.Set, rows []vectors.Row) error {
 	return s.w.Write(set, rows)
 }
 
-// cut takes what is not whole off the end of a file that is continued.
+// cut takes what is not whole off the end of a file that is continued, behind lines of ours
+// alone.
 func (s *fileSink) cut() error {
 	if !s.continued {
 		return nil
 	}
 	s.continued = false
+	if s.lines == 0 {
+		_, err := s.f.Seek(0, io.SeekEnd) // it is empty
+		return err
+	}
 	_, err := s.f.Seek(s.size, io.SeekStart)
 	return errors.Join(s.f.Truncate(s.size), err)
 }
@@ -292,19 +301,17 @@ func (s *wholeSink) end(err error) error {
 	return err
 }
 
-// rename gives the file its name, unless there is one of that name by now.
+// rename gives the file its name, or, if there is one of that name by now, one with a number.
 func (s *wholeSink) rename() error {
 	if err := s.f.Sync(); err != nil {
 		return err
 	}
-	err := os.Link(s.f.Name(), s.path)
-	if err != nil && !errors.Is(err, os.ErrExist) { // a file system without links
-		if _, there := os.Lstat(s.path); there != nil {
-			err = os.Rename(s.f.Name(), s.path)
-		}
-	}
-	if err == nil {
-		s.run.note("Wrote " + s.path)
+	path, err := attach.Place(s.f.Name(), s.path)
+	switch {
+	case err == nil && path != s.path:
+		s.run.note(s.path + " came to be in the meantime: saved as " + path)
+	case err == nil:
+		s.run.note("Wrote " + path)
 	}
 	return err
 }

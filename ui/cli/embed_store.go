@@ -12,9 +12,10 @@ import (
 // A storeSink adds to a collection of the database.
 type storeSink struct {
 	run   *embedRun
-	has   session.Collection
-	known int // texts that it had
+	has   session.Collection // as it was: read by the reader of texts, while others are written
+	known int                // texts that it had
 	added int
+	rows  int // that it has by now
 }
 
 func (r *embedRun) newStoreSink() (sink, error) {
@@ -26,7 +27,7 @@ func (r *embedRun) newStoreSink() (sink, error) {
 		r.task, r.usualTask = documentTask, true
 	}
 	r.expect(c.Set, "--store "+r.store)
-	return &storeSink{run: r, has: c}, nil
+	return &storeSink{run: r, has: c, rows: c.Rows}, nil
 }
 
 func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
@@ -53,7 +54,7 @@ func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
 	c, err := s.run.library.Vectors().Add(s.run.store, set, rows)
 	if err == nil {
-		s.added, s.has.Rows = s.added+len(rows), c.Rows
+		s.added, s.rows = s.added+len(rows), c.Rows
 	}
 	return err
 }
@@ -61,11 +62,11 @@ func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
 func (s *storeSink) end(err error) error {
 	switch {
 	case err != nil && s.added > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts; run the same command again to continue", s.run.store, s.has.Rows))
+		s.run.note(fmt.Sprintf("Collection %s has %d texts; run the same command again to continue", s.run.store, s.rows))
 	case err == nil && s.known > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.has.Rows, s.known))
+		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.rows, s.known))
 	case err == nil:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.has.Rows))
+		s.run.note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.rows))
 	}
 	return err
 }

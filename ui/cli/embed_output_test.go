@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/embedding"
+	"parley/session"
+	"parley/session/vectors"
+)
+
+// inputs returns texts as what is to be embedded.
+func inputs(texts ...string) iter.Seq2[embedding.Input, error] {
+	return func(yield func(embedding.Input, error) bool) {
+		for i, text := range texts {
+			if !yield(embedding.Input{Line: i + 1, Text: text}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func quietRun(f embedFlags) *embedRun {
+	r := &embedRun{mediaCommands: mediaCommands{newProgram()}, embedFlags: f}
+	r.quiet = true
+	return r
+}
+
+// vectorRows returns a row for each text.
+func vectorRows(texts ...string) (rows []vectors.Row) {
+	for i, text := range texts {
+		rows = append(rows, vectors.Row{Line: i + 1, Text: text, Vector: []float32{0, 1}})
+	}
+	return rows
+}
+
+// A file that --continue-from names loses what is not whole behind lines of ours, and nothing
+// else: one that is somebody's stays as it is.
+func TestContinueFromKeepsOthersFiles(t *testing.T) {
+	set := vectors.Set{Model: "mock/m", Dimensions: 2}
+	line := func(s vectors.Set, text string) string {
+		var b strings.Builder
+		if err := vectors.NewWriter("jsonl", &b).Write(s, vectorRows(text)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	ours, other := line(set, "a"), line(vectors.Set{Model: "mock/n", Dimensions: 2}, "b")
+	for _, test := range []struct{ name, text, want, words string }{
+		{"empty", "", line(set, "a") + strings.Replace(line(set, "b"), `"line":1`, `"line":2`, 1), ""},
+		{"cut", ours + ours[:20], ours + strings.Replace(line(set, "b"), `"line":1`, `"line":2`, 1), ""},
+		{"one line", "all that I wrote", "", "line 1: it is no JSON line"},
+		{"one line with its break", "all that I wrote\n", "", "line 1: it is no JSON line"},
+		{"no whole line", ours[:20], "", "no whole line"},
+		{"a last line of somebody's", ours + "mine", "", "line 2: it is no JSON line"},
+		{"a last line of another model", ours + other, "", "line 2: its vectors are mixed"},
+	} {
+		path := filepath.Join(t.TempDir(), "a.jsonl")
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := quietRun(embedFlags{resume: path}).newSink()
+		if err == nil {
+			for in, bad := range s.unknown(inputs("a", "b")) {
+				if err = bad; err != nil {
+					break
+				}
+				row := vectorRows(in.Text)
+				row[0].Line = in.Line
+				if err = s.write(set, row); err != nil {
+					break
+				}
+			}
+			err = s.end(err)
+		}
+		if (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.words)
+		}
+		want := test.want
+		if test.words != "" {
+			want = test.text
+		}
+		if got, _ := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s: the file is now %q, want %q", test.name, got, want)
+		}
+	}
+}
+
+// The reader of texts asks which are known while others are written (for -race).
+func TestStoreSinkReadsWhileItWrites(t *testing.T) {
+	dir := t.TempDir()
+	library, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": dir, "XDG_DATA_HOME": dir}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = library.Close() }()
+	set := vectors.Set{Model: "mock/m", Dimensions: 2}
+	if _, err := library.Vectors().Add("notes", set, vectorRows("old")); err != nil {
+		t.Fatal(err)
+	}
+	r := quietRun(embedFlags{store: "notes"})
+	r.library = library
+	s, err := r.newSink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, read := make(chan string, 9), s.unknown(inputs("old", "a", "b", "c"))
+	go func() {
+		defer close(texts)
+		for in := range read {
+			texts <- in.Text
+		}
+	}()
+	for text := range texts {
+		if err := s.write(set, vectorRows(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.(*storeSink); got.rows != 4 || got.known != 1 || got.added != 3 {
+		t.Errorf("%d rows, of which %d were known and %d added", got.rows, got.known, got.added)
+	}
+}
+
+// A file that came to be while vectors were made is not overwritten, and they are not lost.
+func TestWholeSinkNumbersItsName(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	s, err := quietRun(embedFlags{to: path, format: "csv"}).newSink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = s.write(vectors.Set{Model: "mock/m", Dimensions: 2}, vectorRows("a"))
+	if err = s.end(err); err != nil {
+		t.Error(err)
+	}
+	mine, _ := os.ReadFile(path)
+	saved, _ := os.ReadFile(filepath.Join(dir, "a-2.csv"))
+	if left, _ := os.ReadDir(dir); string(mine) != "mine" || !strings.Contains(string(saved), "mock/m") || len(left) != 2 {
+		t.Errorf("%q, saved %q, %v", mine, saved, left)
+	}
+}
