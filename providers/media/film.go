@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 // What follows does with the jobs of any service what a user wants: it starts one, waits for
 // it and saves the video.
 //
-//	Start ──► Save ──► Poll, Save, wait 5 to 30 s … ──► NAME.part ──► NAME
+//	Start ──► Save ──► Poll, Save, wait 5 to 30 s … ──► a hidden part ──► NAME
 
 // A Film starts, awaits and saves what the jobs of a service make.
 type Film struct {
@@ -56,10 +57,16 @@ func (f Film) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 			return j, err
 		}
 		if err := pause(ctx, max(e.Wait, spread(time.Second<<n))); err != nil {
-			return j, err
+			return j, notMade{err}
 		}
 	}
 }
+
+// A notMade is why a request was not sent again that was turned away: nothing was made, and
+// nothing is paid for.
+type notMade struct{ error }
+
+func (e notMade) Unwrap() error { return e.error }
 
 // turnedAway reports whether nothing was created by a request that failed.
 func turnedAway(e *llm.Error) bool {
@@ -69,6 +76,9 @@ func turnedAway(e *llm.Error) bool {
 // MayBePaid reports whether a job that could not be started may run, and cost, all the same.
 func MayBePaid(err error) bool {
 	var e *llm.Error
+	if none := (notMade{}); errors.As(err, &none) {
+		return false
+	}
 	if !errors.As(err, &e) {
 		return true // it was stopped while the answer was awaited
 	}
@@ -149,10 +159,7 @@ const mostFetches = 3
 // that of the file. It returns which it is, and what the file is. Under that name stands the whole file, or nothing. A download that breaks off is
 // begun again, with a fresh address.
 func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path string) (string, llm.Blob, error) {
-	part := path + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a run that was killed
-		return "", llm.Blob{}, err
-	}
+	part := filepath.Join(filepath.Dir(path), ".parley-"+crand.Text()[:12]+".part") // nobody else's
 	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return "", llm.Blob{}, err
@@ -161,15 +168,14 @@ func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path strin
 	if err == nil {
 		err = file.Sync()
 	}
-	info, statErr := file.Stat()
-	err = errors.Join(err, statErr, file.Close())
+	err = errors.Join(err, file.Close())
 	if err == nil {
 		if filepath.Ext(path) == "" {
 			path += "." + extensions[blob.MIME]
 		}
-		path, err = place(part, path, info)
+		path, err = place(part, path)
 	}
-	if now, statErr := os.Lstat(part); err != nil && info != nil && statErr == nil && os.SameFile(now, info) {
+	if err != nil {
 		_ = os.Remove(part)
 	}
 	return path, blob, err
@@ -241,7 +247,7 @@ func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, erro
 	}
 	said := blob.MIME
 	if blob.MIME = sniff(head[:n]); !strings.HasPrefix(blob.MIME, want) {
-		return blob, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("what was downloaded is no %s, but %s (called %s)", strings.TrimSuffix(want, "/"), blob.MIME, said)}
+		return blob, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("what was downloaded is no %s, but %s (called %.60q)", strings.TrimSuffix(want, "/"), blob.MIME, said)}
 	}
 	return blob, nil
 }
@@ -260,30 +266,28 @@ func sniff(head []byte) string {
 	return kind
 }
 
-// place gives part, which is the file of info, the name path, or one with a number if that
-// exists, and returns it.
-func place(part, path string, info fs.FileInfo) (string, error) {
-	now, err := os.Lstat(part)
-	if err != nil {
-		return "", err
-	}
-	if !os.SameFile(now, info) {
-		return "", fmt.Errorf("%s: another program writes this file", part)
-	}
+// place gives part the name path, or one with a number if that exists, and returns it. Nothing
+// is overwritten, whoever makes files at the same time.
+func place(part, path string) (string, error) {
 	for n := 1; ; n++ {
 		name := path
 		if ext := filepath.Ext(path); n > 1 {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
 		}
-		if err = os.Link(part, name); err == nil {
+		if os.Link(part, name) == nil {
 			return name, os.Remove(part)
 		}
 		if _, there := os.Lstat(name); there == nil {
 			continue
 		}
+		// A file system without links: an empty file keeps the name until it is replaced.
+		keep, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
-			return "", err
+			continue
 		}
-		return name, os.Rename(part, name) // a file system without links
+		if err == nil {
+			err = errors.Join(keep.Close(), os.Rename(part, name))
+		}
+		return name, err
 	}
 }

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -174,7 +175,7 @@ func TestFilmSaves(t *testing.T) {
 		{name: "a thumbnail", fetches: []any{"\x89PNG\r\n\x1a\n"}, variant: "thumbnail", want: "a.mp4"},
 		{name: "the name was taken meanwhile", fetches: []any{aVideo}, existing: []string{"a.mp4"}, want: "a-2.mp4"},
 		{name: "twice", fetches: []any{aVideo}, existing: []string{"a.mp4", "a-2.mp4"}, want: "a-3.mp4"},
-		{name: "a part of a run that was killed", fetches: []any{aVideo}, existing: []string{"a.mp4.part"}, want: "a.mp4"},
+		{name: "beside a file of the user's", fetches: []any{aVideo}, existing: []string{"a.mp4.part"}, want: "a.mp4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -193,9 +194,14 @@ func TestFilmSaves(t *testing.T) {
 			if (err == nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.words) {
 				t.Fatalf("%v", err)
 			}
+			for _, name := range test.existing {
+				if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != "mine" {
+					t.Errorf("%s is %q now, %v", name, data, err)
+				}
+			}
 			left, _ := os.ReadDir(dir)
 			for _, file := range left {
-				if data, _ := os.ReadFile(filepath.Join(dir, file.Name())); strings.HasSuffix(file.Name(), ".part") || string(data) != "mine" && file.Name() != test.want {
+				if data, _ := os.ReadFile(filepath.Join(dir, file.Name())); strings.HasPrefix(file.Name(), ".") || string(data) != "mine" && file.Name() != test.want {
 					t.Errorf("%s was left, with %q", file.Name(), data)
 				}
 			}
@@ -207,6 +213,81 @@ func TestFilmSaves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFilmSavesTwice downloads into the same name at the same time, and each has its file.
+func TestFilmSavesTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mp4")
+	second := ""
+	first := &scriptedJobs{fetches: []any{aVideo}}
+	f := Film{Jobs: meanwhile{first, func() {
+		var err error
+		if second, _, err = (Film{Jobs: &scriptedJobs{fetches: []any{aVideo + "2"}}}).Save(t.Context(), llm.Job{}, llm.VideoOutput{}, path); err != nil {
+			t.Error(err)
+		}
+	}}}
+	saved, _, err := f.Save(t.Context(), llm.Job{}, llm.VideoOutput{}, path)
+	one, _ := os.ReadFile(saved)
+	two, _ := os.ReadFile(second)
+	if err != nil || saved == second || string(one) != aVideo || string(two) != aVideo+"2" {
+		t.Errorf("%s %q and %s %q, %v", saved, one, second, two, err)
+	}
+}
+
+// A meanwhile is interrupted in each download.
+type meanwhile struct {
+	llm.VideoJobs
+	do func()
+}
+
+func (m meanwhile) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
+	m.do()
+	return m.VideoJobs.Fetch(ctx, j, o, w)
+}
+
+// TestFilmCheckedQuotes shows what a server calls its file as one short line.
+func TestFilmCheckedQuotes(t *testing.T) {
+	_, err := checked(llm.Blob{MIME: "\x1b[2J\u202e" + strings.Repeat("x", 5000)}, llm.VideoOutput{}, strings.NewReader("{}"))
+	if err == nil || len(err.Error()) > 200 || strings.ContainsAny(err.Error(), "\x1b\u202e") {
+		t.Errorf("%q", err)
+	}
+}
+
+// TestFilmStartInterrupted pays for nothing if it is stopped before it is sent again.
+func TestFilmStartInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(io.EOF) })
+		busy := &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
+		_, err := (Film{Jobs: &scriptedJobs{starts: []error{busy}}}).Start(ctx, llm.VideoRequest{})
+		if !errors.Is(err, io.EOF) || MayBePaid(err) {
+			t.Errorf("%v, may be paid: %t", err, MayBePaid(err))
+		}
+	})
+}
+
+// TestPricedVideosMask keeps secrets out of what is said of a job.
+func TestPricedVideosMask(t *testing.T) {
+	const key = "sk-canary-0123456789"
+	said := llm.Job{ID: "x", State: llm.JobFailed, Word: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &llm.Refusal{Text: "no " + key, Code: key}}
+	v := pricedVideos{VideoJobs: saying{said}, secrets: []string{key}}
+	started, _ := v.Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+	polled, _ := v.Poll(t.Context(), llm.Job{})
+	for _, j := range []llm.Job{started, polled} {
+		if text, err := json.Marshal(j); err != nil || strings.Contains(string(text), key) || !strings.Contains(j.Failure, "bad key") {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}
+
+// A saying always answers with the same job.
+type saying struct{ llm.Job }
+
+func (s saying) Start(context.Context, llm.VideoRequest) (llm.Job, error) { return s.Job, nil }
+func (s saying) Poll(context.Context, llm.Job) (llm.Job, error)           { return s.Job, nil }
+func (s saying) Cancel(context.Context, llm.Job) error                    { return nil }
+func (s saying) Fetch(context.Context, llm.Job, llm.VideoOutput, io.Writer) (llm.Blob, error) {
+	return llm.Blob{}, nil
 }
 
 // A fullFile is on a disk that is full.

@@ -49,7 +49,7 @@ func (a again) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.Image
 				return
 			}
 			if err := a.pause(ctx, wait); err != nil {
-				yield(llm.ImageEvent{}, err)
+				yield(llm.ImageEvent{}, notMade{err})
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -43,5 +44,12 @@ func TestAsksAgainOnlyIfNothingWasMade(t *testing.T) {
 	m := again{openAISuite.maker(server.URL), func(context.Context, time.Duration) error { return nil }}
 	if o := made(t, m, llm.ImageRequest{Prompt: "a fox"}); o.err == nil || len(server.seen()) != mostStarts {
 		t.Errorf("for ever: %d requests, %v", len(server.seen()), o.err)
+	}
+	m.pause = func(context.Context, time.Duration) error { return context.Canceled }
+	var last error
+	for _, last = range m.Make(t.Context(), llm.ImageRequest{Prompt: "a fox"}) {
+	}
+	if !errors.Is(last, context.Canceled) || MayBePaid(last) {
+		t.Errorf("stopped before it is sent again: %v, may be paid: %t", last, MayBePaid(last))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -57,12 +58,28 @@ func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, e
 	if usd, ok := v.facts.Cost(r.Seconds, r.Resolution); err == nil && ok && j.Bill == nil {
 		j.Bill = &llm.Bill{Seconds: float64(cmp.Or(r.Seconds, v.facts.Default)), USD: usd, Priced: true}
 	}
-	return unbilled(j), wire.MaskError(err, v.secrets)
+	return v.masked(unbilled(j)), wire.MaskError(err, v.secrets)
+}
+
+// masked takes our secrets out of what the server said of a job.
+func (v pricedVideos) masked(j llm.Job) llm.Job {
+	mask := wire.MaskText(v.secrets, 4)
+	j.Failure, j.Word = mask(j.Failure), mask(j.Word)
+	if j.Refused != nil {
+		r := *j.Refused
+		r.Text, r.Code = mask(r.Text), mask(r.Code)
+		j.Refused = &r
+	}
+	j.Notes = slices.Clone(j.Notes)
+	for i, note := range j.Notes {
+		j.Notes[i] = mask(note)
+	}
+	return j
 }
 
 func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	j, err := v.VideoJobs.Poll(ctx, j)
-	return unbilled(j), wire.MaskError(err, v.secrets)
+	return v.masked(unbilled(j)), wire.MaskError(err, v.secrets)
 }
 
 // unbilled takes our estimate off a job that was refused without being paid for.

@@ -102,13 +102,23 @@ func (v Videos) List() (all []Video, err error) {
 	return all, err
 }
 
-// Find returns the job with a number, or with the provider's id.
+// Find returns the job with a number, or, if none has it, the one with the provider's id.
 func (v Videos) Find(id string) (Video, error) {
 	all, err := v.List()
+	var found []Video
 	for _, video := range all {
-		if fmt.Sprint(video.Num) == id || video.Job.ID == id && id != "" {
+		if fmt.Sprint(video.Num) == id {
 			return video, nil
 		}
+		if video.Job.ID == id && id != "" {
+			found = append(found, video)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Video{}, fmt.Errorf("%q: %d video jobs have this ID, such as %d and %d: give a number", id, len(found), found[0].Num, found[1].Num)
 	}
 	return Video{}, errors.Join(fmt.Errorf("%q: %w", id, ErrNoVideo), err)
 }

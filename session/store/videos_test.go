@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +49,24 @@ func TestVideos(t *testing.T) {
 	spent, err := db.DailyUsage(time.Time{}, time.Time{}, true)
 	if err != nil || len(spent) != 1 || spent[0].Usage.Cost != 0.3 || spent[0].Answers != 1 || spent[0].Session != "video" {
 		t.Errorf("%+v, %v", spent, err)
+	}
+	for _, id := range []string{"3", "3", "twice", "twice"} {
+		v := Video{Prompt: "as number " + id, Job: llm.Job{Provider: "zai", Model: "m"}}
+		if err := db.Videos().Add(&v); err != nil {
+			t.Fatal(err)
+		}
+		v.Job.ID = id
+		if v.Num == 3 {
+			v.Job.ID = "4" // which is the number of the next
+		}
+		if err := db.Videos().Save(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := db.Videos().Find("4"); err != nil || got.Num != 4 {
+		t.Errorf("number 4 is %d, %v", got.Num, err)
+	}
+	if got, err := db.Videos().Find("twice"); err == nil || errors.Is(err, ErrNoVideo) || !strings.Contains(err.Error(), "2 video jobs have this ID") {
+		t.Errorf("an ID of two jobs: %d, %v", got.Num, err)
 	}
 }

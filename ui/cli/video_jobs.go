@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ func (c *videoCommand) list() error {
 			c.note("no videos: parley video PROMPT makes one")
 		}
 		if c.format == "json" {
-			return errors.Join(err, writeLine(os.Stdout, []videoRow{}))
+			return errors.Join(err, print.WriteJSON(os.Stdout, []videoRow{}))
 		}
 		return err
 	}
@@ -53,7 +52,7 @@ func (c *videoCommand) list() error {
 	for i := len(all) - 1; i >= 0; i-- {
 		v := all[i]
 		if rows = append(rows, rowOf(v)); c.format == "jsonl" {
-			err = errors.Join(err, writeLine(os.Stdout, rows[len(rows)-1]))
+			err = errors.Join(err, print.WriteJSON(os.Stdout, rows[len(rows)-1]))
 		}
 		price := ""
 		if b := v.Job.Bill; b != nil {
@@ -64,7 +63,7 @@ func (c *videoCommand) list() error {
 	w.Flush()
 	switch c.format {
 	case "json":
-		return errors.Join(err, writeLine(os.Stdout, rows))
+		return errors.Join(err, print.WriteJSON(os.Stdout, rows))
 	case "jsonl":
 		return err
 	}
@@ -132,6 +131,9 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 		return nil, c.fail(print.Usage, fmt.Errorf("%w: parley video list shows them", err))
 	}
 	r := &videoRun{videoCommand: c, video: v}
+	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {
+		return r, nil // it was never made, and the provider need not be asked
+	}
 	if v.Job.ID == "" {
 		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
@@ -170,6 +172,9 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 		return err
 	}
 	watch(ctx)
+	if r.video.Job.ID == "" && r.video.Job.State == llm.JobRefused {
+		return r.outcome()
+	}
 	if r.video.Job.State.Over() {
 		return fmt.Errorf("job %d is over: %s", r.video.Num, videoStateWord(r.video))
 	}
@@ -185,16 +190,6 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 		return nil
 	}
 	return r.print("done", "canceled")
-}
-
-// writeLine writes v as JSON on a line of its own.
-func writeLine(w io.Writer, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }
 
 // videoRows lists the models that make videos.

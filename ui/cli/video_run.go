@@ -37,6 +37,10 @@ func (r *videoRun) start(ctx context.Context) error {
 	}
 	j, err := r.film.Start(ctx, r.wishes)
 	if err != nil && j.ID == "" {
+		if !media.MayBePaid(err) && ctx.Err() != nil {
+			r.video.Job.State = llm.JobCanceled
+			return errors.Join(err, r.library.Videos().Save(r.video))
+		}
 		if !media.MayBePaid(err) {
 			return errors.Join(err, r.library.Videos().Remove(r.video.Num))
 		}
@@ -223,7 +227,7 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
 	}
-	return writeLine(os.Stdout, row)
+	return print.WriteJSON(os.Stdout, row)
 }
 
 // absolute returns path from the root; "" and "-" as they are.

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/session"
+	"parley/ui/print"
+)
+
+// newVideos returns a command with a library of its own.
+func newVideos(t *testing.T) *videoCommand {
+	t.Helper()
+	dir := t.TempDir()
+	library, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": dir, "XDG_DATA_HOME": dir}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = library.Close() })
+	c := &videoCommand{program: newProgram(), library: library}
+	c.format, c.quiet = "json", true
+	return c
+}
+
+// printed returns what do writes to standard output.
+func printed(t *testing.T, do func()) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.Stdout
+	os.Stdout = w
+	defer func() { os.Stdout = stdout }()
+	do()
+	_ = w.Close()
+	text, _ := io.ReadAll(r)
+	return string(text)
+}
+
+// A job that was refused at once, and has no ID, is told as that again; and what a server says
+// of it is nothing that a terminal obeys.
+func TestVideoRefusedAtOnce(t *testing.T) {
+	c := newVideos(t)
+	v := session.Video{Prompt: "a fox \u009b2J\u202e", Job: llm.Job{Provider: "xai", Model: "m"}}
+	if err := c.library.Videos().Add(&v); err != nil {
+		t.Fatal(err)
+	}
+	v.Job.State, v.Job.Refused = llm.JobRefused, &llm.Refusal{Text: "not a fox \u009b2J"}
+	if err := c.library.Videos().Save(v); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"get":    func() error { return c.get(context.Background(), "1") },
+		"cancel": func() error { return c.cancel(context.Background(), "1") },
+		"list":   c.list,
+	} {
+		c.status = print.Incomplete
+		if name != "list" {
+			c.status = print.OK
+		}
+		var err error
+		out := printed(t, func() { err = do() })
+		if err != nil || c.status != print.Incomplete || !strings.Contains(out, "not a fox") || strings.ContainsAny(out, "\u009b\u202e") {
+			t.Errorf("%s: status %d, %v, %q", name, c.status, err, out)
+		}
+	}
+}
+
+// A server that is too busy.
+type busyServer struct{ llm.VideoJobs }
+
+func (busyServer) Start(context.Context, llm.VideoRequest) (llm.Job, error) {
+	return llm.Job{}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
+}
+
+// A job that is canceled before its request is sent again was not made.
+func TestVideoCanceledBeforeItIsMade(t *testing.T) {
+	c := newVideos(t)
+	v := session.Video{Prompt: "a fox", Job: llm.Job{Provider: "xai", Model: "m", State: llm.JobQueued}}
+	if err := c.library.Videos().Add(&v); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Second, func() { cancel(io.EOF) })
+		run := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: busyServer{}}}
+		err = run.start(ctx)
+		v = run.video
+	})
+	if !errors.Is(err, io.EOF) || v.Job.State != llm.JobCanceled || v.Job.Failure != "" {
+		t.Errorf("%v: %+v", err, v.Job)
+	}
+	if err := c.get(context.Background(), "1"); err == nil || !strings.Contains(err.Error(), "was canceled") {
+		t.Errorf("get says %v", err)
+	}
+}
