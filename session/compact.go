@@ -103,8 +103,8 @@ func (t *turn) summarize() error {
 		n.Parent = path[len(path)-1].Seq
 		n.Duration, n.Summary, n.Usage = n.At.Sub(began), true, &usage
 	})
-	if len(waiting) > 0 {
-		p := t.append(llm.Message{Role: llm.RoleUser, Parts: waiting})
+	if len(waiting.Parts) > 0 {
+		p := t.append(waiting)
 		set(t.Session, &t.turnSeq, p.Seq)
 	}
 	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})
@@ -113,10 +113,10 @@ func (t *turn) summarize() error {
 
 // summarizable returns the messages from the last summary on, which stands for what is
 // in front of it, and the parts of a prompt that waits for its response.
-func (t *turn) summarizable() (path []store.Node, waiting []llm.Part) {
+func (t *turn) summarizable() (path []store.Node, waiting llm.Message) {
 	path = t.Path()
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
-		waiting, path = path[n-1].Parts, path[:n-1]
+		waiting, path = path[n-1].Message, path[:n-1]
 	}
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i].Summary {

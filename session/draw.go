@@ -13,27 +13,22 @@ import (
 // Draw asks an image model, whose Origin is llm.OriginImages, and keeps its answer as any
 // other: the next request to the session's model shows it. Parts are the prompt and images to
 // change; if there is none of these and the conversation stands at an image that was drawn
-// here, that one is changed, unless anew. Without parts the last prompt for an image is
-// drawn again. Its events are those of [Session.Turn].
+// here, that one is changed, unless anew, and goes with the prompt. Without parts the last
+// prompt for an image is drawn again. Its events are those of [Session.Turn].
 func (s *Session) Draw(ctx context.Context, model llm.Endpoint, anew bool, parts ...llm.Part) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error { return draw(t, model, anew, parts) })
 }
 
 func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
-	var drawn []llm.Part
-	if len(parts) == 0 {
+	if len(parts) == 0 { // what the last prompt was drawn from stands in it
 		if err := t.prepareRetry(); err != nil {
 			return err
 		}
 		path := t.Path()
-		prompt := path[len(path)-1]
-		parts = prompt.Parts
-		if !anew {
-			drawn = lastDrawn(path[:len(path)-1], parts)
-		}
+		parts = path[len(path)-1].Parts
 	} else {
-		if !anew {
-			drawn = lastDrawn(t.Path(), parts)
+		if !anew && (!model.Known || model.Vision) {
+			parts = append(lastDrawn(t.Path(), parts), parts...)
 		}
 		n := t.append(llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
 		set(t.Session, &t.turnSeq, n.Seq)
@@ -43,11 +38,8 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	if err := t.checkBudget(); err != nil {
 		return err
 	}
-	for _, p := range drawn {
-		t.emit(llm.Notice{Text: strings.TrimSpace("Changing " + p.Name)})
-	}
 	t.done.Steps = 1
-	request := llm.Request{Session: t.id, Messages: []llm.Message{{Role: llm.RoleUser, Parts: slices.Concat(drawn, parts)}}}
+	request := llm.Request{Session: t.id, Messages: []llm.Message{{Role: llm.RoleUser, Parts: parts}}}
 	if _, _, err := streamFrom(t, 1, model, request); err != nil {
 		return err
 	}
@@ -79,7 +71,7 @@ func lastDrawn(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 // for; "" if it was for the session's model.
 func DrawnBy(s *Session, seq int) string {
 	n, err := s.At(seq)
-	for err == nil && n.Role != llm.RoleUser {
+	for err == nil && (n.Role != llm.RoleUser || n.Summary) {
 		n, err = s.At(n.Parent)
 	}
 	if err != nil {

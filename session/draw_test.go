@@ -78,7 +78,7 @@ func TestDraw(t *testing.T) {
 			t.Errorf("request %d: %s, want %s", i+1, got, want)
 		}
 	}
-	const want = "u:a fox+Made by the assistant: fox.png+<fox.png>+make the sky darker+Made by the assistant: fox-2.png+<fox-2.png>+what is it?"
+	const want = "u:a fox+<fox.png>+make the sky darker+Made by the assistant: fox-2.png+<fox-2.png>+what is it?"
 	if got := told(talker.Requests()[0]); got != want {
 		t.Errorf("the talker heard\n%s, want\n%s", got, want)
 	}
@@ -128,13 +128,87 @@ func TestDrawFails(t *testing.T) {
 			}
 		}
 	}
-	if len(s.History()) != 4 && len(s.History()) != 3 {
-		t.Errorf("%d messages", len(s.History()))
+	if n := len(s.History()); n != 3 { // two prompts and an image: a refusal says nothing
+		t.Errorf("%d messages", n)
 	}
 	if reasons[1] != llm.Stop || reasons[2] != llm.Refused {
 		t.Errorf("%q", reasons)
 	}
 	if got, want := told(painter.Requests()[1]), "u:a fox"; got != want {
 		t.Errorf("again: %s, want %s", got, want)
+	}
+}
+
+// Drawn again is what was drawn: a new image stays a new one, a changed one is changed from
+// the same.
+func TestDrawAgain(t *testing.T) {
+	painter := llmtest.New(drawn("fox.png"), drawn("owl.png"), drawn("owl-2.png"), drawn("dark.png"), drawn("dark-2.png"))
+	images := endpoint("i/draw", painter)
+	images.Origin = llm.OriginImages
+	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
+	run := func(anew bool, text string) {
+		var parts []llm.Part
+		if text == "" {
+			if err := s.Regenerate(s.Head()); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			parts = []llm.Part{{Kind: llm.Text, Text: text}}
+		}
+		for range s.Draw(t.Context(), images, anew, parts...) {
+		}
+	}
+	run(false, "a fox")
+	run(true, "an owl")
+	run(false, "")
+	run(false, "darker")
+	run(false, "")
+	for i, want := range []string{"u:a fox", "u:an owl", "u:an owl", "u:<owl-2.png>+darker", "u:<owl-2.png>+darker"} {
+		if got := told(painter.Requests()[i]); got != want {
+			t.Errorf("request %d: %s, want %s", i+1, got, want)
+		}
+	}
+}
+
+// A model that is known to take no images draws a new one each time.
+func TestDrawByBlindModel(t *testing.T) {
+	painter := llmtest.New(drawn("fox.png"), drawn("owl.png"))
+	images := endpoint("i/draw", painter)
+	images.Origin, images.Known, images.Vision = llm.OriginImages, true, false
+	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
+	for _, text := range []string{"a fox", "an owl"} {
+		for range s.Draw(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: text}) {
+		}
+	}
+	if got := told(painter.Requests()[1]); got != "u:an owl" {
+		t.Errorf("sent %s", got)
+	}
+}
+
+// What was queued while an image was drawn is answered by the session's model.
+func TestQueuedWhileDrawing(t *testing.T) {
+	painter, talker := llmtest.New(drawn("fox.png")), llmtest.New(llmtest.Say("a fox"))
+	images := endpoint("i/draw", painter)
+	images.Origin = llm.OriginImages
+	s := New(Options{Model: endpoint("m/talk", talker)})
+	for e := range s.Draw(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: "a fox"}) {
+		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(talker.Requests()) == 0 {
+			s.Queue(llm.Part{Kind: llm.Text, Text: "what is it?"})
+		}
+	}
+	if got, want := told(talker.Requests()[0]), "u:a fox+Made by the assistant: fox.png+<fox.png>+what is it?"; got != want {
+		t.Errorf("the talker heard %s, want %s", got, want)
+	}
+}
+
+// The model of a summary is none that draws.
+func TestDrawnBySummary(t *testing.T) {
+	s := New(Options{Model: endpoint("m/talk", llmtest.New(llmtest.Say("one"), llmtest.Say("in short")))})
+	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hi"}) {
+	}
+	for range s.Compact(t.Context()) {
+	}
+	if name := DrawnBy(s, s.Head()); name != "" {
+		t.Errorf("drawn by %s", name)
 	}
 }

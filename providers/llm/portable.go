@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A Change is something Portable had to adapt, for the user to see.
@@ -67,7 +69,7 @@ func handOverMedia(history []Message, origin string) []Message {
 	var made []Part // in the answer before
 	for i, m := range history {
 		if m.Role == RoleUser && made != nil {
-			m.Parts = append(made, m.Parts...)
+			m.Parts = append(notAmong(made, m.Parts), m.Parts...)
 			made = nil
 		}
 		if m.Role == RoleAssistant {
@@ -84,6 +86,18 @@ func handOverMedia(history []Message, origin string) []Message {
 	return out
 }
 
+// notAmong returns what was made, each with the words in front of it, without what is in parts
+// already: a prompt to change an image brings it along.
+func notAmong(made, parts []Part) (rest []Part) {
+	for i := 0; i+1 < len(made); i += 2 {
+		same := func(p Part) bool { return p.Kind == Media && p.Made != "" && bytes.Equal(p.Data, made[i+1].Data) }
+		if !slices.ContainsFunc(parts, same) {
+			rest = append(rest, made[i], made[i+1])
+		}
+	}
+	return rest
+}
+
 // withoutMade returns the parts of an answer that can go back in it, and what it made
 // besides, with words around it.
 func withoutMade(m Message, origin string) (parts, made []Part) {
@@ -98,9 +112,19 @@ func withoutMade(m Message, origin string) (parts, made []Part) {
 			parts = append(parts, p)
 			continue
 		}
-		made = append(made, Part{Kind: Text, Text: strings.TrimSpace("Made by the assistant: " + p.Name)}, p)
+		made = append(made, Part{Kind: Text, Text: strings.TrimSpace("Made by the assistant: " + oneLineName(p.Name))}, p)
 	}
 	return parts, made
+}
+
+// oneLineName returns a name that cannot be taken for more than that.
+func oneLineName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name)
 }
 
 // stripForeign strips parts of everything that only their own provider understands.

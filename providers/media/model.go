@@ -9,7 +9,8 @@ import (
 )
 
 // Keep stores an image that was made to a prompt, and returns it as the conversation holds it,
-// under the name it was stored by. Told is for the user.
+// under the name it was stored by: an image that every model takes, or words in its place. The
+// zero part is one that was lost. Told is for the user.
 type Keep func(prompt string, b llm.Blob) (part llm.Part, told string, err error)
 
 // Endpoint returns an image model as one that answers: of a request, which has one message,
@@ -54,10 +55,11 @@ func (d drawer) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				if err != nil {
 					out.Send(llm.Notice{Text: "The image is not saved: " + err.Error(), Urgent: true})
 				}
-				if p.Data == nil {
-					p.Data, p.MIME = e.Image.Data, e.Image.MIME
+				if p.Kind == "" {
+					p = llm.Part{Kind: llm.Text, Text: "[an image that was not saved]"}
+				} else if p.Kind == llm.Media {
+					p.Made = made
 				}
-				p.Kind, p.Made = llm.Media, made
 				ok = out.Send(llm.Delta{Block: block(), Part: p})
 				if shown++; told != "" {
 					out.Send(llm.Notice{Text: told})

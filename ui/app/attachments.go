@@ -289,9 +289,14 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 	return []string{model.Name + " does not support images: the image is not sent · " + a.KeyOf("model") + " choose a model with vision"}
 }
 
-// SplitPrompt returns what a message of the user's says, and what goes with it.
+// SplitPrompt returns what a message of the user's says, as they write it, and what goes with
+// it.
 func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
-	return attach.SplitMessage(msg)
+	text, attached = attach.SplitMessage(msg)
+	if Draws(msg) {
+		text = imageCommand + text
+	}
+	return text, attached
 }
 
 // Labels returns how to call attachments.

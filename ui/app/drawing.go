@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"slices"
@@ -17,6 +19,9 @@ type Drawing struct {
 	Models func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
 	Model  func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
 }
+
+// imageCommand stands in front of a prompt that is drawn.
+const imageCommand = "/image "
 
 // imageModelKey is where the image model is stored that was chosen last.
 const imageModelKey = "image_model"
@@ -38,7 +43,19 @@ func drawImage(a *App, arg string) Effect {
 		return chooseImageModel(a)
 	}
 	text, anew := strings.CutPrefix(arg, "new ")
-	return draw(a, "", anew, append(slices.Clone(a.Attached), llm.Part{Kind: llm.Text, Text: strings.TrimSpace(text)}))
+	e := draw(a, "", anew, append(slices.Clone(a.Attached), llm.Part{Kind: llm.Text, Text: strings.TrimSpace(text)}))
+	prepare := e.Prepare
+	e.Prepare = func(ctx context.Context) func() Effect {
+		shown := prepare(ctx)
+		return func() Effect {
+			e := shown()
+			if e.Turn == nil {
+				e.Text = imageCommand + arg
+			}
+			return e
+		}
+	}
+	return e
 }
 
 // chooseImageModel lists the models that draw.
@@ -65,17 +82,27 @@ func draw(a *App, name string, anew bool, parts []llm.Part) Effect {
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		model, err := open(ctx, cmp.Or(name, used))
 		return func() Effect {
-			if err != nil {
-				e := Effect{Failed: err}
-				if len(parts) > 0 {
-					e.Text = "/image " + parts[len(parts)-1].Text
-				}
-				return e
+			switch why := busy(a); {
+			case err != nil:
+				return Effect{Failed: err}
+			case a.Session != s:
+				return Effect{Err: errors.New("Another conversation was opened: not drawn")}
+			case why != "":
+				return Effect{Err: errors.New(why)}
 			}
-			if len(parts) > 0 {
+			a.Attached = slices.DeleteFunc(a.Attached, func(p llm.Part) bool {
+				return slices.ContainsFunc(parts, func(q llm.Part) bool { return p.Kind == q.Kind && p.Name == q.Name && bytes.Equal(p.Data, q.Data) })
+			})
+			if len(a.Attached) == 0 {
 				a.Attached = nil
 			}
 			return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Draw(ctx, model, anew, parts...) }}
 		}
 	}}
 }
+
+// Draws reports whether a message, which is no summary, is a prompt for an image.
+func Draws(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
+
+// EditsImage reports whether text, which stands in the place of an earlier message, draws.
+func EditsImage(text string) bool { return strings.HasPrefix(text, imageCommand) }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,12 +46,14 @@ func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	if err == nil {
 		name = filepath.Base(path)
 	}
-	item, failed := attach.FromBytes(name, b.Data, attach.DefaultLimits())
-	if failed != nil {
-		return llm.Part{Name: name}, "", cmp.Or(err, failed)
-	}
-	if err != nil {
+	item, unfit := attach.FromBytes(name, b.Data, attach.DefaultLimits())
+	switch {
+	case err != nil && unfit != nil:
+		return llm.Part{}, "", errors.Join(err, unfit)
+	case err != nil:
 		return item.Part, "", err
+	case unfit != nil: // no model takes it either
+		return llm.Part{Kind: llm.Text, Text: "[an image that cannot be shown, saved as " + name + "]"}, "Saved as " + name + ": " + unfit.Error(), nil
 	}
 	return item.Part, "Saved as " + name, nil
 }

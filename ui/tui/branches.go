@@ -86,7 +86,11 @@ func (b *branches) edit(seq int) tea.Cmd {
 	}
 	text, attached := app.SplitPrompt(n.Message)
 	b.editing, b.App.Attached = seq, attached
-	written.SetPlain(text) // a model's words, perhaps
+	if app.Draws(n.Message) {
+		written.SetValue(text)
+	} else {
+		written.SetPlain(text) // a model's words, perhaps
+	}
 	b.chat.Transcript.Show(seq)
 	return nil
 }

@@ -24,6 +24,12 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 		return m.chat.Shell(text, m.App.DraftKey())
 	}
 	if !msg.Plain {
+		if app.EditsImage(text) {
+			if err := m.branches.begin(); err != nil {
+				m.input.Put(text)
+				return m.Say(err.Error())
+			}
+		}
 		if cmd, ok := m.command(text); ok {
 			return cmd
 		}
