@@ -32,6 +32,13 @@ type studio struct {
 	created chan struct{} // gets one for each job
 }
 
+// made returns how many jobs were created.
+func (s *studio) made() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.creates
+}
+
 func newStudio(t *testing.T) *studio {
 	t.Parallel()
 	s := &studio{T: t, home: t.TempDir(), key: "sk-canary-0123456789", created: make(chan struct{}, 9)}
@@ -156,8 +163,8 @@ func TestVideoLater(t *testing.T) {
 	out, _ = s.run(0, "usage", "--by", "model")
 	s.wants(out, "$0.30")
 	s.wants(out, "1 answer ")
-	if s.creates != 1 {
-		t.Errorf("%d jobs", s.creates)
+	if s.made() != 1 {
+		t.Errorf("%d jobs", s.made())
 	}
 }
 
@@ -168,7 +175,7 @@ func TestVideoPrice(t *testing.T) {
 	_, said := s.run(5, dear...)
 	s.wants(said, "$3.75")
 	s.wants(said, "--yes")
-	if s.creates != 0 {
+	if s.made() != 0 {
 		t.Error("a job was created")
 	}
 	s.run(0, append(dear, "--yes")...)
@@ -177,7 +184,9 @@ func TestVideoPrice(t *testing.T) {
 // TestVideoRefused is an outcome with a status of its own.
 func TestVideoRefused(t *testing.T) {
 	s := newStudio(t)
+	s.mu.Lock()
 	s.poll = `{"status":"done","video":{"respect_moderation":false}}`
+	s.mu.Unlock()
 	s.run(0, "video", "a fox", "--no-wait", "--to", "fox.mp4")
 	out, said := s.run(8, "video", "get", "1", "-o", "json")
 	s.wants(out, `"finish_reason":"refused","exit":8`)
@@ -218,8 +227,8 @@ func TestVideoBeforeAnythingIsPaid(t *testing.T) {
 		_, said := s.run(test.status, append([]string{"video"}, test.args...)...)
 		s.wants(said, test.words)
 	}
-	if s.creates != 0 || s.file("there.mp4") != "mine" {
-		t.Errorf("%d jobs", s.creates)
+	if s.made() != 0 || s.file("there.mp4") != "mine" {
+		t.Errorf("%d jobs", s.made())
 	}
 	if out, _ := s.run(0, "video", "list"); out != "" {
 		t.Errorf("jobs are kept that never were: %s", out)
@@ -249,12 +258,16 @@ func TestVideoInterrupted(t *testing.T) {
 		t.Errorf("%v\n%s", cmd.ProcessState, said.String())
 	}
 	s.wants(said.String(), "parley video get 1 continues")
+	s.mu.Lock()
 	s.key = "another"
+	s.mu.Unlock()
 	_, other := s.run(1, "video", "get", "1")
 	s.wants(other, "started with another key")
+	s.mu.Lock()
 	s.key = "sk-canary-0123456789"
-	if s.run(0, "video", "get", "1"); s.file("fox.mp4") != someVideo || s.creates != 1 {
-		t.Errorf("%q after %d jobs", s.file("fox.mp4"), s.creates)
+	s.mu.Unlock()
+	if s.run(0, "video", "get", "1"); s.file("fox.mp4") != someVideo || s.made() != 1 {
+		t.Errorf("%q after %d jobs", s.file("fox.mp4"), s.made())
 	}
 }
 
@@ -264,7 +277,9 @@ func TestVideoKilledInDownload(t *testing.T) {
 	s := newStudio(t)
 	s.run(0, "video", "a fox", "--to", "fox.mp4", "--no-wait")
 	begun := make(chan struct{})
+	s.mu.Lock()
 	s.begun = begun
+	s.mu.Unlock()
 	cmd := s.command("video", "get", "1")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

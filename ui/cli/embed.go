@@ -12,7 +12,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"parley/providers/catalog"
 	"parley/providers/embedding"
@@ -85,12 +84,8 @@ is of: vectors of different ones cannot be compared.`,
 	set.IntVarP(&f.matches, "count", "n", 10, "with --similar, how many lines to find")
 	set.IntVar(&f.parallel, "parallel", 4, "requests at once")
 	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
-	set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "format" {
-			name = "output"
-		}
-		return pflag.NormalizedName(name)
-	})
+	set.StringVar(&f.format, "format", "", "the same as --output")
+	set.MarkHidden("format")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(embedFormats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(words(llm.Tasks), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
