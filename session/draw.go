@@ -55,6 +55,9 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 // brings its own.
 func lastDrawn(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 	isImage := func(p llm.Part) bool { return p.Kind == llm.Media && strings.HasPrefix(p.MIME, "image/") }
+	for n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && path[n-1].Model != "" && !path[n-1].Summary; n-- {
+		path = path[:n-1] // it was refused, or stopped
+	}
 	if len(path) == 0 || slices.ContainsFunc(prompt, isImage) {
 		return nil
 	}

@@ -142,7 +142,8 @@ func TestDrawFails(t *testing.T) {
 // Drawn again is what was drawn: a new image stays a new one, a changed one is changed from
 // the same.
 func TestDrawAgain(t *testing.T) {
-	painter := llmtest.New(drawn("fox.png"), drawn("owl.png"), drawn("owl-2.png"), drawn("dark.png"), drawn("dark-2.png"))
+	refusal := llmtest.Script(llm.Finish{Reason: llm.Refused, Raw: "moderation_blocked"})
+	painter := llmtest.New(drawn("fox.png"), drawn("owl.png"), drawn("owl-2.png"), drawn("dark.png"), drawn("dark-2.png"), refusal, drawn("light.png"))
 	images := endpoint("i/draw", painter)
 	images.Origin = llm.OriginImages
 	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
@@ -163,7 +164,9 @@ func TestDrawAgain(t *testing.T) {
 	run(false, "")
 	run(false, "darker")
 	run(false, "")
-	for i, want := range []string{"u:a fox", "u:an owl", "u:an owl", "u:<owl-2.png>+darker", "u:<owl-2.png>+darker"} {
+	run(false, "naughty")
+	run(false, "lighter") // what was refused is no image
+	for i, want := range []string{"u:a fox", "u:an owl", "u:an owl", "u:<owl-2.png>+darker", "u:<owl-2.png>+darker", "u:<dark-2.png>+naughty", "u:<dark-2.png>+lighter"} {
 		if got := told(painter.Requests()[i]); got != want {
 			t.Errorf("request %d: %s, want %s", i+1, got, want)
 		}

@@ -79,6 +79,7 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 // the prompt ends it, as it would be refused again.
 func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *drawing) error {
 	wanted := r.N
+	d.wanted = wanted
 	for left := wanted; left > 0; left -= r.N {
 		r.N = left
 		if m.can.n > 0 {
@@ -112,6 +113,9 @@ type drawing struct {
 	prompt, format string
 	bill           llm.Bill
 	refused        int
+	wanted         int // images
+	surplus        int // that came beyond them
+	partials       int
 	declined       bool  // the prompt was
 	fault          error // why an image that was made could not be had; the others are handed on
 }
@@ -183,6 +187,12 @@ func (d *drawing) refuse(r llm.Refusal) error {
 
 // image hands on an image that is done: data, or base64 of it, or where it is.
 func (d *drawing) image(i sentImage) error {
+	if d.bill.Images >= d.wanted { // a server decides nothing about files here
+		if d.surplus++; d.surplus == 1 {
+			return d.note(d.m.o.Provider + " sent more images than asked for")
+		}
+		return nil
+	}
 	blob, err := d.read(i)
 	if err != nil {
 		if d.ctx.Err() != nil {
@@ -203,8 +213,14 @@ func (d *drawing) image(i sentImage) error {
 	return d.send(llm.ImageEvent{Image: blob})
 }
 
+// mostPartials bounds how many unfinished images are shown.
+const mostPartials = 8
+
 // partial hands on an image that is not finished. One that cannot be read is left out.
 func (d *drawing) partial(b64 string) error {
+	if d.partials++; d.partials > mostPartials {
+		return nil
+	}
 	blob, err := d.read(sentImage{base64: b64})
 	if err != nil {
 		return nil

@@ -3,6 +3,7 @@ package media
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,7 +169,7 @@ func TestImageRequests(t *testing.T) {
 		{miniMaxImageSuite, "minimax", "image-01", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}}, []string{`"width":2688`, `"height":1512`}, []string{"aspect_ratio"}, 0},
 		{openRouterImageSuite, "openrouter", "openai/gpt-image-2", llm.ImageRequest{Size: llm.Size{Ratio: "16:9", Tier: "2K"}, Transparent: true, Format: "webp", N: 2}, []string{`"aspect_ratio":"16:9"`, `"resolution":"2K"`, `"background":"transparent"`, `"output_format":"webp"`}, nil, 1},
 	} {
-		server := newImageServer(t, saysJSON(test.suite.answer(pngImage, pngImage)))
+		server := newImageServer(t, saysJSON(test.suite.answer(slices.Repeat([][]byte{pngImage}, max(test.r.N, 1))...)))
 		m := test.suite.maker(server.URL)
 		m.facts, test.r.Prompt = imageFacts(t, test.provider, test.model), "a fox"
 		o := made(t, m, test.r)
@@ -313,5 +314,16 @@ func TestPartialImagesOfOpenRouter(t *testing.T) {
 		if body := server.seen()[0].json; body["stream"] != true || body["partial_images"] != 2.0 {
 			t.Errorf("sent %v", body)
 		}
+	}
+}
+
+// A server that sends more images than asked for decides nothing: they are dropped, and told
+// once.
+func TestSurplusImages(t *testing.T) {
+	server := newImageServer(t, saysJSON(miniMaxImageSuite.answer(slices.Repeat([][]byte{pngImage}, 500)...)))
+	m := miniMaxImageSuite.maker(server.URL)
+	o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 2})
+	if o.err != nil || len(o.images) != 2 || len(o.notes) != 1 || !strings.Contains(o.notes[0], "more images") {
+		t.Errorf("%d images, notes %q, %v", len(o.images), o.notes, o.err)
 	}
 }

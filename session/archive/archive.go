@@ -128,10 +128,13 @@ func (c Conversation) steps() []message {
 				continue
 			}
 		case llm.RoleAssistant:
-			if model != "" && s.Model != "" && s.Model != model {
+			drawn := n.Origin == llm.OriginImages // by a model that was asked for that alone
+			if model != "" && s.Model != "" && s.Model != model && !drawn {
 				s.switched = "Model changed from " + oneLine(model) + " to " + oneLine(s.Model)
 			}
-			model = cmp.Or(s.Model, model)
+			if !drawn {
+				model = cmp.Or(s.Model, model)
+			}
 			s.Parts = s.foldResults(n.Parts, n.Results)
 		}
 		out = append(out, s)

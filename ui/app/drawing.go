@@ -30,7 +30,7 @@ func noImages(a *App) string {
 	if a.Drawing.Model == nil {
 		return "Images cannot be drawn here"
 	}
-	return busy(a)
+	return ""
 }
 
 // drawImage draws what arg describes, changes the image that the conversation stands at, or, if
@@ -39,8 +39,13 @@ func drawImage(a *App, arg string) Effect {
 	if info, err := os.Stat(HomeExpanded(arg)); arg != "" && err == nil && info.Mode().IsRegular() {
 		return a.attach(arg)
 	}
-	if arg == "" {
+	switch why := busy(a); {
+	case arg == "":
 		return chooseImageModel(a)
+	case arg == "new":
+		return Say("Say what to draw: " + imageCommand + "new PROMPT")
+	case why != "":
+		return Effect{Err: errors.New(why), Text: imageCommand + arg}
 	}
 	text, anew := strings.CutPrefix(arg, "new ")
 	e := draw(a, "", anew, append(slices.Clone(a.Attached), llm.Part{Kind: llm.Text, Text: strings.TrimSpace(text)}))
@@ -69,6 +74,9 @@ func chooseImageModel(a *App) Effect {
 		items[i].Current = item.Value == used
 	}
 	return Effect{List: &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
+		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && cannotConnect(a) == "" {
+			return connect(a, provider)
+		}
 		e := a.Keep(imageModelKey, i.Value)
 		e.Toast = "Images: " + i.Value + " · /image PROMPT draws"
 		return e
@@ -86,7 +94,7 @@ func draw(a *App, name string, anew bool, parts []llm.Part) Effect {
 			case err != nil:
 				return Effect{Failed: err}
 			case a.Session != s:
-				return Effect{Err: errors.New("Another conversation was opened: not drawn")}
+				return Effect{Err: errors.New("another conversation was opened: not drawn")}
 			case why != "":
 				return Effect{Err: errors.New(why)}
 			}

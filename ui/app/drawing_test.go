@@ -120,3 +120,27 @@ func TestPreview(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 }
+
+// What was typed stays where it cannot be drawn yet.
+func TestImageWaits(t *testing.T) {
+	a, painter, _ := newPainter(t, fox())
+	a.Busy = func() bool { return true }
+	if e := run(t, a, "/image new a fox"); e.Err == nil || e.Text != "/image new a fox" || e.Turn != nil || e.Prepare != nil {
+		t.Errorf("%+v", e)
+	}
+	a.Busy = func() bool { return false }
+	if e := run(t, a, "/image new"); e.Toast == "" || e.Turn != nil {
+		t.Errorf("%+v", e)
+	}
+	i := a.Session
+	e := draw(a, "", false, []llm.Part{{Kind: llm.Text, Text: "a fox"}})
+	other, err := a.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := e.Prepare(t.Context())
+	a.Session = other
+	if e := shown(); e.Err == nil || e.Turn != nil || len(painter.Requests()) != 0 || len(i.History()) != 0 {
+		t.Errorf("%+v", e)
+	}
+}

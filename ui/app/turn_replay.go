@@ -219,7 +219,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		}
 	}
 	before()
-	if r.model != "" && n.Model != r.model { // nobody kept that it was switched
+	if r.model != "" && n.Model != r.model && n.Origin != llm.OriginImages { // nobody kept that it was switched
 		r.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
 		r.flush(0)
 	}
@@ -246,7 +246,9 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		a.Usage = *n.Usage
 	}
 	r.apply(a, 0)
-	r.model = n.Model
+	if n.Origin != llm.OriginImages {
+		r.model = n.Model
+	}
 	if r.cut = nil; n.Interrupted {
 		r.cut = &n
 	}

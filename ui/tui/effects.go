@@ -30,7 +30,11 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
 	}
 	if e.Text != "" {
-		m.input.Put(e.Text)
+		if app.EditsImage(e.Text) && (e.Failed != nil || e.Err != nil) { // the user's own line, which did not run
+			m.input.Composer.SetValue(e.Text)
+		} else {
+			m.input.Put(e.Text)
+		}
 	}
 	if e.Text != "" || len(e.Attached) > 0 {
 		cmds = append(cmds, m.input.Changed())
