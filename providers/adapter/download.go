@@ -74,7 +74,7 @@ func (o Options) fetchOnce(ctx context.Context, d Download, address string, w io
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := o.downloader(own || d.Public).RoundTrip(req)
+	res, err := o.downloader(req, own || d.Public).RoundTrip(req)
 	if err != nil {
 		return "", 0, "", downloadFailure(ctx, err, u)
 	}
@@ -169,7 +169,7 @@ func origin(u *url.URL) string {
 
 // checkPublic refuses addresses that a provider has no business to name.
 func checkPublic(u *url.URL) error {
-	host := u.Hostname()
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	switch addr, err := netip.ParseAddr(host); {
 	case u.Scheme != "https":
 		return downloadError("the address of the file is not https")
@@ -181,21 +181,30 @@ func checkPublic(u *url.URL) error {
 	return nil
 }
 
-// downloader returns what carries downloads: the transport of the provider, or for other
-// hosts one that connects to public addresses only, unless a proxy of the user's does.
-func (o Options) downloader(any bool) http.RoundTripper {
+// downloader returns what carries a download: the transport of the provider, or for other
+// hosts one that connects to public addresses only. Where a proxy of the user's carries it, that
+// looks the host up: which address it finds is its owner's business.
+func (o Options) downloader(req *http.Request, any bool) http.RoundTripper {
 	if any {
 		return wire.Plain(o.HTTP)
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(address)
-		if err != nil || sanitize.NonPublic(ap.Addr()) != "" {
-			return downloadError("the host of the file is not public")
-		}
-		return nil
-	}}
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	proxy, err := http.ProxyFromEnvironment(req)
+	if err != nil || proxy == nil {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkDial(address) }
+	}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
+		Proxy:       func(*http.Request) (*url.URL, error) { return proxy, err },
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true, MaxResponseHeaderBytes: 1 << 20,
 	}
+}
+
+// checkDial refuses to connect to an address that is not public.
+func checkDial(address string) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || sanitize.NonPublic(ap.Addr()) != "" {
+		return downloadError("the host of the file is not public")
+	}
+	return nil
 }

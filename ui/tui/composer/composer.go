@@ -270,7 +270,11 @@ func (m *Model) paste(content string) {
 	if isLargePaste(content) {
 		m.replace(m.cur, m.cur, []unit{newChip(content)})
 	} else {
-		m.insert(content)
+		units := split(content)
+		for i := range units {
+			units[i].pasted = true
+		}
+		m.replace(m.cur, m.cur, units)
 	}
 	m.splitUndo()
 	m.resetTransient()

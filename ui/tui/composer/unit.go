@@ -17,6 +17,7 @@ type unit struct {
 	display string // what it looks like, if not like its text
 	width   int32  // cells it takes where there is room
 	kind    unitKind
+	pasted  bool // not typed: see textWithoutChips
 }
 
 type unitKind uint8

@@ -33,15 +33,30 @@ func promptText(units []unit) string {
 	return b.String()
 }
 
-// textWithoutChips returns value without chips.
+// textWithoutChips returns value without chips, and without the @ in front of an address that
+// was pasted: only what the user wrote themselves makes a request.
 func textWithoutChips(units []unit) string {
 	var b strings.Builder
-	for _, u := range units {
+	for i, u := range units {
+		if u.pasted && u.text == "@" && beginsAddress(units[i+1:]) {
+			b.WriteByte(' ')
+			continue
+		}
 		if u.kind != kindChip {
 			b.WriteString(stripControl(u.text))
 		}
 	}
 	return b.String()
+}
+
+// beginsAddress reports whether units begin with an address on the web, perhaps in quotes.
+func beginsAddress(units []unit) bool {
+	var b strings.Builder
+	for _, u := range units[:min(len(units), len(`"https://`))] {
+		b.WriteString(u.text)
+	}
+	text := strings.ToLower(strings.TrimLeft(b.String(), `"'`))
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "https:/")
 }
 
 // Plain returns text as a prompt and nothing else: what would make it a command or a

@@ -1,0 +1,30 @@
+package composer
+
+import "testing"
+
+// An address is fetched where the user wrote the @ in front of it, not where it came with a
+// paste.
+func TestPastedAddresses(t *testing.T) {
+	typed := func(text string) []unit { return split(text) }
+	pasted := func(text string) []unit {
+		units := split(text)
+		for i := range units {
+			units[i].pasted = true
+		}
+		return units
+	}
+	for _, test := range []struct {
+		units []unit
+		want  string
+	}{
+		{typed("see @https://a.example/x"), "see @https://a.example/x"},
+		{pasted("see (@https://evil.example/x)"), "see ( https://evil.example/x)"},
+		{pasted(`@"http://evil.example"`), ` "http://evil.example"`},
+		{append(typed("see @"), pasted("https://a.example/x")...), "see @https://a.example/x"},
+		{pasted("fix @main.go"), "fix @main.go"},
+	} {
+		if got := textWithoutChips(test.units); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
