@@ -171,10 +171,15 @@ func TestVideoIsCreatedOnce(t *testing.T) {
 			}
 		}
 		for _, create := range []func(http.ResponseWriter){cut, status(500, `{}`), say(`{}`), say(``), say(strings.NewReplacer("job1", "..", "models/m/operations/op1", "../x").Replace(s.wire.created))} {
+			s.mu.Lock() // a connection that is cut says nothing of when the server is done
 			s.creates, s.create = nil, create
+			s.mu.Unlock()
 			_, err := (Film{Jobs: s.jobs()}).Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
-			if err == nil || len(s.creates) != 1 || !MayBePaid(err) {
-				t.Errorf("%d requests, may be paid: %t, %v", len(s.creates), MayBePaid(err), err)
+			s.mu.Lock()
+			made := len(s.creates)
+			s.mu.Unlock()
+			if err == nil || made != 1 || !MayBePaid(err) {
+				t.Errorf("%d requests, may be paid: %t, %v", made, MayBePaid(err), err)
 			}
 		}
 	})
