@@ -207,7 +207,7 @@ func TestCompareHostile(t *testing.T) {
 	d, _ := comparing(t, nil, said, said)
 	d.enter("/compare fake/two", "which?", "2")
 	if found := uitest.Foreign(d.said()); len(found) > 0 {
-		t.Errorf("%d are in what was said: %.20q", len(found), found)
+		t.Errorf("%d are in what was told: %.20q", len(found), found)
 	}
 	d.valid()
 }

@@ -117,7 +117,7 @@ func TestInspectorHostile(t *testing.T) {
 	d, _ := inspecting(t, e, e)
 	d.enter("/wire", "1", "what?", "")
 	if found := uitest.Foreign(d.said()); len(found) > 0 {
-		t.Errorf("%d are in what was said: %.20q", len(found), found)
+		t.Errorf("%d are in what was told: %.20q", len(found), found)
 	}
 	if !strings.Contains(d.said(), "Response body") {
 		t.Errorf("too little was said:\n%s", d.said())

@@ -60,7 +60,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	d.enter("/model", "1", "/model nothing", "/context", "!cat", "/output", "/read all", "/permissions", "", "/sessions", "", "/nothing")
 	if found := uitest.Foreign(d.said()); len(found) > 0 {
-		t.Errorf("%d are in what was said: %.20q", len(found), found)
+		t.Errorf("%d are in what was told: %.20q", len(found), found)
 	}
 	if got := d.said(); strings.Count(got, "Number or letter (? for details): ") < 20 || !strings.Contains(got, "Error: ") {
 		t.Errorf("too little was said:\n%s", got)
