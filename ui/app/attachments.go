@@ -48,6 +48,21 @@ func (o Options) fetched(ctx context.Context, address string) (attach.Attachment
 	return attach.FromBytes(name, data, attach.DefaultLimits())
 }
 
+// Addresses returns what Expand would fetch from the web for text, in order, and text without
+// the @ in front of each, which fetches nothing.
+func (o Options) Addresses(text string) (addresses []string, without string) {
+	at := 0
+	var b strings.Builder
+	for _, m := range attach.Mentions(text, o.isMention) {
+		if isAddress(m.Path) {
+			addresses = append(addresses, m.Path)
+			b.WriteString(text[at:m.Start] + " ")
+			at = m.Start + len("@")
+		}
+	}
+	return addresses, b.String() + text[at:]
+}
+
 // isMention reports whether what stands behind an @ is something that a prompt brings along.
 func (o Options) isMention(text string) bool {
 	return isFile(text) || o.FetchFile != nil && isAddress(text)

@@ -107,7 +107,7 @@ func (p *frontend) command(line string) {
 
 func (p *frontend) help() {
 	p.say("A line you enter is sent to the model. A backslash at its end continues the message on the next line; lines pasted together are one message, never a command.")
-	p.say("@ and a path attach a file. ! and a command run it in your shell; its output is sent along with your next message.")
+	p.say("@ and a path attach a file, @ and an address a page or file of the web. ! and a command run it in your shell; its output is sent along with your next message.")
 	p.say("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
 	p.say("What you enter while an answer is running is queued.")
 	for _, c := range commands() {

@@ -48,8 +48,8 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	p.drafts = &drafts{desk: d, editor: p.editor}
 	asking := &approvals{desk: d, questions: p.questions, editor: p.editor}
 	p.turns = &turns{desk: d, transcript: p.transcript, questions: p.questions, approvals: asking, drafts: p.drafts}
-	p.sender = &sender{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
-	p.drafts.send = p.sender.send
+	p.sender = &sender{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns, questions: p.questions}
+	p.drafts.send = func(text string) { p.sender.send(text, false) }
 	p.shells = &shells{desk: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
 	p.panels = &panels{desk: d, lists: p.lists, questions: p.questions}
 	p.conversation = &conversation{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
@@ -174,10 +174,10 @@ func (p *frontend) enter(text string) {
 	command, isShell := strings.CutPrefix(text, "!")
 	switch {
 	case !isCommand(text):
-		p.sender.send(text)
+		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted:
 		p.say("Read as a message: a line that follows this fast is not a command.")
-		p.sender.send(text)
+		p.sender.send(text, true)
 	case isShell:
 		p.shells.run(strings.TrimSpace(command))
 	default:

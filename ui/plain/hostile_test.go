@@ -66,3 +66,54 @@ func TestHostileTexts(t *testing.T) {
 		t.Errorf("too little was said:\n%s", got)
 	}
 }
+
+// TestAddressesOfLines: an address behind an @ is fetched after a question, and never if it
+// came with other lines: somebody else may have written it. What waits for the answer is not
+// lost.
+func TestAddressesOfLines(t *testing.T) {
+	tests := []struct {
+		name    string
+		do      func(d *drive)
+		fetched string // addresses
+		sent    string // text of the prompt; "" if none was sent
+		said    string
+		draft   string
+	}{
+		{"agreed", func(d *drive) { d.enter("see @https://a.example/x.", "y") }, "https://a.example/x", "see @https://a.example/x.", "Fetch https://a.example/x?", ""},
+		{"two agreed at once", func(d *drive) { d.enter("@https://a.example/x @http://b.example", "y") }, "https://a.example/x http://b.example", "@https://a.example/x @http://b.example", "Fetch https://a.example/x, http://b.example?", ""},
+		{"denied", func(d *drive) { d.enter("see @https://a.example/x", "n") }, "", "see @https://a.example/x", "Fetch", ""},
+		{"left", func(d *drive) { d.enter("see @https://a.example/x"); d.interrupt() }, "", "", "it is your draft now.", "see @https://a.example/x"},
+		{"ended meanwhile", func(d *drive) { d.enter("see @https://a.example/x"); d.keepUnsent() }, "", "", "Fetch", "see @https://a.example/x"},
+		{"pasted with its answer", func(d *drive) { d.paste("see @https://a.example/x", "y") }, "", "see @https://a.example/x\ny", "Not fetched, because it was pasted: https://a.example/x.", ""},
+		{"behind another line", func(d *drive) { d.enter("look"); d.paste("see @https://a.example/x") }, "", "see @https://a.example/x", "Not fetched", ""},
+		{"begun by a paste", func(d *drive) { d.paste("a", `see @https://a.example/x \`); d.pass(alone); d.paste("b") }, "", "a\nsee @https://a.example/x \nb", "Not fetched", ""},
+		{"with a file", func(d *drive) { d.paste("see @https://a.example/x", "and @a.txt") }, "", "see @https://a.example/x\nand @a.txt", "Attached: a.txt", ""},
+		{"no address", func(d *drive) { d.enter("write to me@https://a.example/x") }, "", "write to me@https://a.example/x", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var fetched []string
+			d := talk(t, func(o *app.Options, _ *session.Options) {
+				o.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
+					fetched = append(fetched, address)
+					return "x.txt", []byte("fetched " + address), nil
+				}
+			}, llmtest.Say("One."), llmtest.Say("Two."))
+			t.Chdir(d.dir)
+			tt.do(d)
+			d.until(func() bool { return d.turns.current == nil && d.pending == 0 })
+			if got := strings.Join(fetched, " "); got != tt.fetched {
+				t.Errorf("fetched %q, want %q:\n%s", got, tt.fetched, d.said())
+			}
+			sent := ""
+			for _, m := range d.app.Session.History() {
+				if m.Role == llm.RoleUser {
+					sent, _ = app.SplitPrompt(m)
+				}
+			}
+			if sent != tt.sent || d.drafts.text != tt.draft || !strings.Contains(d.said(), tt.said) {
+				t.Errorf("sent %q, want %q; draft %q, want %q:\n%s", sent, tt.sent, d.drafts.text, tt.draft, d.said())
+			}
+		})
+	}
+}

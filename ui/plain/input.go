@@ -24,6 +24,7 @@ type input struct {
 	held        []console.Line // lines that may not be the last of their message
 	came        time.Time      // when the last line did; zero if none has
 	maybePasted bool           // the message at hand came too soon behind that to command anything
+	pasted      bool           // of the message at hand, something came with or too soon behind other lines
 	begun       []string       // lines that ended in a backslash
 }
 
@@ -51,6 +52,7 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 		cut = cut || l.Cut
 	}
 	i.maybePasted = !i.came.IsZero() && lines[0].At.Sub(i.came) < alone
+	i.pasted = len(lines) > 1 || i.maybePasted || len(i.begun) > 0 && i.pasted
 	i.came = lines[len(lines)-1].At
 	return strings.Join(texts, "\n"), cut
 }

@@ -71,11 +71,19 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	return p.status
 }
 
+// keepUnsent makes a draft of every message that was not sent.
+func (p *frontend) keepUnsent() {
+	for _, text := range p.questions.messages() {
+		p.drafts.add(text)
+	}
+	p.keepHeld()
+	p.drafts.unqueue()
+}
+
 // leave cancels everything that runs, and keeps the draft.
 func (p *frontend) leave() {
 	p.stop()
-	p.keepHeld()
-	p.drafts.unqueue()
+	p.keepUnsent()
 	if p.questions.hides() {
 		p.input.forget()
 		p.input.echo(true)

@@ -22,6 +22,7 @@ type question struct {
 	guarded bool                   // its answer allows something
 	answer  func(line string) bool // false: that was none
 	leave   func()                 // ctrl+c; nil: it has to be answered
+	message string                 // that is sent once it is answered; "" for none
 	secret  bool                   // its answer is not echoed, and kept nowhere
 
 	opened  time.Time
@@ -82,6 +83,17 @@ func (a *questions) leave() bool {
 	a.close()
 	q.leave()
 	return true
+}
+
+// messages returns the messages that wait for an answer.
+func (a *questions) messages() []string {
+	var texts []string
+	for _, q := range a.waiting {
+		if q.message != "" {
+			texts = append(texts, q.message)
+		}
+	}
+	return texts
 }
 
 // dropCalls takes questions about calls away that are over.

@@ -1,6 +1,9 @@
 package plain
 
 import (
+	"slices"
+	"strings"
+
 	"parley/providers/llm"
 	"parley/ui/app"
 )
@@ -11,17 +14,50 @@ type sender struct {
 	transcript *transcript
 	drafts     *drafts
 	turns      *turns
+	questions  *questions
 }
 
-// send sends a message with the files it mentions.
-func (s *sender) send(text string) {
-	if !s.app.Mentions(text) {
+// send sends a message with the files it mentions. Addresses on the web, which somebody else
+// may have written, are not fetched if it was pasted, and only after a question otherwise: a
+// terminal does not tell typed lines from pasted ones.
+func (s *sender) send(text string, pasted bool) {
+	addresses, without := s.app.Addresses(text)
+	for i, a := range addresses {
+		addresses[i] = truncate(a, longestShown)
+	}
+	names := strings.Join(slices.Compact(addresses), ", ")
+	switch {
+	case names == "":
+		s.expand(text, text)
+	case pasted:
+		s.say("Not fetched, because it was pasted: %s.", names)
+		s.expand(text, without)
+	default:
+		q := s.questions.confirm("Fetch "+names+"?", "fetch", "send as text", true, func(yes bool) {
+			if yes {
+				without = text
+			}
+			s.expand(text, without)
+		})
+		q.message, q.leave = text, func() {
+			s.drafts.add(text)
+			s.say("Not sent; it is your draft now.")
+		}
+	}
+}
+
+// longestShown is how many characters of an address are shown in a question.
+const longestShown = 200
+
+// expand sends text with the files that mentions names.
+func (s *sender) expand(text, mentions string) {
+	if !s.app.Mentions(mentions) {
 		s.dispatch(text, nil)
 		return
 	}
 	o, ctx := s.app.Options, s.ctx
 	s.async(func() func() {
-		parts, notes, err := o.Expand(ctx, text)
+		parts, notes, err := o.Expand(ctx, mentions)
 		return func() { s.expanded(text, parts, notes, err) }
 	})
 }
