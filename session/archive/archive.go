@@ -15,6 +15,8 @@ package archive
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"io"
 	"slices"
 
@@ -99,6 +101,7 @@ type message struct {
 	store.Node
 	switched string                 // "Model changed from … to …", if another one answers; "" otherwise
 	answers  map[string]*callResult // by id of the call
+	ended    []string               // why a prompt has no answer: refused, stopped or failed
 }
 
 // A callResult holds what a call came to.
@@ -139,7 +142,32 @@ func (c Conversation) steps() []message {
 		}
 		out = append(out, s)
 	}
+	for i := range out {
+		if unanswered := i+1 == len(out) || out[i+1].Role == llm.RoleUser; unanswered && out[i].Role == llm.RoleUser {
+			out[i].ended = c.endings(out[i].Seq)
+		}
+	}
 	return out
+}
+
+// endings returns how turns ended that message seq began: what the provider refused, or that
+// it was stopped or failed.
+func (c Conversation) endings(seq int) (all []string) {
+	for _, a := range c.Annotations {
+		var e struct {
+			Text   string
+			Urgent bool
+			Is     string
+		}
+		switch {
+		case a.After != seq || json.Unmarshal(a.Data, &e) != nil:
+		case a.Kind == "done" && e.Is == context.Canceled.Error():
+			all = append(all, "stopped")
+		case a.Kind == "done", a.Kind == "notice" && e.Urgent:
+			all = append(all, oneLine(e.Text))
+		}
+	}
+	return all
 }
 
 func callsOf(steps []message) []llm.Part {

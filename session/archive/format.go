@@ -232,7 +232,7 @@ var ends = map[llm.Reason]string{
 func (s *message) footer() []string {
 	var out []string
 	if s.Role != llm.RoleAssistant {
-		return nil
+		return s.ended
 	}
 	if s.Interrupted {
 		out = append(out, "stopped")

@@ -144,3 +144,40 @@ func TestImageWaits(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// What was not drawn is told by an export: that the provider refused it, or that it was stopped.
+func TestExportOfImagesNotDrawn(t *testing.T) {
+	waiting := make(chan struct{})
+	refuse := llmtest.Script(llm.Notice{Text: "The provider refused: blood", Urgent: true}, llm.Finish{Reason: llm.Refused, Raw: "moderation_blocked"})
+	hang := func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
+		close(waiting)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	a, _, _ := newPainter(t, refuse, hang, fox())
+	play(t, run(t, a, "/image a battle"))
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-waiting
+		stop()
+	}()
+	for range run(t, a, "/image an owl").Turn(ctx) {
+	}
+	play(t, run(t, a, "/image a fox"))
+	for _, as := range []string{"md", "html", "jsonl"} {
+		path, _, err := a.Export(a.Session, as, filepath.Join(t.TempDir(), "out."+as))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		text := string(data)
+		battle, owl, fox := strings.Index(text, "a battle"), strings.Index(text, "an owl"), strings.LastIndex(text, "a fox")
+		refused, stopped := strings.Index(text, "The provider refused: blood"), strings.LastIndex(text, "stopped")
+		if as == "jsonl" { // which has what was shown behind the messages
+			stopped = strings.Index(text, "context canceled")
+		}
+		if err != nil || refused < battle || stopped < owl || as != "jsonl" && (refused > owl || stopped > fox) {
+			t.Errorf("%s, %v:\n%s", as, err, text)
+		}
+	}
+}
