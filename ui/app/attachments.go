@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -302,6 +303,21 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 		return nil
 	}
 	return []string{model.Name + " does not support images: the image is not sent · " + a.KeyOf("model") + " choose a model with vision"}
+}
+
+// Unmentioned returns attached but for what mentioned brings anew: a message that is edited
+// has both the file and the words that name it.
+func Unmentioned(attached, mentioned []llm.Part) []llm.Part {
+	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
+		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
+			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
+				return false
+			}
+			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
+			is, _, _ := strings.Cut(p.Text, "\n")
+			return was == is && bytes.Equal(a.Data, p.Data)
+		})
+	})
 }
 
 // SplitPrompt returns what a message of the user's says, as they write it, and what goes with

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
@@ -23,6 +22,9 @@ type Drawing struct {
 // imageCommand stands in front of a prompt that is drawn.
 const imageCommand = "/image "
 
+// newImage, behind it, says that no image is changed.
+const newImage = "--new"
+
 // imageModelKey is where the image model is stored that was chosen last.
 const imageModelKey = "image_model"
 
@@ -33,29 +35,52 @@ func noImages(a *App) string {
 	return ""
 }
 
-// drawImage draws what arg describes, changes the image that the conversation stands at, or, if
-// arg names a file, attaches it. Without arg the image model is chosen.
+// drawImage draws what arg describes, with the files it mentions, changes the image that the
+// conversation stands at, or, if arg is only the name of a file, attaches it. Without arg the
+// image model is chosen.
 func drawImage(a *App, arg string) Effect {
-	if info, err := os.Stat(HomeExpanded(arg)); arg != "" && err == nil && info.Mode().IsRegular() {
-		return a.attach(arg)
+	if file := strings.TrimPrefix(arg, "@"); isFile(file) || file == arg && exists(file) {
+		return a.attach(file)
 	}
-	switch why := busy(a); {
+	why := busy(a)
+	text, anew := strings.CutPrefix(arg+" ", newImage+" ")
+	text = strings.TrimSpace(text)
+	addresses, without := a.Addresses(text)
+	switch {
 	case arg == "":
 		return chooseImageModel(a)
-	case arg == "new":
-		return Say("Say what to draw: " + imageCommand + "new PROMPT")
+	case text == "":
+		return Say("Say what to draw: " + imageCommand + newImage + " PROMPT")
 	case why != "":
 		return Effect{Err: errors.New(why), Text: imageCommand + arg}
+	case len(addresses) > 0: // a front end does not say which were pasted
+		return Effect{Confirm: &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text", Answer: func(yes bool) Effect {
+			if yes {
+				without = text
+			}
+			return drawPrompt(a, arg, anew, text, without)
+		}}}
 	}
-	text, anew := strings.CutPrefix(arg, "new ")
-	e := draw(a, "", anew, append(slices.Clone(a.Attached), llm.Part{Kind: llm.Text, Text: strings.TrimSpace(text)}))
+	return drawPrompt(a, arg, anew, text, text)
+}
+
+// drawPrompt draws text, which stands in the argument arg, with the files that mentions names.
+// The line can be recalled; it is the draft again if it does not run.
+func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
+	o, attached, line := a.Options, slices.Clone(a.Attached), imageCommand+arg
+	e := draw(a, "", anew, func(ctx context.Context) (parts []llm.Part, notes []string, err error) {
+		mentioned, notes, err := o.Expand(ctx, mentions)
+		return append(append(Unmentioned(attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text}), notes, err
+	})
 	prepare := e.Prepare
 	e.Prepare = func(ctx context.Context) func() Effect {
 		shown := prepare(ctx)
 		return func() Effect {
 			e := shown()
 			if e.Turn == nil {
-				e.Text = imageCommand + arg
+				e.Text = line
+			} else {
+				a.RememberPrompt(line)
 			}
 			return e
 		}
@@ -83,11 +108,20 @@ func chooseImageModel(a *App) Effect {
 	}}}
 }
 
-// draw asks an image model; the empty name is the one in use. Without parts it is asked again.
-func draw(a *App, name string, anew bool, parts []llm.Part) Effect {
+// draw asks an image model, the one in use for the empty name, with what prompt returns beside.
+// Without prompt, it is asked again.
+func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Effect {
 	used, _ := a.Library.Get(imageModelKey)
 	open, s := a.Drawing.Model, a.Session
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		var parts []llm.Part
+		var notes []string
+		var unread error
+		if prompt != nil {
+			if parts, notes, unread = prompt(ctx); unread != nil {
+				return func() Effect { return Effect{Err: unread} }
+			}
+		}
 		model, err := open(ctx, cmp.Or(name, used))
 		return func() Effect {
 			switch why := busy(a); {
@@ -104,7 +138,7 @@ func draw(a *App, name string, anew bool, parts []llm.Part) Effect {
 			if len(a.Attached) == 0 {
 				a.Attached = nil
 			}
-			return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Draw(ctx, model, anew, parts...) }}
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Draw(ctx, model, anew, parts...) }}
 		}
 	}}
 }

@@ -1,7 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +61,7 @@ func TestImage(t *testing.T) {
 	if a.Attached != nil {
 		t.Error("what was attached is still there")
 	}
-	play(t, run(t, a, "/draw new one of a fox"))
+	play(t, run(t, a, "/draw --new one of a fox"))
 	if e := run(t, a, "/image"); e.List == nil || len(e.List.Items) != 2 {
 		t.Errorf("%+v", e)
 	} else if chosen := e.List.Choose(e.List.Items[1], ""); !strings.Contains(chosen.Toast, "i/paint") {
@@ -125,15 +128,15 @@ func TestPreview(t *testing.T) {
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/image new a fox"); e.Err == nil || e.Text != "/image new a fox" || e.Turn != nil || e.Prepare != nil {
+	if e := run(t, a, "/image --new a fox"); e.Err == nil || e.Text != "/image --new a fox" || e.Turn != nil || e.Prepare != nil {
 		t.Errorf("%+v", e)
 	}
 	a.Busy = func() bool { return false }
-	if e := run(t, a, "/image new"); e.Toast == "" || e.Turn != nil {
+	if e := run(t, a, "/image --new"); e.Toast == "" || e.Turn != nil {
 		t.Errorf("%+v", e)
 	}
 	i := a.Session
-	e := draw(a, "", false, []llm.Part{{Kind: llm.Text, Text: "a fox"}})
+	e := drawPrompt(a, "a fox", false, "a fox", "")
 	other, err := a.New()
 	if err != nil {
 		t.Fatal(err)
@@ -179,5 +182,60 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		if err != nil || refused < battle || stopped < owl || as != "jsonl" && (refused > owl || stopped > fox) {
 			t.Errorf("%s, %v:\n%s", as, err, text)
 		}
+	}
+}
+
+// A file that a prompt mentions is the image to change, and goes with the prompt once, also
+// when the line is recalled with what went with it; a prompt may begin with "new".
+func TestImageMentions(t *testing.T) {
+	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox(), fox())
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var photo bytes.Buffer
+	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("me.png", photo.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fetched := 0
+	a.FetchFile = func(context.Context, string) (string, []byte, error) {
+		fetched++
+		return "web.png", photo.Bytes(), nil
+	}
+	play(t, run(t, a, "/image @me.png as a drawing"))
+	_, a.Attached = SplitPrompt(a.Session.History()[0])
+	play(t, run(t, a, "/image --new @me.png as a drawing"))
+	play(t, run(t, a, "/image new york at night"))
+	for i, wanted := range []bool{true, false} {
+		e := run(t, a, "/image --new @https://a.example/x.png bluer")
+		if e.Confirm == nil || !strings.Contains(e.Confirm.Text, "https://a.example/x.png") || fetched > 0 {
+			t.Fatalf("%d fetched, %+v", fetched, e)
+		}
+		play(t, e.Confirm.Answer(wanted).Prepare(t.Context())())
+		if want := 1 - i; fetched != want {
+			t.Errorf("agreed %v: %d fetched", wanted, fetched)
+		}
+		fetched = 0
+	}
+	for i, want := range []string{"<me.png> @me.png as a drawing", "<me.png> @me.png as a drawing", "<fox.png> new york at night", "<web.png> @https://a.example/x.png bluer", "@https://a.example/x.png bluer"} {
+		var got []string
+		for _, p := range painter.Requests()[i].Messages[0].Parts {
+			if p.Kind == llm.Media {
+				got = append(got, "<"+p.Name+">")
+			} else {
+				got = append(got, p.Text)
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("request %d: %s, want %s", i+1, got, want)
+		}
+	}
+	past, err := a.Library.Prompts(10)
+	if err != nil || len(past) != 4 || past[3].Text != "/image --new @https://a.example/x.png bluer" {
+		t.Errorf("%v, %+v", err, past)
+	}
+	if e := run(t, a, "/image @me.png"); e.Turn != nil || len(a.Attached) != 1 {
+		t.Errorf("a file alone is attached: %+v", e)
 	}
 }

@@ -53,7 +53,7 @@ func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	case err != nil:
 		return item.Part, "", err
 	case unfit != nil: // no model takes it either
-		return llm.Part{Kind: llm.Text, Text: "[an image that cannot be shown, saved as " + name + "]"}, "Saved as " + name + ": " + unfit.Error(), nil
+		return llm.Part{Kind: llm.Text, Text: "[an image that cannot be shown, saved as " + name + "]"}, unfit.Error(), nil
 	}
-	return item.Part, "Saved as " + name, nil
+	return item.Part, "Saved in " + abbrevPath(dir), nil
 }

@@ -84,7 +84,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part) {
 			return
 		}
 	}
-	parts := append(append(s.app.Attached, mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
 	// The conversation has its own way to say that the disk is full.
 	s.app.RememberPrompt(text)

@@ -58,3 +58,29 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		t.Errorf("read back:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestDrawing: lines say at once that an image is drawn, and remind of it as of anything that
+// takes time.
+func TestDrawing(t *testing.T) {
+	drawing := make(chan struct{})
+	painter := llmtest.New(func(ctx context.Context, _ llm.Request, out *llm.Out) error {
+		<-drawing
+		out.Send(llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: "fox.png", MIME: "image/png", Data: []byte("f")}})
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		o.Drawing.Model = func(context.Context, string) (llm.Endpoint, error) {
+			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
+		}
+	})
+	d.input.came = time.Time{}
+	d.paste("/image a fox")
+	d.heard("Drawing with i/draw.")
+	d.pass(10 * time.Second)
+	close(drawing)
+	d.heard("fox.png, 1 byte.").idle()
+	if !strings.Contains(d.said(), "Still drawing with i/draw, 10 seconds.") {
+		t.Errorf("said\n%s", d.said())
+	}
+}

@@ -69,6 +69,8 @@ func (t *turn) doing() string {
 	switch {
 	case t.Doing == app.Waiting && t.Model != "":
 		return "waiting for " + t.Model
+	case t.Doing == app.Painting:
+		return "drawing with " + t.Model
 	case t.Doing == app.Reasoning:
 		return "thinking"
 	case t.Doing == app.Calling && t.Activity.Tool != "":
@@ -124,9 +126,12 @@ func (t *turn) wait() bool {
 // add writes what an event changes.
 func (t *turn) add(e session.Event) {
 	now := t.now()
-	switch e.(type) {
+	switch e := e.(type) {
 	case session.Step:
 		t.remote = nil
+		if e.Draws {
+			t.say("Drawing with %s.", e.Model)
+		}
 	case llm.Delta:
 		t.answered = true
 	}

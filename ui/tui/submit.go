@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -99,7 +98,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 			return m.Say(err.Error())
 		}
 	}
-	parts := append(append(without(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
+	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
@@ -111,19 +110,4 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		return tea.Batch(sent, m.compare.ask(names, models, parts))
 	}
 	return tea.Batch(sent, m.chat.Run(parts...))
-}
-
-// without returns attached but for what mentioned brings anew: a message that is edited
-// has both the file and the words that name it.
-func without(attached, mentioned []llm.Part) []llm.Part {
-	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
-		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
-			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
-				return false
-			}
-			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
-			is, _, _ := strings.Cut(p.Text, "\n")
-			return was == is && bytes.Equal(a.Data, p.Data)
-		})
-	})
 }

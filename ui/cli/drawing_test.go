@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// What was drawn is saved as it came. The conversation gets an image that models take, or
+// words that name the file; the name is said once. Without a file it gets the image all the
+// same.
+func TestKeepImage(t *testing.T) {
+	var photo bytes.Buffer
+	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	avif := append([]byte("\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1miaf"), 0xff, 0xfe, 0x00)
+	for _, test := range []struct {
+		name  string
+		blob  llm.Blob
+		there bool // the directory is
+		kind  llm.Kind
+		part  string // Name of the part, or a piece of its text
+		told  string
+		file  string // "": none was saved
+		lost  bool
+	}{
+		{"an image", llm.Blob{MIME: "image/png", Data: photo.Bytes()}, true, llm.Media, "a-fox.png", "Saved in ", "a-fox.png", false},
+		{"one that no model takes", llm.Blob{MIME: "image/avif", Data: avif}, true, llm.Text, "saved as a-fox.avif", "a-fox.avif", "a-fox.avif", false},
+		{"one that cannot be saved", llm.Blob{MIME: "image/png", Data: photo.Bytes()}, false, llm.Media, "a-fox.png", "", "", true},
+		{"neither", llm.Blob{MIME: "image/avif", Data: avif}, false, "", "", "", "", true},
+	} {
+		dir := filepath.Join(t.TempDir(), "there")
+		if test.there {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		part, told, err := keepImage(dir, "A fox", test.blob)
+		if part.Kind != test.kind || !strings.Contains(part.Name+part.Text, test.part) || (err != nil) != test.lost {
+			t.Errorf("%s: %+v, %v", test.name, part, err)
+		}
+		if !strings.Contains(told, test.told) || test.told == "" && told != "" || test.kind == llm.Media && strings.Contains(told, "a-fox") {
+			t.Errorf("%s: told %q", test.name, told)
+		}
+		if test.file != "" {
+			if saved, err := os.ReadFile(filepath.Join(dir, test.file)); err != nil || !bytes.Equal(saved, test.blob.Data) {
+				t.Errorf("%s: saved %d bytes, %v", test.name, len(saved), err)
+			}
+		}
+	}
+}
