@@ -88,12 +88,14 @@ func (t *turn) summarize() error {
 	}
 	t.mu.Unlock()
 	summary, usage, err := t.summarizePath(model, path)
+	if err == nil || usage != (llm.Usage{}) { // paid for all the same
+		t.mu.Lock()
+		t.addUsage(usage)
+		t.mu.Unlock()
+	}
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.addUsage(usage)
-	t.mu.Unlock()
 	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
@@ -142,6 +144,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node) (summary str
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
 		said, used, err := complete(t.ctx, model, req, t.emit)
+		t.spend(store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
 			err = errors.New("the model returned no summary")

@@ -123,6 +123,14 @@ func (c *conversation) persist(n store.Node) {
 	}
 }
 
+// spend enters a request that is no message in the ledger: one that failed before anything was
+// used was not paid for.
+func (c *conversation) spend(purpose, model string, u llm.Usage, err error) {
+	if c.log != nil && (err == nil || u != llm.Usage{}) {
+		_ = c.log.Spend(purpose, model, u)
+	}
+}
+
 // persistHead writes where the conversation goes on.
 func (c *conversation) persistHead(seq int) {
 	if c.log != nil {

@@ -50,13 +50,14 @@ func (d PartialResponse) Part(block string) (llm.Part, bool) {
 	return d.of.draft.Part(block)
 }
 
-// newPartial begins to store a response where the session is locked. A placed one has
-// its place in the conversation from now on, whatever comes of it.
+// newPartial begins to store a response where the session is locked. A placed one, which is
+// compared with others, has its place in the conversation from now on, whatever comes of it.
 func (c *conversation) newPartial(m llm.Message, placed bool) *partialResponse {
 	m.Interrupted = true // until it is known to be whole
 	p := &partialResponse{conversation: c, node: c.tree.NewNode(m), onDisk: placed, quit: make(chan struct{})}
 	p.node.At, p.node.Partial = c.now(), true
 	if placed {
+		p.node.Purpose = store.PurposeCompare
 		c.tree.Put(p.node)
 	}
 	if c.log != nil {

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -309,5 +310,43 @@ func TestName(t *testing.T) {
 	}
 	if n := len(small.Requests()); n != 1 {
 		t.Errorf("asked %d times, want once", n)
+	}
+}
+
+// TestLedger: each request that a conversation makes is in the ledger once, under what it was
+// for, and also one of which nothing was kept.
+func TestLedger(t *testing.T) {
+	lib, _ := newTestStore(t)
+	small := llmtest.New(llmtest.Say("A short title"))
+	long := strings.Repeat("one and one is two, they say; ", 40)
+	fake := llmtest.New(llmtest.Say(long), llmtest.Say("2"), llmtest.Say("sum"), llmtest.Say("more"), llmtest.Say(" "))
+	other := llmtest.New(llmtest.Say("3"))
+	s := New(Options{
+		Model: endpoint("a/a", fake), Log: lib.Create(Info{Dir: "/work"}), Config: Config{TitleModel: "c/small"},
+		OpenModel: func(string) (llm.Endpoint, error) { return endpoint("c/small", small), nil },
+	})
+	play(t.Context(), s, nil, say("what is one and one"))
+	if err := s.GenerateTitle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range s.Compare(t.Context(), []llm.Endpoint{s.Model(), endpoint("b/b", other)}, say("which?")) {
+	}
+	for range s.Compact(t.Context()) {
+	}
+	play(t.Context(), s, nil, say("go on"))
+	for range s.Compact(t.Context()) { // it says nothing, which is paid for as well
+	}
+	sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose", "model", "folder")
+	var got []string
+	for _, sum := range sums {
+		got = append(got, fmt.Sprint(sum.Purpose, " ", sum.Model, " ", sum.Folder, " ", sum.Requests))
+	}
+	want := []string{"answer a/a /work 2", "compare a/a /work 1", "compare b/b /work 1", "summary a/a /work 2", "title c/small /work 1"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	total, _ := s.Usage()
+	if sum, err := lib.Ledger().Spent(time.Time{}, time.Time{}, ""); err != nil || sum.Usage.Output != total.Output || sum.Usage.Input != total.Input {
+		t.Errorf("the ledger has %+v, %v, the session %+v", sum.Usage, err, total)
 	}
 }

@@ -23,6 +23,14 @@ type (
 	Collection  = store.Collection  // of vectors
 	SimilarText = store.SimilarText // of a collection
 
+	Ledger      = store.Ledger      // of what was paid
+	LedgerEntry = store.LedgerEntry // one request of it
+	UsageSum    = store.UsageSum    // what some requests used together
+	CacheMiss   = store.CacheMiss
+	Cap         = store.Cap // what may be spent
+	CapError    = store.CapError
+	Reservation = store.Reservation
+
 	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
 	Video      = store.Video      // a job that makes a video
 
@@ -31,6 +39,23 @@ type (
 	SentPrompt     = store.SentPrompt // something a user sent before
 	History        = store.History
 )
+
+// What a request is paid for.
+const (
+	PurposeAnswer  = store.PurposeAnswer
+	PurposeCompare = store.PurposeCompare
+	PurposeTitle   = store.PurposeTitle
+	PurposeSummary = store.PurposeSummary
+	PurposeEmbed   = store.PurposeEmbed
+	PurposeImage   = store.PurposeImage
+	PurposeVideo   = store.PurposeVideo
+)
+
+// UsageKeys lists what requests can be summed up by.
+var UsageKeys = store.UsageKeys
+
+// ProviderOf returns the provider of a model, which is named provider/model.
+func ProviderOf(model string) string { return store.ProviderOf(model) }
 
 // ValidCollection reports whether a collection can have that name.
 func ValidCollection(name string) bool { return store.ValidCollection(name) }

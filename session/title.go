@@ -47,6 +47,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
 	said, usage, err := complete(ctx, model, req, func(Event) {})
+	s.spend(store.PurposeTitle, model.Name, usage, err)
 	s.mu.Lock()
 	s.total = s.total.Add(usage)
 	s.mu.Unlock()

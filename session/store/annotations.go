@@ -95,6 +95,7 @@ type annotationEntry struct {
 type logContent struct {
 	nodes       []entry           // in the order of Seq
 	annotations []annotationEntry // in the order of N
+	spent       []LedgerEntry     // requests that are no messages; not on disk yet
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }

@@ -138,7 +138,11 @@ func TestOlderFileWithoutAnnotations(t *testing.T) {
 	}
 	l := old.Create(Session{})
 	id := l.Session().ID
-	talk(t, l, "hello", "hi")
+	for i, text := range []string{"hello", "are you there?"} { // what this program writes of answers is younger
+		if err := l.Put(says(i+1, llm.RoleUser, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	_ = old.Close()
 
 	file, err := os.ReadFile(path)

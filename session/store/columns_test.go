@@ -165,7 +165,7 @@ func TestRandomDamage(t *testing.T) {
 		"sessions": {"title", "named", "folder", "model", "effort", "history", "pinned", "origin", "created", "updated", "head", "messages",
 			"usage", "preview", "touched"},
 		"nodes":  {"seq", "parent", "at", "role", "origin", "model", "indexed", "rest", "parts"},
-		"usage":  {"seq", "day", "at", "model", "input", "cache_read", "output", "cost", "priced"},
+		"ledger": {"seq", "day", "at", "session", "provider", "model", "input", "cache_read", "output", "cost", "priced", "missed"},
 		"leases": {"owner", "pid", "start", "boot", "host", "beat"},
 	}
 	values := []string{`'x'`, `''`, `x'ff00fe'`, `x''`, `-1`, `0`, `1`, `2`, `3`, `7`, `1000`, `-9223372036854775808`, `9223372036854775807`,
@@ -177,7 +177,7 @@ func TestRandomDamage(t *testing.T) {
 		db := orchard(t)
 		var done []string
 		for range 1 + r.IntN(4) {
-			tables := []string{"sessions", "nodes", "nodes", "nodes", "usage", "leases"}
+			tables := []string{"sessions", "nodes", "nodes", "nodes", "ledger", "leases"}
 			table := tables[r.IntN(len(tables))]
 			column := columns[table][r.IntN(len(columns[table]))]
 			where := fmt.Sprintf(`abs(random()) %% %d = 0`, 1+r.IntN(4))

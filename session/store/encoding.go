@@ -133,16 +133,18 @@ type nodeExtra struct {
 	Results map[string]Outcome `json:"results,omitempty"`
 	Thought []time.Duration    `json:"thought,omitempty"`
 	Broke   string             `json:"broke,omitempty"`
+	Purpose string             `json:"purpose,omitempty"`
+	Missed  CacheMiss          `json:"missed,omitzero"`
 }
 
 func extraOf(n Node) nodeExtra {
-	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy}
+	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed}
 }
 
 func (r nodeExtra) into(n *Node) {
 	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
-	n.ThinkingDurations, n.InterruptedBy = r.Thought, r.Broke
+	n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed = r.Thought, r.Broke, r.Purpose, r.Missed
 }
 
 // encode marshals v without the escapes that HTML needs.

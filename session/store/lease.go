@@ -1,12 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
+
+	"parley/providers/llm"
 )
 
 // A lease reports which process may write a session. It is stale when that process
@@ -40,19 +44,25 @@ func currentProcess() process {
 
 // isStale reports whether the holder of l is no more.
 func (l lease) isStale(me process, now time.Time) bool {
-	if l.host == me.host && l.boot == me.boot {
-		start, gone := began(l.pid)
+	return l.isGone(me, now.Sub(l.heartbeat), heartbeatTimeout)
+}
+
+// isGone reports whether p is no more: so it is taken to be, where that cannot be told, if it
+// was heard of longer ago than timeout.
+func (p process) isGone(me process, ago, timeout time.Duration) bool {
+	if p.host == me.host && p.boot == me.boot {
+		start, gone := began(p.pid)
 		switch {
 		case gone:
 			return true
-		case start != "" && l.start != "":
-			return start != l.start
+		case start != "" && p.start != "":
+			return start != p.start
 		}
-	} else if l.host == me.host && l.boot != "" && me.boot != "" {
+	} else if p.host == me.host && p.boot != "" && me.boot != "" {
 		return true
 	}
-	// A beat of the future is as old: the clock was set back since.
-	return now.Sub(l.heartbeat).Abs() > heartbeatTimeout
+	// What is of the future is as old: the clock was set back since.
+	return ago.Abs() > timeout
 }
 
 // describe returns the holder of l in words for a user.
@@ -101,4 +111,121 @@ func newSessionID(now time.Time) string {
 		id = append(id, digits[b&31])
 	}
 	return string(id)
+}
+
+// A Cap is what may be spent.
+type Cap struct {
+	Since    time.Time // from when: this day, or this month; zero: ever
+	Provider string    // at which provider; "": at all of them
+	Cost     float64   // US dollars; 0: no cap
+	Tokens   int       // of input and output; 0: no cap
+}
+
+// A CapError reports that a cap is reached.
+type CapError struct {
+	Cap      Cap
+	Spent    UsageSum  // since then
+	Reserved llm.Usage // what requests that are under way are estimated to use
+}
+
+func (e *CapError) Error() string {
+	if e.Cap.Cost > 0 && e.Spent.Usage.Cost+e.Reserved.Cost >= e.Cap.Cost {
+		return fmt.Sprintf("$%.2f of $%.2f are spent", e.Spent.Usage.Cost+e.Reserved.Cost, e.Cap.Cost)
+	}
+	used := e.Spent.Usage.Input + e.Spent.Usage.Output + e.Reserved.Input + e.Reserved.Output
+	return fmt.Sprintf("%d of %d tokens are used", used, e.Cap.Tokens)
+}
+
+// A Reservation is room in caps for a request that is under way. The zero value holds none.
+type Reservation struct {
+	ledger Ledger
+	num    int64
+}
+
+// reservationTimeout is how long a reservation counts whose process cannot be asked for: it is
+// of another machine or container.
+const reservationTimeout = 15 * time.Minute
+
+// Reserve checks that no cap of those that hold for a model is reached, and keeps an estimate of
+// what a request will use until it is settled, all in one transaction: however many processes
+// do so at once, what they spend above a cap is at most what the requests under way cost above
+// their estimates, and the last one that fits. A reached cap is a *CapError. Other errors say
+// that nothing can be written.
+func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservation, error) {
+	r, provider := Reservation{ledger: l}, ProviderOf(model)
+	err := l.db.write(func(w *writer) error {
+		if err := l.db.expireReservations(w); err != nil {
+			return err
+		}
+		for _, c := range caps {
+			if c.Provider == "" || c.Provider == provider {
+				if err := c.check(w); err != nil {
+					return err
+				}
+			}
+		}
+		me, cost := l.db.process, estimate.Cost
+		if !(cost >= 0) || math.IsInf(cost, 0) {
+			cost = 0
+		}
+		return w.one(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
+			nanos(l.db.now()), provider, cost, tokens64(estimate.Input+estimate.Output), me.pid, me.start, me.boot, me.host).Scan(&r.num)
+	})
+	if err != nil {
+		return Reservation{}, err
+	}
+	return r, nil
+}
+
+// Settle ends a reservation, and enters what was really used in the same transaction. Without
+// entries, which is for an answer that [Log.Put] entered, it only ends.
+func (r Reservation) Settle(entries ...LedgerEntry) error {
+	if r.num == 0 {
+		return nil
+	}
+	return r.ledger.db.write(func(w *writer) error {
+		if err := w.exec(`DELETE FROM reservations WHERE num = ?`, r.num); err != nil {
+			return err
+		}
+		return r.ledger.db.enter(w, entries)
+	})
+}
+
+// check returns a *CapError if c is reached, open reservations included.
+func (c Cap) check(q querier) error {
+	sum, err := spent(q, c.Since, time.Time{}, c.Provider)
+	if err != nil {
+		return err
+	}
+	var cost, tokens float64
+	err = q.one(`SELECT total(cost), total(tokens) FROM reservations WHERE ?1 = '' OR provider = ?1`, c.Provider).Scan(&cost, &tokens)
+	if err != nil {
+		return err
+	}
+	used := count(tokens) + sum.Usage.Input + sum.Usage.Output
+	if c.Cost > 0 && sum.Usage.Cost+cost >= c.Cost || c.Tokens > 0 && used >= c.Tokens {
+		return &CapError{Cap: c, Spent: sum, Reserved: llm.Usage{Input: count(tokens), Cost: cost}}
+	}
+	return nil
+}
+
+// expireReservations ends those of processes that are no more.
+func (db *database) expireReservations(w *writer) error {
+	var gone []int64
+	err := each(w, func(rows *sql.Rows) error {
+		var num int64
+		var c columns // one that is damaged is nobody's, and of long ago
+		var p process
+		var at time.Time
+		err := rows.Scan(&num, numberOf(&c, "pid", &p.pid), textOf(&c, "start", &p.start), textOf(&c, "boot", &p.boot),
+			textOf(&c, "host", &p.host), timeOf(&c, "at", &at))
+		if err == nil && p.isGone(db.process, db.now().Sub(at), reservationTimeout) {
+			gone = append(gone, num)
+		}
+		return err
+	}, `SELECT num, pid, start, boot, host, at FROM reservations`)
+	for _, num := range gone {
+		err = cmp.Or(err, w.exec(`DELETE FROM reservations WHERE num = ?`, num))
+	}
+	return err
 }

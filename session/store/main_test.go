@@ -45,6 +45,8 @@ var children = map[string]func(path, id string) error{
 	"write": childWrite,
 	"turns": childTurns,
 	"hold":  childHold,
+	"spend": childSpend,
+	"take":  childTake,
 }
 
 // child starts a process that does one of children, and a reader of what it

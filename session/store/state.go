@@ -10,55 +10,28 @@ import (
 )
 
 // DailyUsage sums up what was used from since to until (zero: without bound), by day,
-// model and, if asked for, session. Sessions that were removed count.
+// model and, if asked for, session, or what it was for if that was none. Sessions that were
+// removed count.
 func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, error) {
-	where, args := `WHERE 1`, []any{bySession}
-	if !since.IsZero() {
-		where, args = where+` AND at >= ?`, append(args, nanos(since))
+	keys := []string{"day", "model"}
+	if bySession {
+		keys = append(keys, "session", "purpose")
 	}
-	if !until.IsZero() {
-		where, args = where+` AND at < ?`, append(args, nanos(until))
-	}
+	sums, err := db.Ledger().Sums(since, until, keys...)
 	var spent []DailyUsage
-	err := db.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
-			var s DailyUsage
-			u := &s.Usage
-			var in, read, write, out, thinking float64 // whatever a damaged row holds, they add up
-			err := rows.Scan(&s.Day, &s.Model, &s.Session, &s.Answers, &s.Unpriced, &in, &read, &write, &out, &thinking, &u.Cost)
-			u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking = count(in), count(read), count(write), count(out), count(thinking)
-			u.Priced = s.Unpriced == 0
-			spent = append(spent, s)
-			return err
-		}, `SELECT day, model, iif(?1, session, '') AS one, count(*), sum(NOT priced), total(input), total(cache_read),
-			total(cache_write), total(output), total(thinking), total(iif(priced, cost, 0.0)) FROM usage `+where+`
-			GROUP BY day, model, one ORDER BY day, model, one`, args...)
-	})
-	return spent, err
-}
-
-// count returns a sum of tokens, which in a damaged file may be anything.
-func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
-
-// AddUsage counts requests that belong to no conversation as spending, at this time. What they
-// were for, such as "embed", stands in the place of a session.
-func (db *DB) AddUsage(purpose, model string, requests ...llm.Usage) error {
-	if len(requests) == 0 {
-		return nil
+	for _, s := range sums {
+		d := DailyUsage{Day: s.Day, Model: s.Model, Session: s.Session, Answers: s.Requests, Unpriced: s.Unpriced, Usage: s.Usage}
+		if bySession && s.Session == "" {
+			d.Session = s.Purpose
+		}
+		if n := len(spent); n > 0 && bySession && spent[n-1].Day == d.Day && spent[n-1].Model == d.Model && spent[n-1].Session == d.Session {
+			last := &spent[n-1]
+			last.Answers, last.Unpriced, last.Usage = last.Answers+d.Answers, last.Unpriced+d.Unpriced, last.Usage.Add(d.Usage)
+			continue
+		}
+		spent = append(spent, d)
 	}
-	return db.write(func(w *writer) error {
-		var seq int
-		if err := w.one(`SELECT coalesce(max(seq), 0) FROM usage WHERE session = ?`, purpose).Scan(&seq); err != nil {
-			return err
-		}
-		for i, u := range requests {
-			n := Node{Seq: seq + 1 + i, At: db.now(), Usage: &u, Message: llm.Message{Model: model}}
-			if err := account(w, purpose, n); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return spent, err
 }
 
 // Get returns what Set kept under key; "" if nothing.

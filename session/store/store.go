@@ -2,7 +2,7 @@
 // or a model said may be lost: to a crash, a full disk, a second window or an
 // update.
 //
-//	Put ──► Log (memory) ──► one transaction: lease, node, session, spending, index ──► parley.db
+//	Put ──► Log (memory) ──► one transaction: lease, node, session, ledger, index ──► parley.db
 //	                 ▲ on an error: kept in order, tried again until it works
 //
 // A DB is the file, a Log is one conversation open for writing. A node is on

@@ -63,6 +63,7 @@ func (l *Log) newTransaction(all bool) (*transaction, bool) {
 	if now.Sub(l.lease.heartbeat).Abs() > heartbeatInterval/2 {
 		j.lease.heartbeat = now
 	}
+	j.spent = slices.Clone(l.spent)
 	for _, e := range l.nodes {
 		if j.all || e.saved != e.gen {
 			j.nodes = append(j.nodes, e)
@@ -73,7 +74,7 @@ func (l *Log) newTransaction(all bool) (*transaction, bool) {
 			j.annotations = append(j.annotations, e)
 		}
 	}
-	return j, l.hasContent && (all || len(j.nodes)+len(j.annotations) > 0 || !l.onDisk || l.session != l.lastSaved)
+	return j, l.hasContent && (all || len(j.nodes)+len(j.annotations)+len(j.spent) > 0 || !l.onDisk || l.session != l.lastSaved)
 }
 
 // finishFlush takes over what came of a transaction, and reports it.
@@ -115,6 +116,7 @@ func (l *Log) markSaved(j *transaction) {
 		i, _ := slices.BinarySearchFunc(l.annotations, e.N, byN)
 		l.annotations[i].saved = e.gen
 	}
+	l.spent = l.spent[len(j.spent):]
 	// Another process may have renamed or pinned it; what was changed here since
 	// the job was made is newer.
 	if l.session.Title == j.lastSaved.Title && l.session.Named == j.lastSaved.Named {
@@ -161,7 +163,10 @@ func (j *transaction) run(w *writer) error {
 			return err
 		}
 	}
-	return nil
+	for i := range j.spent {
+		j.spent[i].Session = j.session.ID
+	}
+	return j.db.enter(w, j.spent)
 }
 
 // claim sees to it that the session is ours, and reports whether it is on disk.
@@ -259,7 +264,7 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
 	RETURNING num`
 
-// node writes one node with its blobs, words and cost. What is still arriving is
+// node writes one node with its blobs, words and place in the ledger. What is still arriving is
 // indexed when it is complete, or by the next search.
 func (j *transaction) node(w *writer, e *entry) error {
 	blobs := map[string]any{}
@@ -282,7 +287,7 @@ func (j *transaction) node(w *writer, e *entry) error {
 		return err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {
-		if err := account(w, j.session.ID, e.Node); err != nil {
+		if err := j.db.enter(w, []LedgerEntry{entryOf(j.session, e.Node)}); err != nil {
 			return err
 		}
 	}
@@ -316,15 +321,4 @@ func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) erro
 		}
 	}
 	return nil
-}
-
-// account keeps what an answer cost, on the day it was asked for.
-func account(w *writer, session string, n Node) error {
-	var u llm.Usage
-	if n.Usage != nil {
-		u = *n.Usage
-	}
-	return w.exec(`INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		session, n.Seq, n.At.Local().Format(time.DateOnly), nanos(n.At), n.Model,
-		u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking, u.Cost, u.Priced)
 }

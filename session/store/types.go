@@ -50,6 +50,8 @@ type Node struct {
 	// Of answers.
 	Usage    *llm.Usage    `json:"usage,omitempty"` // nil: not reported
 	Reason   llm.Reason    `json:"reason,omitempty"`
+	Purpose  string        `json:"purpose,omitempty"` // what it was asked for, such as PurposeCompare; "": PurposeAnswer
+	Missed   CacheMiss     `json:"missed,omitzero"`
 	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
 	Duration time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
@@ -115,4 +117,79 @@ type SentPrompt struct {
 	Text string    `json:"text"`
 	Dir  string    `json:"folder"`
 	At   time.Time `json:"at"`
+}
+
+// A LedgerEntry is one request that used tokens or money.
+type LedgerEntry struct {
+	At      time.Time // zero: now
+	Session string    // "": none
+	Seq     int       // of the message, or the number of a video's job; 0: none. An entry with one replaces that of the same session and Seq
+	Folder  string    // absolute; "": not known
+	Model   string    // provider/model
+	Purpose string
+	Usage   llm.Usage
+	Missed  CacheMiss
+}
+
+// A CacheMiss is a part of a prompt that was in a provider's cache, and was not read from it.
+type CacheMiss struct {
+	Tokens int    `json:"tokens"`
+	Cause  string `json:"cause,omitempty"`
+}
+
+// A UsageSum holds what some requests used together. Of what they were summed up by, the
+// fields are set.
+type UsageSum struct {
+	Day      string `json:"day,omitempty"`   // 2026-11-20, local time
+	Month    string `json:"month,omitempty"` // 2026-11
+	Session  string `json:"session,omitempty"`
+	Folder   string `json:"folder,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"` // provider/model
+	Purpose  string `json:"purpose,omitempty"`
+
+	Requests int       `json:"requests"`
+	Unpriced int       `json:"unpriced"`         // requests whose price is unknown; they are not in Usage.Cost
+	Missed   int       `json:"missed,omitempty"` // tokens that were in a cache and not read from it
+	Usage    llm.Usage `json:"usage"`
+}
+
+// Add returns the sum of s and t, summed up by the same.
+func (s UsageSum) Add(t UsageSum) UsageSum {
+	s.Usage, s.Requests, s.Unpriced, s.Missed = s.Usage.Add(t.Usage), s.Requests+t.Requests, s.Unpriced+t.Unpriced, s.Missed+t.Missed
+	s.Usage.Priced = s.Unpriced == 0
+	return s
+}
+
+// UsageKeys lists what requests can be summed up by.
+var UsageKeys = []string{"day", "month", "model", "provider", "folder", "session", "purpose"}
+
+// key returns what of s is named so, and how SQL has it.
+func (s *UsageSum) key(name string) (field *string, column string) {
+	switch name {
+	case "day":
+		return &s.Day, "day"
+	case "month":
+		return &s.Month, "substr(day, 1, 7)"
+	case "model":
+		return &s.Model, "model"
+	case "provider":
+		return &s.Provider, "provider"
+	case "folder":
+		return &s.Folder, "folder"
+	case "session":
+		return &s.Session, "session"
+	case "purpose":
+		return &s.Purpose, "purpose"
+	}
+	return nil, ""
+}
+
+// Key returns what requests were summed up by: one of UsageKeys.
+func (s UsageSum) Key(name string) string {
+	field, _ := s.key(name)
+	if field == nil {
+		return ""
+	}
+	return *field
 }

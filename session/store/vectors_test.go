@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"parley/providers/llm"
 	"parley/session/vectors"
 )
 
@@ -140,24 +139,6 @@ func TestCollectionsAreNotMixed(t *testing.T) {
 		if ValidCollection(name) != ok {
 			t.Errorf("%q: %v", name, !ok)
 		}
-	}
-}
-
-// Requests beside conversations are spending, each under what it was for.
-func TestAddUsage(t *testing.T) {
-	db, err := OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	for range 2 {
-		if err := db.AddUsage("embed", "mock/small", llm.Usage{Input: 10, Cost: 0.5, Priced: true}, llm.Usage{Input: 7}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	spent, err := db.DailyUsage(time.Time{}, time.Time{}, true)
-	if err != nil || len(spent) != 1 || spent[0].Session != "embed" || spent[0].Answers != 4 || spent[0].Unpriced != 2 || spent[0].Usage.Input != 34 || spent[0].Usage.Cost != 1 {
-		t.Errorf("%+v, %v", spent, err)
 	}
 }
 

@@ -33,9 +33,6 @@ type Videos struct{ db *DB }
 // Videos returns the jobs that make videos.
 func (db *DB) Videos() Videos { return Videos{db} }
 
-// purposeVideo stands in the place of a session where spending is summed up.
-const purposeVideo = "video"
-
 // Add keeps a job that is about to be created, and gives it its number and time.
 func (v Videos) Add(video *Video) error {
 	video.Created = v.db.now()
@@ -43,16 +40,16 @@ func (v Videos) Add(video *Video) error {
 		if err := w.one(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
 			return err
 		}
-		return putVideo(w, *video)
+		return v.db.putVideo(w, *video)
 	})
 }
 
 // Save keeps a job as it is now, with what it cost.
 func (v Videos) Save(video Video) error {
-	return v.db.write(func(w *writer) error { return putVideo(w, video) })
+	return v.db.write(func(w *writer) error { return v.db.putVideo(w, video) })
 }
 
-func putVideo(w *writer, video Video) error {
+func (db *database) putVideo(w *writer, video Video) error {
 	row, err := json.Marshal(video)
 	if err != nil {
 		return err
@@ -67,7 +64,7 @@ func putVideo(w *writer, video Video) error {
 	if video.Job.Bill != nil {
 		usage = video.Job.Bill.Usage()
 	}
-	return account(w, purposeVideo, Node{Seq: video.Num, At: video.Created, Usage: &usage, Message: llm.Message{Model: video.Name()}})
+	return db.enter(w, []LedgerEntry{{At: video.Created, Seq: video.Num, Model: video.Name(), Purpose: PurposeVideo, Usage: usage}})
 }
 
 // Remove forgets a job that was not created.

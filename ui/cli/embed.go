@@ -208,7 +208,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 
 // embed asks the model and writes what it returns.
 func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
-	spent := &spending{purpose: "embed", model: r.model.Name}
+	spent := &spending{purpose: session.PurposeEmbed, model: r.model.Name}
 	progress := &progressLine{on: !r.quiet && term.IsTerminal(os.Stderr.Fd())}
 	set := vectors.Set{Model: r.model.Name, Task: r.task}
 	n := 0

@@ -154,7 +154,7 @@ func (c *imageCommand) account(model string, bill llm.Bill) {
 	}
 	lib, err := session.OpenStore(os.Getenv)
 	if err == nil {
-		err = errors.Join(lib.AddUsage("image", model, bill.Usage()), lib.Close())
+		err = errors.Join(lib.Ledger().Add(ledgerEntries(session.PurposeImage, model, bill.Usage())...), lib.Close())
 	}
 	if err != nil {
 		c.note("could not keep what this cost: " + err.Error())

@@ -51,11 +51,21 @@ const saveEvery = 50
 
 // save writes what is collected.
 func (s *spending) save(library *session.Store) error {
-	err := library.AddUsage(s.purpose, s.model, s.unsaved...)
+	err := library.Ledger().Add(ledgerEntries(s.purpose, s.model, s.unsaved...)...)
 	if err == nil {
 		s.unsaved = nil
 	}
 	return err
+}
+
+// ledgerEntries returns requests that were made in this folder beside any conversation.
+func ledgerEntries(purpose, model string, requests ...llm.Usage) []session.LedgerEntry {
+	dir, _ := os.Getwd()
+	entries := make([]session.LedgerEntry, len(requests))
+	for i, u := range requests {
+		entries[i] = session.LedgerEntry{Folder: dir, Model: model, Purpose: purpose, Usage: u}
+	}
+	return entries
 }
 
 // A progressLine is a line on a terminal that says how far something is, drawn anew at most

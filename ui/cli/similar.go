@@ -247,7 +247,7 @@ func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, s
 	if m.Known && m.Facts.Dimensions != set.Dimensions {
 		o.Dimensions = set.Dimensions
 	}
-	spent := &spending{purpose: "embed", model: m.Name}
+	spent := &spending{purpose: session.PurposeEmbed, model: m.Name}
 	defer func() {
 		if err := spent.save(library); err != nil {
 			a.note("usage is not saved: " + err.Error())

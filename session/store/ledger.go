@@ -1,0 +1,293 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// ledgerTables holds the ledger: one row per request that was paid for, whatever asked it, and
+// the sums of each day by provider, which triggers keep, so that a budget is checked at once
+// however long the ledger is. Rows hold no text and stay when a conversation is removed. seq is
+// that of a message, or the number of a job that makes a video, which has no session; 0: none.
+//
+// It is filled from the table that was before it, which knew answers only, and from the
+// summaries that are kept. Copies of summaries, in forks and imports, were not paid for.
+const ledgerTables = `
+CREATE TABLE ledger (
+	num INTEGER PRIMARY KEY, at INTEGER, day TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, folder TEXT NOT NULL,
+	provider TEXT NOT NULL, model TEXT NOT NULL, purpose TEXT NOT NULL, input INTEGER NOT NULL, cache_read INTEGER NOT NULL,
+	cache_write INTEGER NOT NULL, output INTEGER NOT NULL, thinking INTEGER NOT NULL, cost REAL NOT NULL, priced INTEGER NOT NULL,
+	missed INTEGER NOT NULL, cause TEXT NOT NULL);
+INSERT INTO ledger (at, day, session, seq, folder, provider, model, purpose, input, cache_read, cache_write, output, thinking, cost, priced, missed, cause)
+	SELECT u.at, u.day, iif(u.session IN ('embed', 'image', 'video'), '', u.session), iif(u.session IN ('embed', 'image'), 0, u.seq), coalesce(s.folder, ''),
+		iif(instr(u.model, '/') > 0, substr(u.model, 1, instr(u.model, '/') - 1), u.model), u.model,
+		iif(u.session IN ('embed', 'image', 'video'), u.session, 'answer'),
+		u.input, u.cache_read, u.cache_write, u.output, u.thinking, u.cost, u.priced, 0, ''
+	FROM usage u LEFT JOIN sessions s ON s.id = u.session;
+INSERT INTO ledger (at, day, session, seq, folder, provider, model, purpose, input, cache_read, cache_write, output, thinking, cost, priced, missed, cause)
+	SELECT at, date(at / 1000000000, 'unixepoch', 'localtime'), id, seq, folder,
+		iif(instr(model, '/') > 0, substr(model, 1, instr(model, '/') - 1), model), model, 'summary',
+		coalesce(used ->> 'input', 0), coalesce(used ->> 'cache_read', 0), coalesce(used ->> 'cache_write', 0), coalesce(used ->> 'output', 0),
+		coalesce(used ->> 'thinking', 0), coalesce(used ->> 'cost', 0.0), coalesce(used ->> 'priced', 0), 0, ''
+	FROM (SELECT n.at, s.id, n.seq, s.folder, n.model, json_extract(n.rest, '$.usage') AS used FROM nodes n JOIN sessions s ON s.num = n.session
+		WHERE n.role = 'user' AND s.origin = '' AND iif(n.rest <> '{}' AND json_valid(n.rest), json_extract(n.rest, '$.summary'), 0) AND n.at > 0)
+	WHERE json_type(used) = 'object';
+CREATE UNIQUE INDEX ledger_message ON ledger (session, seq) WHERE seq > 0;
+CREATE INDEX ledger_at ON ledger (at);
+CREATE TABLE ledger_days (
+	day TEXT NOT NULL, provider TEXT NOT NULL, requests INTEGER, unpriced INTEGER, input INTEGER, cache_read INTEGER, cache_write INTEGER,
+	output INTEGER, thinking INTEGER, cost REAL, missed INTEGER, PRIMARY KEY (day, provider)) WITHOUT ROWID;
+INSERT INTO ledger_days SELECT day, provider, count(*), total(NOT priced), total(input), total(cache_read), total(cache_write),
+	total(output), total(thinking), total(iif(priced, cost, 0.0)), 0 FROM ledger GROUP BY day, provider;
+CREATE TRIGGER ledger_insert AFTER INSERT ON ledger BEGIN` + ledgerAdd + `END;
+CREATE TRIGGER ledger_update AFTER UPDATE ON ledger
+	WHEN (old.day, old.provider, old.input, old.cache_read, old.cache_write, old.output, old.thinking, old.cost, old.priced, old.missed) IS NOT
+		(new.day, new.provider, new.input, new.cache_read, new.cache_write, new.output, new.thinking, new.cost, new.priced, new.missed) BEGIN
+	UPDATE ledger_days SET requests = requests - 1, unpriced = unpriced - NOT old.priced, input = input - old.input,
+		cache_read = cache_read - old.cache_read, cache_write = cache_write - old.cache_write, output = output - old.output,
+		thinking = thinking - old.thinking, cost = cost - iif(old.priced, old.cost, 0.0), missed = missed - old.missed
+		WHERE day = old.day AND provider = old.provider;` + ledgerAdd + `END;
+CREATE TABLE reservations (
+	num INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER, provider TEXT NOT NULL, cost REAL NOT NULL, tokens INTEGER NOT NULL,
+	pid INTEGER NOT NULL, start TEXT NOT NULL, boot TEXT NOT NULL, host TEXT NOT NULL);
+DROP TABLE usage;
+`
+
+// ledgerAdd adds a new row of the ledger to the sums of its day.
+const ledgerAdd = `
+	INSERT INTO ledger_days VALUES (new.day, new.provider, 1, NOT new.priced, new.input, new.cache_read, new.cache_write,
+		new.output, new.thinking, iif(new.priced, new.cost, 0.0), new.missed)
+	ON CONFLICT (day, provider) DO UPDATE SET requests = requests + 1, unpriced = unpriced + excluded.unpriced, input = input + excluded.input,
+		cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, output = output + excluded.output,
+		thinking = thinking + excluded.thinking, cost = cost + excluded.cost, missed = missed + excluded.missed;
+`
+
+// What a request is paid for.
+const (
+	PurposeAnswer  = "answer"
+	PurposeCompare = "compare" // one of several models that were asked the same
+	PurposeTitle   = "title"
+	PurposeSummary = "summary"
+	PurposeEmbed   = "embed"
+	PurposeImage   = "image"
+	PurposeVideo   = "video"
+)
+
+// A Ledger says what was paid. See [DB.Ledger].
+type Ledger struct{ db *DB }
+
+// Ledger returns what was paid, in all conversations and beside them.
+func (db *DB) Ledger() Ledger { return Ledger{db} }
+
+// Ledger returns the ledger of the store that the conversation is kept in.
+func (l *Log) Ledger() Ledger { return l.db.Ledger() }
+
+// Add enters requests that belong to no message. Those of a conversation are entered with
+// [Log.Put] and [Log.Spend].
+func (l Ledger) Add(entries ...LedgerEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	return l.db.write(func(w *writer) error { return l.db.enter(w, entries) })
+}
+
+// Spend enters a request of the conversation that is no message, such as one for its title.
+// What cannot be written is kept and written later, as with [Log.Put].
+func (l *Log) Spend(purpose, model string, u llm.Usage) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return errClosed
+	}
+	l.spent = append(l.spent, LedgerEntry{At: l.db.now(), Folder: l.session.Dir, Model: model, Purpose: purpose, Usage: u})
+	l.mu.Unlock()
+	return l.flush()
+}
+
+// entryOf returns what an answer of a session is entered as, on the day it was asked for.
+func entryOf(s Session, n Node) LedgerEntry {
+	e := LedgerEntry{At: n.At, Session: s.ID, Seq: n.Seq, Folder: s.Dir, Model: n.Model, Purpose: n.Purpose, Missed: n.Missed}
+	if e.Purpose == "" {
+		e.Purpose = PurposeAnswer
+		if n.Origin == llm.OriginImages {
+			e.Purpose = PurposeImage
+		}
+	}
+	if n.Usage != nil {
+		e.Usage = *n.Usage
+	}
+	return e
+}
+
+const enterSQL = `INSERT INTO ledger (at, day, session, seq, folder, provider, model, purpose, input, cache_read, cache_write, output,
+	thinking, cost, priced, missed, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (session, seq) WHERE seq > 0 DO UPDATE SET at = excluded.at, day = excluded.day, folder = excluded.folder,
+	provider = excluded.provider, model = excluded.model, purpose = excluded.purpose, input = excluded.input, cache_read = excluded.cache_read,
+	cache_write = excluded.cache_write, output = excluded.output, thinking = excluded.thinking, cost = excluded.cost, priced = excluded.priced,
+	missed = excluded.missed, cause = excluded.cause`
+
+// enter writes entries. Figures that cannot be are not taken into the sums: a price that is no
+// number is not known.
+func (db *database) enter(w *writer, entries []LedgerEntry) error {
+	for _, e := range entries {
+		if e.At.IsZero() {
+			e.At = db.now()
+		}
+		u := e.Usage
+		if !(u.Cost >= 0) || math.IsInf(u.Cost, 0) {
+			u.Cost, u.Priced = 0, false
+		}
+		err := w.exec(enterSQL, nanos(e.At), e.At.Local().Format(time.DateOnly), e.Session, e.Seq, e.Folder, ProviderOf(e.Model), e.Model,
+			e.Purpose, tokens64(u.Input), tokens64(u.CacheRead), tokens64(u.CacheWrite), tokens64(u.Output), tokens64(u.Thinking),
+			u.Cost, u.Priced, tokens64(e.Missed.Tokens), e.Missed.Cause)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tokens64 returns a count of tokens that sums cannot overflow with.
+func tokens64(n int) int64 { return int64(min(max(n, 0), 1<<40)) }
+
+// ProviderOf returns the provider of a model, which is named provider/model.
+func ProviderOf(model string) string {
+	provider, _, _ := strings.Cut(model, "/")
+	return provider
+}
+
+// Sums sums up the requests from since to until (zero: without bound) by keys, of UsageKeys, and
+// in the order of these.
+func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, err error) {
+	columns := make([]string, len(keys))
+	for i, key := range keys {
+		if _, columns[i] = new(UsageSum).key(key); columns[i] == "" {
+			return nil, fmt.Errorf("%q: usage is summed up by %s", key, strings.Join(UsageKeys, ", "))
+		}
+	}
+	where, args := `WHERE 1`, []any(nil)
+	if !since.IsZero() {
+		where, args = where+` AND at >= ?`, append(args, nanos(since))
+	}
+	if !until.IsZero() {
+		where, args = where+` AND at < ?`, append(args, nanos(until))
+	}
+	by := strings.Join(columns, ", ")
+	query := `SELECT ` + strings.Join(append(columns, sumColumns), ", ") + ` FROM ledger ` + where
+	if by != "" {
+		query += ` GROUP BY ` + by + ` ORDER BY ` + by
+	}
+	err = l.read(func(q querier) error {
+		return each(q, func(rows *sql.Rows) error {
+			var s UsageSum
+			var row sumRow
+			var to []any
+			for _, key := range keys {
+				field, _ := s.key(key)
+				to = append(to, field)
+			}
+			err := rows.Scan(append(to, row.columns()...)...)
+			row.into(&s)
+			sums = append(sums, s)
+			return err
+		}, query, args...)
+	})
+	return sums, err
+}
+
+// read runs f on a file that has a ledger. One of before that cannot be written has none.
+func (l Ledger) read(f func(querier) error) error {
+	return l.db.read(func(q querier) error {
+		var tables int
+		if err := q.one(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
+			return err
+		}
+		return f(q)
+	})
+}
+
+// sumColumns sums up rows of the ledger, and daySums the sums of days.
+const (
+	sumColumns = `count(*), total(NOT priced), total(input), total(cache_read), total(cache_write), total(output), total(thinking),
+		total(iif(priced, cost, 0.0)), total(missed)`
+	daySums = `total(requests), total(unpriced), total(input), total(cache_read), total(cache_write), total(output), total(thinking),
+		total(cost), total(missed)`
+)
+
+// A sumRow takes those columns: whatever a damaged row holds, they add up.
+type sumRow [9]sql.NullFloat64
+
+func (r *sumRow) columns() []any {
+	to := make([]any, len(r))
+	for i := range r {
+		to[i] = &r[i]
+	}
+	return to
+}
+
+func (r *sumRow) into(s *UsageSum) {
+	n := func(i int) int { return count(r[i].Float64) }
+	*s = UsageSum{s.Day, s.Month, s.Session, s.Folder, s.Provider, s.Model, s.Purpose, n(0), n(1), n(8), llm.Usage{
+		Input: n(2), CacheRead: n(3), CacheWrite: n(4), Output: n(5), Thinking: n(6), Cost: r[7].Float64, Priced: n(1) == 0}}
+}
+
+// count returns a sum of tokens, which in a damaged file may be anything.
+func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
+
+// Spent sums up what was used from since to until (zero: without bound) at a provider; ""
+// means all. Whole days come from their sums, so it is as quick for a month as for an hour.
+// Days are those on which requests were made, by the clock of that time.
+func (l Ledger) Spent(since, until time.Time, provider string) (sum UsageSum, err error) {
+	err = l.read(func(q querier) error {
+		sum, err = spent(q, since, until, provider)
+		return err
+	})
+	return sum, err
+}
+
+func spent(q querier, since, until time.Time, provider string) (UsageSum, error) {
+	day := func(t time.Time) string { return t.Local().Format(time.DateOnly) }
+	midnight := func(t time.Time) time.Time {
+		y, m, d := t.Local().Date()
+		return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+	}
+	var sum UsageSum
+	add := func(query string, args ...any) error {
+		var row sumRow
+		var s UsageSum
+		err := q.one(query, args...).Scan(row.columns()...)
+		row.into(&s)
+		sum = sum.Add(s)
+		return err
+	}
+	part := func(from, to time.Time) error { // of one day, the one of from
+		next := midnight(from).AddDate(0, 0, 2) // however the clock was set
+		if to.IsZero() || to.After(next) {
+			to = next
+		}
+		return add(`SELECT `+sumColumns+` FROM ledger WHERE at >= ?1 AND at < ?2 AND day = ?3 AND (?4 = '' OR provider = ?4)`,
+			nanos(from), nanos(to), day(from), provider)
+	}
+	first, end := "", "9999"
+	var err error
+	if !since.IsZero() {
+		if first = day(since); !since.Equal(midnight(since)) {
+			if !until.IsZero() && day(until) == first {
+				return sum, part(since, until)
+			}
+			err = part(since, time.Time{})
+			first = day(midnight(since).AddDate(0, 0, 1))
+		}
+	}
+	if !until.IsZero() {
+		end = day(until)
+		err = cmp.Or(err, part(midnight(until), until))
+	}
+	return sum, cmp.Or(err, add(`SELECT `+daySums+` FROM ledger_days WHERE day >= ?1 AND day < ?2 AND (?3 = '' OR provider = ?3)`, first, end, provider))
+}
