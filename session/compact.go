@@ -35,8 +35,8 @@ func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 // as Options.Compact allows.
 func (t *turn) autoCompact() error {
 	t.mu.Lock()
-	full := t.compactAt > 0 && t.model.Context > 0 && t.mode == HistoryFull &&
-		float64(t.contextTokens()) > t.compactAt*float64(t.model.Context) && t.tree.messagesSinceSummary() > 2
+	full := t.compactAt > 0 && t.answering().Context > 0 && t.mode == HistoryFull &&
+		float64(t.contextTokens()) > t.compactAt*float64(t.answering().Context) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -81,7 +81,7 @@ func (t *turn) summarize() error {
 	if len(path) < 2 {
 		return errors.New("nothing to summarize yet")
 	}
-	model, before, began := t.Model(), 0, t.now()
+	model, before, began := t.current(), 0, t.now()
 	t.mu.Lock()
 	for _, n := range path {
 		before += t.tokens.message(n)

@@ -19,6 +19,8 @@ import (
 //	Step, (Delta | Notice | Retry | Usage)*, Answer, then for each call
 //	Call, (Ask, Decided)?, Progress*, Result
 //
+// In front of a step, and after one that failed, a Question may be asked, which Answered ends.
+//
 // If an answer has to fit a schema, one without calls is followed by Structured,
 // or by a Notice and the Prompt that asks for it again.
 //
@@ -93,6 +95,7 @@ type Fallback struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	Fault llm.Fault `json:"fault"`
+	Until time.Time `json:"until,omitzero"` // From failed before this turn, and is not asked until then; zero: it failed now
 }
 
 // ModelSwitched reports that another model answers from here on, and what of the

@@ -1,56 +1,272 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"time"
 
 	"parley/providers/llm"
 )
 
-// A fallbackChain is the models to go on with, in order, when one fails.
-type fallbackChain struct {
-	names []string
-	open  func(string) (llm.Endpoint, error) // nil: none can be opened
+// countdown is how long a user has to say otherwise before another model goes on.
+const countdown = 5 * time.Second
+
+// A Failure is what a Question is about when a model failed and another one could go on.
+type Failure struct {
+	Err     error
+	From    string // provider/model that failed
+	To      string // that would go on
+	Visible bool   // a part of the answer was shown: it would be written anew
 }
 
-// next opens the first model of the chain that was not tried yet, and adds it to
-// tried; false if there is none. It reports those that cannot be opened.
-func (f fallbackChain) next(tried map[string]bool, report func(name string, err error)) (llm.Endpoint, bool) {
-	for _, name := range f.names {
-		if tried[name] {
-			continue
+// FallbackModels returns a chain that is the same for every model, for Options.Fallback.
+func FallbackModels(names ...string) func(model string) []string {
+	return func(string) []string { return names }
+}
+
+// A fallbackChain says which models go on when one fails.
+type fallbackChain struct {
+	of        func(model string) []string // the models to go on with, in order; nil: none
+	larger    func(model string) []string // models to offer where a conversation does not fit; nil: none
+	open      func(string) (llm.Endpoint, error)
+	onFilter  bool // a content filter is a reason as well
+	cooldowns *Cooldowns
+
+	standIn    llm.Endpoint   // answers in this turn in the place of the chosen model; guarded by the session's mutex
+	stoodIn    string         // answered in a turn before in its place; ""
+	overflowed map[string]int // tokens of the conversation at which a model refused it, by name
+}
+
+// current returns the model that answers in this turn: the chosen one, or one that stands
+// in for it.
+func (s *Session) current() llm.Endpoint {
+	return locked(&s.mu, func() llm.Endpoint { return s.answering() })
+}
+
+// answering returns current where the session is locked.
+func (s *Session) answering() llm.Endpoint {
+	if s.fallback.standIn.Name != "" {
+		return s.fallback.standIn
+	}
+	return s.model
+}
+
+// A Cooldowns holds which models are not asked for a while since they failed: each time for
+// longer, until they answer again. It serves all sessions of a program, and is safe for
+// concurrent use. The zero value holds none.
+type Cooldowns struct {
+	mu      sync.Mutex
+	byModel map[string]cooldown
+}
+
+type cooldown struct {
+	until    time.Time
+	fault    llm.Fault
+	failures int // since it answered last
+}
+
+// firstCooldowns says how long a model is not asked after its first fault of that kind; one
+// that is not here has none. maxCooldown bounds what it grows to.
+var firstCooldowns = map[llm.Fault]time.Duration{
+	llm.Quota: 10 * time.Minute, llm.RateLimit: time.Minute, llm.Server: 30 * time.Second, llm.Network: 30 * time.Second,
+	llm.Authentication: 5 * time.Minute, llm.Permission: 10 * time.Minute, llm.ModelNotFound: time.Hour,
+}
+
+const maxCooldown = time.Hour
+
+// Fail begins the cooldown of a model that failed at now, and returns its end. A wait that
+// the server named is kept whole.
+func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
+	fault := llm.FaultOf(err)
+	length, cools := firstCooldowns[fault]
+	if !cools {
+		return now
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.byModel[model]
+	for range min(was.failures, 10) {
+		length = min(2*length, maxCooldown)
+	}
+	if c.byModel == nil {
+		c.byModel = map[string]cooldown{}
+	}
+	until := now.Add(max(length, serverWait(err)))
+	c.byModel[model] = cooldown{until, fault, was.failures + 1}
+	return until
+}
+
+// Clear ends the cooldown of a model: it answered, or the user chose it.
+func (c *Cooldowns) Clear(model string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byModel, model)
+}
+
+// Of returns when a model may be asked again, and why not before; the zero time if it may
+// now.
+func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.byModel[model]; ok && now.Before(known.until) {
+		return known.until, known.fault
+	}
+	return time.Time{}, ""
+}
+
+// serverWait returns how long the server asked to wait.
+func serverWait(err error) time.Duration {
+	var e *llm.Error
+	if errors.As(err, &e) {
+		return e.Wait
+	}
+	return 0
+}
+
+// isReason reports whether another model is asked after a fault.
+func (f *fallbackChain) isReason(fault llm.Fault) bool {
+	_, cools := firstCooldowns[fault]
+	return cools || fault == llm.ContextOverflow || fault == llm.ContentFilter && f.onFilter
+}
+
+// chooseModel decides which model begins to answer a prompt: the chosen one, as soon as
+// that may be asked again.
+func chooseModel(t *turn) {
+	f := &t.fallback
+	t.setStandIn(llm.Endpoint{})
+	t.tried = map[string]bool{}
+	if f.of == nil || f.open == nil {
+		return
+	}
+	chosen, stoodIn := t.Model(), f.stoodIn
+	f.stoodIn = ""
+	until, fault := f.cooldowns.Of(chosen.Name, t.now())
+	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && t.ContextTokens() >= at {
+		fault = llm.ContextOverflow
+	}
+	if fault != "" {
+		if next, ok := nextModel(t, chosen, fault); ok {
+			goOnWith(t, next, Fallback{From: chosen.Name, Fault: fault, Until: until})
+			return
 		}
-		tried[name] = true
-		model, err := f.open(name)
-		if err == nil {
+		t.tried = map[string]bool{} // nobody else can: it is asked all the same
+	}
+	if stoodIn != "" && stoodIn != chosen.Name {
+		_, changes := chosen.Portable(t.History())
+		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: changes})
+	}
+}
+
+// setStandIn makes model answer in the place of the chosen one; the zero value gives that
+// its place back.
+func (s *Session) setStandIn(model llm.Endpoint) { set(s, &s.fallback.standIn, model) }
+
+// goOnWith makes another model answer in this turn, which e tells.
+func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
+	e.To = model.Name
+	t.emit(e)
+	if _, changes := model.Portable(t.History()); len(changes) > 0 {
+		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
+	}
+	t.setStandIn(model)
+	t.fallback.stoodIn = model.Name
+}
+
+// nextModel opens the next model of the chain that can take the place of failed: first of
+// those that have no cooldown. Those that cannot be opened are told.
+func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault) (llm.Endpoint, bool) {
+	names := t.fallback.of(t.Model().Name)
+	t.tried[failed.Name] = true
+	for _, resting := range []bool{false, true} {
+		for _, name := range names {
+			until, _ := t.fallback.cooldowns.Of(name, t.now())
+			if t.tried[name] || !until.IsZero() != resting || fault == llm.Authentication && sameProvider(name, failed.Name) {
+				continue
+			}
+			model, err := t.fallback.open(name)
+			if err != nil {
+				t.tried[name] = true
+				t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
+				continue
+			}
+			if fault == llm.ContextOverflow && model.Context <= max(failed.Context, t.ContextTokens()) {
+				continue
+			}
 			return model, true
 		}
-		report(name, err)
 	}
 	return llm.Endpoint{}, false
 }
 
-// fallBack switches to the next fallback model if err is a reason to, and reports
-// whether it did. What the failed model left behind becomes a branch.
-func (t *turn) fallBack(err error) bool {
-	fault := llm.FaultOf(err)
-	if t.ctx.Err() != nil || t.fallback.open == nil || fault != llm.Quota && fault != llm.Server && fault != llm.RateLimit {
+func sameProvider(a, b string) bool {
+	a, _, _ = strings.Cut(a, "/")
+	b, _, _ = strings.Cut(b, "/")
+	return a == b
+}
+
+// fallBack deals with a model that failed: another one goes on, or the same one is asked
+// again. It reports whether to ask. What the failed model left behind becomes a branch, and
+// none of its calls ever runs.
+func fallBack(t *turn, response llm.Message, err error) bool {
+	f := &t.fallback
+	model, fault := t.current(), llm.FaultOf(err)
+	if t.ctx.Err() != nil || f.of == nil || f.open == nil || !f.isReason(fault) {
 		return false
 	}
-	failed := t.Model().Name
-	if t.tried == nil {
-		t.tried = map[string]bool{}
+	until := f.cooldowns.Fail(model.Name, err, t.now())
+	if fault == llm.ContextOverflow {
+		if f.overflowed == nil {
+			f.overflowed = map[string]int{}
+		}
+		f.overflowed[model.Name] = t.ContextTokens()
 	}
-	t.tried[failed] = true
-	model, ok := t.fallback.next(t.tried, func(name string, err error) {
-		t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
-	})
+	next, ok := nextModel(t, model, fault)
 	if !ok {
 		return false
 	}
-	t.abandonPartial()
-	t.emit(Fallback{From: failed, To: model.Name, Fault: fault})
-	if switched := t.SetModel(model); len(switched.Changes) > 0 {
-		t.emit(switched)
+	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
+	switch decide(t, failureQuestion(failed, fault)).Action {
+	case SwitchModel:
+		t.abandonPartial()
+		goOnWith(t, next, Fallback{From: model.Name, Fault: fault})
+		return true
+	case WaitAndTry:
+		delete(t.tried, model.Name)
+		if pause(t, until.Sub(t.now()), fault) {
+			t.abandonPartial()
+			return true
+		}
+	case TryAgain:
+		delete(t.tried, model.Name)
+		t.abandonPartial()
+		return true
 	}
-	return true
+	return false
+}
+
+// failureQuestion returns what to ask when a model failed. After text that was shown, nothing
+// goes on without a key: where nobody attends, what came stays.
+func failureQuestion(f Failure, fault llm.Fault) Question {
+	q := Question{About: f, Choices: []Choice{{Action: SwitchModel, Model: f.To}}, Wait: countdown}
+	switch {
+	case f.Visible:
+		q.Choices = append(q.Choices, Choice{Action: TryAgain})
+		q.Wait, q.Default = 0, len(q.Choices)
+	case fault.Temporary():
+		q.Choices = append(q.Choices, Choice{Action: WaitAndTry})
+	}
+	q.Choices = append(q.Choices, Choice{Action: StopTurn})
+	return q
+}
+
+// hasText reports whether a user saw a part of an answer.
+func hasText(m llm.Message) bool {
+	for _, p := range m.Parts {
+		if p.Kind == llm.Text && p.Text != "" || p.Kind == llm.Media {
+			return true
+		}
+	}
+	return false
 }

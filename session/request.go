@@ -49,7 +49,7 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 // it is told when it changes.
 func (t *turn) request() (llm.Endpoint, llm.Request) {
 	t.mu.Lock()
-	model := t.model
+	model := t.answering()
 	req, omitted := t.compile(model, nil)
 	t.mu.Unlock()
 	if omitted > t.omittedTurns {
@@ -71,7 +71,7 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
 	req = s.emptyRequest(model)
-	switch s.mode {
+	switch s.historyMode() {
 	case HistoryStateless:
 		path = path[turnStart(path, s.turnSeq):]
 	case HistoryDynamic:
@@ -160,7 +160,7 @@ func (s *Session) contextTokens() int {
 	if size == 0 {
 		return 0
 	}
-	return size + s.tokens.overhead(s.emptyRequest(s.model))
+	return size + s.tokens.overhead(s.emptyRequest(s.answering()))
 }
 
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {

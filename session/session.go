@@ -18,7 +18,7 @@
 //	promptQueue      prompts that wait for the running turn
 //	spending         usage so far, and the limit on its cost
 //	tokenCounter     estimates of what messages and tools take of the model's window
-//	fallbackChain    models to go on with after a fault
+//	fallbackChain    models to go on with after a fault, and which are not asked for a while
 //	titleGenerator   the model that gives the conversation its title
 //	runningCalls     the tool calls of the moment, to be stopped
 package session
@@ -46,11 +46,14 @@ type Options struct {
 	Effort         llm.Effort
 	System         string // system prompt; keep it the same throughout, providers cache it
 	Settings       llm.Settings
-	Tools          *tools.Set    // nil: none are offered
-	Policy         *tools.Policy // nil: everything that asks is asked
-	MaxSteps       int           // requests in a turn; 0 is DefaultMaxSteps
-	MaxCost        float64       // US dollars in this session; 0 is no limit
-	Fallback       []string      // models to go on with, in order, when one is out of order
+	Tools          *tools.Set                  // nil: none are offered
+	Policy         *tools.Policy               // nil: everything that asks is asked
+	MaxSteps       int                         // requests in a turn; 0 is DefaultMaxSteps
+	MaxCost        float64                     // US dollars in this session; 0 is no limit
+	Attended       bool                        // a user can be asked while a turn runs; see Question
+	Fallback       func(model string) []string // the models to go on with, in order, when one fails; nil: none
+	Alternatives   func(model string) []string // models to offer where a conversation does not fit; nil: none
+	Cooldowns      *Cooldowns                  // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)
 	AnswerSchema   *llm.Schema           // what the last response of a turn has to look like; nil: free text
 	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored
@@ -85,6 +88,7 @@ type Session struct {
 	policy    *tools.Policy
 	maxSteps  int
 	compactAt float64 // share of the model's window; 0: never
+	attended  bool    // a user can be asked
 
 	turn      sync.Mutex // held while a turn runs
 	turnTools *tools.Set // the tools as the running turn knows them; nil: none runs
@@ -105,6 +109,9 @@ func New(o Options) *Session {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Cooldowns == nil {
+		o.Cooldowns = &Cooldowns{}
+	}
 	if o.EstimateTokens == nil {
 		o.EstimateTokens = func(text string) int { return len(text) / 4 }
 	}
@@ -115,9 +122,9 @@ func New(o Options) *Session {
 		},
 		spending: spending{maxCost: o.MaxCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
-		fallback: fallbackChain{names: o.Fallback, open: o.OpenModel},
+		fallback: fallbackChain{of: o.Fallback, larger: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel},
-		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt,
+		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 	}
 	if s.log != nil {
 		s.mode = s.log.Session().History
@@ -168,7 +175,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			t.annotate(t.done, 0)
 			t.saveInfo()
 			t.mu.Lock()
-			t.turnSeq, t.turnTools = 0, nil
+			t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn = 0, nil, false, llm.Endpoint{}
 			t.mu.Unlock()
 		}()
 		t.done.Duration = s.now().Sub(t.start)

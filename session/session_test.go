@@ -373,43 +373,6 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-func TestFallback(t *testing.T) {
-	down := &llm.Error{Fault: llm.Server, Message: "down"}
-	tests := []struct {
-		name  string
-		first llmtest.Turn
-		want  string // model that answered in the end; "" if none
-	}{
-		{"before anything came", llmtest.Fail(down), "b/b"},
-		{"in the middle", llmtest.Script(llm.Delta{Block: "a", Part: say("half")}), ""}, // network: the same model may be asked again
-		{"not for a wrong key", llmtest.Fail(&llm.Error{Fault: llm.Authentication}), ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			open := func(name string) (llm.Endpoint, error) {
-				if name == "bad/bad" {
-					return llm.Endpoint{}, errors.New("no key")
-				}
-				return endpoint(name, llmtest.New(llmtest.Say("hello"))), nil
-			}
-			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.first)), Fallback: []string{"bad/bad", "b/b"}, OpenModel: open})
-			events := play(t.Context(), s, nil, say("hi"))
-			got := ""
-			for _, e := range events {
-				if f, ok := e.(Fallback); ok {
-					got = f.To
-				}
-			}
-			if got != tt.want {
-				t.Errorf("went on with %q, want %q", got, tt.want)
-			}
-			if h := s.History(); tt.want != "" && (len(h) != 2 || h[1].Model != tt.want) {
-				t.Errorf("history %+v", h)
-			}
-		})
-	}
-}
-
 // Another model in mid-conversation gets nothing of the first one's private
 // data, and the first one gets it back unchanged.
 func TestSwitch(t *testing.T) {

@@ -9,6 +9,7 @@ type requestSettings struct {
 	system       string
 	answerSchema *llm.Schema // nil: free text
 	mode         History
+	omitsOldest  bool // in this turn, what does not fit is left out in spite of mode
 	settings     llm.Settings
 }
 
@@ -27,12 +28,14 @@ func (s *Session) Model() llm.Endpoint { return get(s, &s.model) }
 
 // SetModel makes the next request go to model, also in the middle of a turn, and
 // returns what of the conversation has to be adapted for it. Nothing is lost:
-// going back restores what the first model said, byte for byte.
+// going back restores what the first model said, byte for byte. A model that was not to be
+// asked for a while is asked again.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.model.Name
-	s.model = model
+	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
+	s.fallback.cooldowns.Clear(model.Name)
 	_, changes := model.Portable(s.tree.messages())
 	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }

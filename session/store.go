@@ -97,6 +97,8 @@ type Config struct {
 	History    string  `toml:"history"` // "full", "dynamic" or "stateless"
 	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
 	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
+
+	FallbackOnFilter bool `toml:"fallback_on_filter"` // another model goes on after a content filter as well
 }
 
 // DefaultConfig returns what holds where the configuration says nothing.

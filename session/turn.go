@@ -23,10 +23,18 @@ type turn struct {
 
 	results             toolResults // of the last response's calls, while they run
 	compactedOnOverflow bool        // the conversation was summarized because it did not fit
+	asked               asked       // of the user
 
 	partial   *partialResponse // the response that arrives; nil: none does
 	capped    bool             // the last response ended at a limit of parley's: asking again would only be paid again
 	corrected int              // how often the last response was asked for again; see checkSchema
+}
+
+// asked holds what was asked in a turn, and what came of it.
+type asked struct {
+	questions int  // how many
+	waits     int  // how often the same model was asked again after a while
+	sends     bool // a request that does not fit goes out as it is
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -45,17 +53,21 @@ func answer(t *turn) error {
 		if step > t.maxSteps {
 			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
 		}
+		if step == 1 {
+			chooseModel(t)
+		}
 		if err := t.prepareStep(); err != nil {
 			return err
 		}
 		t.done.Steps = step
 		response, reason, err := t.streamResponse(step)
 		if err != nil {
-			if t.fallBack(err) || t.compactOnOverflow(err) {
+			if t.compactOnOverflow(err) || fallBack(t, response, err) {
 				continue
 			}
-			return err
+			return t.cause(err)
 		}
+		t.fallback.cooldowns.Clear(t.current().Name)
 		if calls := response.Calls(); len(calls) > 0 {
 			if err := t.runCalls(calls, reason); err != nil {
 				return err
@@ -93,7 +105,10 @@ func (t *turn) prepareStep() error {
 	if err := t.checkBudget(); err != nil {
 		return err
 	}
-	return t.autoCompact()
+	if err := t.autoCompact(); err != nil {
+		return err
+	}
+	return fitWindow(t)
 }
 
 func (t *turn) prompt(m llm.Message) {
@@ -101,7 +116,7 @@ func (t *turn) prompt(m llm.Message) {
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()
 	t.emit(Prompt{Message: m, Seq: n.Seq})
-	model := t.Model()
+	model := t.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
 		t.emit(llm.Notice{Text: model.Name + ": " + c.String()})

@@ -118,9 +118,12 @@ func Call(calls ...llm.Part) Turn {
 	}
 }
 
-// Fail answers with an error at once.
-func Fail(err error) Turn {
-	return func(context.Context, llm.Request, *llm.Out) error { return err }
+// Fail answers with an error, behind the events that came before it.
+func Fail(err error, before ...llm.Event) Turn {
+	return func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		_ = Script(before...)(ctx, req, out)
+		return err
+	}
 }
 
 // Cut answers with text, and then breaks off.

@@ -19,7 +19,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}
 	}
 	d := talk(t, func(o *app.Options, so *session.Options) {
-		so.Fallback, so.OpenModel = []string{"fake/other"}, func(name string) (llm.Endpoint, error) {
+		so.Fallback, so.OpenModel = session.FallbackModels("fake/other"), func(name string) (llm.Endpoint, error) {
 			return endpoint(name, llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))), nil
 		}
 		o.Open = so.OpenModel

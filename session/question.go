@@ -1,0 +1,112 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A Question wants a user's word on how the turn goes on. The turn waits for Reply, or for
+// Wait to pass, and emits Answered. Where no user attends the session, nothing is asked: the
+// default is taken.
+type Question struct {
+	ID      int           // counts the questions of the turn from 1
+	About   any           // a Failure, an Overflow or an Overspend
+	Choices []Choice      // at least one; the last one ends the turn
+	Default int           // index of the choice that is taken after Wait, and where nobody is asked
+	Wait    time.Duration // 0: as long as the user takes
+	reply   chan int
+}
+
+// A Choice is a way for the turn to go on.
+type Choice struct {
+	Action Action
+	Model  string  // SwitchModel: that goes on
+	Amount float64 // RaiseLimit: what the limit becomes, in its unit
+}
+
+// Action is what a Choice does.
+type Action string
+
+// The actions.
+const (
+	SwitchModel Action = "switch"    // another model goes on
+	WaitAndTry  Action = "wait"      // the same model is asked again after a while
+	TryAgain    Action = "again"     // the same model is asked again now
+	Summarize   Action = "summarize" // a summary stands for the conversation in requests
+	OmitOldest  Action = "omit"      // the oldest turns are left out of this turn's requests
+	SendAnyway  Action = "send"      // the request goes out as it is
+	RaiseLimit  Action = "raise"     // the limit is raised
+	StopTurn    Action = "stop"      // the turn ends
+)
+
+// Answered reports which choice a question came to, by the user or after its Wait.
+type Answered struct {
+	Question Question
+	Choice   Choice
+}
+
+// Reply answers the question with the choice of that index. Only the first reply counts.
+func (q Question) Reply(choice int) {
+	select {
+	case q.reply <- choice:
+	default:
+	}
+}
+
+// errStoppedAtQuestion holds why a turn ended whose user chose to end it.
+var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
+
+// decide asks the user a question, and returns the choice; that to end the turn once its
+// context has ended.
+func decide(t *turn, q Question) Choice {
+	stop := len(q.Choices) - 1
+	if !t.attended {
+		return q.Choices[q.Default]
+	}
+	t.asked.questions++
+	q.ID, q.reply = t.asked.questions, make(chan int, 1)
+	t.emit(q)
+	var late <-chan time.Time
+	if q.Wait > 0 {
+		timer := time.NewTimer(q.Wait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	n := stop
+	select {
+	case n = <-q.reply:
+	case <-late:
+		n = q.Default
+	case <-t.ctx.Done():
+	}
+	if n < 0 || n >= len(q.Choices) {
+		n = stop
+	}
+	t.emit(Answered{Question: q, Choice: q.Choices[n]})
+	return q.Choices[n]
+}
+
+// pause waits before the same model is asked again, and reports whether it is to be.
+func pause(t *turn, wait time.Duration, fault llm.Fault) bool {
+	t.asked.waits++
+	t.emit(llm.Retry{Attempt: t.asked.waits, Wait: wait, Fault: fault})
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.ctx.Done():
+		return false
+	}
+}
+
+// cause returns why the turn's context ended, if it did; else err.
+func (t *turn) cause(err error) error {
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return err
+}

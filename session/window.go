@@ -1,0 +1,141 @@
+package session
+
+import (
+	"fmt"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// fullWindow is the share of a model's window, in percent, above which a request is not sent
+// without a word: what is counted is an estimate.
+const fullWindow = 95
+
+// An Overflow is what a Question is about when the next request would not fit the window of
+// the model that is to answer.
+type Overflow struct {
+	Model  string // provider/model
+	Tokens int    // of the request, by estimate
+	Window int
+}
+
+// String says how much too large the request is.
+func (o Overflow) String() string {
+	return fmt.Sprintf("about %d tokens, and the context window of %s is %d", o.Tokens, o.Model, o.Window)
+}
+
+// fitWindow asks what to do about a request that is too large for the model, before it is
+// sent. Where nobody can be asked it is told, and sent: estimates may be wrong.
+func fitWindow(t *turn) error {
+	if t.asked.sends {
+		return nil
+	}
+	over, own := overflow(t)
+	if over.Tokens == 0 {
+		return nil
+	}
+	if !t.attended {
+		t.asked.sends = true
+		t.emit(llm.Notice{Text: "sent as it is: " + over.String()})
+		return nil
+	}
+	choice := decide(t, overflowQuestion(t, over, own))
+	switch choice.Action {
+	case Summarize:
+		if err := t.summarize(); err != nil {
+			t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
+			return fitWindow(t)
+		}
+	case OmitOldest:
+		set(t.Session, &t.omitsOldest, true)
+	case SwitchModel:
+		model, err := t.fallback.open(choice.Model)
+		if err != nil {
+			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
+			return fitWindow(t)
+		}
+		goOnWith(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
+	case SendAnyway:
+		t.asked.sends = true
+	case StopTurn:
+		return t.cause(errStoppedAtQuestion)
+	}
+	return nil
+}
+
+// overflow returns by how much the next request is too large, and how many tokens the turn
+// itself takes of it; the zero value if the request fits, or nobody knows.
+func overflow(t *turn) (o Overflow, own int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	model := t.answering()
+	if model.Context <= 0 {
+		return o, 0
+	}
+	path := t.tree.Path()
+	own = t.tokens.overhead(t.emptyRequest(model))
+	for _, n := range path[turnStart(path, t.turnSeq):] {
+		own += t.tokens.message(n)
+	}
+	size := t.contextTokens()
+	if t.historyMode() != HistoryFull { // the rest fits: see compile
+		size = own
+	}
+	if size > model.Context*fullWindow/100 {
+		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
+	}
+	return o, own
+}
+
+// historyMode returns what of the conversation the requests of this turn hold.
+func (s *Session) historyMode() History {
+	if s.omitsOldest && s.mode == HistoryFull {
+		return HistoryDynamic
+	}
+	return s.mode
+}
+
+// overflowQuestion returns what to ask about a request that is too large. What would not help
+// is not offered: where the turn by itself is too large, that is to summarize what stands in
+// front of it, or to leave that out.
+func overflowQuestion(t *turn, o Overflow, own int) Question {
+	q := Question{About: o}
+	path, _ := t.summarizable()
+	if own <= o.Window*fullWindow/100 {
+		if len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
+			q.Choices = append(q.Choices, Choice{Action: Summarize})
+		}
+		if t.HistoryMode() == HistoryFull && hasTurns(path) {
+			q.Choices = append(q.Choices, Choice{Action: OmitOldest})
+		}
+	}
+	if name := fittingModel(t, o); name != "" {
+		q.Choices = append(q.Choices, Choice{Action: SwitchModel, Model: name})
+	}
+	q.Default = len(q.Choices)
+	q.Choices = append(q.Choices, Choice{Action: SendAnyway}, Choice{Action: StopTurn})
+	return q
+}
+
+// hasTurns reports whether path holds a prompt.
+func hasTurns(path []store.Node) bool {
+	for _, n := range path {
+		if n.Role == llm.RoleUser && !n.Summary {
+			return true
+		}
+	}
+	return false
+}
+
+// fittingModel returns the first model to go on with whose window takes o; "" if there is none.
+func fittingModel(t *turn, o Overflow) string {
+	if t.fallback.open == nil || t.fallback.larger == nil {
+		return ""
+	}
+	for _, name := range t.fallback.larger(o.Model) {
+		if m, err := t.fallback.open(name); err == nil && m.Name != o.Model && m.Context*fullWindow/100 >= o.Tokens {
+			return m.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// long is a text of about n tokens.
+func long(n int) llm.Part { return say(strings.Repeat("word", n)) }
+
+// No request is sent above 95 % of the window without a word. What would not help is not
+// offered, and what is chosen is done before anything is sent.
+func TestOverflowIsAsked(t *testing.T) {
+	const summary = "the summary"
+	for _, tt := range []struct {
+		name    string
+		turns   int // of 300 tokens each, before
+		prompt  int // tokens
+		choose  Action
+		offered string
+		model   string // that answered; "" for none
+		sent    int    // messages of its last request
+	}{
+		{name: "fits", turns: 1, prompt: 300, model: "a/a", sent: 3},
+		{name: "summarize", turns: 3, prompt: 300, choose: Summarize, offered: "[summarize omit switch send stop]", model: "a/a", sent: 1},
+		{name: "omit", turns: 3, prompt: 300, choose: OmitOldest, offered: "[summarize omit switch send stop]", model: "a/a", sent: 3},
+		{name: "switch", turns: 3, prompt: 300, choose: SwitchModel, offered: "[summarize omit switch send stop]", model: "big/big", sent: 7},
+		{name: "send", turns: 3, prompt: 300, choose: SendAnyway, offered: "[summarize omit switch send stop]", model: "a/a", sent: 7},
+		{name: "stop", turns: 3, prompt: 300, choose: StopTurn, offered: "[summarize omit switch send stop]"},
+		{name: "the prompt itself", turns: 1, prompt: 1500, choose: SwitchModel, offered: "[switch send stop]", model: "big/big", sent: 3},
+		{name: "larger than any", turns: 1, prompt: 9000, choose: StopTurn, offered: "[send stop]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			turns := make([]llmtest.Turn, 0, tt.turns+2)
+			for range tt.turns {
+				turns = append(turns, llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Finish{Reason: llm.Stop}))
+			}
+			if tt.choose == Summarize {
+				turns = append(turns, llmtest.Say(summary), llmtest.Say(summary), llmtest.Say(summary)) // of three parts
+			}
+			a, big := llmtest.New(append(turns, llmtest.Say("a"))...), llmtest.New(llmtest.Say("big"))
+			open := func(name string) (llm.Endpoint, error) {
+				e := endpoint(name, map[string]llm.Model{"a/a": a, "big/big": big}[name])
+				e.Context = map[string]int{"a/a": 1200, "big/big": 8000}[name]
+				return e, nil
+			}
+			first, _ := open("a/a")
+			s := New(Options{Model: first, Attended: true, OpenModel: open, Alternatives: FallbackModels("a/a", "big/big")})
+			for range tt.turns {
+				if _, asked := replies(t, s, nil, long(300)); len(asked) > 0 {
+					t.Fatalf("asked %+v", asked)
+				}
+			}
+			before := len(a.Requests())
+			events, asked := replies(t, s, []Action{tt.choose}, long(tt.prompt))
+			offered := ""
+			for _, q := range asked {
+				var list []Action
+				for _, c := range q.Choices {
+					list = append(list, c.Action)
+				}
+				offered += fmt.Sprint(list)
+				if o := q.About.(Overflow); o.Model != "a/a" || o.Window != 1200 || o.Tokens <= 1140 || q.Choices[q.Default].Action != SendAnyway {
+					t.Errorf("asked about %+v", q)
+				}
+			}
+			if offered != tt.offered {
+				t.Errorf("offered %q, want %q", offered, tt.offered)
+			}
+			done := doneOf(t, events)
+			if tt.model == "" {
+				if !llm.Canceled(done.Err) || len(a.Requests()) != before || len(big.Requests()) > 0 {
+					t.Errorf("%v, %d requests", done.Err, len(a.Requests())-before)
+				}
+				return
+			}
+			model := map[string]*llmtest.Fake{"a/a": a, "big/big": big}[tt.model]
+			path := s.History()
+			if all := model.Requests(); done.Err != nil || len(all) == 0 || len(all[len(all)-1].Messages) != tt.sent || path[len(path)-1].Model != tt.model {
+				t.Errorf("%v; %d requests to %s, the last %.200v, answered by %s", done.Err, len(all), tt.model, all[max(len(all)-1, 0)].Messages, path[len(path)-1].Model)
+			}
+			if s.Model().Name != "a/a" {
+				t.Errorf("%s is chosen now", s.Model().Name)
+			}
+		})
+	}
+}
+
+// Where nobody can be asked, a request that does not fit is told, once, and sent.
+func TestOverflowUnattended(t *testing.T) {
+	set, _ := workspace(t)
+	a := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("yes"))
+	model := endpoint("a/a", a)
+	model.Context = 1000
+	s := New(Options{Model: model, Tools: set})
+	events := play(t.Context(), s, allow, long(1200))
+	notices := eventsOf[llm.Notice](events)
+	if len(notices) != 1 || !strings.Contains(notices[0].Text, "the context window of a/a is 1000") || len(a.Requests()) != 2 {
+		t.Errorf("told %+v, %d requests", notices, len(a.Requests()))
+	}
+}
+
+// A summary that fails is told, and asked about again.
+func TestOverflowSummaryFails(t *testing.T) {
+	no := errors.New("no")
+	yes := llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Finish{Reason: llm.Stop})
+	model := endpoint("a/a", llmtest.New(yes, yes, llmtest.Fail(no)))
+	model.Context = 700
+	s := New(Options{Model: model, Attended: true})
+	for range 2 {
+		replies(t, s, nil, long(200))
+	}
+	if events, asked := replies(t, s, []Action{Summarize, StopTurn}, long(300)); len(asked) != 2 || len(eventsOf[llm.Notice](events)) != 1 {
+		t.Errorf("%d questions, told %+v", len(asked), eventsOf[llm.Notice](events))
+	}
+}
