@@ -103,6 +103,56 @@ func RetryText(r llm.Retry, wait time.Duration) string {
 	return text + fmt.Sprintf(" (attempt %d)", r.Attempt)
 }
 
+// CountdownText says what happens after wait: a retry, or what a question comes to by itself.
+func CountdownText(e session.Event, wait time.Duration) string {
+	switch e := e.(type) {
+	case llm.Retry:
+		return RetryText(e, wait)
+	case session.Question:
+		return choiceText(e, e.Choices[e.Default]) + " in " + format.Seconds(wait)
+	}
+	return ""
+}
+
+// QuestionText returns what a question of a turn asks, and its answers in the order of its
+// choices.
+func QuestionText(q session.Question) (text string, answers []string) {
+	switch about := q.About.(type) {
+	case session.Failure:
+		text = about.From + ": " + ErrorText(about.Err)
+		if about.Visible {
+			text += "\nThe answer stopped halfway. A new one replaces it; this one stays on a branch."
+		}
+	case session.Overflow:
+		text = fmt.Sprintf("Too long for %s: about %s of its context window of %s tokens. Not sent yet.",
+			about.Model, format.Tokens(about.Tokens), format.Tokens(about.Window))
+	}
+	for _, c := range q.Choices {
+		answers = append(answers, choiceText(q, c))
+	}
+	return text, answers
+}
+
+// choiceText says what a choice does.
+func choiceText(q session.Question, c session.Choice) string {
+	failure, _ := q.About.(session.Failure)
+	switch c.Action {
+	case session.SwitchModel:
+		return "Continue with " + c.Model
+	case session.WaitAndTry:
+		return "Wait for " + failure.From
+	case session.TryAgain:
+		return "Ask " + failure.From + " again"
+	case session.Summarize:
+		return "Summarize the conversation first"
+	case session.OmitOldest:
+		return "Skip the oldest turns"
+	case session.SendAnyway:
+		return "Send anyway"
+	}
+	return "Stop"
+}
+
 // hints holds the advice for errors that are not a model's.
 var hints = []struct {
 	err  error
@@ -131,7 +181,11 @@ func (m UsageError) Unwrap() error { return m.Err }
 
 // FallbackText says that another model answers, and why.
 func FallbackText(e session.Fallback) string {
-	return fmt.Sprintf("%s: %s · continuing with %s", e.From, FaultName(e.Fault), e.To)
+	reason := FaultName(e.Fault)
+	if !e.Until.IsZero() {
+		reason += ", asked again after " + e.Until.Local().Format("15:04")
+	}
+	return fmt.Sprintf("%s: %s · continuing with %s", e.From, reason, e.To)
 }
 
 // SwitchText says that another model answers from here on, and what it cannot be told.

@@ -28,10 +28,10 @@ type Turn struct {
 
 	running
 
-	silence string    // id of the line that says that it has had none for long; "" if there is none
-	retry   llm.Retry // the last one
-	retryID string    // of its line; "" if there is none
-	resend  time.Time // when it goes out; zero: none is waited for
+	silence string        // id of the line that says that it has had none for long; "" if there is none
+	retry   session.Event // the last retry, or question with a countdown
+	retryID string        // of its line; "" if there is none
+	resend  time.Time     // when it goes out; zero: none is waited for
 }
 
 // running is the answer that arrives, or arrived last.
@@ -111,7 +111,7 @@ const (
 	SourceBlock                    // that an answer names
 	MediaBlock                     // in an answer
 	SummaryBlock                   // of what was said so far
-	RetryBlock                     // a request goes out again; gone once an answer came
+	RetryBlock                     // a request goes out again, or to another model; gone once an answer came
 	SilenceBlock                   // nothing has come for long; gone once something does
 	FooterBlock                    // sums up the answers to a prompt
 	BrokeBlock                     // the answer above broke off, with the error Text; "": it was stopped
@@ -142,6 +142,16 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.retry, t.resend = e, now.Add(e.Wait)
 		t.heard(now)
 		t.countDown(now)
+	case session.Question:
+		t.asked = time.Time{}
+		t.do(Asking, "", now)
+		if e.Wait > 0 {
+			t.retry, t.resend = e, now.Add(e.Wait)
+			t.countDown(now)
+		}
+	case session.Answered:
+		t.resend = time.Time{}
+		t.drop(RetryBlock, &t.retryID)
 	case session.Response:
 		t.answer(e, now)
 	case session.Call:

@@ -67,7 +67,7 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	}
 	return session.New(session.Options{
 		Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
-		Settings: llm.Settings{Detail: a.detail}, Tools: a.toolSet, Policy: policy, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), MaxCost: cmp.Or(a.maxCost, a.config.MaxCost),
+		Settings: llm.Settings{Detail: a.detail}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), MaxCost: cmp.Or(a.maxCost, a.config.MaxCost),
 		Fallback: session.FallbackModels(append(slices.Clone(a.fallback), a.config.Fallback...)...), OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	}), notice, nil

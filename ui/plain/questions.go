@@ -1,10 +1,14 @@
 package plain
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"parley/session"
+	"parley/ui/app"
 	"parley/ui/plain/console"
 )
 
@@ -205,4 +209,27 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 	}
 	a.later(q)
 	return q
+}
+
+// decision asks how a turn goes on. Its answers have numbers.
+func (a *questions) decision(ask session.Question) *question {
+	text, answers := app.QuestionText(ask)
+	return &question{
+		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number:",
+		tell: func() {
+			a.out.Block(text)
+			for i, answer := range answers {
+				a.say("%d. %s", i+1, answer)
+			}
+		},
+		answer: func(line string) bool {
+			n, err := strconv.Atoi(line)
+			if err != nil || n < 1 || n > len(answers) {
+				a.say("Type one of the numbers.")
+				return false
+			}
+			ask.Reply(n - 1)
+			return true
+		},
+	}
 }

@@ -32,7 +32,9 @@ func (t *transcript) event(e session.Event) {
 		}
 		t.say("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
 	case session.Fallback:
-		t.say("%s: %s. Continuing with %s.", e.From, app.FaultName(e.Fault), e.To)
+		t.say("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
+	case session.Question:
+		t.say("%s.", app.CountdownText(e, e.Wait))
 	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {

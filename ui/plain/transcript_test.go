@@ -18,9 +18,10 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	said := func(text string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}
 	}
+	other := llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		so.Fallback, so.OpenModel = session.FallbackModels("fake/other"), func(name string) (llm.Endpoint, error) {
-			return endpoint(name, llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))), nil
+			return endpoint(name, other), nil
 		}
 		o.Open = so.OpenModel
 	},
@@ -29,7 +30,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 			out.Send(said("Half an answer."))
 			return &llm.Error{Fault: llm.Server, Provider: "fake", Message: "gone"}
 		})
-	d.enter("one", "!count", "two", "three", "/model fake/m")
+	d.enter("one", "!count", "two", "three", "four", "/model fake/other")
 	lines := func(text string) []string {
 		rows := strings.Split(text, "\n")
 		return slices.DeleteFunc(rows, func(row string) bool { // typed, or said of the turn as a whole
@@ -38,8 +39,8 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	}
 	_, live, _ := strings.Cut(d.said(), "ctrl+d quits.\n")
 	live = strings.TrimSuffix(live, "You: ")
-	for _, want := range []string{"Rate limited. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "fake/m: Server error. Continuing with fake/other.",
-		"Done in 2 seconds: exit status 0.", "Error: Authentication failed (401, fake): no", "The key in FAKE_KEY was", "Model: fake/m, was fake/other"} {
+	for _, want := range []string{"Rate limited. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "Error: Server error (fake): gone.", "fake/m: Server error, asked again after ", ". Continuing with fake/other.",
+		"Done in 2 seconds: exit status 0.", "Error: Authentication failed (401, fake): no", "The key in FAKE_KEY was", "Model: fake/other, was fake/m"} {
 		if !strings.Contains(live, want) {
 			t.Fatalf("live it does not say %q:\n%s", want, live)
 		}

@@ -100,6 +100,14 @@ func (t *turns) add(now *turn, e session.Event) {
 	if ask, ok := e.(session.ApprovalRequest); ok && !now.stopped {
 		t.questions.later(t.approvals.question(ask))
 	}
+	switch e := e.(type) {
+	case session.Question:
+		if !now.stopped {
+			t.questions.later(t.questions.decision(e))
+		}
+	case session.Answered:
+		t.questions.dropCalls()
+	}
 	now.set(now.doing(), t.now())
 }
 

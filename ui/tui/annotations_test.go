@@ -117,7 +117,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 					return nil
 				},
 				func(_ context.Context, _ llm.Request, out *llm.Out) error { // breaks off, and another model goes on
-					out.Send(text("a", "half an answer of one"))
+					out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "half a thought of one"}})
 					return fault(llm.Server)
 				},
 				llmtest.Say("answer of two"),
@@ -139,7 +139,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("two", "answer of two")
 			k.idle()
-			k.Type("/model fake/one").Press("enter").WaitForText("Model: fake/two → fake/one")
+			k.Type("/model fake/two").Press("enter").WaitForText("Model: fake/one → fake/two")
 			k.ask("three", "no luck today")
 			k.idle()
 			k.Press("ctrl+x", "r").WaitForText("it works now")
@@ -150,7 +150,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("five", "the end")
 			all := k.sameAgain()
-			for _, want := range []string{"top_k left out", "a call was mended", "half an answer of one", "fake/one: Server error · continuing with fake/two",
+			for _, want := range []string{"top_k left out", "a call was mended", "fake/one: Server error · continuing with fake/two",
 				"The key in FAKE_KEY was rejected", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing", want)

@@ -19,6 +19,12 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
 		return m.Notify("Approval needed: " + e.Action.Title)
+	case session.Question:
+		text, answers := app.QuestionText(e)
+		m.overlay.Decide(e, text, answers)
+		return m.Notify(text)
+	case session.Answered:
+		m.overlay.Decided(e.Question)
 	case session.CandidateEvent:
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
 			c.Take(e, m.Now())

@@ -49,7 +49,7 @@ func (c *Chat) draw(b app.Change) {
 	case app.SummaryBlock:
 		t.Summary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
-		t.Replace(b.ID, transcript.Retry, app.RetryText(b.Event.(llm.Retry), b.Duration)+" · "+c.KeyOf("stop")+" stops")
+		t.Replace(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+c.KeyOf("stop")+" stops")
 	case app.SilenceBlock:
 		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -18,28 +19,62 @@ import (
 // Confirmed holds the answer to a Confirm.
 type Confirmed struct{ Yes bool }
 
-// A Confirmation is a question with two answers. No is selected at the start,
-// and is what leaving means, at any time. Yes is inert until the text was on the
+// Decided holds the answer to a Decide: its index.
+type Decided struct{ Answer int }
+
+// A Confirmation is a question with two answers, yes and no, or with a list of them. The last
+// one is what leaving means, at any time. The others are inert until the text was on the
 // screen whole, and while somebody types (see Drawn): a key on its way to
 // something else gives no consent.
 type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless bool // yes does nothing that cannot be undone, and works at once
+	Harmless bool // no answer does what cannot be undone: they work at once
 	text     string
-	answers  [2]string // yes, no
-	no       bool      // no is selected
-	rows     []string  // text, laid out for the width
-	bright   bool      // the last View showed that yes works
+	answers  []string // yes, no; of a list, each has a number
+	list     bool
+	selected int      // -1: none
+	rows     []string // text, laid out for the width
+	bright   bool     // the last View showed that the answers work
 }
 
 // Confirm asks text, which may have several lines; yes and no say what the
 // answers do.
 func Confirm(text, yes, no string, th *theme.Theme) *Confirmation {
-	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), answers: [2]string{sanitize.Line(yes), sanitize.Line(no)}, no: true}
+	return newConfirmation(text, []string{yes, no}, th)
+}
+
+// Decide asks text with a list of answers, of which one is selected; -1: none is. The last
+// one is what leaving means.
+func Decide(text string, answers []string, selected int, th *theme.Theme) *Confirmation {
+	c := newConfirmation(text, answers, th)
+	c.list, c.selected = true, selected
+	return c
+}
+
+// newConfirmation returns a question whose last answer is selected.
+func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmation {
+	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
+	for _, a := range answers {
+		c.answers = append(c.answers, sanitize.Line(a))
+	}
 	c.arrange()
 	return c
+}
+
+// last returns the index of the answer that leaving means.
+func (c *Confirmation) last() int { return len(c.answers) - 1 }
+
+// take answers with the nth answer, if that works now.
+func (c *Confirmation) take(n int) tea.Cmd {
+	switch {
+	case n < 0 || n > c.last() || n != c.last() && !c.isArmed():
+		return c.onTyping()
+	case c.list:
+		return c.answer(Decided{n})
+	}
+	return c.answer(Confirmed{n == 0})
 }
 
 // arrange lays the text out anew; none of it counts as seen then.
@@ -80,10 +115,18 @@ func (c *Confirmation) isArmed() bool {
 }
 
 // Height returns that of the text, the answers, a row between them, and the keys.
-func (c *Confirmation) Height() int { return min(len(c.rows)+3, c.height) }
+func (c *Confirmation) Height() int { return min(len(c.rows)+c.answerRows()+2, c.height) }
+
+// answerRows returns how many rows the answers take.
+func (c *Confirmation) answerRows() int {
+	if c.list {
+		return len(c.answers)
+	}
+	return 1
+}
 
 // visible returns how many rows of the text are in sight.
-func (c *Confirmation) visible() int { return max(c.Height()-3, min(c.height, 1)) }
+func (c *Confirmation) visible() int { return max(c.Height()-c.answerRows()-2, min(c.height, 1)) }
 
 // Scrolls reports whether there is more to be read than is in sight.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
@@ -103,16 +146,22 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
+	case (!c.list || c.Scrolls()) && c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
 		return nil
 	case !ok && !prints(msg):
 		return nil
-	case key.Matches(press, c.Keys.No), key.Matches(press, c.Keys.Close), key.Matches(press, c.Keys.Accept) && c.no:
-		return c.answer(Confirmed{false})
-	case key.Matches(press, c.Keys.Yes) && c.isArmed(), key.Matches(press, c.Keys.Accept) && c.isArmed():
-		return c.answer(Confirmed{true})
-	case key.Matches(press, c.Keys.Next), key.Matches(press, c.Keys.Previous):
-		c.no = !c.no
+	case key.Matches(press, c.Keys.Close), !c.list && key.Matches(press, c.Keys.No):
+		return c.take(c.last())
+	case key.Matches(press, c.Keys.Accept):
+		return c.take(c.selected)
+	case !c.list && key.Matches(press, c.Keys.Yes):
+		return c.take(0)
+	case c.list && len(press.Text) == 1 && press.Text[0] >= '1' && press.Text[0] <= '9':
+		return c.take(int(press.Text[0] - '1'))
+	case key.Matches(press, c.Keys.Next), c.list && key.Matches(press, c.Keys.Down):
+		c.selected = (c.selected + 1) % len(c.answers)
+	case key.Matches(press, c.Keys.Previous), c.list && key.Matches(press, c.Keys.Up):
+		c.selected = (max(c.selected, 0) + c.last()) % len(c.answers)
 	}
 	return c.onTyping()
 }
@@ -134,25 +183,34 @@ func (c *Confirmation) View() string {
 	if c.height > visible+2 {
 		rows = append(rows, "")
 	}
-	rows = append(rows, ansi.Truncate(c.choices(), c.width, "…"))
+	for _, row := range c.choices() {
+		rows = append(rows, ansi.Truncate(row, c.width, "…"))
+	}
 	c.view = frame(c.Height(), "", rows, c.foot())
 	return c.view
 }
 
-// choices returns the answers in a row. Yes is faint while it is inert.
-func (c *Confirmation) choices() string {
+// choices returns the answers, in a row or as a list. They are faint while they are inert.
+func (c *Confirmation) choices() (rows []string) {
 	line := ""
 	for i, answer := range c.answers {
-		look, selected := c.theme.Text, c.no == (i == 1)
+		look, selected := c.theme.Text, i == c.selected
 		switch {
-		case i == 0 && !c.bright:
+		case i != c.last() && !c.bright:
 			look = c.theme.Faint
 		case selected:
 			look = c.theme.Strong
 		}
+		if c.list {
+			rows = append(rows, c.sign(selected)+look.Render(strconv.Itoa(i+1)+"  "+answer))
+			continue
+		}
 		line += c.sign(selected) + look.Render(answer) + "  "
 	}
-	return line
+	if c.list {
+		return rows
+	}
+	return []string{line}
 }
 
 // verb returns an answer as a key hint says it: without a capital.
@@ -163,7 +221,10 @@ func verb(answer string) string {
 
 // foot returns which keys work. They are faint while yes does not.
 func (c *Confirmation) foot() string {
-	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[1]))
+	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[c.last()]))
+	if c.list {
+		yes, no = hint(c.Keys.Accept, "choose"), hint(c.Keys.Close, verb(c.answers[c.last()]))
+	}
 	look := c.theme.Dim
 	if !c.bright {
 		if c.width < minConsentWidth {

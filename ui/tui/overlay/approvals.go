@@ -17,6 +17,59 @@ type approvals struct {
 	asked   int    // counts questions
 
 	open *dialog.Approval // asks about the first, also while another dialog lies over it; nil: it was not asked about
+
+	question *turnQuestion // about the turn itself; nil: none waits
+}
+
+// A turnQuestion is a question about the turn, with its words.
+type turnQuestion struct {
+	session.Question
+	text    string
+	answers []string
+	dialog  *dialog.Confirmation // nil: it was not asked
+}
+
+// Decide asks how the turn goes on, once the dialog that is open is closed.
+func (o *Overlay) Decide(q session.Question, text string, answers []string) {
+	o.approvals.question = &turnQuestion{Question: q, text: text, answers: answers}
+}
+
+// Decided takes back a question that came to its end.
+func (o *Overlay) Decided(q session.Question) {
+	if mine := o.approvals.question; mine != nil && mine.ID == q.ID {
+		o.forgetQuestion()
+	}
+}
+
+// forgetQuestion takes back the question about the turn.
+func (o *Overlay) forgetQuestion() {
+	if q := o.approvals.question; q != nil && q.dialog != nil && o.Dialog == dialog.Dialog(q.dialog) {
+		o.Close()
+	}
+	o.approvals.question = nil
+}
+
+// askQuestion opens the question about the turn. One that was covered by another dialog is
+// read anew.
+func (o *Overlay) askQuestion() tea.Cmd {
+	q := o.approvals.question
+	selected := q.Default
+	if o.Writing() {
+		selected = -1
+	}
+	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
+	q.dialog.Now = o.Now
+	return o.Open(q.dialog)
+}
+
+// decide passes on what a user said to the question about the turn.
+func (o *Overlay) decide(msg dialog.Decided) {
+	q := o.approvals.question
+	if d, ok := o.Dialog.(*dialog.Confirmation); !ok || q == nil || d != q.dialog {
+		return
+	}
+	o.forgetQuestion()
+	q.Reply(msg.Answer)
 }
 
 // Approve asks about a call as soon as those before it are answered.
@@ -24,12 +77,15 @@ func (o *Overlay) Approve(r session.ApprovalRequest) {
 	o.approvals.waiting = append(o.approvals.waiting, r)
 }
 
-// Waiting reports whether a call waits for the user's word.
-func (o *Overlay) Waiting() bool { return len(o.approvals.waiting) > 0 }
+// Waiting reports whether a call or the turn waits for the user's word.
+func (o *Overlay) Waiting() bool {
+	return len(o.approvals.waiting) > 0 || o.approvals.question != nil
+}
 
 // Forget takes back all that waits: the turn it belongs to ends.
 func (o *Overlay) Forget() {
 	o.approvals.waiting, o.approvals.open = nil, nil
+	o.forgetQuestion()
 	if _, ok := o.Dialog.(*dialog.Approval); ok {
 		o.Close()
 	}
@@ -41,6 +97,9 @@ func (o *Overlay) Forget() {
 func (o *Overlay) AskNext() tea.Cmd {
 	if o.Dialog != nil || !o.Waiting() {
 		return nil
+	}
+	if o.approvals.question != nil {
+		return o.askQuestion()
 	}
 	if left := o.approvals.open; left != nil {
 		left.Uncover(o.Now())
@@ -59,7 +118,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 
 // reply passes on what a user said to a call.
 func (o *Overlay) reply(msg dialog.AnsweredMsg) {
-	if !o.Waiting() || o.approvals.asking != msg.ID {
+	if len(o.approvals.waiting) == 0 || o.approvals.asking != msg.ID {
 		return // of a turn that is over
 	}
 	if d, ok := o.Dialog.(*dialog.Approval); ok && d == o.approvals.open {

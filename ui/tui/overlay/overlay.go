@@ -95,6 +95,9 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return answered(msg.Yes), true
 		}
 		return nil, true
+	case dialog.Decided:
+		o.decide(msg)
+		return nil, true
 	case dialog.AnsweredMsg:
 		o.reply(msg)
 		return nil, true
@@ -115,8 +118,14 @@ func (o *Overlay) Input(msg tea.Msg) tea.Cmd {
 
 // Interrupt handles ctrl+c: the dialog goes, with no choice taken.
 func (o *Overlay) Interrupt() tea.Cmd {
-	if _, asks := o.Dialog.(*dialog.Approval); asks {
+	switch d := o.Dialog.(type) {
+	case *dialog.Approval:
 		o.Forget()
+	case *dialog.Confirmation:
+		if q := o.approvals.question; q != nil && q.dialog == d {
+			o.decide(dialog.Decided{Answer: len(q.Choices) - 1})
+			return nil
+		}
 	}
 	return o.leave(dialog.ClosedMsg{})
 }
