@@ -57,7 +57,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if !ok {
 		return Target{}, UnknownName("provider", provider, c.providerNames())
 	}
-	if o.Replay != nil {
+	if _, unsent := o.Transport.(*captureTransport); o.Replay != nil || unsent && s.key.hint != "" {
 		s.key = key{name: s.key.name, value: wire.PlaceholderKey}
 	}
 	if s.key.hint != "" {

@@ -55,6 +55,10 @@ type Error struct {
 	// "provider/model"; "" if none is known.
 	Successor string `json:"successor,omitempty"`
 
+	// Purpose is what the model was to do besides answering, as parley's commands are called:
+	// image, video, embed; "" for an answer.
+	Purpose string `json:"purpose,omitempty"`
+
 	KeyMissing bool `json:"key_missing,omitempty"` // no key is known; Key is where it could be, "" if nowhere
 	KeyStored  bool `json:"key_stored,omitempty"`  // parley stores the key, so that another one can replace it
 }
@@ -101,12 +105,12 @@ func FaultOf(err error) Fault {
 }
 
 // An Audience is where a hint is read: what a user can type there.
-type Audience struct{ connect, model string }
+type Audience struct{ connect, model, image, models string }
 
 // Where hints are read.
 var (
-	InChat  = Audience{connect: "/connect", model: "/model"}
-	InShell = Audience{connect: "parley connect", model: "-m"}
+	InChat  = Audience{connect: "/connect", model: "/model", image: "/image"}
+	InShell = Audience{connect: "parley connect", model: "-m", image: "-m", models: "parley models"}
 )
 
 // Hint returns what a user can do about err, in one sentence without a final
@@ -115,6 +119,12 @@ func (a Audience) Hint(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {
 		return ""
+	}
+	if e.Purpose == "image" {
+		a.model = a.image
+	}
+	if e.Purpose != "" && a.models != "" {
+		a.models += " --" + e.Purpose
 	}
 	hint, ok := hints[e.Fault]
 	if !ok {
@@ -142,8 +152,8 @@ var hints = map[Fault]func(*Error, Audience) string{
 		if e.Successor != "" {
 			return "Use its successor: " + a.model + " " + e.Successor
 		}
-		if a == InShell {
-			return "Run parley models to list models, and choose one with -m"
+		if a.models != "" {
+			return "Run " + a.models + " to list models, and choose one with " + a.model
 		}
 		return "Choose another model with " + a.model
 	},

@@ -369,6 +369,11 @@ func TestHint(t *testing.T) {
 		{InChat, unread, "Check OPENAI_API_KEY, which should provide the key"},
 		{InChat, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run /connect openai"},
 		{InShell, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run parley connect openai"},
+		{InChat, Error{Fault: ModelNotFound}, "Choose another model with /model"},
+		{InChat, Error{Fault: ModelNotFound, Purpose: "image"}, "Choose another model with /image"},
+		{InShell, Error{Fault: ModelNotFound}, "Run parley models to list models, and choose one with -m"},
+		{InShell, Error{Fault: ModelNotFound, Purpose: "image"}, "Run parley models --image to list models, and choose one with -m"},
+		{InShell, Error{Fault: ModelNotFound, Purpose: "embed"}, "Run parley models --embed to list models, and choose one with -m"},
 		{InChat, Error{Fault: Quota, Provider: "mock"}, "Add credit to your mock account, or choose another model with /model"},
 	} {
 		if got := tt.a.Hint(&tt.err); got != tt.want {

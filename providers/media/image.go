@@ -70,7 +70,7 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 		case ctx.Err() != nil:
 			yield(llm.ImageEvent{}, context.Cause(ctx))
 		default:
-			yield(llm.ImageEvent{}, wire.MaskError(m.o.WithProvider(err), m.secrets))
+			yield(llm.ImageEvent{}, withPurpose(wire.MaskError(m.o.WithProvider(err), m.secrets), "image"))
 		}
 	}
 }

@@ -52,3 +52,34 @@ func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 		t.Errorf("asked %s, %v", server.seen()[0].path, o.err)
 	}
 }
+
+// A name that no model has is told with those near to it, each once, and where models are
+// chosen; a model of a maker is found by its own name.
+func TestUnknownImageModel(t *testing.T) {
+	open := func(name string) (string, error) {
+		m, err := Drawing.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: keys("OPENROUTER_API_KEY", "GEMINI_API_KEY")})
+		return m.Name, err
+	}
+	_, err := open("gemini-3.1-flash-imag")
+	message := strings.TrimSuffix(err.Error(), "?")
+	_, list, _ := strings.Cut(message, "did you mean ")
+	near := strings.Split(list, ", ")
+	if len(near) != 3 || near[0] != "gemini/gemini-3.1-flash-image" || near[0] == near[1] || near[1] == near[2] {
+		t.Errorf("near: %q", message)
+	}
+	for _, name := range near {
+		if got, err := open(name); err != nil || got != name {
+			t.Errorf("%s: opened %q, %v", name, got, err)
+		}
+	}
+	if hint := llm.InChat.Hint(err); hint != "Choose another model with /image" {
+		t.Errorf("hint %q", hint)
+	}
+	if _, err := open("nothing-like-it"); err == nil || strings.Contains(err.Error(), "mean") {
+		t.Errorf("%v", err)
+	}
+	_, id, _ := strings.Cut(near[len(near)-1], "/")
+	if got, err := open(id); err != nil || !strings.HasSuffix(got, id) {
+		t.Errorf("%s: opened %q, %v", id, got, err)
+	}
+}

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -48,6 +49,7 @@ var families = []family{
 // catalog knows of such a model is F.
 type Ability[T, F any] struct {
 	what string // such models are called so
+	name string // as in llm.Error.Purpose
 	open func(family) func(adapter.Options, string) T
 	rows func(catalog.Media) []F
 	id   func(F) string
@@ -56,7 +58,7 @@ type Ability[T, F any] struct {
 
 // Drawing is the ability to make images.
 var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
-	what: "image models",
+	what: "image models", name: "image",
 	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.imageMaker() },
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
 	id:   func(m catalog.ImageModel) string { return m.ID },
@@ -69,7 +71,7 @@ var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
 
 // Filming is the ability to make videos.
 var Filming = Ability[llm.VideoJobs, catalog.VideoModel]{
-	what: "video models",
+	what: "video models", name: "video",
 	open: func(f family) func(adapter.Options, string) llm.VideoJobs { return f.video },
 	rows: func(m catalog.Media) []catalog.VideoModel { return m.Videos },
 	id:   func(m catalog.VideoModel) string { return m.ID },
@@ -80,7 +82,7 @@ var Filming = Ability[llm.VideoJobs, catalog.VideoModel]{
 
 // Embedding is the ability to turn texts into vectors.
 var Embedding = Ability[llm.Embedder, catalog.Embedding]{
-	what: "embedding models",
+	what: "embedding models", name: "embed",
 	open: func(f family) func(adapter.Options, string) llm.Embedder { return f.embed },
 	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },
 	id:   func(e catalog.Embedding) string { return e.ID },
@@ -142,6 +144,19 @@ func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string)
 // key that have it; other errors are as those of [providers.Open]. A command that prints the
 // key runs here; no request is sent.
 func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
+	m, err := a.openNamed(ctx, c, name, o)
+	return m, withPurpose(err, a.name)
+}
+
+// withPurpose returns err, which says what the model was to do.
+func withPurpose(err error, purpose string) error {
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		e.Purpose = purpose
+	}
+	return err
+}
+
+func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
 	s, id, err := a.find(c, name, o.Getenv)
 	if err != nil {
 		return Model[T, F]{}, err
@@ -173,17 +188,16 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 	}
 	provider, id, slash := strings.Cut(name, "/")
 	s, found := providers.ServiceNamed(c, provider, getenv)
-	switch {
-	case found:
-	case slash:
-		return providers.Service{}, "", providers.UnknownName("provider", provider, names(all))
-	default:
+	if !found {
 		for _, choice := range choices {
 			if provider, id, _ := strings.Cut(choice.Name, "/"); id == name {
 				return a.find(c, provider+"/"+id, getenv)
 			}
 		}
-		return providers.Service{}, "", providers.UnknownName("model", name, a.allNames(choices))
+		if slash {
+			return providers.Service{}, "", providers.UnknownName("provider", provider, names(all))
+		}
+		return providers.Service{}, "", a.unknownModel(name, choices)
 	}
 	if a.opener(s) == nil {
 		return providers.Service{}, "", a.unsupported(c, s.Name, getenv)
@@ -208,12 +222,28 @@ func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
 	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.what, strings.Join(can, ", "))}
 }
 
-func (a Ability[T, F]) allNames(choices []Choice[F]) (list []string) {
+// unknownModel returns the error of a name that no model has, with those near to it, each once:
+// some are called by a name with a provider and a maker in front.
+func (a Ability[T, F]) unknownModel(name string, choices []Choice[F]) error {
+	full := map[string]string{} // by what a user may type
+	var typed, near []string
 	for _, choice := range choices {
-		_, id, _ := strings.Cut(choice.Name, "/")
-		list = append(list, choice.Name, id)
+		for rest, more := choice.Name, true; more; _, rest, more = strings.Cut(rest, "/") {
+			if full[rest] == "" {
+				full[rest], typed = choice.Name, append(typed, rest)
+			}
+		}
 	}
-	return list
+	for _, is := range catalog.Near(name, typed, len(typed)) {
+		if !slices.Contains(near, full[is]) && len(near) < 3 {
+			near = append(near, full[is])
+		}
+	}
+	e := providers.UnknownName("model", name, nil)
+	if len(near) > 0 {
+		e.Message += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return e
 }
 
 func names(all []providers.Service) (list []string) {

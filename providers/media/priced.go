@@ -23,7 +23,7 @@ type pricedEmbedder struct {
 func (e pricedEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	got, err := e.Embedder.Embed(ctx, inputs, o)
 	if err != nil {
-		return nil, wire.MaskError(err, e.secrets)
+		return nil, withPurpose(wire.MaskError(err, e.secrets), "embed")
 	}
 	if got.Bill.Tokens == 0 && !got.Bill.Priced { // Gemini counts none
 		for _, text := range inputs {
@@ -48,6 +48,11 @@ type pricedVideos struct {
 	secrets []string
 }
 
+// failed returns err without our secrets.
+func (v pricedVideos) failed(err error) error {
+	return withPurpose(wire.MaskError(err, v.secrets), "video")
+}
+
 // Start refuses what is known not to be possible, before anything is sent.
 func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	r, err := fitVideo(v.facts, r)
@@ -58,7 +63,7 @@ func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, e
 	if usd, ok := v.facts.Cost(r.Seconds, r.Resolution); err == nil && ok && j.Bill == nil {
 		j.Bill = &llm.Bill{Seconds: float64(cmp.Or(r.Seconds, v.facts.Default)), USD: usd, Priced: true}
 	}
-	return v.masked(unbilled(j)), wire.MaskError(err, v.secrets)
+	return v.masked(unbilled(j)), v.failed(err)
 }
 
 // masked takes our secrets out of what the server said of a job.
@@ -79,7 +84,7 @@ func (v pricedVideos) masked(j llm.Job) llm.Job {
 
 func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	j, err := v.VideoJobs.Poll(ctx, j)
-	return v.masked(unbilled(j)), wire.MaskError(err, v.secrets)
+	return v.masked(unbilled(j)), v.failed(err)
 }
 
 // unbilled takes our estimate off a job that was refused without being paid for.
@@ -92,9 +97,9 @@ func unbilled(j llm.Job) llm.Job {
 
 func (v pricedVideos) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
 	b, err := v.VideoJobs.Fetch(ctx, j, o, w)
-	return b, wire.MaskError(err, v.secrets)
+	return b, v.failed(err)
 }
 
 func (v pricedVideos) Cancel(ctx context.Context, j llm.Job) error {
-	return wire.MaskError(v.VideoJobs.Cancel(ctx, j), v.secrets)
+	return v.failed(v.VideoJobs.Cancel(ctx, j))
 }

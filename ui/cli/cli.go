@@ -98,6 +98,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, words []string) error { return a.runRoot(cmd, words) },
 	}
+	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	sessions := a.sessionCommands()
 	root.AddCommand(newConnectCommand(a), a.modelsCommand(), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),

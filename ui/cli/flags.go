@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley/providers/llm"
 	"parley/ui/print"
@@ -81,7 +83,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
-	set.StringVarP(&f.format, "output", "o", "text", "output format: text, json, jsonl")
+	outputFlag(root, &f.format)
 	set.StringVar(&f.schemaFile, "schema", "", "JSON Schema for the answer, or a file with one; prints only the JSON")
 	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
 	set.BoolVar(&f.raw, "raw", false, "print raw output, including control characters")
@@ -103,9 +105,39 @@ func (f *flags) register(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to this file, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config file")
 	root.MarkFlagFilename("schema", "json")
-	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(llm.Details, cobra.ShellCompDirectiveNoFileComp))
 	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// outputFlag adds the flag -o, which every subcommand that has one calls so.
+func outputFlag(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVarP(format, "output", "o", "text", "output format: "+strings.Join(print.Formats, ", "))
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// valueNames says what flags take, by the type of their value.
+var valueNames = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "float64": "a number", "duration": "a time such as 90s or 5m", "bool": "true or false",
+}
+
+// flagError says in a user's words what a flag was given that it does not take.
+func flagError(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	flag := bad.GetFlag()
+	name, want := "--"+flag.Name, valueNames[flag.Value.Type()]
+	if flag.Shorthand != "" {
+		name = "-" + flag.Shorthand
+	}
+	switch {
+	case want == "":
+		return err
+	case errors.Is(err, strconv.ErrRange):
+		want = "a smaller number"
+	}
+	return fmt.Errorf("%s %s: use %s", name, bad.GetValue(), want)
 }
 
 // validate refuses flags that cannot be meant, and a word that was meant for a

@@ -58,13 +58,12 @@ overwritten. It exits with 8 if the provider refuses.`,
 	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
 	f.StringVar(&c.kind, "format", "", "file format: png, jpeg, webp")
 	f.StringVar(&c.to, "to", "", "save as this file, or in this folder; - is standard output")
-	f.StringVarP(&c.output, "output", "o", "text", "output format: text, json, jsonl")
+	outputFlag(cmd, &c.output)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
 	f.BoolVar(&c.dryRun, "dry-run", false, "print the request without sending it")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
 	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
 	cmd.MarkFlagFilename("mask", "png")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("model", c.completeModel)
 	return cmd
@@ -118,6 +117,9 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 // open opens the model. One of a server on this machine is looked for if it is not configured.
 func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
 	name := cmp.Or(c.model, c.config.ImageModel)
+	if all := media.Drawing.Choices(c.config.Config, os.Getenv); c.dryRun && name == "" && len(all) > 0 {
+		name = all[0].Name // nothing is sent: it needs no key
+	}
 	m, err := media.Drawing.Open(ctx, c.config.Config, name, o)
 	if err != nil && name != "" && llm.FaultOf(err) == llm.ModelNotFound {
 		c.local.discover(ctx)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -27,39 +28,44 @@ func (a *program) modelsCommand() *cobra.Command {
 		Use:   "models [WORD...]",
 		Short: "List available models",
 		RunE: func(cmd *cobra.Command, words []string) error {
+			as := a.format
+			switch {
+			case !slices.Contains(print.Formats, as):
+				return a.fail(print.Usage, fmt.Errorf("-o %s: use one of %s", as, strings.Join(print.Formats, ", ")))
+			case asJSON && cmd.Flags().Changed("output") && as != "jsonl":
+				return a.fail(print.Usage, fmt.Errorf("--json is -o jsonl: leave out one of --json and -o %s", as))
+			case asJSON:
+				as = "jsonl"
+			}
 			if err := a.load(); err != nil {
 				return a.fail(print.Config, err)
 			}
-			if images {
-				if err := print.Models(os.Stdout, imageModelRows(a), words, all, asJSON, a.note); err != nil {
-					return a.fail(print.Failed, err)
-				}
-				return nil
-			}
-			if embeddings {
-				if err := print.Models(os.Stdout, embeddingModelRows(cmd.Context(), a), words, all, asJSON, a.note); err != nil {
-					return a.fail(print.Failed, err)
-				}
-				return nil
-			}
-			var rows []print.Model
-			if video {
-				rows = videoRows(a)
-			} else {
+			var err error
+			switch {
+			case images:
+				err = print.Models(os.Stdout, imageModelRows(a), words, all, as, a.note)
+			case embeddings:
+				err = print.Models(os.Stdout, embeddingModelRows(cmd.Context(), a), words, all, as, a.note)
+			case video:
+				err = print.Models(os.Stdout, videoRows(a), words, all, as, a.note)
+			default:
+				var rows []print.Model
 				for _, c := range a.listModels(cmd.Context(), refresh) {
 					rows = append(rows, modelRow(c))
 				}
+				err = print.Models(os.Stdout, rows, words, all, as, a.note)
 			}
-			if err := print.Models(os.Stdout, rows, words, all, asJSON, a.note); err != nil {
+			if err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil
 		},
 	}
+	outputFlag(cmd, &a.format)
 	cmd.Flags().BoolVar(&all, "all", false, "include models without a key")
 	cmd.Flags().BoolVar(&embeddings, "embed", false, "models that turn texts into vectors")
 	cmd.Flags().BoolVar(&images, "image", false, "models that make images")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line, as -o jsonl")
 	cmd.Flags().BoolVar(&video, "video", false, "models that make videos, with their prices")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
 	return cmd

@@ -64,10 +64,9 @@ collections are listed.`,
 	}
 	set := cmd.Flags()
 	set.IntVarP(&n, "count", "n", 10, "how many texts to find")
-	set.StringVarP(&form, "output", "o", "text", "output format: "+strings.Join(print.Formats, ", "))
+	outputFlag(cmd, &form)
 	set.StringVar(&remove, "remove", "", "delete this collection")
 	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

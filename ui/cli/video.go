@@ -96,9 +96,8 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 
 // outputFlags adds the flags about what is printed.
 func (c *videoCommand) outputFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&c.format, "output", "o", "text", "output format: text, json, jsonl")
+	outputFlag(cmd, &c.format)
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "only errors on standard error")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // fileFlags adds the flags about what is saved.

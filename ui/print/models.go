@@ -181,10 +181,11 @@ func (m EmbeddingModel) Detail() string {
 func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready }
 
 // Models writes the models whose names hold all the words, one a line. Those
-// that are not ready are left out, and counted to note, unless all is set.
-func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON bool, note func(string)) error {
+// that are not ready are left out, and counted to note, unless all is set. As "json" they
+// are one array, as "jsonl" an object a line.
+func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as string, note func(string)) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	shown, hidden := 0, 0
+	shown, hidden, rows := 0, 0, []R{}
 	for _, m := range models {
 		named, ready := m.row()
 		name := strings.ToLower(named)
@@ -196,11 +197,21 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all, asJSON boo
 			continue
 		}
 		shown++
-		if !asJSON {
-			fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(named), sanitize.Line(m.Detail()))
-			continue
+		var err error
+		switch as {
+		case "json":
+			rows = append(rows, m)
+		case "jsonl":
+			err = WriteJSON(w, m)
+		default:
+			_, err = fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(named), sanitize.Line(m.Detail()))
 		}
-		if err := WriteJSON(w, m); err != nil {
+		if err != nil {
+			return err
+		}
+	}
+	if as == "json" {
+		if err := WriteJSON(w, rows); err != nil {
 			return err
 		}
 	}
