@@ -170,7 +170,8 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	}
 	tools := m.Tools || !known && s.advertised(id, memory).tools == nil
 	return Choice{
-		Name: s.name + "/" + id, Provider: s.name, Model: id, Title: title,
+		Facts: endpointFacts(s, id, m, known, toolStrategyOf(s, id, m, known, memory)),
+		Name:  s.name + "/" + id, Provider: s.name, Model: id, Title: title,
 		Ready: why == "", Unavailable: why, LacksKey: s.key.hint != "" && !s.keyless(),
 		Context: m.Context, Price: m.Price,
 		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,

@@ -1,10 +1,13 @@
 package providers
 
 import (
+	"parley/providers/llm"
+
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -92,6 +95,25 @@ func TestChoices(t *testing.T) {
 	}
 	if got := find("demo/parley"); !got.Ready || !got.Price.Free {
 		t.Errorf("%+v", got)
+	}
+	for _, choice := range choices { // the picker tells of a model what a switch to it tells
+		if !choice.Ready {
+			continue
+		}
+		e, err := Open(c, choice.Name, OpenOptions{Getenv: env("DEEPSEEK_API_KEY", "k")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := choice.Facts
+		usage := llm.Usage{Input: 300_000, CacheRead: 1000, Output: 10}
+		cost, known := e.Cost(usage)
+		if listed, ok := f.Cost(usage); listed != cost || ok != known {
+			t.Errorf("%s: listed at $%v, opened at $%v", choice.Name, listed, cost)
+		}
+		e.Model, e.Cost, f.Cost = nil, nil, nil
+		if !reflect.DeepEqual(e, f) {
+			t.Errorf("%s:\nopened %+v\nlisted %+v", choice.Name, e, f)
+		}
 	}
 	seen := map[string]bool{}
 	last := true

@@ -25,6 +25,8 @@ type family struct {
 	open  func(t target) llm.Model
 	// origin is stamped on the messages of a kind; see llm.Message.Origin.
 	origin func(kind, model string) string
+	// files lists what a model takes beside text and images; see llm.Endpoint.Files.
+	files func(s service, model string) []string
 }
 
 // target is everything an adapter has to know about the service it speaks to.
@@ -50,12 +52,14 @@ const (
 
 // families lists what parley can speak, one line each.
 var families = []family{
-	{openai.Kinds, openChat, chatOrigin},
-	{[]string{openai.KindResponses}, openResponses, responsesOrigin},
-	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }},
-	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }},
-	{agentcli.Kinds, openAgentCLI, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }},
-	{[]string{kindDemo}, openDemo, chatOrigin},
+	{openai.Kinds, openChat, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
+	{[]string{openai.KindResponses}, openResponses, responsesOrigin, func(s service, model string) []string { return openai.ResponsesFiles(s.modelID(model)) }},
+	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }, func(service, string) []string { return gemini.Files }},
+	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }, func(s service, model string) []string {
+		return anthropic.Files(s.url, s.modelID(model))
+	}},
+	{agentcli.Kinds, openAgentCLI, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }},
+	{[]string{kindDemo}, openDemo, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
 }
 
 // openChat speaks chat completions, in the dialect of the kind.

@@ -50,8 +50,11 @@ func OpenMemory(path string, readOnly bool) *Memory {
 	return m
 }
 
-// limits returns what a server refused of requests about a model.
+// limits returns what a server refused of requests about a model; nothing, of a nil Memory.
 func (m *Memory) limits(at servedModel, kind string) *adapter.LearnedLimits {
+	if m == nil {
+		return &adapter.LearnedLimits{}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := limitsKey{at, kind}

@@ -42,12 +42,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if s.kind == kindDemo && !known {
 		return llm.Endpoint{}, unknownNameError("model", typed, s.modelIDs())
 	}
-	model := s.modelID(typed)
-	calls := facts.Tools || !known && s.advertised(model, o.Memory).tools == nil
-	tools := &toolStrategy{
-		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
-		memory: o.Memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
-	}
+	model, tools := s.modelID(typed), toolStrategyOf(s, typed, facts, known, o.Memory)
 	window := facts.Context
 	if !known && s.advertised(model, o.Memory).context == 0 {
 		window = s.modelTable(typed).Context // what else there is, is guessed
@@ -61,18 +56,36 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
 	}
+	e := endpointFacts(s, typed, facts, known, tools)
+	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools}
+	return e, nil
+}
+
+// endpointFacts returns what is known of a model before it is asked, without the model.
+func endpointFacts(s service, typed string, facts catalog.Model, known bool, tools *toolStrategy) llm.Endpoint {
 	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
-		Model:    endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools},
-		Name:     s.name + "/" + model,
-		Origin:   f.origin(s.kind, model),
+		Name:     s.name + "/" + tools.name,
+		Origin:   f.origin(s.kind, tools.name),
 		Strategy: tools.Strategy(),
 		Known:    known,
 		Context:  facts.Context,
 		Vision:   facts.Vision,
 		Efforts:  supportedEfforts(facts),
-		Several:  s.supportsCandidates(typed, o.Memory),
-	}, nil
+		Several:  s.supportsCandidates(typed, tools.memory),
+		Files:    f.files(s, typed),
+		Cost:     facts.Price.Cost,
+	}
+}
+
+// toolStrategyOf returns how a model gets its tools, without the model.
+func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, memory *Memory) *toolStrategy {
+	model := s.modelID(typed)
+	calls := facts.Tools || !known && s.advertised(model, memory).tools == nil
+	return &toolStrategy{
+		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
+		memory: memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
+	}
 }
 
 // An endpoint model tells through all its decorators how it gets tools: servers

@@ -15,6 +15,7 @@ import (
 	"net/http"
 
 	"parley/providers/catalog"
+	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
@@ -59,11 +60,12 @@ type Choice struct {
 	Name        string // "provider/model", to open it by
 	Provider    string
 	Model       string
-	Title       string // the model's name for people
-	Ready       bool   // can be asked now
-	Unavailable string // why it is not ready, such as "set XAI_API_KEY"
-	LacksKey    bool   // all that is missing is a key, which the user can give: see VerifyKey
-	Context     int    // window in tokens; 0 if unknown
+	Title       string       // the model's name for people
+	Ready       bool         // can be asked now
+	Unavailable string       // why it is not ready, such as "set XAI_API_KEY"
+	LacksKey    bool         // all that is missing is a key, which the user can give: see VerifyKey
+	Facts       llm.Endpoint // as Open tells them, without the model
+	Context     int          // window in tokens; 0 if unknown
 	Price       catalog.Price
 	Vision      bool
 	Tools       bool

@@ -143,24 +143,11 @@ func (s *Session) ContextTokens() int {
 }
 
 func (s *Session) contextTokens() int {
-	size := 0
-	for i := s.tree.head; i > 0; i = s.tree.nodes[i-1].Parent {
-		n := s.tree.nodes[i-1]
-		if n.Usage != nil && !n.Summary && n.Usage.Input > 0 && n.Origin != llm.OriginImages {
-			if n.Usage.Shared {
-				return size + n.Usage.Input + s.tokens.message(n)
-			}
-			return size + n.Usage.Input + n.Usage.Output
-		}
-		size += s.tokens.message(n)
-		if n.Summary {
-			break
-		}
+	c := s.countBranch()
+	if c.tokens == 0 || c.counted {
+		return c.tokens
 	}
-	if size == 0 {
-		return 0
-	}
-	return size + s.tokens.overhead(s.emptyRequest(s.answering()))
+	return c.tokens + s.tokens.overhead(s.emptyRequest(s.answering()))
 }
 
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {

@@ -1,6 +1,17 @@
 package session
 
-import "parley/providers/llm"
+import (
+	_ "embed"
+
+	"parley/providers/llm"
+)
+
+// Instructions holds parley's own system prompt. It says nothing that changes from
+// one request to the next (no clock, no working directory): providers cache it,
+// and some bind what they sign to it.
+//
+//go:embed prompt.md
+var Instructions string
 
 // requestSettings holds what the next request asks for.
 type requestSettings struct {
@@ -36,7 +47,7 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	from := s.model.Name
 	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
 	s.fallback.cooldowns.Clear(model.Name)
-	_, changes := model.Portable(s.tree.messages())
+	_, changes := model.Portable(messages(s.tree.Path()))
 	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }
 

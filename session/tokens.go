@@ -19,6 +19,7 @@ type tokenCounter struct {
 	messages  map[int]int // by Seq
 	fixed     [2]int      // what requests take beside messages, without and with tools; 0: not known yet
 	toolCount int         // how many tools fixed counts
+	branch    branchCounts
 }
 
 // reset forgets what requests take beside messages.
@@ -41,7 +42,7 @@ func (c *tokenCounter) message(n store.Node) int {
 		}
 		size += c.estimate(p.Text) + c.estimate(p.Input)
 	}
-	if n.Seq > 0 { // it is in the conversation
+	if n.Seq > 0 && !n.Partial { // it is in the conversation, whole
 		c.messages[n.Seq] = size
 	}
 	return size

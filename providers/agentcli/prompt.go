@@ -183,6 +183,9 @@ func omittedFile(p llm.Part) string {
 // imageExtensions holds the images that the Messages API takes.
 var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
+// Files lists what programs are given beside text and images; see llm.Endpoint.Files.
+var Files = []string{"application/pdf"}
+
 // attach gives the program a file: beside the text as a block or on disk, or
 // else in the text that it returns.
 func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {

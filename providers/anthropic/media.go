@@ -13,6 +13,14 @@ import (
 // images are the formats that are taken.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
+// Files lists what a model at a base URL takes beside text and images; see llm.Endpoint.Files.
+func Files(baseURL, model string) []string {
+	if factsOf(model, isAnthropic(baseURL)).claude {
+		return []string{"application/pdf"}
+	}
+	return nil
+}
+
 // content writes text, images and files as blocks.
 func (h *history) content(parts []llm.Part) []any {
 	var blocks []any

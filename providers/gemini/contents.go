@@ -259,10 +259,12 @@ func (h *history) toolName(p llm.Part) string {
 // images are the types of images that models look at.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
+// Files lists what models take beside text and images; see llm.Endpoint.Files.
+var Files = []string{"application/pdf", "audio/", "video/"}
+
 // isReadable reports whether models take files of this type.
 func isReadable(kind string) bool {
-	return slices.Contains(imageTypes, kind) || kind == "application/pdf" ||
-		strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: Files}.Takes(kind) && !strings.HasPrefix(kind, "image/")
 }
 
 // media writes an image or another file, as far as models read it.

@@ -13,7 +13,7 @@ const changeImage = "images not sent: this model takes none"
 // known to take none. Sent all the same, they are an error at best.
 func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	out, changes := Portable(history, e.Origin)
-	if !e.Known || e.Vision {
+	if e.Takes("image/") {
 		return out, changes
 	}
 	n := 0
@@ -26,6 +26,17 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 		changes = append(changes, Change{changeImage, n})
 	}
 	return out, changes
+}
+
+// Takes reports whether this model is given media of a type that is no text: as Portable
+// has it for images, and as adapters do for other files.
+func (e Endpoint) Takes(mime string) bool {
+	if strings.HasPrefix(mime, "image/") {
+		return !e.Known || e.Vision
+	}
+	return slices.ContainsFunc(e.Files, func(t string) bool {
+		return t == mime || strings.HasSuffix(t, "/") && strings.HasPrefix(mime, t)
+	})
 }
 
 func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }

@@ -306,12 +306,14 @@ var Efforts = []Effort{EffortOff, EffortMinimal, EffortLow, EffortMedium, Effort
 // An Endpoint is a model ready to be asked, with what is known about it.
 type Endpoint struct {
 	Model
-	Name     string   // "provider/model", as the user writes it
-	Origin   string   // stamped on the messages it writes; see Message.Origin
-	Strategy string   // how it gets tools: "native", "prompt", "guided" or "none"
-	Known    bool     // the catalog has facts about it; the fields below are guesses otherwise
-	Context  int      // window in tokens; 0 if unknown
-	Vision   bool     // takes images
-	Efforts  []Effort // what it can be set to; empty if effort means nothing to it
-	Several  bool     // one request can ask for several answers; see Candidate
+	Name     string                                // "provider/model", as the user writes it
+	Origin   string                                // stamped on the messages it writes; see Message.Origin
+	Strategy string                                // how it gets tools: "native", "prompt", "guided" or "none"
+	Known    bool                                  // the catalog has facts about it; the fields below are guesses otherwise
+	Context  int                                   // window in tokens; 0 if unknown
+	Vision   bool                                  // takes images
+	Efforts  []Effort                              // what it can be set to; empty if effort means nothing to it
+	Several  bool                                  // one request can ask for several answers; see Candidate
+	Files    []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
+	Cost     func(Usage) (usd float64, known bool) // of one request; nil: unknown
 }

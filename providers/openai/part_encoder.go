@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -41,6 +43,26 @@ func (s *partEncoder) textPart(text string) map[string]any {
 
 // soundFormats holds what the services call the formats of sound that all of them take.
 var soundFormats = map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}
+
+// Files lists what is taken beside text and images; see llm.Endpoint.Files.
+func (d Dialect) Files() []string {
+	return filesOf(chatEncoder(d))
+}
+
+// ResponsesFiles lists what a model behind Responses takes beside text and images.
+func ResponsesFiles(model string) []string {
+	return filesOf(responsesEncoder(!isXAI(model), ""))
+}
+
+func filesOf(s partEncoder) (types []string) {
+	if s.pdf != nil {
+		types = append(types, "application/pdf")
+	}
+	if s.sound != nil {
+		types = append(types, slices.Sorted(maps.Keys(soundFormats))...)
+	}
+	return types
+}
 
 // media writes an image or sound, or a file as far as the service reads files.
 func (s *partEncoder) media(p llm.Part) map[string]any {

@@ -54,7 +54,9 @@ func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, e
 func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
 
 // isXAI reports whether the model is xAI's, whose Responses differ a little.
-func (r *Responses) isXAI() bool { return strings.HasPrefix(baseModel(r.o.Model), "grok") }
+func (r *Responses) isXAI() bool { return isXAI(r.o.Model) }
+
+func isXAI(model string) bool { return strings.HasPrefix(baseModel(model), "grok") }
 
 // responsesOptional lists the fields an answer can do without, inner ones before the
 // objects they stand in.

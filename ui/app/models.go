@@ -2,11 +2,13 @@ package app
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
+	"parley/ui/format"
 )
 
 // A Choice is one model of the picker, as a user reads it.
@@ -17,11 +19,68 @@ type Choice struct {
 	Window    string // how much fits into a request, such as "1.05M"
 	Input     string // price of a million tokens, such as "$2"
 	Output    string
-	Ready     bool   // can be asked now
-	Why       string // if not: what is missing, such as "set OPENAI_API_KEY"
-	LacksKey  bool   // all that is missing is a key: choosing it asks for that
-	Retired   bool   // its maker takes it away; hidden unless it is in use
+	Ready     bool         // can be asked now
+	Why       string       // if not: what is missing, such as "set OPENAI_API_KEY"
+	LacksKey  bool         // all that is missing is a key: choosing it asks for that
+	Retired   bool         // its maker takes it away; hidden unless it is in use
+	Facts     llm.Endpoint // what is known of it, without the model
 }
+
+// leastCache is how many cached tokens are worth a word.
+const leastCache = 1000
+
+// FitWords says what would happen to the conversation with a model, in pieces: what matters
+// most stands first. There are none for an empty conversation.
+func FitWords(a *App, model llm.Endpoint) (words []string) {
+	f := a.Session.Fit(model)
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch share := int(math.Ceil(f.Share() * 100)); {
+	case share > 100:
+		add("too long: %d%%", share)
+	case share > 0:
+		add("fits %d%%", share)
+	}
+	if f.Omitted {
+		add("oldest turns not sent")
+	}
+	if f.Images > 0 {
+		add("%s not sent", format.Plural(f.Images, "image"))
+	}
+	for _, kind := range fileKinds {
+		n := 0
+		for mime, count := range f.Files {
+			if at := slices.IndexFunc(fileKinds, func(k fileKind) bool { return strings.HasPrefix(mime, k.mime) }); fileKinds[at] == kind {
+				n += count
+			}
+		}
+		if n > 0 {
+			add("%s not sent", format.Plural(n, kind.noun))
+		}
+	}
+	switch {
+	case f.CacheLost < leastCache:
+	case f.CachePriced && f.CacheCost > 0:
+		add("cache of %s lost ≈ %s", format.Tokens(f.CacheLost), format.Cost(f.CacheCost, true))
+	default:
+		add("cache of %s lost", format.Tokens(f.CacheLost))
+	}
+	switch f.Strategy {
+	case "prompt", "guided":
+		add("tools by prompt")
+	case "none":
+		add("no tools")
+	}
+	if f.Thinking > 0 {
+		add("thinking not sent")
+	}
+	return words
+}
+
+// A fileKind is what files of a MIME type, or of types that begin so, are called.
+type fileKind struct{ mime, noun string }
+
+// fileKinds lists them; the last one is all others.
+var fileKinds = []fileKind{{"application/pdf", "PDF"}, {"audio/", "audio file"}, {"video/", "video"}, {"", "file"}}
 
 // rememberModel puts a model in front of those that were used.
 func (a *App) rememberModel(name string) {
@@ -62,7 +121,9 @@ func (a *App) use(name string) (e Effect, switched bool) {
 	if err != nil {
 		return Effect{Failed: err}, false
 	}
-	return a.annotate(a.Session.SetModel(model)), true
+	e = a.annotate(a.Session.SetModel(model))
+	e.Toast = strings.Join(FitWords(a, model), " · ")
+	return e, true
 }
 
 // cycleModels returns a command that goes round the recent models without changing

@@ -216,7 +216,7 @@ func modelChoices(found []providers.Choice) []app.Choice {
 		in, price := r.Prices()
 		out = append(out, app.Choice{
 			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
-			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated,
+			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated, Facts: c.Facts,
 		})
 	}
 	return out

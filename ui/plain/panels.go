@@ -97,7 +97,7 @@ func (p *panels) models(query string) {
 		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return
 	}
-	switch found, near := match(modelRows(p.app.Choices()), query); {
+	switch found, near := match(modelRows(p.app, p.app.Choices()), query); {
 	case len(found) == 1 && !found[0].off && !near:
 		use(found[0].value)
 	case len(found) > 1 && !near:
@@ -113,19 +113,19 @@ func (p *panels) chooseModel(what string, chosen func(name string)) {
 	live := p.app.Live
 	p.async(func() func() {
 		found := live() // seconds, at the most
-		return func() { p.lists.choose("model", modelRows(found), chosen) }
+		return func() { p.lists.choose("model", modelRows(p.app, found), chosen) }
 	})
 }
 
 // modelRows returns the models, those that can be asked first.
-func modelRows(found []app.Choice) []choice {
+func modelRows(a *app.App, found []app.Choice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
 		if !c.Ready {
 			rest = append(rest, choice{name: c.Name, detail: c.Why, off: true, value: c.Name})
 			continue
 		}
-		words := []string{c.Abilities}
+		words := append(app.FitWords(a, c.Facts), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])

@@ -94,6 +94,39 @@ func models() []dialog.Item {
 	return items
 }
 
+// Notes stand between titles and cells. Where there is little room columns give way to them,
+// and then their last pieces; the foot says the whole of the one that is selected.
+func TestPickNotes(t *testing.T) {
+	const note = "fits 62% · 2 images not sent · cache of 84k lost ≈ $0.25"
+	items := []dialog.Item{
+		{Title: "openai/gpt-max", Note: note, Cells: []string{"tools vision", "128K", "$2", "$8"}},
+		{Title: "openai/gpt-mini", Note: "fits 9%", Cells: []string{"tools", "1M", "$1", "$2"}},
+	}
+	for _, test := range []struct {
+		width     int
+		row, foot string
+	}{
+		{12, "› openai/gp…", "fits 62% · …"},
+		{36, "› openai/gpt-max   fits 62%", "fits 62% · 2 images not sent · cach…"},
+		{50, "› openai/gpt-max   fits 62% · 2 images not sent", "fits 62% · 2 images not sent · cache of 84k lost …"},
+		{80, "› openai/gpt-max    " + note + "  TV", "enter choose · esc close · type to filter"},
+		{120, "› openai/gpt-max                " + note + "  tools vision     128K  $2   $8", "enter choose · esc close · type to filter"},
+		{240, "› openai/gpt-max", "enter choose · esc close · type to filter"},
+	} {
+		p := dialog.Pick("Model", items, theme.Plain())
+		p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
+		p.SetSize(test.width, 8)
+		lines := strings.Split(ansi.Strip(p.View()), "\n")
+		row := lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "› ") })]
+		if test.width == 240 && (!strings.Contains(row, note) || !strings.HasSuffix(row, "$8")) || test.width < 240 && row != test.row {
+			t.Errorf("at %d columns the row is\n%q, want\n%q", test.width, row, test.row)
+		}
+		if foot := strings.TrimRight(lines[len(lines)-1], " "); foot != test.foot {
+			t.Errorf("at %d columns the foot is %q, want %q", test.width, foot, test.foot)
+		}
+	}
+}
+
 func TestPick(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string

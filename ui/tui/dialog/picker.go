@@ -21,6 +21,7 @@ type Item struct {
 	Value       string   // what PickedMsg tells
 	Unavailable string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and Detail
 	State       string   // behind the title, such as "as typed"
+	Note        string   // between the title and Cells, in pieces with " · " between them: where there is little room, the last go first
 	Keywords    string   // what it is found by as well, and which is not shown; other names of a command
 	Group       string   // what it stands under while nothing is typed
 
@@ -90,6 +91,7 @@ type itemSet struct {
 	hidden       int               // items that are
 	rows         int               // of all that is not, headings included
 	titleWidth   int               // cells of the widest title
+	noteWidth    int               // cells of the widest Note
 	cellWidths   []int             // cells of the widest cell of each column
 	groupReasons map[string]string // by group: what all of it lack
 }
@@ -168,12 +170,13 @@ func (p *Picker) SetItems(items []Item) {
 
 // setItems makes items ready to be shown.
 func (p *Picker) setItems(items []Item) {
-	p.items, p.titleWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, map[string]string{}
+	p.items, p.titleWidth, p.noteWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, 0, map[string]string{}
 	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
 	clear(p.cellWidths)
 	for i := range p.items {
 		item := &p.items[i]
 		p.titleWidth = max(p.titleWidth, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
+		p.noteWidth = max(p.noteWidth, textwrap.Width(item.Note))
 		for len(p.cellWidths) < len(item.Cells) {
 			p.cellWidths = append(p.cellWidths, 0)
 		}
@@ -216,7 +219,7 @@ func sanitizeItems(items []Item) []Item {
 	items = slices.Clone(items)
 	for i := range items {
 		item := &items[i]
-		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Unavailable, &item.Group, &item.State} {
+		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Unavailable, &item.Group, &item.State, &item.Note} {
 			if *s != "" {
 				*s = printableRow(*s)
 			}
@@ -250,25 +253,6 @@ func (p *itemSet) item(h fuzzy.Hit) *Item {
 		return &p.args[h.Item-len(p.items)]
 	}
 	return &p.items[h.Item]
-}
-
-// pinnedFirst compares for sorting.
-func pinnedFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
-// pinSign stands before what is pinned.
-func pinSign(pinned bool) string {
-	if pinned {
-		return "* "
-	}
-	return ""
 }
 
 // filter finds what matches, and selects what enter is to choose.

@@ -17,6 +17,9 @@ import (
 // minHeadingRows sets how many rows of content it takes for headings to have room.
 const minHeadingRows = 4
 
+// leastNote sets from how many cells on a note is shown.
+const leastNote = 8
+
 // stateCurrent stands behind what is in use.
 const stateCurrent = " · current"
 
@@ -142,17 +145,25 @@ type table struct {
 	wide    []int // cells of each column; 0: it is left out
 	letters bool  // columns show letters for words
 	title   int   // cells of the titles
+	note    int   // cells of the notes; 0: there are none
 
 	text, strong, faint, dim, accent, found theme.SGR
 }
 
-// table makes room for the titles first; then columns are left out from the
-// right. Words give way to letters before that.
+// table makes room for the titles first, and then for notes; then columns are left out
+// from the right. Words give way to letters before that.
 func (p *Picker) table() table {
 	least := min(p.titleWidth, p.width*3/5)
 	var t table
 	for _, letters := range []bool{false, true} {
 		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
+		if len(p.Columns) > 0 && p.noteWidth > 0 {
+			if t.note = min(p.noteWidth, t.title-least-columnGap); t.note < leastNote {
+				t.note = 0
+			} else {
+				t.title -= t.note + columnGap
+			}
+		}
 		full := false
 		for i, c := range p.Columns {
 			wide := textwrap.Width(c.Name)
@@ -179,29 +190,6 @@ func (p *Picker) table() table {
 	return t
 }
 
-// cell writes text into a column: at the right, at the left, or as letters.
-func (t table) cell(i int, c Column, text string) string {
-	wide := t.wide[i]
-	if t.letters && len(c.Letters) > 0 {
-		words := strings.Fields(text)
-		out := ""
-		for _, l := range c.Letters {
-			sign := " "
-			if slices.Contains(words, l[0]) {
-				sign = l[1]
-			}
-			out += sign
-		}
-		text = out
-	}
-	text = ansi.Truncate(text, wide, "…")
-	space := strings.Repeat(" ", max(wide-textwrap.Width(text), 0))
-	if c.Left {
-		return text + space
-	}
-	return space + text
-}
-
 // heading stands above the items of a group, and says why none of them can be
 // used; the first row of the content names the columns as well.
 func (p *Picker) heading(item *Item, t table, first bool) string {
@@ -213,7 +201,11 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 	if !first || len(p.Columns) == 0 {
 		return look.Render(ansi.Truncate(name, p.width, "…"))
 	}
-	line := look.Render(padRight(ansi.Truncate(name, t.title+signWidth, "…"), t.title+signWidth))
+	start := t.title + signWidth
+	if t.note > 0 {
+		start += columnGap + t.note
+	}
+	line := look.Render(padRight(ansi.Truncate(name, start, "…"), start))
 	for i, c := range p.Columns {
 		if t.wide[i] == 0 {
 			continue
@@ -298,6 +290,10 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 	}
 	var line strings.Builder
 	line.WriteString(padRight(ansi.Truncate(start, t.title+signWidth, "…"), t.title+signWidth))
+	if t.note > 0 {
+		line.WriteString(strings.Repeat(" ", columnGap))
+		line.WriteString(padRight(t.dim.Apply(wholePieces(item.Note, t.note)), t.note))
+	}
 	for i, c := range p.Columns {
 		if t.wide[i] > 0 && i < len(item.Cells) {
 			line.WriteString(strings.Repeat(" ", columnGap))
@@ -384,6 +380,9 @@ func (p *Picker) hiddenDetail(t table) string {
 			return item.Unavailable
 		}
 		return said
+	}
+	if item.Unavailable == "" && textwrap.Width(item.Note) > t.note {
+		return item.Note
 	}
 	room, said := p.reasonWidth(item), item.Unavailable
 	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {

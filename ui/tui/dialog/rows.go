@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -68,4 +69,58 @@ func (r row) draw(width int, th *theme.Theme) string {
 		rest = rest[n:]
 	}
 	return ansi.Truncate(out, width, "…")
+}
+
+// cell writes text into a column: at the right, at the left, or as letters.
+func (t table) cell(i int, c Column, text string) string {
+	wide := t.wide[i]
+	if t.letters && len(c.Letters) > 0 {
+		words := strings.Fields(text)
+		out := ""
+		for _, l := range c.Letters {
+			sign := " "
+			if slices.Contains(words, l[0]) {
+				sign = l[1]
+			}
+			out += sign
+		}
+		text = out
+	}
+	text = ansi.Truncate(text, wide, "…")
+	space := strings.Repeat(" ", max(wide-textwrap.Width(text), 0))
+	if c.Left {
+		return text + space
+	}
+	return space + text
+}
+
+// wholePieces returns as many pieces of a note as have room, the first of them in any case.
+func wholePieces(note string, wide int) string {
+	for textwrap.Width(note) > wide {
+		at := strings.LastIndex(note, " · ")
+		if at < 0 {
+			return ansi.Truncate(note, wide, "…")
+		}
+		note = note[:at]
+	}
+	return note
+}
+
+// pinnedFirst compares for sorting.
+func pinnedFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// pinSign stands before what is pinned.
+func pinSign(pinned bool) string {
+	if pinned {
+		return "* "
+	}
+	return ""
 }

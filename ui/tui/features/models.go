@@ -170,6 +170,9 @@ func (f *Models) items() []dialog.Item {
 			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
 			Disabled: !c.Ready, Unavailable: missing(c), Current: c.Name == current,
 		}}
+		if c.Ready {
+			row.Note = strings.Join(app.FitWords(f.App, c.Facts), " · ")
+		}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
 		}
@@ -205,10 +208,10 @@ func (f *Models) Args() []dialog.Item {
 	items := f.items()
 	for i := range items {
 		item := &items[i]
-		facts := []string{item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
+		facts := []string{item.Note, item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
 		item.Exact = true // "mo/m1" is not the mo/m10 that is listed
-		item.Detail, item.Cells, item.Group = strings.Join(facts, " · "), nil, ""
+		item.Detail, item.Note, item.Cells, item.Group = strings.Join(facts, " · "), "", nil, ""
 	}
 	return items
 }

@@ -1,0 +1,196 @@
+package session
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A Fit says what would happen to the conversation if a model were asked next. The zero
+// value is that of an empty conversation.
+type Fit struct {
+	Tokens      int            // about, that the next request takes beside its prompt
+	Window      int            // of the model, in tokens; 0: unknown
+	Omitted     bool           // the oldest turns are left out, by the history mode
+	Images      int            // that it is not told
+	Files       map[string]int // that it is not told, by MIME type; nil: none
+	Thinking    int            // parts of thinking that it is not told
+	Strategy    string         // how it gets the tools on offer, in the words of llm.Endpoint; "" if there are none
+	CacheLost   int            // tokens in the cache of the model that answered last, which it has to read anew
+	CacheCost   float64        // US dollars for that, if CachePriced
+	CachePriced bool
+}
+
+// Share returns how much of the model's window the next request takes; 0 if that is not
+// known.
+func (f Fit) Share() float64 {
+	if f.Window <= 0 {
+		return 0
+	}
+	return float64(f.Tokens) / float64(f.Window)
+}
+
+// Fit says what would happen to the conversation if model were asked next, which need not
+// be open: its facts are enough. It compiles no request: what it takes is counted as the
+// conversation grows.
+func (s *Session) Fit(model llm.Endpoint) Fit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tree.head == 0 {
+		return Fit{}
+	}
+	req := s.emptyRequest(model)
+	f := Fit{Window: model.Context}
+	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
+		f.Strategy = model.Strategy
+	}
+	if s.mode == HistoryStateless { // nothing of what was said is sent
+		f.Tokens = s.tokens.overhead(req)
+		return f
+	}
+	c := s.countBranch()
+	f.Tokens = s.contextTokens()
+	if c.lastOrigin != model.Origin {
+		f.Tokens -= c.lastThinking
+	}
+	if room := s.messageBudget(model, req) + s.tokens.overhead(req); s.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
+		f.Tokens, f.Omitted = room, true
+	}
+	for mime, n := range c.media {
+		switch {
+		case model.Takes(mime):
+		case strings.HasPrefix(mime, "image/"):
+			f.Images += n
+		default:
+			if f.Files == nil {
+				f.Files = map[string]int{}
+			}
+			f.Files[mime] += n
+		}
+	}
+	for origin, n := range c.thinking {
+		if origin != model.Origin {
+			f.Thinking += n
+		}
+	}
+	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) < cacheLife {
+		f.CacheLost = c.cached
+		if model.Cost != nil { // a share of the request, for a long one has another price
+			all := max(f.Tokens, c.cached)
+			f.CacheCost, f.CachePriced = model.Cost(llm.Usage{Input: all})
+			f.CacheCost *= float64(c.cached) / float64(all)
+		}
+	}
+	return f
+}
+
+// mediaType returns the type of an image or a file, without parameters; "" for text, which
+// every model is told, and for what is not there.
+func mediaType(p llm.Part) string {
+	kind, _, _ := strings.Cut(strings.ToLower(p.MIME), ";")
+	kind = strings.TrimSpace(kind)
+	binary := strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/") || kind == "application/pdf"
+	switch {
+	case len(p.Data) == 0 && p.URL == "":
+		return ""
+	case !binary && len(p.Data) > 0 && (strings.HasPrefix(kind, "text/") || utf8.Valid(p.Data) && bytes.IndexByte(p.Data, 0) < 0):
+		return ""
+	}
+	return kind
+}
+
+// branchCounts holds what is counted of the messages that requests hold: from the last
+// summary on, to the message head.
+type branchCounts struct {
+	head     int            // Seq; 0: nothing is counted
+	tokens   int            // about, that they take; what a provider counted last, and an estimate of what came after it
+	counted  bool           // a provider counted what requests take beside messages as well
+	media    map[string]int // images and files that are no text, by MIME type
+	thinking map[string]int // parts of it, by origin
+
+	lastThinking int    // tokens of thinking in the last answer that was counted
+	lastOrigin   string // of that answer
+	cached       int    // tokens that the last answer left in its provider's cache
+	cachedBy     string // its model
+	cachedAt     time.Time
+}
+
+// cacheLife is how long providers keep a prompt in their cache at most.
+const cacheLife = time.Hour
+
+// countBranch returns what is counted of the current branch. It looks at what came since the
+// last time only, if the branch grew. The session is locked.
+func (s *Session) countBranch() branchCounts {
+	c := s.tokens.branch
+	var fresh []int
+	at := s.tree.head
+	for ; at > 0 && at != c.head; at = s.tree.nodes[at-1].Parent {
+		fresh = append(fresh, at)
+	}
+	if at != c.head || c.media == nil { // another branch
+		c = newBranchCounts()
+	}
+	counted := slices.IndexFunc(fresh, func(seq int) bool { // what is older needs no estimate
+		n := s.tree.nodes[seq-1]
+		return n.Summary || countsRequest(n)
+	})
+	whole := true
+	for i, seq := range slices.Backward(fresh) {
+		n := s.tree.nodes[seq-1]
+		if n.Partial && whole { // more comes of it: it is counted anew the next time
+			s.tokens.branch, whole = c, false
+			c.media, c.thinking = maps.Clone(c.media), maps.Clone(c.thinking)
+		}
+		size := 0
+		if counted < 0 || i <= counted {
+			size = s.tokens.message(n)
+		}
+		c.add(n, size)
+	}
+	if whole {
+		s.tokens.branch = c
+	}
+	return c
+}
+
+// countsRequest reports whether n holds what a provider counted of the request before it.
+func countsRequest(n store.Node) bool {
+	return n.Usage != nil && !n.Summary && n.Usage.Input > 0 && n.Origin != llm.OriginImages
+}
+
+func newBranchCounts() branchCounts {
+	return branchCounts{media: map[string]int{}, thinking: map[string]int{}}
+}
+
+// add counts a message behind the others, which takes about size tokens.
+func (c *branchCounts) add(n store.Node, size int) {
+	if n.Summary { // it stands for all before it
+		*c = newBranchCounts()
+	}
+	c.head = n.Seq
+	c.tokens += size
+	if countsRequest(n) {
+		c.tokens, c.counted = n.Usage.Input+n.Usage.Output, true
+		if n.Usage.Shared {
+			c.tokens = n.Usage.Input + size
+		}
+		c.lastThinking, c.lastOrigin = n.Usage.Thinking, n.Origin
+		c.cached, c.cachedBy, c.cachedAt = n.Usage.CacheRead+n.Usage.CacheWrite, n.Model, n.At.Add(n.Duration)
+	}
+	for _, p := range n.Parts {
+		switch {
+		case p.Kind == llm.Media:
+			if mime := mediaType(p); mime != "" && !(n.Role == llm.RoleUser && p.Made != "") { // which an answer before it holds
+				c.media[mime]++
+			}
+		case p.Kind == llm.Thinking && n.Role == llm.RoleAssistant:
+			c.thinking[n.Origin]++
+		}
+	}
+}
