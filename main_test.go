@@ -298,6 +298,12 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"does not draw": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		fail(w, 400, `{"error":{"message":"Rejected by the safety system.","code":"moderation_blocked","moderation_details":{"moderation_stage":"input","categories":["violence"]}}}`)
 	},
+	"lists": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"data":[{"id":"openai/gpt-6-luna","context_length":2000000,"pricing":{"prompt":"0.00000008","completion":"0.0000004"}},`+
+			`{"id":"acme/new","name":"Acme \u001b[31mNew","context_length":128000,"pricing":{"prompt":"0.0000015","completion":"0.000006"},"supported_parameters":["tools"]},`+
+			`{"id":"acme/bad","pricing":{"prompt":"NaN","completion":"1"}},{"id":"x\u001b]52;c;ZXZpbA==\u0007"},{"id":"openrouter/auto","pricing":{"prompt":"-1","completion":"-1"}}]}`)
+	},
 	"calls for ever": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		stream(w, call("list", `{}`), finish("tool_calls"))
 	},
@@ -537,7 +543,7 @@ func TestImports(t *testing.T) {
 		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
-		catalog:               {llm}, // prices of an llm.Usage
+		catalog:               {llm, safe}, // prices of an llm.Usage; what lists of models say
 		"providers/demo":      {},
 		"providers/discover":  {safe},
 		servers:               {},

@@ -166,7 +166,8 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	m, known := s.facts(id, memory)
 	title := m.Name
 	if !known || m.Provider != s.builtin.ID {
-		title = cmp.Or(o.title, id)
+		f, _, _ := keptFacts(s, id)
+		title = cmp.Or(o.title, f.Name, id)
 	}
 	tools := m.Tools || !known && s.advertised(id, memory).tools == nil
 	return Choice{

@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Providers map[string]Provider `toml:"providers"`
 	Stored    KeyStore            `toml:"-"` // keys that are not in the configuration; nil: none
+	Kept      *catalog.Kept       `toml:"-"` // what lists of models said when they were fetched; nil: nothing
 
 	found map[string]discover.Server // by the names of their services; see WithServers
 }

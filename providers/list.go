@@ -1,9 +1,11 @@
 package providers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -26,6 +28,8 @@ const (
 	listTimeout  = 10 * time.Second
 	maxListPage  = 16 << 20
 	maxListPages = 20
+	maxListed    = 10_000  // models
+	maxListField = 1 << 16 // bytes of what stands in a page beside its models
 )
 
 // List asks a provider for the ids of its models, in alphabetical order. It
@@ -168,7 +172,9 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 		if err != nil {
 			return nil, err
 		}
-		offers = append(offers, parseListing(page)...)
+		if offers = append(offers, parseListing(page)...); len(offers) > maxListed {
+			return nil, l.tooMany()
+		}
 		query := nextPage(page)
 		if query == nil {
 			break
@@ -207,15 +213,73 @@ func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, err
 		return nil, err
 	}
 	defer res.Body.Close()
-	var body any
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxListPage)).Decode(&body); err != nil {
+	return l.decodePage(res.Body)
+}
+
+// decodePage decodes a page and no more than maxListed of its models: servers are many, and
+// each row takes many times its length.
+func (l lister) decodePage(r io.Reader) (map[string]any, error) {
+	var body json.RawMessage
+	in := &io.LimitedReader{R: r, N: maxListPage + 1}
+	if err := json.NewDecoder(in).Decode(&body); err != nil {
+		if in.N <= 0 {
+			err = l.badList("the list of models is larger than %d MiB", maxListPage>>20)
+		}
 		return nil, err
 	}
-	if list, ok := body.([]any); ok {
-		return map[string]any{"data": list}, nil
+	fields := map[string]json.RawMessage{}
+	if bytes.HasPrefix(body, []byte("[")) {
+		fields["data"] = body
+	} else if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, nil // it is JSON, but no list
 	}
-	page, _ := body.(map[string]any)
+	page := map[string]any{}
+	for name, text := range fields {
+		var value any
+		switch {
+		case (name == "data" || name == "models") && bytes.HasPrefix(text, []byte("[")):
+			rows, err := l.decodeRows(text)
+			if err != nil {
+				return nil, err
+			}
+			value = rows
+		case len(text) > maxListField:
+			continue
+		default:
+			if err := json.Unmarshal(text, &value); err != nil {
+				return nil, err
+			}
+		}
+		page[name] = value
+	}
 	return page, nil
+}
+
+// decodeRows decodes the models of a page.
+func (l lister) decodeRows(text []byte) ([]any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	rows := []any{}
+	for d.More() {
+		if len(rows) == maxListed {
+			return nil, l.tooMany()
+		}
+		var row any
+		if err := d.Decode(&row); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (l lister) tooMany() error { return l.badList("the list has more than %d models", maxListed) }
+
+// badList returns the error of a list that is not read.
+func (l lister) badList(format string, args ...any) error {
+	return &llm.Error{Fault: llm.Server, Provider: l.name, URL: wire.Public(l.service.url), Message: fmt.Sprintf(format, args...)}
 }
 
 // versioned reports whether an address names a version of the API at its end.

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +16,15 @@ type listedModel struct {
 	id    string
 	title string // its name for people, "" if the server has none
 	advertised
+	refused string // what it says that cannot be meant; "" for nothing
+}
+
+// facts returns what the list says, as it is kept.
+func (m listedModel) facts() catalog.Facts {
+	return catalog.Facts{
+		ID: m.id, Name: m.title, Context: m.context, MaxOutput: m.maxOutput, Price: m.price,
+		Tools: m.tools, Vision: m.vision, Thinks: m.thinks,
+	}
 }
 
 // advertised holds what a server tells of a model; zero values are not told.
@@ -25,6 +35,16 @@ type advertised struct {
 	tools     *bool
 	vision    *bool
 	thinks    *bool
+}
+
+// over returns t, completed by what a list that is kept says.
+func (t advertised) over(f catalog.Facts) advertised {
+	t.context, t.maxOutput = cmp.Or(t.context, f.Context), cmp.Or(t.maxOutput, f.MaxOutput)
+	if !t.price.Known() {
+		t.price = f.Price
+	}
+	t.tools, t.vision, t.thinks = cmp.Or(t.tools, f.Tools), cmp.Or(t.vision, f.Vision), cmp.Or(t.thinks, f.Thinks)
+	return t
 }
 
 // applyTo returns m as the server has it.
@@ -86,10 +106,11 @@ func parseListing(page map[string]any) []listedModel {
 		if strings.HasPrefix(title, "models/") || title == id {
 			title = ""
 		}
+		price, refused := parsePrice(m)
 		offers = append(offers, listedModel{id, title, advertised{
-			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: parsePrice(m),
+			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: price,
 			tools: hasCapability(m, toolFields), vision: hasCapability(m, visionFields), thinks: hasCapability(m, thinkingFields),
-		}})
+		}, refused})
 	}
 	return offers
 }
@@ -138,20 +159,35 @@ func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	return &is
 }
 
-// parsePrice reads prices, which are in dollars per token at OpenRouter, as text; -1 is a router's.
-func parsePrice(m map[string]any) catalog.Price {
-	dollars := func(name string) (float64, bool) {
-		n, err := strconv.ParseFloat(firstText(m, "pricing."+name), 64)
-		return math.Round(n*1e12) / 1e6, err == nil && n >= 0 && n < 1
+// parsePrice reads prices, which are in dollars per token at OpenRouter, as text; -1 is a
+// router's, which differs from request to request. A price that nobody asks is refused, as a
+// whole, and told.
+func parsePrice(m map[string]any) (p catalog.Price, refused string) {
+	varies := false
+	for _, figure := range []struct {
+		name string
+		to   *float64
+		need bool
+	}{{"prompt", &p.Input, true}, {"completion", &p.Output, true}, {"input_cache_read", &p.CacheRead, false}, {"input_cache_write", &p.CacheWrite, false}} {
+		text := firstText(m, "pricing."+figure.name)
+		dollars, err := strconv.ParseFloat(text, 64)
+		dollars = math.Round(dollars*1e12) / 1e6
+		switch {
+		case text == "":
+			varies = varies || figure.need
+		case err == nil && dollars == -1e6:
+			varies = true
+		case err != nil || !catalog.IsPrice(dollars):
+			return catalog.Price{}, fmt.Sprintf("price %q for a token", catalog.ShownID(text))
+		default:
+			*figure.to = dollars
+		}
 	}
-	input, ok := dollars("prompt")
-	output, also := dollars("completion")
-	if !ok || !also {
-		return catalog.Price{}
+	if varies {
+		return catalog.Price{}, ""
 	}
-	read, _ := dollars("input_cache_read")
-	written, _ := dollars("input_cache_write")
-	return catalog.Price{Free: input == 0 && output == 0, Input: input, Output: output, CacheRead: max(read, 0), CacheWrite: max(written, 0)}
+	p.Free = p.Input == 0 && p.Output == 0
+	return p, ""
 }
 
 // addLoadedWindows notes the window that a server runs its models with: Ollama tells it

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"parley/providers/catalog"
 	"parley/providers/discover"
 )
 
@@ -103,9 +104,12 @@ func (s service) foundModels() []listedModel {
 }
 
 // advertised returns what the server told of a model: when it was asked for its list, else
-// when it was found.
+// when it was found, else, of a model that the catalog lacks, in the list that is kept.
 func (s service) advertised(model string, memory *Memory) advertised {
 	told := memory.load(s.servedModel(model)).advertised
+	if f, _, ok := keptFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
+		return told.over(f)
+	}
 	models := s.foundModels()
 	at := slices.IndexFunc(models, func(m listedModel) bool { return m.id == model })
 	if at < 0 {

@@ -98,8 +98,8 @@ type endpoint struct {
 // Strategy returns that of the next request: "native", "prompt", "guided" or "none".
 func (m endpoint) Strategy() string { return m.tools.Strategy() }
 
-// facts returns what is known about a model of s: by the catalog, over it by the
-// server, and over both by the configuration. What Guess says of a model at a
+// facts returns what is known about a model of s: by the catalog, over it by the list that is
+// kept and by the server, and over all by the configuration. What Guess says of a model at a
 // gateway or a local server leaves out what those decide: the price, and on a
 // local server the window.
 func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
@@ -114,6 +114,9 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
 		m.Price = catalog.Price{Free: true}
 	}
+	if f, newer, ok := keptFacts(s, model); ok && known && !m.Inferred && m.Provider == s.builtin.ID {
+		m = f.ApplyTo(m, newer)
+	}
 	if s.kind == kindGemini { // the program takes no effort
 		m.Thinking, m.Levels, m.CanDisable = "", nil, false
 	}
@@ -124,6 +127,15 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		m.Price = *own.Price
 	}
 	return m, known && !m.Inferred
+}
+
+// keptFacts returns what the list of s that is kept says of a model, and whether that is newer
+// than the catalog. What a server on this machine runs with changes: nothing is kept of it.
+func keptFacts(s service, model string) (f catalog.Facts, newer, ok bool) {
+	if s.kept == nil || s.closestBuiltin().Local {
+		return catalog.Facts{}, false, false
+	}
+	return s.kept.Find(s.name, wire.Public(s.url), s.modelID(model))
 }
 
 // strategy returns how a model gets its tools. Calls says whether it is known, or at

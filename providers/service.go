@@ -13,6 +13,7 @@ import (
 	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/wire"
 )
 
 // aliases holds other words for a provider.
@@ -28,6 +29,7 @@ type service struct {
 	found      discover.Server  // that runs on this machine, or zero
 	key        key
 	exactNames bool // models are asked as they are named
+	kept       *catalog.Kept
 }
 
 // service looks name up. It is false for what is neither built in nor
@@ -40,7 +42,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	found := c.found[name]
 	head, builtin := catalog.Head(cmp.Or(found.Provider, name))
-	s := service{name: name, conf: conf, builtin: head, found: found}
+	s := service{name: name, conf: conf, builtin: head, found: found, kept: c.Kept}
 	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
@@ -167,6 +169,24 @@ func (s service) modelIDs() []string {
 	own := slices.Sorted(maps.Keys(s.conf.Model))
 	for _, id := range slices.Concat(own, catalog.IDs(s.builtin.ID)) {
 		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return withKeptIDs(s, ids)
+}
+
+// withKeptIDs returns ids and those of the list that is kept: but for models that do something
+// else than answer, and, of models that are known, the state of some day.
+func withKeptIDs(s service, ids []string) []string {
+	if s.kept == nil || s.closestBuiltin().Local {
+		return ids
+	}
+	have := map[string]bool{}
+	for _, id := range ids {
+		have[id] = true
+	}
+	for _, id := range s.kept.IDs(s.name, wire.Public(s.url)) {
+		if !have[id] && catalog.Chats(id) && !catalog.IsSnapshot(s.builtin.ID, id) {
 			ids = append(ids, id)
 		}
 	}

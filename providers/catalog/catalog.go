@@ -7,6 +7,9 @@
 //
 //	data/ID.toml ──► Provider (head) ──► its Models
 //
+// What lists of models say (Facts) is fetched on request, checked, compared (Fetched) and
+// kept in a file beside the data (Kept): it adds to a Model, and takes nothing from it.
+//
 // Find answers for a provider's own models and follows aliases. Guess answers
 // for an id met behind any gateway or local server. A price that is not known
 // stays unknown; it is never 0.

@@ -9,22 +9,22 @@ import (
 // A Price is in US dollars per million tokens. The zero value is unknown.
 // Cached tokens without a price of their own cost as much as fresh ones.
 type Price struct {
-	Free       bool    `toml:"free"` // known to cost nothing
-	Input      float64 `toml:"input"`
-	Output     float64 `toml:"output"` // thinking included
-	CacheRead  float64 `toml:"cache_read"`
-	CacheWrite float64 `toml:"cache_write"`
-	Tiers      []Tier  `toml:"tiers"` // for long prompts, rising
+	Free       bool    `toml:"free" json:"free,omitempty"` // known to cost nothing
+	Input      float64 `toml:"input" json:"input,omitempty"`
+	Output     float64 `toml:"output" json:"output,omitempty"` // thinking included
+	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
+	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
+	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"` // for long prompts, rising
 }
 
 // A Tier replaces the price of a request whose prompt has more than Above
 // tokens, for the whole of the request.
 type Tier struct {
-	Above      int     `toml:"above"`
-	Input      float64 `toml:"input"`
-	Output     float64 `toml:"output"`
-	CacheRead  float64 `toml:"cache_read"`
-	CacheWrite float64 `toml:"cache_write"`
+	Above      int     `toml:"above" json:"above,omitempty"`
+	Input      float64 `toml:"input" json:"input,omitempty"`
+	Output     float64 `toml:"output" json:"output,omitempty"`
+	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
+	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
 }
 
 // Known reports whether p says anything.

@@ -101,7 +101,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	sessions := a.sessionCommands()
-	root.AddCommand(newConnectCommand(a), a.modelsCommand(), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
+	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("resume", sessions.Complete)

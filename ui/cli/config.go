@@ -96,7 +96,7 @@ func configDir() string {
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
 	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Budget: app.DefaultBudget()}
-	c.Stored = stored
+	c.Stored, c.Kept = stored, keptFacts()
 	return c
 }
 

@@ -39,7 +39,7 @@ func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.C
 		},
 		func(context.Context) []app.Check { return []app.Check{d.sandbox()} },
 		func(context.Context) []app.Check { return d.store() },
-		func(context.Context) []app.Check { return []app.Check{d.configuration()} },
+		func(context.Context) []app.Check { return []app.Check{d.configuration(), d.facts(time.Now())} },
 	}
 	found := make([][]app.Check, len(parts))
 	var wait sync.WaitGroup

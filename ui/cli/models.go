@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,54 +22,87 @@ func modelRow(c providers.Choice) print.Model {
 	}
 }
 
-// modelsCommand lists what can be asked.
-func (a *program) modelsCommand() *cobra.Command {
-	var all, asJSON, refresh, images, embeddings, video bool
+// A modelsCommand lists what can be asked, and updates what is known of it.
+type modelsCommand struct {
+	*program
+	all, asJSON, refresh, images, embeddings, video, update, dryRun bool
+}
+
+// newModelsCommand returns the command that lists models.
+func newModelsCommand(a *program) *cobra.Command {
+	c := &modelsCommand{program: a}
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
-		Short: "List available models",
-		RunE: func(cmd *cobra.Command, words []string) error {
-			as := a.format
-			switch {
-			case !slices.Contains(print.Formats, as):
-				return a.fail(print.Usage, fmt.Errorf("-o %s: use one of %s", as, strings.Join(print.Formats, ", ")))
-			case asJSON && cmd.Flags().Changed("output") && as != "jsonl":
-				return a.fail(print.Usage, fmt.Errorf("--json is -o jsonl: leave out one of --json and -o %s", as))
-			case asJSON:
-				as = "jsonl"
-			}
-			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
-			}
-			var err error
-			switch {
-			case images:
-				err = print.Models(os.Stdout, imageModelRows(a), words, all, as, a.note)
-			case embeddings:
-				err = print.Models(os.Stdout, embeddingModelRows(cmd.Context(), a), words, all, as, a.note)
-			case video:
-				err = print.Models(os.Stdout, videoRows(a), words, all, as, a.note)
-			default:
-				var rows []print.Model
-				for _, c := range a.listModels(cmd.Context(), refresh) {
-					rows = append(rows, modelRow(c))
-				}
-				err = print.Models(os.Stdout, rows, words, all, as, a.note)
-			}
-			if err != nil {
-				return a.fail(print.Failed, err)
-			}
-			return nil
-		},
+		Short: "List available models, or update what is known of them",
+		Long: `List available models.
+
+With --update, ask the providers that have a key, and OpenRouter, whose list is open to
+all, for new models, prices and windows. It shows what changed and keeps it beside what is
+built in; a list that does not tell something takes nothing away. No prompt is sent.`,
+		Example: `  parley models
+  parley models gpt --all
+  parley models --update --dry-run`,
+		RunE: func(cmd *cobra.Command, words []string) error { return c.run(cmd, words) },
 	}
-	outputFlag(cmd, &a.format)
-	cmd.Flags().BoolVar(&all, "all", false, "include models without a key")
-	cmd.Flags().BoolVar(&embeddings, "embed", false, "models that turn texts into vectors")
-	cmd.Flags().BoolVar(&images, "image", false, "models that make images")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line, as -o jsonl")
-	cmd.Flags().BoolVar(&video, "video", false, "models that make videos, with their prices")
-	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the servers for their models")
+	outputFlag(cmd, &c.format)
+	f := cmd.Flags()
+	f.BoolVar(&c.all, "all", false, "include models without a key; with --update, all changes")
+	f.BoolVar(&c.embeddings, "embed", false, "models that turn texts into vectors")
+	f.BoolVar(&c.images, "image", false, "models that make images")
+	f.BoolVar(&c.asJSON, "json", false, "one JSON object per line, as -o jsonl")
+	f.BoolVar(&c.video, "video", false, "models that make videos, with their prices")
+	f.BoolVar(&c.refresh, "refresh", false, "ask the servers for their models")
+	f.BoolVar(&c.update, "update", false, "fetch new models, prices and windows, and show what changed")
+	f.BoolVar(&c.dryRun, "dry-run", false, "with --update, only show what would change")
 	return cmd
+}
+
+// validate refuses flags that cannot be meant.
+func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
+	switch {
+	case !slices.Contains(print.Formats, c.format):
+		return fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", "))
+	case c.asJSON && cmd.Flags().Changed("output") && c.format != "jsonl":
+		return fmt.Errorf("--json is -o jsonl: leave out one of --json and -o %s", c.format)
+	case c.dryRun && !c.update:
+		return errors.New("--dry-run shows what --update would change: add --update")
+	case c.update && (c.refresh || c.images || c.embeddings || c.video || len(words) > 0):
+		return errors.New("--update fetches what is known of all models: use it without words and other lists")
+	}
+	return nil
+}
+
+func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
+	if err := c.validate(cmd, words); err != nil {
+		return c.fail(print.Usage, err)
+	}
+	as := c.format
+	if c.asJSON {
+		as = "jsonl"
+	}
+	if err := c.load(); err != nil {
+		return c.fail(print.Config, err)
+	}
+	switch {
+	case c.update:
+		return c.updateFacts(cmd.Context(), as)
+	case c.images:
+		err = print.Models(os.Stdout, imageModelRows(c.program), words, c.all, as, c.note)
+	case c.embeddings:
+		err = print.Models(os.Stdout, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
+	case c.video:
+		err = print.Models(os.Stdout, videoRows(c.program), words, c.all, as, c.note)
+	default:
+		var rows []print.Model
+		for _, m := range c.listModels(cmd.Context(), c.refresh) {
+			rows = append(rows, modelRow(m))
+		}
+		err = print.Models(os.Stdout, rows, words, c.all, as, c.note)
+	}
+	if err != nil {
+		return c.fail(print.Failed, err)
+	}
+	return nil
 }
 
 // imageModelRows returns the models that make images.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/providers"
 	"parley/providers/catalog"
@@ -80,7 +81,9 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen says that itself
 	notice = strings.TrimPrefix(notice, " · ")
 	o := a.screenOptions(s, notice, parts)
-	o.NoKey = noKey
+	if o.NoKey = noKey; !noKey {
+		o.Notice = joinNotices(o.Notice, a.factsNotice(time.Now()))
+	}
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {

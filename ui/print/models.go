@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -222,4 +224,149 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as st
 		note(fmt.Sprintf("no model matches %s", strings.Join(words, " ")))
 	}
 	return table.Flush()
+}
+
+// A FactChange is how the facts of a model that were fetched differ from those that were known.
+// Zero fields are unknown.
+type FactChange struct {
+	Provider   string `json:"provider"`
+	Model      string `json:"model"`
+	Change     string `json:"change"` // new, price, window, gone or refused
+	Why        string `json:"why,omitempty"`
+	Context    int    `json:"context,omitempty"`
+	OldContext int    `json:"old_context,omitempty"`
+	Price      *Rates `json:"price,omitempty"`
+	OldPrice   *Rates `json:"old_price,omitempty"`
+}
+
+// Rates are what a million tokens cost, in US dollars.
+type Rates struct {
+	Free      bool    `json:"free"`
+	Input     float64 `json:"input"`
+	Output    float64 `json:"output"`
+	CacheRead float64 `json:"cache_read,omitempty"`
+}
+
+// String returns r as "$2.00/$8.00", and a dash if it is not known.
+func (r *Rates) String() string {
+	switch {
+	case r == nil:
+		return "unknown"
+	case r.Free:
+		return "free"
+	}
+	return format.Price(r.Input) + "/" + format.Price(r.Output)
+}
+
+// A FactsReport is what was fetched.
+type FactsReport struct {
+	Fetched   time.Time      `json:"fetched"`
+	Saved     string         `json:"saved,omitempty"` // the file; "" if only the differences are shown
+	Providers []FactsOf      `json:"providers"`
+	Changes   []FactChange   `json:"changes"`
+	Failed    []FailedSource `json:"failed,omitempty"`
+}
+
+// FactsOf is a list that came.
+type FactsOf struct {
+	Provider string `json:"provider"`
+	Models   int    `json:"models"`
+	From     string `json:"from,omitempty"` // provider whose list tells of them; "" for its own
+}
+
+// A FailedSource is a list that did not come.
+type FailedSource struct {
+	Provider string `json:"provider,omitempty"`
+	Error    string `json:"error"`
+}
+
+// mostChanges is how many changes of one kind a provider gets.
+const mostChanges = 20
+
+// Facts writes how facts that were fetched differ from those that were known: as a list for
+// people, with up to mostChanges of one kind for each provider unless all is set, as one JSON
+// object, or with jsonl one for each change.
+func Facts(w io.Writer, r FactsReport, as string, all bool) error {
+	switch as {
+	case "json":
+		return WriteJSON(w, r)
+	case "jsonl":
+		for _, c := range r.Changes {
+			if err := WriteJSON(w, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, p := range r.Providers {
+		n := 0
+		fmt.Fprintf(w, "%s: %s", sanitize.Line(p.Provider), format.Plural(p.Models, "model"))
+		if p.From != "" {
+			fmt.Fprintf(w, " in the list of %s", sanitize.Line(p.From))
+		}
+		var lines strings.Builder
+		table := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
+		of := map[string]int{}
+		for _, c := range r.Changes {
+			if c.Provider != p.Provider {
+				continue
+			}
+			if n++; n == 1 {
+				fmt.Fprintln(w)
+			}
+			if of[c.Change]++; all || of[c.Change] <= mostChanges {
+				sign, words := c.line()
+				fmt.Fprintf(table, "  %s %s\t%s\n", sign, sanitize.Line(c.Model), sanitize.Line(words))
+			}
+		}
+		if n == 0 {
+			fmt.Fprintln(w, ", no changes")
+		}
+		_ = table.Flush()
+		for line := range strings.Lines(lines.String()) {
+			fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+		}
+		for _, kind := range []string{"new", "price", "window", "gone", "refused"} {
+			if more := of[kind] - mostChanges; more > 0 && !all {
+				fmt.Fprintf(w, "  … %d more %s: --all shows them\n", more, kind)
+			}
+		}
+	}
+	return nil
+}
+
+// line returns the sign of a change, and what changed in words.
+func (c FactChange) line() (sign, words string) {
+	window := func(tokens int) string {
+		if tokens == 0 {
+			return "unknown"
+		}
+		return format.Window(tokens)
+	}
+	switch c.Change {
+	case "new":
+		var facts []string
+		if c.Context > 0 {
+			facts = append(facts, window(c.Context))
+		}
+		if c.Price != nil {
+			facts = append(facts, c.Price.String())
+		}
+		return "+", strings.Join(facts, " · ")
+	case "price":
+		old, now := c.OldPrice.String(), c.Price.String()
+		if old == now && c.OldPrice != nil && c.Price != nil {
+			old, now = "cached "+format.Price(c.OldPrice.CacheRead), format.Price(c.Price.CacheRead)
+		}
+		return "~", old + " → " + now
+	case "window":
+		old, now := window(c.OldContext), window(c.Context)
+		if old == now {
+			old, now = strconv.Itoa(c.OldContext), strconv.Itoa(c.Context)
+		}
+		return "~", "window " + old + " → " + now
+	case "gone":
+		return "-", "no longer listed"
+	}
+	return "!", "not taken: " + c.Why
 }

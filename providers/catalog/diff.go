@@ -1,0 +1,221 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/tools/sanitize"
+)
+
+// A Change is how facts that were fetched differ from those that were known.
+type Change struct {
+	Provider string     `json:"provider"` // name of the service
+	Model    string     `json:"model"`
+	Kind     ChangeKind `json:"change"`
+	Old      Facts      `json:"-"` // as known so far; of a new model, nothing
+	New      Facts      `json:"-"` // of one that is gone, nothing
+	Why      string     `json:"why,omitempty"`
+}
+
+// A ChangeKind says what differs.
+type ChangeKind string
+
+const (
+	ChangeNew     ChangeKind = "new"
+	ChangePrice   ChangeKind = "price"
+	ChangeWindow  ChangeKind = "window"
+	ChangeGone    ChangeKind = "gone"    // its facts stay
+	ChangeRefused ChangeKind = "refused" // what the list says of it cannot be meant
+)
+
+// changeOrder is how a diff lists them.
+var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeGone, ChangeRefused}
+
+// An Update is what was fetched, compared with what is known, before anything is kept.
+type Update struct {
+	Changes []Change
+	kept    *Kept
+	lists   []List
+}
+
+// A Fetched is a list before it is compared.
+type Fetched struct {
+	List
+	Builtin string   // provider of the catalog whose models these are; "" for none
+	Partial bool     // it tells of some models, from elsewhere: of the others it says nothing
+	Refused []Change // what was refused already
+}
+
+// Compare compares lists with the facts that are built in and kept. What was kept of a
+// model that a list tells less of stays.
+func (k *Kept) Compare(fetched []Fetched) Update {
+	u := Update{kept: k}
+	old := map[string]List{}
+	if k != nil {
+		for name, l := range k.read().lists {
+			old[name] = l.all()
+		}
+	}
+	for _, f := range fetched {
+		before := old[f.Provider]
+		if before.URL != f.URL {
+			before = List{}
+		}
+		list, changes := f.compare(before)
+		old[f.Provider] = list
+		u.Changes = append(u.Changes, changes...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		u.lists = append(u.lists, old[name])
+	}
+	return u
+}
+
+// Save keeps what was fetched in place of what was kept.
+func (u Update) Save() error { return u.kept.save(u.lists) }
+
+// compare returns the list to keep, and how it differs from what is known: what is built in,
+// and the list that was kept before.
+func (f Fetched) compare(before List) (List, []Change) {
+	was := map[string]Facts{}
+	for _, m := range before.Models {
+		was[m.ID] = m
+	}
+	list, changes := f.List, slices.Clone(f.Refused)
+	list.Models = nil
+	listed := map[string]bool{}
+	for _, m := range f.Models {
+		if listed[m.ID] || len(listed) >= maxKeptModels {
+			continue
+		}
+		listed[m.ID] = true
+		id := m.ID
+		change := func(kind ChangeKind, why string, now Facts) {
+			changes = append(changes, Change{f.Provider, ShownID(id), kind, Facts{}, now, why})
+		}
+		m, refused := m.Check()
+		for _, why := range refused {
+			change(ChangeRefused, why, Facts{})
+		}
+		if m.ID == "" {
+			continue
+		}
+		row, builtin := FindExact(f.Builtin, m.ID)
+		old, kept := was[m.ID]
+		known := old.ApplyTo(row, before.Newer())
+		if why := implausible(known.Price, m.Price); why != "" {
+			change(ChangeRefused, why, Facts{})
+			m.Price = Price{}
+		}
+		m = m.Over(old)
+		list.Models = append(list.Models, m)
+		switch now := m.ApplyTo(row, f.Newer()); {
+		case !builtin && !kept:
+			if !IsSnapshot(f.Builtin, m.ID) && Chats(m.ID) {
+				change(ChangeNew, "", m)
+			}
+		default:
+			changes = append(changes, differences(f.Provider, m.ID, known, now)...)
+		}
+	}
+	if f.Partial {
+		list.Models = append(list.Models, slices.DeleteFunc(before.Models, func(m Facts) bool { return listed[m.ID] })...)
+	} else {
+		changes = append(changes, f.gone(before, listed)...)
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int {
+		return cmp.Or(slices.Index(changeOrder, a.Kind)-slices.Index(changeOrder, b.Kind), strings.Compare(a.Model, b.Model))
+	})
+	return list, changes
+}
+
+// ShownID returns an id as a list can say it that cannot be kept: on one line, and not long.
+func ShownID(id string) string {
+	const most = 60 // bytes
+	if len(id) > most {
+		id = strings.ToValidUTF8(id[:most], "") + "…"
+	}
+	return sanitize.Line(id)
+}
+
+// differences returns how the price and the window of a known model changed.
+func differences(provider, id string, before, after Model) (changes []Change) {
+	old := Facts{ID: id, Context: before.Context, Price: before.Price}
+	now := Facts{ID: id, Context: after.Context, Price: after.Price}
+	if before.Price.Free != after.Price.Free || !slices.Equal(before.Price.all(), after.Price.all()) {
+		changes = append(changes, Change{provider, id, ChangePrice, old, now, ""})
+	}
+	if before.Context != after.Context {
+		changes = append(changes, Change{provider, id, ChangeWindow, old, now, ""})
+	}
+	return changes
+}
+
+// gone returns the models that the list before had, or else the catalog, and this one has not.
+func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
+	var known []string
+	if before.Provider != "" {
+		for _, m := range before.Models {
+			known = append(known, m.ID)
+		}
+	} else {
+		head, _ := Head(f.Builtin)
+		for _, id := range IDs(f.Builtin) {
+			if m, _ := FindExact(f.Builtin, id); !m.Deprecated && head.Aliases[id] == "" {
+				known = append(known, id)
+			}
+		}
+	}
+	if len(listed) == 0 { // a list of nothing says nothing
+		return nil
+	}
+	for _, id := range known {
+		if !listed[id] && Chats(id) {
+			changes = append(changes, Change{Provider: f.Provider, Model: id, Kind: ChangeGone})
+		}
+	}
+	return changes
+}
+
+// unbelievable is how many times a price may rise or fall before it is taken for a mistake.
+const unbelievable = 100
+
+// implausible returns why a price is not taken over a known one; "" if it is.
+func implausible(known, listed Price) string {
+	if !known.Known() || known.Free || !listed.Known() {
+		return ""
+	}
+	if listed.Free || listed.Input == 0 && known.Input > 0 || listed.Output == 0 && known.Output > 0 {
+		return fmt.Sprintf("free, and known to cost $%g/$%g for a million tokens", known.Input, known.Output)
+	}
+	for _, p := range [][2]float64{{known.Input, listed.Input}, {known.Output, listed.Output}} {
+		if p[0] > 0 && (p[1] > p[0]*unbelievable || p[1]*unbelievable < p[0]) {
+			return fmt.Sprintf("price of $%g/$%g for a million tokens, and known to cost $%g/$%g", listed.Input, listed.Output, known.Input, known.Output)
+		}
+	}
+	return ""
+}
+
+// dated matches the date at the end of an id.
+var dated = pattern(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
+
+// IsSnapshot reports whether id is a model of a provider of the catalog as it was on a day.
+func IsSnapshot(provider, id string) bool {
+	m := dated().FindStringSubmatch(id)
+	return m != nil && slices.Contains(IDs(provider), m[1])
+}
+
+// otherWork are words in the ids of models that do something else than answer, which lists of
+// ids alone do not tell.
+var otherWork = strings.Fields("embed embedding embeddings moderation whisper tts dall transcribe transcription realtime sora veo imagen lyria aqa rerank ocr davinci babbage image speech")
+
+// Chats reports false for an id that names other work than answering.
+func Chats(id string) bool {
+	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(id), func(r rune) bool {
+		return r == '-' || r == '_' || r == '/' || r == ':' || r == '.' || isDigit(r)
+	}), func(word string) bool { return slices.Contains(otherWork, word) })
+}
+

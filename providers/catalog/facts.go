@@ -1,0 +1,129 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"parley/tools/sanitize"
+)
+
+// Facts are what a list of models says of one model. Zero values and nil are not told.
+type Facts struct {
+	ID        string `json:"id"` // first: the file of kept facts is searched by it
+	Name      string `json:"name,omitempty"`
+	Context   int    `json:"context,omitempty"`
+	MaxOutput int    `json:"max_output,omitempty"`
+	Price     Price  `json:"price,omitzero"`
+	Tools     *bool  `json:"tools,omitempty"`
+	Vision    *bool  `json:"vision,omitempty"`
+	Thinks    *bool  `json:"thinks,omitempty"`
+}
+
+// Bounds of what is believed of a list. Prices are in US dollars per million tokens; the
+// dearest model known costs 600.
+const (
+	maxFactID     = 200 // bytes
+	maxFactName   = 120 // runes
+	maxFactTokens = 100_000_000
+	maxFactPrice  = 10_000
+)
+
+// Check returns f without what cannot be meant, and what that was, in words. Without an id
+// that can be kept nothing of it can.
+func (f Facts) Check() (checked Facts, refused []string) {
+	if !isPlainID(f.ID) {
+		return Facts{}, []string{"its id is not plain text of up to " + fmt.Sprint(maxFactID) + " characters"}
+	}
+	refuse := func(format string, args ...any) { refused = append(refused, fmt.Sprintf(format, args...)) }
+	f.Name = strings.TrimSpace(sanitize.Line(f.Name))
+	if utf8.RuneCountInString(f.Name) > maxFactName {
+		f.Name = string([]rune(f.Name)[:maxFactName])
+	}
+	for _, n := range []struct {
+		what  string
+		value *int
+	}{{"window", &f.Context}, {"output limit", &f.MaxOutput}} {
+		if *n.value < 0 || *n.value > maxFactTokens {
+			refuse("%s of %d tokens", n.what, *n.value)
+			*n.value = 0
+		}
+	}
+	for _, dollars := range f.Price.all() {
+		if !IsPrice(dollars) {
+			refuse("price of %v dollars for a million tokens", dollars)
+			f.Price = Price{}
+			break
+		}
+	}
+	return f, refused
+}
+
+// IsPrice reports whether a model may cost that much, in US dollars per million tokens.
+func IsPrice(dollars float64) bool {
+	return dollars >= 0 && dollars <= maxFactPrice && !math.IsNaN(dollars)
+}
+
+// isPlainID reports whether an id can be kept and typed: printable ASCII without quotes and
+// spaces.
+func isPlainID(id string) bool {
+	return id != "" && len(id) <= maxFactID && strings.IndexFunc(id, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == '"' || r == '\\' || r == '\'' || r == '`'
+	}) < 0
+}
+
+// all lists every figure of p.
+func (p Price) all() []float64 {
+	list := []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite}
+	for _, t := range p.Tiers {
+		list = append(list, t.Input, t.Output, t.CacheRead, t.CacheWrite)
+	}
+	return list
+}
+
+// Over returns f, completed by what older facts of the same model tell.
+func (f Facts) Over(older Facts) Facts {
+	f.Name = cmp.Or(f.Name, older.Name)
+	f.Context = cmp.Or(f.Context, older.Context)
+	f.MaxOutput = cmp.Or(f.MaxOutput, older.MaxOutput)
+	f.Price = f.Price.over(older.Price)
+	f.Tools, f.Vision, f.Thinks = cmp.Or(f.Tools, older.Tools), cmp.Or(f.Vision, older.Vision), cmp.Or(f.Thinks, older.Thinks)
+	return f
+}
+
+// over returns p, completed by an older price: lists mostly lack the prices of caches, and of
+// long prompts.
+func (p Price) over(older Price) Price {
+	switch {
+	case !p.Known():
+		return older
+	case p.Free || !older.Known():
+		return p
+	}
+	p.CacheRead, p.CacheWrite = cmp.Or(p.CacheRead, older.CacheRead), cmp.Or(p.CacheWrite, older.CacheWrite)
+	if p.Tiers == nil {
+		p.Tiers = older.Tiers
+	}
+	return p
+}
+
+// ApplyTo returns m with window, output limit and price as f tells them: all of them if f is
+// newer than m, else those that m lacks. Nothing that m knows gets lost, and its abilities,
+// which decide how it is spoken to, stay.
+func (f Facts) ApplyTo(m Model, newer bool) Model {
+	if newer || m.Context == 0 {
+		m.Context = cmp.Or(f.Context, m.Context)
+		if m.MaxInput > m.Context {
+			m.MaxInput = 0
+		}
+	}
+	if newer || m.MaxOutput == 0 {
+		m.MaxOutput = cmp.Or(f.MaxOutput, m.MaxOutput)
+	}
+	if newer || !m.Price.Known() {
+		m.Price = f.Price.over(m.Price)
+	}
+	return m
+}

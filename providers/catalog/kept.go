@@ -1,0 +1,297 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/tools/sanitize"
+)
+
+// Revised is when the facts in data/ were last looked through. What was fetched after it
+// is newer than they are.
+var Revised = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
+
+// StaleAfter is the age at which facts should be fetched anew.
+const StaleAfter = 60 * 24 * time.Hour
+
+// Bounds of the file of kept facts.
+const (
+	maxKeptFile   = 8 << 20 // bytes
+	maxKeptModels = 10_000  // of one list
+	maxKeptLists  = 100
+)
+
+// keptVersion is the format of the file.
+const keptVersion = 1
+
+// A List is the list of models of one service, as it was fetched.
+type List struct {
+	Provider string    `json:"provider"` // name of the service
+	URL      string    `json:"url"`      // where it is; a service that has moved has another list
+	Fetched  time.Time `json:"fetched"`
+	Models   []Facts   `json:"-"`
+}
+
+// Newer reports whether l was fetched after the built-in facts were revised.
+func (l List) Newer() bool { return l.Fetched.After(Revised) }
+
+// Kept are the facts that were fetched, in a file of JSON lines:
+//
+//	{"version":1}
+//	{"provider":"groq","url":"https://…","fetched":"2026-11-22T12:00:00Z"}
+//	{"id":"openai/gpt-oss-120b","context":131072}
+//
+// It is read when it is first asked for something, and a model's line when that model is. A
+// nil Kept holds nothing.
+type Kept struct {
+	path string
+	read func() keptFile
+}
+
+type keptFile struct {
+	lists map[string]*keptList // by the name of the service
+	err   error
+}
+
+// keptList is the part of the file that one list fills.
+type keptList struct {
+	List
+	rows  string // after the head, each behind a line break
+	lines func() map[string]string
+	ids   []string    // in the order of the file; after lines
+	known atomic.Bool // lines have been asked for
+}
+
+// KeptPath returns the file for OpenKept beside the file at library.
+func KeptPath(library string) string { return filepath.Join(filepath.Dir(library), "models.jsonl") }
+
+// OpenKept returns the facts in the file at path. A file that is not there holds none.
+func OpenKept(path string) *Kept {
+	return &Kept{path, sync.OnceValue(func() keptFile { return readKept(path) })}
+}
+
+// Path returns the file.
+func (k *Kept) Path() string { return k.path }
+
+// Err returns why the file cannot be used; nil if it can, or is not there.
+func (k *Kept) Err() error {
+	if k == nil {
+		return nil
+	}
+	return k.read().err
+}
+
+// Fetched returns when the newest list was fetched; zero if there is none.
+func (k *Kept) Fetched() (at time.Time) {
+	if k != nil {
+		for _, l := range k.read().lists {
+			if l.Fetched.After(at) {
+				at = l.Fetched
+			}
+		}
+	}
+	return at
+}
+
+// Stale reports whether facts should be fetched anew, and of when the newest ones are.
+func (k *Kept) Stale(now time.Time) (of time.Time, stale bool) {
+	if of = k.Fetched(); of.Before(Revised) {
+		of = Revised
+	}
+	return of, now.Sub(of) > StaleAfter
+}
+
+// Find returns what the list of a service says of a model, and whether that is newer than
+// what is built in.
+func (k *Kept) Find(service, url, id string) (f Facts, newer, ok bool) {
+	l := k.list(service, url)
+	if l == nil {
+		return Facts{}, false, false
+	}
+	f, ok = l.decode(id)
+	return f, l.Newer(), ok
+}
+
+// IDs returns the ids in the list of a service, in its order.
+func (k *Kept) IDs(service, url string) []string {
+	l := k.list(service, url)
+	if l == nil {
+		return nil
+	}
+	l.lines()
+	return l.ids
+}
+
+// list returns the list of a service at an address; nil if there is none.
+func (k *Kept) list(service, url string) *keptList {
+	if k == nil {
+		return nil
+	}
+	if l := k.read().lists[service]; l != nil && l.URL == url {
+		return l
+	}
+	return nil
+}
+
+// decode returns the facts of a model. What cannot be meant is left out, whoever wrote it.
+func (l *keptList) decode(id string) (Facts, bool) {
+	line, ok := l.line(id)
+	var f Facts
+	if !ok || json.Unmarshal([]byte(line), &f) != nil || f.ID != id {
+		return Facts{}, false
+	}
+	f, _ = f.Check()
+	return f, f.ID != ""
+}
+
+// line returns the line of a model: by its beginning, as long as only a few are looked up.
+func (l *keptList) line(id string) (string, bool) {
+	if l.known.Load() {
+		line, ok := l.lines()[id]
+		return line, ok
+	}
+	at := -1
+	if isPlainID(id) {
+		at = strings.Index(l.rows, "\n"+modelLine+id+`"`)
+	}
+	if at < 0 {
+		return "", false
+	}
+	line, _, _ := strings.Cut(l.rows[at+1:], "\n")
+	return line, true
+}
+
+// all returns the whole list.
+func (l *keptList) all() List {
+	list := l.List
+	l.lines()
+	for _, id := range l.ids {
+		if f, ok := l.decode(id); ok {
+			list.Models = append(list.Models, f)
+		}
+	}
+	return list
+}
+
+// Beginnings of lines.
+const (
+	listLine  = `{"provider":`
+	modelLine = `{"id":"`
+)
+
+// readKept reads the file at path, without the lines of models.
+func readKept(path string) keptFile {
+	fail := func(err error) keptFile { return keptFile{err: fmt.Errorf("%s: %w", path, err)} }
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return keptFile{}
+	case err != nil:
+		return keptFile{err: err}
+	case !info.Mode().IsRegular():
+		return fail(errors.New("not a regular file"))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return keptFile{err: err}
+	}
+	defer func() { _ = file.Close() }()
+	var read strings.Builder
+	read.Grow(int(min(info.Size(), maxKeptFile)) + 1)
+	if _, err := io.Copy(&read, io.LimitReader(file, maxKeptFile+1)); err != nil {
+		return keptFile{err: err}
+	}
+	text := read.String()
+	if len(text) > maxKeptFile {
+		return fail(fmt.Errorf("more than %d MiB", maxKeptFile>>20))
+	}
+	head, _, _ := strings.Cut(text, "\n")
+	var is struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal([]byte(head), &is) != nil || is.Version < 1 {
+		return fail(errors.New("not a file of model facts"))
+	}
+	if is.Version != keptVersion {
+		return fail(fmt.Errorf("its format is %d, and this parley knows %d", is.Version, keptVersion))
+	}
+	found := keptFile{lists: map[string]*keptList{}}
+	for _, part := range strings.Split(text, "\n"+listLine)[1:] {
+		end := strings.IndexByte(part, '\n')
+		if end < 0 {
+			end = len(part)
+		}
+		head, rows := part[:end], part[end:]
+		l := &keptList{rows: rows}
+		if json.Unmarshal([]byte(listLine+head), &l.List) != nil || l.Provider == "" || len(found.lists) >= maxKeptLists {
+			return fail(errors.New("damaged"))
+		}
+		l.lines = sync.OnceValue(l.index)
+		found.lists[l.Provider] = l
+	}
+	return found
+}
+
+// index returns the lines of models by id.
+func (l *keptList) index() map[string]string {
+	defer l.known.Store(true)
+	lines := map[string]string{}
+	for line := range strings.SplitSeq(l.rows, "\n") {
+		rest, ok := strings.CutPrefix(line, modelLine)
+		id, _, whole := strings.Cut(rest, `"`)
+		if _, twice := lines[id]; !ok || !whole || twice || !isPlainID(id) || len(lines) >= maxKeptModels {
+			continue
+		}
+		lines[id] = line
+		l.ids = append(l.ids, id)
+	}
+	return lines
+}
+
+// save replaces the file in one step: these lists, and those of other services as they were.
+func (k *Kept) save(lists []List) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"version\":%d}\n", keptVersion)
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // ids are searched for as they are
+	for _, l := range lists {
+		if err := out.Encode(l); err != nil {
+			return err
+		}
+		for _, f := range l.Models {
+			if err := out.Encode(f); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Len() > maxKeptFile {
+		return fmt.Errorf("%s: it would have more than %d MiB", sanitize.Line(k.path), maxKeptFile>>20)
+	}
+	dir := filepath.Dir(k.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "models-*.jsonl") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.Bytes())
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), k.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

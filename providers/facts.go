@@ -1,0 +1,128 @@
+package providers
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/providers/catalog"
+	"parley/providers/wire"
+)
+
+// FetchFacts asks the providers that are ready, and OpenRouter, whose list is open to all, for
+// their models. Lists of servers on this machine are left out: what those run with changes.
+// What did not come is told in errs, each with its provider; the lists are in the order of the
+// picker.
+func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
+	o = o.withDefaults()
+	names := slices.DeleteFunc(c.servers(o.Getenv), func(name string) bool {
+		s, _ := c.service(name, o.Getenv)
+		return s.closestBuiltin().Local || name == openRouter
+	})
+	names = append(names, openRouter)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	services, offers, failed := make([]service, len(names)), make([][]listedModel, len(names)), make([]error, len(names))
+	var wait sync.WaitGroup
+	for i, name := range names {
+		wait.Go(func() {
+			s, _ := c.service(name, o.Getenv)
+			if s.key.hint != "" {
+				s.key = key{}
+			}
+			services[i] = s
+			offers[i], failed[i] = s.listModels(ctx, o)
+		})
+	}
+	wait.Wait()
+	public := pricesByName(offers[len(names)-1])
+	for i, s := range services {
+		if failed[i] != nil {
+			errs = append(errs, failed[i])
+			continue
+		}
+		lists = append(lists, fetchedList(s, offers[i], public, now))
+	}
+	return append(lists, c.vendorFacts(o.Getenv, public, lists, now)...), errs
+}
+
+// openRouter is the provider whose list of models is open to all, and tells the prices of many
+// vendors.
+const openRouter = "openrouter"
+
+// passedThrough holds the vendors that OpenRouter asks for their own prices, by their names
+// there: their models run nowhere else, or cost the same there.
+var passedThrough = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "google", "xai": "x-ai"}
+
+// pricesByName returns the models of OpenRouter's list by their names, without variants such as
+// :free, which cost something else.
+func pricesByName(offers []listedModel) map[string]listedModel {
+	byName := map[string]listedModel{}
+	for _, o := range offers {
+		if !strings.Contains(o.id, ":") {
+			byName[vendorID(o.id)] = o
+		}
+	}
+	return byName
+}
+
+// vendorID returns an id in which versions are written one way: OpenRouter has dots where
+// Anthropic has dashes.
+func vendorID(id string) string { return strings.ReplaceAll(strings.ToLower(id), ".", "-") }
+
+// publicFacts returns what OpenRouter's list says of a model of a vendor's own service.
+func publicFacts(s service, public map[string]listedModel, id string) (catalog.Facts, bool) {
+	vendor, ok := passedThrough[s.name]
+	if !ok || s.url != s.builtin.BaseURL {
+		return catalog.Facts{}, false
+	}
+	o, ok := public[vendorID(vendor+"/"+id)]
+	f := o.facts()
+	f.ID, f.Name = id, ""
+	return f, ok
+}
+
+// fetchedList returns a list as it can be compared.
+func fetchedList(s service, offers []listedModel, public map[string]listedModel, now time.Time) catalog.Fetched {
+	f := catalog.Fetched{List: emptyList(s, now), Builtin: s.builtin.ID}
+	for _, o := range offers {
+		facts := o.facts()
+		if more, ok := publicFacts(s, public, o.id); ok {
+			facts = facts.Over(more)
+		}
+		f.Models = append(f.Models, facts)
+		if o.refused != "" {
+			f.Refused = append(f.Refused, catalog.Change{Provider: s.name, Model: catalog.ShownID(o.id), Kind: catalog.ChangeRefused, Why: o.refused})
+		}
+	}
+	return f
+}
+
+// emptyList returns the list of s of now, without its models.
+func emptyList(s service, now time.Time) catalog.List {
+	return catalog.List{Provider: s.name, URL: wire.Public(s.url), Fetched: now.UTC().Truncate(time.Second)}
+}
+
+// vendorFacts returns what OpenRouter's list says of the models of vendors whose own lists
+// are not at hand.
+func (c Config) vendorFacts(getenv func(string) string, public map[string]listedModel, have []catalog.Fetched, now time.Time) (lists []catalog.Fetched) {
+	for _, name := range slices.Sorted(maps.Keys(passedThrough)) {
+		s, ok := c.service(name, getenv)
+		if !ok || slices.ContainsFunc(have, func(f catalog.Fetched) bool { return f.Provider == name }) {
+			continue
+		}
+		f := catalog.Fetched{List: emptyList(s, now), Builtin: s.builtin.ID, Partial: true}
+		for _, id := range catalog.IDs(s.builtin.ID) {
+			if facts, ok := publicFacts(s, public, id); ok {
+				f.Models = append(f.Models, facts)
+			}
+		}
+		if len(f.Models) > 0 {
+			lists = append(lists, f)
+		}
+	}
+	return lists
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"parley/providers"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/print"
+)
+
+// keptFacts returns the facts that were fetched, beside the conversations; nil if there is no
+// place for them.
+func keptFacts() *catalog.Kept {
+	library, err := session.StorePath(os.Getenv)
+	if err != nil {
+		return nil
+	}
+	return catalog.OpenKept(catalog.KeptPath(library))
+}
+
+// updateFacts fetches what lists of models say, prints how that differs from what is known, and
+// keeps it unless --dry-run is set.
+func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
+	kept := c.config.Kept
+	if kept == nil {
+		return c.fail(print.Failed, errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path"))
+	}
+	if err := kept.Err(); err != nil {
+		c.note(err.Error() + "; it is written anew")
+	}
+	now := time.Now()
+	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
+	report := print.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []print.FactsOf{}, Changes: []print.FactChange{}}
+	for _, err := range failed {
+		f := print.FailedSource{Error: app.ErrorText(err)}
+		if e := (*llm.Error)(nil); errors.As(err, &e) {
+			f.Provider = e.Provider
+		}
+		report.Failed = append(report.Failed, f)
+		c.note(f.Provider + " was not updated: " + f.Error)
+	}
+	if len(lists) == 0 {
+		return c.fail(print.Failed, errors.New("no list of models came: nothing was changed"))
+	}
+	update := kept.Compare(lists)
+	for _, l := range lists {
+		of := print.FactsOf{Provider: l.Provider, Models: len(l.Models)}
+		if l.Partial {
+			of.From = "openrouter"
+		}
+		report.Providers = append(report.Providers, of)
+	}
+	for _, change := range update.Changes {
+		report.Changes = append(report.Changes, factChange(change))
+	}
+	if !c.dryRun {
+		if err := update.Save(); err != nil {
+			return c.fail(print.Failed, fmt.Errorf("model facts were not kept: %w", err))
+		}
+		report.Saved = kept.Path()
+	}
+	if err := print.Facts(os.Stdout, report, as, c.all); err != nil {
+		return c.fail(print.Failed, err)
+	}
+	if as == "text" {
+		c.note(cmp.Or(prefixed("kept in ", abbrevPath(report.Saved)), "nothing is kept: --dry-run"))
+	}
+	return nil
+}
+
+// prefixed returns text behind prefix; "" if there is none.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// factChange returns the row of a change.
+func factChange(c catalog.Change) print.FactChange {
+	return print.FactChange{
+		Provider: c.Provider, Model: c.Model, Change: string(c.Kind), Why: c.Why,
+		Context: c.New.Context, OldContext: c.Old.Context, Price: rates(c.New.Price), OldPrice: rates(c.Old.Price),
+	}
+}
+
+// rates returns a price for print; nil if it is not known.
+func rates(p catalog.Price) *print.Rates {
+	if !p.Known() {
+		return nil
+	}
+	return &print.Rates{Free: p.Free, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}
+}
+
+// factsNotice tells once that the facts of models are old; "" if they are not, or that was told.
+func (a *program) factsNotice(now time.Time) string {
+	if now.Sub(catalog.Revised) <= catalog.StaleAfter {
+		return "" // without a look at the disk
+	}
+	of, stale := a.config.Kept.Stale(now)
+	day := of.Format(time.DateOnly)
+	if told, err := a.library.Get("facts told"); !stale || err != nil || told == day {
+		return ""
+	}
+	if err := a.library.Set("facts told", day); err != nil {
+		return "" // it would be told each time
+	}
+	return "Prices and windows of models are of " + day + ": parley models --update fetches new ones"
+}
+
+// facts checks of when the facts of models are.
+func (d doctor) facts(now time.Time) app.Check {
+	c := app.Check{Section: app.SectionConfiguration, Name: "model facts", Status: app.Works}
+	of, stale := d.config.Kept.Stale(now)
+	c.Detail = "of " + of.Format(time.DateOnly) + ", built in"
+	if at := d.config.Kept.Fetched(); !at.IsZero() && at.Equal(of) {
+		c.Detail = "fetched " + of.Format(time.DateOnly)
+	}
+	if stale {
+		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and windows"
+	}
+	if err := d.config.Kept.Err(); err != nil {
+		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it anew"
+	}
+	return c
+}
