@@ -218,4 +218,3 @@ func Chats(id string) bool {
 		return r == '-' || r == '_' || r == '/' || r == ':' || r == '.' || isDigit(r)
 	}), func(word string) bool { return slices.Contains(otherWork, word) })
 }
-
