@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
@@ -75,6 +76,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Several:  s.supportsCandidates(typed, tools.memory),
 		Files:    f.files(s, typed),
 		Cost:     facts.Price.Cost,
+		Cache:    promptCache(s.builtin),
 	}
 }
 
@@ -86,6 +88,12 @@ func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, me
 		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
 		memory: memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
 	}
+}
+
+// promptCache returns how a service caches prompts. One with a name of the user's that
+// speaks like it, whose row is the zero one, is not known to cache like it.
+func promptCache(row catalog.Provider) llm.Cache {
+	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, Least: row.CacheLeast}
 }
 
 // An endpoint model tells through all its decorators how it gets tools: servers

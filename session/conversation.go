@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 	"parley/session/store"
 )
 
@@ -18,6 +19,8 @@ type conversation struct {
 	log  *store.Log // nil: nothing is stored
 	id   string     // as requests name it
 	now  func() time.Time
+
+	caches cachewatch.Ledger // what providers have in their caches of it
 }
 
 // locked returns what f does while mu is held.
@@ -36,6 +39,9 @@ func (c *conversation) restore() (total llm.Usage) {
 	for i, n := range c.tree.nodes {
 		if n.Usage != nil {
 			total = total.Add(*n.Usage)
+		}
+		if n.Usage != nil {
+			c.restoreCache(n)
 		}
 		before, _ := c.tree.At(n.Parent) // the zero node has no calls
 		c.tree.nodes[i] = store.CloseInterrupted(n, before.Calls())
@@ -147,4 +153,41 @@ func (c *conversation) abandonPartial() {
 		c.tree.head = last.Parent
 		c.putAnnotation(c.tree.newAnnotation(c.now()), Abandoned{Seq: last.Seq})
 	}
+}
+
+// restoreCache tells the ledger of caches of a stored response.
+func (c *conversation) restoreCache(n store.Node) {
+	if r, ok := cacheRequest(n, *n.Usage); ok && !n.Partial && !n.Interrupted {
+		var e cachewatch.Entry
+		if n.Cache != nil {
+			e = *n.Cache
+		}
+		c.caches.Restore(r, e, n.Missed)
+	}
+}
+
+// cacheRequest returns the request that n answers; false if it is none that the next one
+// continues, or its usage says nothing of it.
+func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
+	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && u.Input > 0
+	return cachewatch.Request{Model: n.Model, At: n.At, To: n.Parent, Usage: u}, ok
+}
+
+// observeCache tells the ledger of caches of a response that ended, and puts into n what is
+// stored of that. It returns what the user is told; "" if nothing is. A response that broke
+// off has no figures that could be relied on. The session is locked.
+func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
+	request, ok := cacheRequest(*n, r.event.Usage)
+	if !ok || !r.event.UsageKnown || r.err != nil {
+		return ""
+	}
+	prefix, first := cachewatch.PrefixOf(r.req)
+	request.First, request.Compared = first, n.Purpose == store.PurposeCompare
+	facts := cachewatch.Facts{Cache: r.model.Cache, Cost: r.model.Cost}
+	var e cachewatch.Entry
+	e, n.Missed, notice = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) (cachewatch.Cause, string) {
+		return c.tree.divergence(before, request)
+	})
+	n.Cache = &e
+	return notice
 }

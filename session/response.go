@@ -16,6 +16,8 @@ type responseStream struct {
 	event   Response
 	began   time.Time
 	err     error // why it broke off
+
+	notice string // about the provider's cache; "" if there is nothing to tell
 }
 
 func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *responseStream {
@@ -78,6 +80,7 @@ func (t *turn) addResponse(r *responseStream) {
 		n.Usage = &r.event.Usage
 	}
 	t.mu.Lock()
+	r.notice = t.observeCache(r, &n)
 	if r.event.UsageKnown {
 		t.addUsage(r.event.Usage)
 		if n.Origin != llm.OriginImages { // which counts no conversation
@@ -131,6 +134,9 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
+	if r.notice != "" {
+		t.emit(llm.Notice{Text: r.notice})
+	}
 	if r.err == nil {
 		t.done.Reason = r.event.Finish.Reason
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 	"parley/session/store"
 )
 
@@ -152,4 +153,39 @@ func (t *Tree) Branches() []Branch {
 		walk(root, 0)
 	}
 	return out
+}
+
+// divergence returns why the messages of a request do not begin with those of one before
+// it; "" if they do. It follows the branches only back to where they part.
+func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
+	parent := func(seq int) int { return t.nodes[seq-1].Parent }
+	a, b, next := before.To, now.To, 0 // next is the first message that only before has
+	summarized := false
+	for a != b {
+		if a > b {
+			a, next = parent(a), a
+			continue
+		}
+		summarized = summarized || t.nodes[b-1].Summary
+		b = parent(b)
+	}
+	switch {
+	case a != before.To:
+		return cachewatch.PromptChanged, fmt.Sprintf("prompt %d", max(t.prompts(next), 1))
+	case before.First == "" || before.First == now.First:
+		return "", ""
+	case summarized:
+		return cachewatch.Summarized, ""
+	}
+	return cachewatch.HistoryLeftOut, ""
+}
+
+// prompts counts the prompts of the branch that ends with the message seq.
+func (t *Tree) prompts(seq int) (n int) {
+	for ; seq > 0; seq = t.nodes[seq-1].Parent {
+		if m := t.nodes[seq-1]; m.Role == llm.RoleUser && !m.Summary {
+			n++
+		}
+	}
+	return n
 }

@@ -80,7 +80,9 @@ func (s *Set) Snapshot() *Set {
 	return view
 }
 
-// setExternal changes the list of external tools. A list is never changed in place,
+// setExternal changes the list of external tools. They stand by name: in which order
+// servers started, or one started again, is nothing that a provider's cache is to be
+// lost for. A list is never changed in place,
 // for others may be reading it.
 func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var added []*toolEntry
@@ -114,6 +116,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 		at[e.name] = len(now)
 		now = append(now, e)
 	}
+	slices.SortFunc(now, func(a, b *toolEntry) int { return strings.Compare(a.name, b.name) })
 	s.external.Store(&now)
 	if len(unfit) > 0 {
 		return fmt.Errorf("%s ignored (name taken or invalid): %s", pluralize(len(unfit), "tool"), truncate(strings.Join(unfit, ", "), 500))

@@ -103,7 +103,7 @@ func TestAddAndReplace(t *testing.T) {
 		{func() error { return f.AddExternal(echo("mcp__a__x", "")) }, "mcp__a__x mcp__b__y", ""},
 		{func() error { return f.AddExternal(echo("shell", ""), echo("a b", ""), echo("", ""), echo("ok", "")) },
 			"mcp__a__x mcp__b__y ok", `3 tools ignored (name taken or invalid): "shell", "a b", ""`},
-		{func() error { return f.ReplaceExternal("mcp__a__", []External{echo("mcp__a__z", "")}) }, "mcp__b__y ok mcp__a__z", ""},
+		{func() error { return f.ReplaceExternal("mcp__a__", []External{echo("mcp__a__z", "")}) }, "mcp__a__z mcp__b__y ok", ""}, // by name, whichever came first,
 		{func() error { return f.ReplaceExternal("mcp__", nil) }, "ok", ""},
 	}
 	for i, step := range steps {

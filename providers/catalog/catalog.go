@@ -41,7 +41,11 @@ type Provider struct {
 	ModelsFrom string            `toml:"models_from"` // provider whose models it offers, in place of its own
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
 	Aliases    map[string]string `toml:"aliases"`     // names of families and ids known to be gone, to current model ids; no others: an id that may still be served is asked as typed
-	Models     []Model           `toml:"models"`      // in the order in which a picker should list them
+
+	CacheMinutes int `toml:"cache_minutes"` // for which a prompt stays in its cache after it was last sent; 0: not known
+	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that every model of it caches; 0: not known
+
+	Models []Model `toml:"models"` // in the order in which a picker should list them
 }
 
 // A Model is what is known about one model of one provider. Zero sizes are

@@ -316,4 +316,11 @@ type Endpoint struct {
 	Several  bool                                  // one request can ask for several answers; see Candidate
 	Files    []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
 	Cost     func(Usage) (usd float64, known bool) // of one request; nil: unknown
+	Cache    Cache                                 // how its provider caches prompts
+}
+
+// A Cache says how a provider caches prompts. Zero values are not known.
+type Cache struct {
+	Lifetime time.Duration // for which a prompt stays after it was last sent
+	Least    int           // tokens of the shortest prompt that is cached
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 )
 
 // A part holds how an llm.Part is kept. encoding/json compacts a RawMessage,
@@ -135,16 +136,18 @@ type nodeExtra struct {
 	Broke   string             `json:"broke,omitempty"`
 	Purpose string             `json:"purpose,omitempty"`
 	Missed  CacheMiss          `json:"missed,omitzero"`
+	Cache   *cachewatch.Entry  `json:"cache,omitempty"`
 }
 
 func extraOf(n Node) nodeExtra {
-	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed}
+	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache}
 }
 
 func (r nodeExtra) into(n *Node) {
 	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
-	n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed = r.Thought, r.Broke, r.Purpose, r.Missed
+	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
+	n.Missed, n.Cache = r.Missed, r.Cache
 }
 
 // encode marshals v without the escapes that HTML needs.

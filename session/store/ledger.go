@@ -145,7 +145,7 @@ func (db *database) enter(w *writer, entries []LedgerEntry) error {
 		}
 		err := w.exec(enterSQL, nanos(e.At), e.At.Local().Format(time.DateOnly), e.Session, e.Seq, e.Folder, ProviderOf(e.Model), e.Model,
 			e.Purpose, tokens64(u.Input), tokens64(u.CacheRead), tokens64(u.CacheWrite), tokens64(u.Output), tokens64(u.Thinking),
-			u.Cost, u.Priced, tokens64(e.Missed.Tokens), e.Missed.Cause)
+			u.Cost, u.Priced, tokens64(e.Missed.Tokens), string(e.Missed.Cause))
 		if err != nil {
 			return err
 		}

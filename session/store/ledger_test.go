@@ -55,7 +55,7 @@ func TestLedger(t *testing.T) {
 	}
 	put(2, nil, func(n *Node) { n.Partial = true })
 	put(2, paid, same)
-	put(3, paid, func(n *Node) { n.Purpose, n.Missed = PurposeCompare, CacheMiss{7, "switch"} })
+	put(3, paid, func(n *Node) { n.Purpose, n.Missed = PurposeCompare, CacheMiss{Tokens: 7, Cause: "switch"} })
 	put(4, paid, func(n *Node) { n.Origin, n.Model = llm.OriginImages, "b/draws" })
 	put(5, &llm.Usage{Input: 3}, same)
 	summary := says(6, llm.RoleUser, "so far")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 )
 
 // A Session holds what is known of a conversation without reading it.
@@ -55,8 +56,9 @@ type Node struct {
 	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
 	Duration time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
-	ThinkingDurations []time.Duration `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
-	InterruptedBy     string          `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
+	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
+	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // what the request read of its provider's cache; nil: not known
+	InterruptedBy     string            `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
 
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
@@ -132,10 +134,7 @@ type LedgerEntry struct {
 }
 
 // A CacheMiss is a part of a prompt that was in a provider's cache, and was not read from it.
-type CacheMiss struct {
-	Tokens int    `json:"tokens"`
-	Cause  string `json:"cause,omitempty"`
-}
+type CacheMiss = cachewatch.Miss
 
 // A UsageSum holds what some requests used together. Of what they were summed up by, the
 // fields are set.

@@ -1,0 +1,315 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	. "parley/session"
+	"parley/session/cachewatch"
+	"parley/tools"
+)
+
+// A cachingModel is a provider with a prompt cache: it keeps the beginnings of what it was
+// sent, in the order tools, system prompt, settings, messages, for as long as it says,
+// and reports truly what it read and wrote. A token is four bytes.
+type cachingModel struct {
+	now      func() time.Time
+	lifetime time.Duration
+	kept     map[string]time.Time // by the text of the beginning
+	forgets  bool                 // it reads nothing now, although it could
+	silent   bool                 // it reports no figures
+	least    int                  // tokens of the shortest prompt that it says to keep
+	answer   string
+}
+
+func newCachingModel(now func() time.Time) *cachingModel {
+	return &cachingModel{now: now, lifetime: 5 * time.Minute, kept: map[string]time.Time{}, answer: "Yes."}
+}
+
+// beginnings returns the texts that stand at the beginning of a request, shortest first.
+func beginnings(req llm.Request) []string {
+	var text strings.Builder
+	add := func(v any) string {
+		data, _ := json.Marshal(v)
+		text.Write(data)
+		return text.String()
+	}
+	tools, _ := json.Marshal(req.Tools)
+	list := []string{add(crc32.ChecksumIEEE(tools)), add(req.System), add([]any{req.Effort, req.Budget, req.ToolChoice, req.AnswerSchema})}
+	for _, m := range req.Messages {
+		list = append(list, add([]any{m.Role, m.Parts}))
+	}
+	return list
+}
+
+func (c *cachingModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		all, now, read := beginnings(req), c.now(), 0
+		for _, text := range all {
+			if at, ok := c.kept[text]; ok && now.Sub(at) <= c.lifetime && !c.forgets {
+				read = len(text) / 4
+			}
+		}
+		for _, text := range all {
+			c.kept[text] = now
+		}
+		u := llm.Usage{Input: len(all[len(all)-1]) / 4, Output: 3, CacheRead: read, Priced: true}
+		u.CacheWrite = u.Input - read
+		if c.silent {
+			u.CacheRead, u.CacheWrite = 0, 0
+		}
+		ok := yield(llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: c.answer}}, nil)
+		ok = ok && yield(u, nil)
+		if ok {
+			yield(llm.Finish{Reason: llm.Stop}, nil)
+		}
+	}
+}
+
+// price asks three dollars for a million tokens, and a tenth of that for cached ones.
+func price(u llm.Usage) (float64, bool) {
+	return (3*float64(u.Input-u.CacheRead) + 0.3*float64(u.CacheRead)) / 1e6, true
+}
+
+func (c *cachingModel) endpoint(name string) llm.Endpoint {
+	e := endpoint(name, c)
+	e.Cache, e.Cost = llm.Cache{Lifetime: c.lifetime, Least: c.least}, price
+	return e
+}
+
+// cacheNotices returns what a turn told about the cache.
+func cacheNotices(events []Event) (list []string) {
+	for _, e := range events {
+		if n, ok := e.(llm.Notice); ok && strings.HasPrefix(n.Text, "Cache of") {
+			list = append(list, n.Text)
+		}
+	}
+	return list
+}
+
+// A cacheTest is a conversation whose beginning, of about 25,000 tokens, is in the cache.
+type cacheTest struct {
+	*testing.T
+	*Session
+	clock time.Time
+	model *cachingModel
+	tools *tools.Set
+	lib   *Store
+	o     Options
+	next  string // the prompt that may miss
+}
+
+// offer offers a tool as servers do.
+func (c *cacheTest) offer(description string) {
+	web := tools.External{Name: "web_lookup", Description: description, Schema: json.RawMessage(`{"type":"object"}`)}
+	if err := c.tools.AddExternal(web); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// edit goes back to the message seq, to send another in its place.
+func (c *cacheTest) edit(seq int) {
+	if _, err := c.Edit(seq); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func newCacheTest(t *testing.T, set func(*cachingModel)) *cacheTest {
+	c := &cacheTest{T: t, clock: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	now := func() time.Time { return c.clock }
+	c.model = newCachingModel(now)
+	set(c.model)
+	c.tools, _ = workspace(t)
+	c.lib, _ = newTestStore(t)
+	c.o = Options{Model: c.model.endpoint("main/m"), System: "Be brief.", Tools: c.tools, Now: now, Log: c.lib.Create(Info{})}
+	c.Session = New(c.o)
+	c.prompt(strings.Repeat("four", 25_000))
+	c.prompt("and then?")
+	return c
+}
+
+// prompt sends a prompt half a minute later, and returns what is told of the cache.
+func (c *cacheTest) prompt(text string) []string {
+	c.Helper()
+	c.clock = c.clock.Add(30 * time.Second)
+	events := play(c.Context(), c.Session, allow, say(text))
+	if d := doneOf(c.T, events); d.Err != nil {
+		c.Fatal(d.Err)
+	}
+	return cacheNotices(events)
+}
+
+// Each cause of a miss is told once, with its price.
+func TestCacheMisses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(c *cacheTest) // before the prompt that may miss
+		want string             // the notice, behind "Cache of 25k tokens "; "" for none
+	}{
+		{"nothing changed", func(*cacheTest) {}, ""},
+		{"model", func(c *cacheTest) { c.SetModel(newCachingModel(c.o.Now).endpoint("other/n")) },
+			"lost ≈ $0.07: model switched (main/m → other/n)"},
+		{"effort", func(c *cacheTest) { c.SetEffort(llm.EffortHigh) },
+			"lost ≈ $0.07: reasoning effort changed (default → high)"},
+		{"system prompt", func(c *cacheTest) { c.SetSystem("Be long.") },
+			"lost ≈ $0.07: system prompt changed"},
+		{"tool added", func(c *cacheTest) { c.offer("Looks up.") },
+			"lost ≈ $0.07: tools changed (added web_lookup)"},
+		{"tool changed", func(c *cacheTest) {
+			c.offer("Looks up.")
+			c.prompt("so?")
+			c.prompt("and?")
+			c.offer("Looks up all.")
+		}, "lost ≈ $0.07: tools changed (changed web_lookup)"},
+		{"tool removed", func(c *cacheTest) {
+			c.offer("Looks up.")
+			c.prompt("so?")
+			c.prompt("and?")
+			c.clock = c.clock.Add(4 * time.Minute) // by now the list without it has expired
+			c.prompt("still?")
+			c.clock = c.clock.Add(4 * time.Minute)
+			_ = c.tools.ReplaceExternal("web_", nil)
+		}, "lost ≈ $0.07: tools changed (removed web_lookup)"},
+		{"edited prompt", func(c *cacheTest) {
+			c.edit(1)
+			c.next = strings.Repeat("edit", 25_000)
+		}, "lost ≈ $0.07: earlier message changed (prompt 1)"},
+		{"edited last prompt", func(c *cacheTest) { c.edit(3) }, ""}, // all before it is read
+		{"summary", func(c *cacheTest) {
+			c.model.answer = strings.Repeat("summary ", 10_000)
+			for range c.Compact(c.Context()) {
+			}
+		}, "lost ≈ $0.05: conversation summarized"},
+		{"history", func(c *cacheTest) {
+			c.SetHistoryMode(HistoryStateless)
+			c.next = strings.Repeat("next", 25_000)
+		}, "lost ≈ $0.07: older messages are no longer sent"},
+		{"expired", func(c *cacheTest) { c.clock = c.clock.Add(64*time.Minute + 30*time.Second) },
+			"lost ≈ $0.07: it expired (65 min without a request, kept for 5 min)"},
+		{"expired, and changed since", func(c *cacheTest) {
+			c.clock = c.clock.Add(time.Hour)
+			c.SetEffort(llm.EffortLow)
+		}, "lost ≈ $0.07: it expired (60 min without a request, kept for 5 min)"},
+		{"expired while closed", func(c *cacheTest) {
+			c.clock = c.clock.Add(3 * time.Hour)
+			c.Session = reopen(c.T, c.lib, c.Session, c.o)
+		}, "lost ≈ $0.07: it expired (3 h without a request, kept for 5 min)"},
+		{"tool added while closed", func(c *cacheTest) {
+			c.offer("Looks up.")
+			c.Session = reopen(c.T, c.lib, c.Session, c.o)
+		}, "lost ≈ $0.07: tools changed (added web_lookup)"},
+		{"nothing changed while closed", func(c *cacheTest) { c.Session = reopen(c.T, c.lib, c.Session, c.o) }, ""},
+		{"provider", func(c *cacheTest) { c.model.forgets = true },
+			"not read ≈ $0.07: the provider did not use it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCacheTest(t, func(*cachingModel) {})
+			c.next = "go on"
+			tt.do(c)
+			var want []string
+			if tt.want != "" {
+				want = []string{"Cache of 25k tokens " + tt.want}
+			}
+			if tt.name == "summary" {
+				want = []string{"Cache of 20k tokens " + tt.want}
+			}
+			if got := c.prompt(c.next); !slices.Equal(got, want) {
+				t.Errorf("told\n%q, want\n%q", got, want)
+			}
+			if again := c.prompt("and on"); again != nil {
+				t.Errorf("told once more: %q", again)
+			}
+		})
+	}
+}
+
+// Nothing is told of a provider that reports nothing, of a prompt that is too short to be
+// kept, or of one that is gone in part only.
+func TestCacheMissesThatAreNotTold(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(m *cachingModel)
+		do   func(c *cacheTest)
+	}{
+		{"no figures", func(m *cachingModel) { m.silent = true }, func(c *cacheTest) { c.SetSystem("Be long.") }},
+		{"below the least prompt", func(m *cachingModel) { m.least = 200_000 }, func(c *cacheTest) { c.SetSystem("Be long.") }},
+		{"switch to a provider without figures", func(*cachingModel) {}, func(c *cacheTest) {
+			other := newCachingModel(c.o.Now)
+			other.silent = true
+			e := other.endpoint("other/n")
+			e.Cost = nil
+			c.SetModel(e)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCacheTest(t, tt.set)
+			tt.do(c)
+			if got := c.prompt("go on"); got != nil {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}
+
+// A provider that reads nothing time after time is told of once.
+func TestSameCauseIsToldOnce(t *testing.T) {
+	c := newCacheTest(t, func(*cachingModel) {})
+	var told []string
+	for range 4 {
+		c.model.forgets = true
+		told = append(told, c.prompt("again")...)
+		c.model.forgets = false
+		told = append(told, c.prompt("again")...)
+	}
+	if len(told) != 1 {
+		t.Errorf("told %q, want one notice", told)
+	}
+}
+
+// What a request missed is stored with its response, without a text, and its notice with
+// the conversation.
+func TestCacheMissIsStored(t *testing.T) {
+	c := newCacheTest(t, func(*cachingModel) {})
+	c.SetSystem("The secret system prompt.")
+	c.prompt("go on")
+	c.Session = reopen(t, c.lib, c.Session, c.o)
+	path := c.Path()
+	n := path[len(path)-1]
+	if m := n.Missed; m.Tokens < 25_000 || m.Cause != cachewatch.SystemChanged || m.Cost < 0.06 || n.Cache == nil || !n.Cache.Told {
+		t.Errorf("stored %+v and %+v", m, n.Cache)
+	}
+	if data, _ := json.Marshal(n.Cache); strings.Contains(string(data), "secret") {
+		t.Errorf("stored %s", data)
+	}
+	var told []string
+	for _, list := range c.Annotations(path) {
+		for _, a := range list {
+			told = append(told, cacheNotices([]Event{DecodeAnnotation(a)})...)
+		}
+	}
+	if len(told) != 1 {
+		t.Errorf("the conversation shows %q, want one notice", told)
+	}
+}
+
+// Models that are compared are asked the same for the first time: nothing is lost.
+func TestComparedModelsLoseNoCache(t *testing.T) {
+	c := newCacheTest(t, func(*cachingModel) {})
+	var told []string
+	others := []llm.Endpoint{newCachingModel(c.o.Now).endpoint("other/a"), newCachingModel(c.o.Now).endpoint("other/b")}
+	for e := range c.Compare(t.Context(), others, say("which?")) {
+		if e, ok := e.(CandidateEvent); ok {
+			told = append(told, cacheNotices([]Event{e.Event})...)
+		}
+		told = append(told, cacheNotices([]Event{e})...)
+	}
+	if told != nil {
+		t.Errorf("told %q", told)
+	}
+}

@@ -1,0 +1,179 @@
+package cachewatch
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// A Prefix holds digests of what stands in front of the messages of a request, in the
+// order in which providers cache it.
+type Prefix struct {
+	Tools    []Tool            `json:"tools,omitempty"`
+	System   string            `json:"system,omitempty"`
+	Settings map[string]string `json:"settings,omitempty"` // by their names on the screen, without those that are not set
+}
+
+// A Tool is a tool that a request offers.
+type Tool struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"` // of its description and schema
+}
+
+// effortSetting is the setting whose change has a cause of its own.
+const effortSetting = "reasoning effort"
+
+// PrefixOf returns the prefix of a request, and a digest of its first message: another
+// one shows that a summary stands for the beginning, or that it was left out. Both cost
+// the same however long the conversation is.
+func PrefixOf(req llm.Request) (p Prefix, first string) {
+	for _, t := range req.Tools {
+		p.Tools = append(p.Tools, Tool{t.Name, digest(t.Description, string(t.Schema))})
+	}
+	if req.System != "" {
+		p.System = digest(req.System)
+	}
+	settings := map[string]string{
+		effortSetting: string(req.Effort), "tool choice": req.ToolChoice, "verbosity": req.Verbosity, "image detail": req.Detail,
+	}
+	if req.Budget > 0 {
+		settings[effortSetting] = strings.TrimSpace(fmt.Sprintf("%s %d tokens", req.Effort, req.Budget))
+	}
+	if req.AnswerSchema != nil {
+		settings["answer schema"] = digest(req.AnswerSchema.Name, string(req.AnswerSchema.JSON))
+	}
+	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
+	if len(settings) > 0 {
+		p.Settings = settings
+	}
+	if len(req.Messages) > 0 {
+		first = messageDigest(req.Messages[0])
+	}
+	return p, first
+}
+
+// key returns the digest of p as a whole.
+func (p Prefix) key() string {
+	data, _ := json.Marshal(p) // maps are written in order
+	return digest(string(data))
+}
+
+// digest returns 16 hexadecimal digits that tell texts apart.
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
+		h.Write([]byte(text))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sampled bounds how many bytes of a long text a message's digest is made of.
+const sampled = 16 << 10
+
+// messageDigest returns the digest of a message: of a long text its length and its ends.
+func messageDigest(m llm.Message) string {
+	texts := []string{string(m.Role)}
+	for _, p := range m.Parts {
+		data := string(p.Data[:min(len(p.Data), sampled)])
+		texts = append(texts, string(p.Kind), ends(p.Text), p.ID, p.Name, ends(p.Input), p.MIME, p.URL, data, fmt.Sprint(len(p.Data)))
+	}
+	return digest(texts...)
+}
+
+func ends(text string) string {
+	if len(text) <= 2*sampled {
+		return text
+	}
+	return fmt.Sprint(len(text), text[:sampled], text[len(text)-sampled:])
+}
+
+// difference returns what of a request's prefix differs from the one before, the
+// foremost first; "" if nothing does.
+func (p Prefix) difference(before Prefix) (Cause, string) {
+	if changes := toolChanges(before.Tools, p.Tools); changes != "" {
+		return ToolsChanged, changes
+	}
+	if p.System != before.System {
+		return SystemChanged, ""
+	}
+	names := maps.Clone(p.Settings)
+	if names == nil {
+		names = map[string]string{}
+	}
+	maps.Copy(names, before.Settings)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, is := before.Settings[name], p.Settings[name]
+		switch {
+		case was == is:
+		case name == effortSetting:
+			return EffortChanged, fmt.Sprintf("%s → %s", orDefault(was), orDefault(is))
+		default:
+			return SettingsChanged, name
+		}
+	}
+	return "", ""
+}
+
+func orDefault(value string) string {
+	if value == "" {
+		return "default"
+	}
+	return value
+}
+
+// maxNamed bounds how many tools a notice names of each kind of change.
+const maxNamed = 3
+
+// toolChanges returns in words how two lists of tools differ; "" if they are equal.
+func toolChanges(before, now []Tool) string {
+	if slices.Equal(before, now) {
+		return ""
+	}
+	digests := func(list []Tool) map[string]string {
+		m := map[string]string{}
+		for _, t := range list {
+			m[t.Name] = t.Digest
+		}
+		return m
+	}
+	was, is := digests(before), digests(now)
+	var added, changed, removed []string
+	for _, t := range now {
+		switch d, known := was[t.Name]; {
+		case !known:
+			added = append(added, t.Name)
+		case d != t.Digest:
+			changed = append(changed, t.Name)
+		}
+	}
+	for _, t := range before {
+		if _, still := is[t.Name]; !still {
+			removed = append(removed, t.Name)
+		}
+	}
+	var words []string
+	for _, c := range []struct {
+		verb  string
+		names []string
+	}{{"added", added}, {"changed", changed}, {"removed", removed}} {
+		if n := len(c.names); n > 0 {
+			text := c.verb + " " + strings.Join(c.names[:min(n, maxNamed)], ", ")
+			if n > maxNamed {
+				text += fmt.Sprintf(" and %d more", n-maxNamed)
+			}
+			words = append(words, text)
+		}
+	}
+	if words == nil {
+		return "other order"
+	}
+	return strings.Join(words, "; ")
+}
