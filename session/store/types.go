@@ -192,3 +192,11 @@ func (s UsageSum) Key(name string) string {
 	}
 	return *field
 }
+
+// With returns s, summed up by a key that has this value.
+func (s UsageSum) With(name, value string) UsageSum {
+	if field, _ := s.key(name); field != nil {
+		*field = value
+	}
+	return s
+}

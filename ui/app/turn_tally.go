@@ -96,32 +96,6 @@ func paced(tokens int, first, stream time.Duration) bool {
 	return rate <= quick || rate <= fastest && stream >= first
 }
 
-// UsageGroups say what a row is summed up under.
-var UsageGroups = map[string]func(session.DailyUsage) string{
-	"day":     func(s session.DailyUsage) string { return s.Day },
-	"model":   func(s session.DailyUsage) string { return s.Model },
-	"session": func(s session.DailyUsage) string { return s.Session },
-}
-
-// SumUsage adds rows up under the name that group gives them, in the order in which
-// the names come first.
-func SumUsage(spent []session.DailyUsage, group func(session.DailyUsage) string) (names []string, sums map[string]session.DailyUsage) {
-	sums = map[string]session.DailyUsage{}
-	for _, row := range spent {
-		name := group(row)
-		sum, known := sums[name]
-		if !known {
-			names = append(names, name)
-			sum = session.DailyUsage{Day: row.Day, Model: row.Model, Session: row.Session}
-		}
-		sum.Answers += row.Answers
-		sum.Unpriced += row.Unpriced
-		sum.Usage = sum.Usage.Add(row.Usage)
-		sums[name] = sum
-	}
-	return names, sums
-}
-
 // Cached returns the share of a prompt that came from a provider's cache; "" if that
 // is nothing.
 func Cached(u llm.Usage) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ func (a *program) sessionCommands() print.SessionCommands {
 			return lib, nil
 		},
 		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
-		Mask: a.maskKeys,
+		Mask: a.maskKeys, Short: abbrevPath, Styled: colorprofile.NewWriter(os.Stdout, os.Environ()),
 	}
 }
 

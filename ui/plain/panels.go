@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -210,20 +211,29 @@ func (p *panels) usage() {
 	total, last := p.app.Session.Usage()
 	say("Last answer", last)
 	say("This conversation", total)
-	spent, err := p.app.Library.DailyUsage(p.now().AddDate(0, 0, -30), time.Time{}, false)
-	if err != nil {
-		p.fail(err)
-	}
-	var today, month llm.Usage
-	for _, r := range spent {
-		month = month.Add(r.Usage)
-		if r.Day == p.now().Format(time.DateOnly) {
-			today = today.Add(r.Usage)
+	usage := app.UsageReader{Store: p.app.Library, Short: p.app.Short}
+	sums, err := usage.Recent(p.now())
+	say("Today", sums.Today.Usage)
+	say("This month", sums.Month.Usage)
+	say("Last 30 days", sums.Days30.Usage)
+	pages, failed := usage.Pages(app.Days30(p.now()), time.Time{}, "model", "day")
+	for _, page := range pages {
+		p.say("Last 30 days by %s:", page.By)
+		for _, row := range page.Rows {
+			cost := money(row.Usage)
+			if cost == "" {
+				cost = app.UsageCost(row) // which is in words
+			}
+			p.say("%s: %s, %s in, %s out, %s.", page.Label(row), format.Plural(row.Requests, "request"),
+				format.Plural(row.Usage.Input, "token"), format.Plural(row.Usage.Output, "token"), cost)
 		}
 	}
-	say("Today", today)
-	say("Last 30 days", month)
-	if total == (llm.Usage{}) && month == (llm.Usage{}) {
+	if len(pages) > 0 && pages[0].Note() != "" {
+		p.say("%s.", pages[0].Note())
+	}
+	if err = errors.Join(err, failed); err != nil {
+		p.fail(err)
+	} else if total == (llm.Usage{}) && len(pages) == 0 {
 		p.say("No usage yet.")
 	}
 }

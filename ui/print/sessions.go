@@ -33,6 +33,8 @@ type SessionCommands struct {
 	Render bool         // Out is a terminal, Width cells wide
 	Width  int
 	Now    func() time.Time
+	Styled io.Writer                  // Out, for text with styles; nil: it is the same
+	Short  func(path string) string   // how folders are shown; nil: as they are
 	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
 }
 

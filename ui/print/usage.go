@@ -1,136 +1,167 @@
 package print
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/theme"
 )
+
+// usageFormats are what the sums can be printed as.
+var usageFormats = []string{"text", "json", "jsonl", "csv"}
+
+// usageFlags are those of the command that sums up usage.
+type usageFlags struct {
+	since, until, by, output string
+	asLines, asCSV           bool
+}
 
 // Usage returns the command that sums up tokens and cost.
 func (s SessionCommands) Usage() *cobra.Command {
-	var since, until, by string
-	var asJSON bool
-	cmd := &cobra.Command{Use: "usage", Short: "Sum up tokens and cost by day, model or session", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		group := app.UsageGroups[by]
-		if group == nil {
-			return app.UsageError{Err: fmt.Errorf("--by %s: use day, model or session", by)}
-		}
-		from, err := localTime(since, s.Now())
-		if err != nil {
-			return app.UsageError{Err: fmt.Errorf("--since: %w", err)}
-		}
-		to, err := localTime(until, s.Now())
-		if err != nil {
-			return app.UsageError{Err: fmt.Errorf("--until: %w", err)}
-		}
-		return s.with(func(lib *session.Store) error {
-			spent, err := lib.DailyUsage(from, to, by == "session")
-			if fatal(err, len(spent)) != nil {
-				return err
+	var u usageFlags
+	cmd := &cobra.Command{
+		Use: "usage", Short: "Sum up tokens and cost by day, model, provider, folder, session or purpose", Args: cobra.NoArgs,
+		Long: `Sum up the tokens and the cost of every request: answers, titles, summaries, compared
+models, embeddings, images and videos. Conversations that were removed count.`,
+		Example: `  parley usage                          # the last 30 days
+  parley usage --by model --since 7d
+  parley usage --by month --csv > usage.csv`,
+		RunE: func(*cobra.Command, []string) error {
+			from, to, err := u.period(s.Now())
+			if err != nil {
+				return app.UsageError{Err: err}
 			}
-			if asJSON {
-				for _, row := range spent {
-					if err := WriteJSON(s.Out, row); err != nil {
-						return err
-					}
+			return s.with(func(lib *session.Store) error {
+				report, err := app.UsageReader{Store: lib, Short: s.Short}.By(u.by, from, to)
+				if fatal(err, len(report.Rows)) != nil {
+					return err
 				}
-				return err
-			}
-			if len(spent) == 0 {
-				s.Note("no usage in this period")
-				return nil
-			}
-			if by == "session" {
-				titles := map[string]string{}
-				found, _ := lib.List(session.Query{})
-				for _, f := range found {
-					titles[f.ID] = f.ID + "  " + app.Title(f)
-				}
-				group = func(row session.DailyUsage) string {
-					if title := titles[row.Session]; title != "" {
-						return title
-					}
-					return row.Session
-				}
-			}
-			return s.lines(spending(spent, group, by == "model"))
-		})
-	}}
+				return errors.Join(s.writeUsage(report, u.output), err)
+			})
+		},
+	}
 	f := cmd.Flags()
-	f.StringVar(&since, "since", "30d", "from this day: 2026-11-20, or 30d ago")
-	f.StringVar(&until, "until", "", "before this day")
-	f.StringVar(&by, "by", "day", "day, model or session")
-	f.BoolVar(&asJSON, "json", false, "one JSON object per line, for each day and model")
-	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"day", "model", "session"}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&u.since, "since", "", "from this day: 2026-11-20, or 30d ago (default 30d; 365d with --by month)")
+	f.StringVar(&u.until, "until", "", "before this day")
+	f.StringVar(&u.by, "by", "day", strings.Join(session.UsageKeys, ", "))
+	f.StringVarP(&u.output, "output", "o", "text", "output format: "+strings.Join(usageFormats, ", "))
+	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
+	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
+	cmd.MarkFlagsMutuallyExclusive("json", "csv", "output")
+	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(session.UsageKeys, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(usageFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// widestName sets how many cells of a name a table shows: titles may be long.
-const widestName = 56
-
-// spending returns a table of rows with their total; the dearest first if there is
-// no other order in them.
-func spending(spent []session.DailyUsage, group func(session.DailyUsage) string, dearest bool) string {
-	names, sums := app.SumUsage(spent, group)
-	if dearest {
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b].Usage.Cost, sums[a].Usage.Cost) })
+// period checks the flags, and returns the time they mean.
+func (u *usageFlags) period(now time.Time) (from, to time.Time, err error) {
+	switch {
+	case u.asLines:
+		u.output = "jsonl"
+	case u.asCSV:
+		u.output = "csv"
 	}
-	var figures bytes.Buffer
-	w := tabwriter.NewWriter(&figures, 0, 0, 2, ' ', 0)
-	row := func(s session.DailyUsage) {
-		answers := "answers"
-		if s.Answers == 1 {
-			answers = "answer"
-		}
-		fmt.Fprintf(w, "%d %s\t%s in\t%s\t%s out\t%s\n", s.Answers, answers,
-			format.Tokens(s.Usage.Input), app.Cached(s.Usage), format.Tokens(s.Usage.Output), priced(s))
+	if !slices.Contains(session.UsageKeys, u.by) {
+		return from, to, fmt.Errorf("--by %s: use one of %s", u.by, strings.Join(session.UsageKeys, ", "))
 	}
-	var total session.DailyUsage
-	wide := 0
-	for i, name := range names {
-		s := sums[name]
-		row(s)
-		total.Answers += s.Answers
-		total.Unpriced += s.Unpriced
-		total.Usage = total.Usage.Add(s.Usage)
-		names[i] = ansi.Truncate(sanitize.Line(name), widestName, "…")
-		wide = max(wide, ansi.StringWidth(names[i]))
+	if !slices.Contains(usageFormats, u.output) {
+		return from, to, fmt.Errorf("-o %s: use one of %s", u.output, strings.Join(usageFormats, ", "))
 	}
-	row(total)
-	w.Flush()
-	names = append(names, "total")
-	wide = max(wide, len("total"))
-	var out strings.Builder
-	for line := range strings.Lines(figures.String()) { // names are padded by their cells, of which a letter may take two
-		out.WriteString(names[0] + strings.Repeat(" ", wide-ansi.StringWidth(names[0])+2) + line)
-		names = names[1:]
+	usual := "30d"
+	if u.by == "month" {
+		usual = "365d"
 	}
-	return out.String()
+	if from, err = localTime(cmp.Or(u.since, usual), now); err != nil {
+		return from, to, fmt.Errorf("--since: %w", err)
+	}
+	if to, err = localTime(u.until, now); err != nil {
+		return from, to, fmt.Errorf("--until: %w", err)
+	}
+	if !to.IsZero() && !from.Before(to) {
+		return from, to, fmt.Errorf("--until %s is not after --since %s", u.until, cmp.Or(u.since, usual))
+	}
+	return from, to, nil
 }
 
-// priced returns what a row cost, and how sure that is.
-func priced(s session.DailyUsage) string {
-	switch cost := format.Cost(s.Usage.Cost, s.Usage.Priced); {
-	case s.Unpriced == 0 && cost == "":
-		return "$0"
-	case s.Unpriced == 0:
-		return cost
-	case s.Unpriced == s.Answers:
-		return "no known price"
-	case cost == "":
-		return fmt.Sprintf("$0, and %d answers have no known price (not included)", s.Unpriced)
-	default:
-		return fmt.Sprintf("%s, and %d answers have no known price (not included)", cost, s.Unpriced)
+// A usageDocument is a report in JSON.
+type usageDocument struct {
+	By    string             `json:"by"`
+	Rows  []session.UsageSum `json:"rows"`
+	Total session.UsageSum   `json:"total"`
+}
+
+// writeUsage prints a report.
+func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
+	switch output {
+	case "json":
+		return WriteJSON(s.Out, usageDocument{r.By, append([]session.UsageSum{}, r.Rows...), r.Total})
+	case "jsonl":
+		for _, row := range r.Rows {
+			if err := WriteJSON(s.Out, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "csv":
+		return s.writeUsageCSV(r)
 	}
+	if len(r.Rows) == 0 {
+		s.Note("no usage in this period")
+		return nil
+	}
+	width, look := 0, format.ChartStyle{Plain: true}
+	if s.Render && s.Width > 0 {
+		if s.Styled != nil {
+			s.Out = s.Styled
+		}
+		th := theme.Terminal()
+		width, look = s.Width, format.ChartStyle{
+			Bar: func(text string) string { return th.Accent.Render(text) }, Heading: func(text string) string { return th.Dim.Render(text) },
+		}
+	}
+	text := strings.Join(r.Chart().Lines(width, look), "\n") + "\n"
+	if note := r.Note(); note != "" {
+		text += note + "\n"
+	}
+	return s.lines(text)
+}
+
+// usageColumns are the columns of a report as CSV behind its first.
+var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cache_write", "output", "thinking", "cost", "missed"}
+
+// writeUsageCSV prints a report as RFC 4180 has it.
+func (s SessionCommands) writeUsageCSV(r app.UsageReport) error {
+	w := csv.NewWriter(s.Out)
+	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush keeps the error
+	for _, row := range r.Rows {
+		u := row.Usage
+		record := []string{csvText(row.Key(r.By))}
+		for _, n := range []int{row.Requests, row.Unpriced, u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking} {
+			record = append(record, strconv.Itoa(n))
+		}
+		_ = w.Write(append(record, strconv.FormatFloat(u.Cost, 'f', -1, 64), strconv.Itoa(row.Missed)))
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// csvText returns text that a spreadsheet does not run as a formula.
+func csvText(text string) string {
+	text = sanitize.Line(text)
+	if strings.ContainsAny(text[:min(len(text), 1)], "=+-@") {
+		return "'" + text
+	}
+	return text
 }

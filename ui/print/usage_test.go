@@ -1,34 +1,141 @@
 package print
 
 import (
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/charmbracelet/x/ansi"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
 )
 
-// Figures stand below each other whatever the names are.
-func TestUsageIsAligned(t *testing.T) {
-	var spent []session.DailyUsage
-	for _, name := range []string{"short", "日本語の会話、とても長い", strings.Repeat("long/", 40), "e\u0301\x1b[31m"} {
-		spent = append(spent, session.DailyUsage{Session: name, Answers: 1, Usage: llm.Usage{Input: 1200, Output: 5}})
+// A usageStore opens a store in which a few requests were paid for.
+type usageStore func() (*session.Store, error)
+
+func newUsageStore(t *testing.T) usageStore {
+	t.Helper()
+	dir := t.TempDir()
+	open := func() (*session.Store, error) { return session.OpenStore(func(string) string { return dir }) }
+	lib, err := open()
+	if err != nil {
+		t.Fatal(err)
 	}
-	text := spending(spent, app.UsageGroups["session"], false)
-	at := -1
-	for line := range strings.Lines(text) {
-		before, _, ok := strings.Cut(line, " answer")
-		before = strings.TrimRight(before, "0123456789")
-		if w := ansi.StringWidth(before); !ok || at >= 0 && w != at {
-			t.Errorf("the figures of %q begin in cell %d, not %d\n%s", line, w, at, text)
-		} else {
-			at = w
+	defer lib.Close()
+	log := lib.Create(session.Info{ID: "one", Title: "whales \x1b[2J"})
+	if err := log.Put(session.Node{Seq: 1, Message: llm.UserText("hi")}); err != nil {
+		t.Fatal(err)
+	}
+	add := func(day int, id, folder, model, purpose string, u llm.Usage) {
+		t.Helper()
+		at := time.Date(2026, 11, day, 12, 0, 0, 0, time.Local)
+		if err := lib.Ledger().Add(session.LedgerEntry{At: at, Session: id, Folder: folder, Model: model, Purpose: purpose, Usage: u}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(text, "\n"); n != len(spent)+1 {
-		t.Errorf("%d lines:\n%s", n, text)
+	opus := llm.Usage{Input: 84_000, CacheRead: 61_000, CacheWrite: 9000, Output: 2100, Thinking: 400, Cost: 0.25, Priced: true}
+	for day := 18; day <= 20; day++ {
+		for range day - 17 {
+			add(day, "one", "/home/u/parley", "anthropic/opus", session.PurposeAnswer, opus)
+		}
+	}
+	add(20, "one", "/home/u/parley", "groq/fast", session.PurposeTitle, llm.Usage{Input: 300, Output: 9, Cost: 0.0001, Priced: true})
+	add(21, "two", "/home/u/日本語", "ollama/llama", session.PurposeAnswer, llm.Usage{Input: 5000, Output: 100, Priced: true})
+	add(21, "two", "/home/u/日本語", "=HYPERLINK(1)/\x1b[31m", session.PurposeAnswer, llm.Usage{Input: 10, Output: 5})
+	add(21, "", "/home/u", "openai/embed", session.PurposeEmbed, llm.Usage{Input: 40_000, Cost: 0.0008, Priced: true})
+	return open
+}
+
+// run runs the command with flags and returns what it prints, on a terminal of so many
+// cells; 0: in a pipe.
+func (open usageStore) run(t *testing.T, width int, flags ...string) (out string, err error) {
+	t.Helper()
+	var text, notes strings.Builder
+	s := SessionCommands{
+		Open: open, Out: &text, Note: func(line string) { notes.WriteString(line) },
+		Render: width > 0, Width: width, Now: func() time.Time { return time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local) },
+		Short: func(dir string) string { return strings.Replace(dir, "/home/u", "~", 1) },
+	}
+	cmd := s.Usage()
+	cmd.SetArgs(flags)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err = cmd.Execute()
+	return text.String() + notes.String(), err
+}
+
+var updateUsage = flag.Bool("update-usage", false, "accept what usage prints")
+
+// TestUsage holds what the command prints.
+func TestUsage(t *testing.T) {
+	open := newUsageStore(t)
+	var got strings.Builder
+	for _, c := range []struct {
+		width int
+		flags string
+	}{
+		{0, ""}, {80, ""}, {120, "--by model"}, {50, "--by model"}, {80, "--by session"}, {80, "--by folder"}, {80, "--by provider"}, {80, "--by purpose"},
+		{80, "--by month"}, {80, "--since 2026-11-21"}, {80, "--until 2026-11-20"}, {80, "--until 2026-11-18"},
+		{0, "--by provider -o json"}, {0, "--by model --json"}, {0, "--by model --csv"}, {0, "--until 2026-11-18 --csv"}, {0, "--until 2026-11-18 -o json"},
+		{0, "--by week"}, {0, "-o xml"}, {0, "--since yesterday"}, {0, "--until 2026-10-01"}, {0, "--csv --json"},
+	} {
+		out, err := open.run(t, c.width, strings.Fields(c.flags)...)
+		fmt.Fprintf(&got, "-- usage %s, %d cells --\n", c.flags, c.width)
+		if err != nil {
+			out += "error: " + err.Error() + "\n"
+		}
+		if c.width > 0 {
+			for line := range strings.Lines(out) {
+				fmt.Fprintln(&got, strings.Trim(fmt.Sprintf("%q", strings.TrimSuffix(line, "\n")), `"`))
+			}
+		} else {
+			got.WriteString(out)
+		}
+	}
+	file := filepath.Join("testdata", "usage.txt")
+	if *updateUsage {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != got.String() {
+		t.Errorf("%v: go test -update-usage accepts\n%s", err, &got)
+	}
+	if strings.Contains(got.String(), "\x1b") {
+		t.Error("a control character of a name is printed")
+	}
+}
+
+// Whatever usage is summed up by, and in whatever format, the parts have the same total.
+func TestUsagePartsAddUp(t *testing.T) {
+	open := newUsageStore(t)
+	for _, by := range session.UsageKeys {
+		var document struct {
+			Rows  []session.UsageSum
+			Total session.UsageSum
+		}
+		out, err := open.run(t, 0, "--by", by, "-o", "json")
+		if err != nil || json.Unmarshal([]byte(out), &document) != nil {
+			t.Fatal(out, err)
+		}
+		var sum session.UsageSum
+		for _, row := range document.Rows {
+			sum.Requests += row.Requests
+			sum.Unpriced += row.Unpriced
+			sum.Usage = sum.Usage.Add(row.Usage)
+		}
+		if got := document.Total; sum.Requests != got.Requests || sum.Unpriced != 1 || got.Unpriced != 1 || sum.Usage.Input != got.Usage.Input || sum.Usage.Output != got.Usage.Output {
+			t.Errorf("by %s: %+v, in all %+v", by, sum, got)
+		}
+		out, _ = open.run(t, 0, "--by", by, "--csv")
+		records, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if err != nil || len(records) != len(document.Rows)+1 || records[0][0] != by || slices.Index(records[0], "cost") != 8 {
+			t.Errorf("by %s: %q, %v", by, records, err)
+		}
 	}
 }

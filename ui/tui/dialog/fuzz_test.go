@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -120,7 +121,7 @@ func FuzzDialogs(f *testing.F) {
 			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
-			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Days: []dialog.UsageRow{{text, text, text, text, float64(width)}, {Amount: 1}}, Models: []dialog.UsageRow{{Label: text}}}, th),
+			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Pages: []dialog.UsagePage{{Name: "by day", Chart: format.Chart{Columns: []format.ChartColumn{{Heading: "cost"}, {Heading: "tokens", Rank: 1}}, Rows: []format.ChartRow{{Label: text, Figures: []string{text, text}, Amount: float64(width)}, {Amount: 1}}}}, {Name: "by model", Chart: format.Chart{Rows: []format.ChartRow{{Label: text}}}}}}, th),
 			dialog.Confirm(text, text, text, th), question, dialog.AskSecret(text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {

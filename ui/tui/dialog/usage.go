@@ -1,57 +1,43 @@
 package dialog
 
 import (
-	"math"
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
-// A UsageRow is what was used on a day, or by a model, ready to be shown.
-type UsageRow struct {
-	Label  string
-	Tokens string
-	Cached string
-	Cost   string
-	Amount float64 // how long its bar is beside the others
-}
-
 // UsageReport holds what was used.
 type UsageReport struct {
-	Title  string
-	Lines  []string // such as this turn, this session, today
-	Days   []UsageRow
-	Models []UsageRow
-	Note   string // what the figures leave out, such as "3 answers of unknown price"
+	Title string
+	Lines []string // such as this turn, this session, today
+	Pages []UsagePage
+	Note  string // what the figures leave out, such as "3 requests have no known price"
 }
 
-// A UsagePanel shows what was used, by day or by model.
+// A UsagePage is one way to look at what was used.
+type UsagePage struct {
+	Name string // such as "by day"
+	format.Chart
+}
+
+// A UsagePanel shows what was used, a page at a time.
 type UsagePanel struct {
 	base
 	window
-	ASCII bool // bars of #, for terminals without block characters
 
 	title, note string
 	lines       []string
-	pages       []usagePage // those that have rows
+	pages       []UsagePage // those that have rows
 	page        int
 	tallest     int      // rows of the longest page
 	rows        []string // of the page, laid out for the width and the theme
-}
-
-// A usagePage is one way to look at what was used.
-type usagePage struct {
-	name string
-	rows []UsageRow
-	wide [4]int  // cells of the widest label, tokens, cached and cost
-	most float64 // of the amounts
 }
 
 // Usage shows what was used.
@@ -60,42 +46,31 @@ func Usage(s UsageReport, th *theme.Theme) *UsagePanel {
 	for _, line := range s.Lines {
 		u.lines = append(u.lines, sanitize.Line(line))
 	}
-	for _, p := range []usagePage{newUsagePages("by day", s.Days), newUsagePages("by model", s.Models)} {
-		if len(p.rows) > 0 {
-			u.pages = append(u.pages, p)
+	for _, p := range s.Pages {
+		if len(p.Rows) == 0 {
+			continue
 		}
-		u.tallest = max(u.tallest, len(p.rows))
+		p.Rows = slices.Clone(p.Rows)
+		for i := range p.Rows {
+			r := &p.Rows[i]
+			r.Label, r.Figures = printableRow(r.Label), slices.Clone(r.Figures)
+			for j := range r.Figures {
+				r.Figures[j] = printableRow(r.Figures[j])
+			}
+		}
+		u.pages = append(u.pages, p)
+		u.tallest = max(u.tallest, pageRows(p))
 	}
 	return u
 }
 
-// usageColumns lists the headings of what stands at the right.
-var usageColumns = [...]string{"tokens", "cached", "cost"}
-
-// newUsagePages makes rows printable and measures them.
-func newUsagePages(name string, rows []UsageRow) usagePage {
-	p := usagePage{name: name, rows: slices.Clone(rows)}
-	for i, heading := range usageColumns {
-		p.wide[i+1] = textwrap.Width(heading)
+// pageRows returns how many rows a page has, but for its headings.
+func pageRows(p UsagePage) int {
+	if p.Total == nil {
+		return len(p.Rows)
 	}
-	for i := range p.rows {
-		r := &p.rows[i]
-		*r = UsageRow{printableRow(r.Label), printableRow(r.Tokens), printableRow(r.Cached), printableRow(r.Cost), r.Amount}
-		if !(r.Amount > 0) || math.IsInf(r.Amount, 0) { // NaN too
-			r.Amount = 0
-		}
-		p.most = max(p.most, r.Amount)
-		for j, text := range [...]string{r.Label, r.Tokens, r.Cached, r.Cost} {
-			p.wide[j] = max(p.wide[j], textwrap.Width(text))
-		}
-	}
-	return p
+	return len(p.Rows) + 1
 }
-
-const (
-	shortestBar = 8
-	longestBar  = 30
-)
 
 // buildPages lays the page out.
 func (u *UsagePanel) buildPages() {
@@ -109,7 +84,16 @@ func (u *UsagePanel) buildPages() {
 		u.rows = append(u.rows, "")
 	}
 	if len(u.pages) > 0 {
-		u.rows = append(u.rows, u.table(u.pages[u.page])...)
+		if len(u.pages) > 1 {
+			u.rows = append(u.rows, u.tabs())
+		}
+		look := format.ChartStyle{
+			Text: func(s string) string { return u.theme.Text.Render(s) }, Bar: func(s string) string { return u.theme.Accent.Render(s) },
+			Heading: func(s string) string { return u.theme.Faint.Render(s) },
+		}
+		for _, row := range u.pages[u.page].Lines(max(u.width, 1), look) {
+			u.rows = append(u.rows, ansi.Truncate(row, u.width, "…"))
+		}
 	} else {
 		u.rows = append(u.rows, u.theme.Dim.Render(ansi.Truncate("No usage yet", u.width, "…")))
 	}
@@ -121,69 +105,28 @@ func (u *UsagePanel) buildPages() {
 	}
 }
 
-// table draws the names of the pages, the headings, and the rows of one page.
-func (u *UsagePanel) table(p usagePage) []string {
-	label := min(p.wide[0], max(u.width*2/5, 10))
-	bar := column{0, 1}
-	if p.most > 0 {
-		bar.width = shortestBar
-	}
-	cols, rest := fitColumns(u.width, label, bar, column{p.wide[1], 2}, column{p.wide[2], 3}, column{p.wide[3], 0})
-	bar, cols = cols[0], cols[1:]
-	if bar.width > 0 {
-		bar.width = min(bar.width+rest-label, longestBar)
-	}
-	var rows []string
-	if len(u.pages) > 1 {
-		rows = append(rows, u.tabs())
-	}
-	draw := func(name, drawn, figures string) string {
-		line := padRight(name, label)
-		if bar.width > 0 {
-			line += strings.Repeat(" ", columnGap) + padRight(drawn, bar.width)
-		}
-		return ansi.Truncate(line+figures, u.width, "…")
-	}
-	rows = append(rows, draw("", "", u.theme.Faint.Render(alignColumns(cols, usageColumns[:]...))))
-	for _, r := range p.rows {
-		name := u.theme.Text.Render(ansi.Truncate(r.Label, label, "…"))
-		drawn := u.theme.Accent.Render(u.bar(r.Amount/p.most, bar.width))
-		rows = append(rows, draw(name, drawn, u.theme.Text.Render(alignColumns(cols, r.Tokens, r.Cached, r.Cost))))
-	}
-	return rows
-}
-
-// tabs draws the names of the pages.
+// tabs draws the names of the pages, the one that is shown among them however narrow it is.
 func (u *UsagePanel) tabs() string {
-	line := ""
-	for i, page := range u.pages {
-		look := u.theme.Dim
-		if i == u.page {
-			look = u.theme.Strong
+	draw := func(from int) string {
+		line := ""
+		for i, page := range u.pages[from:] {
+			look := u.theme.Dim
+			if from+i == u.page {
+				look = u.theme.Strong
+			}
+			line += u.sign(from+i == u.page) + look.Render(page.Name) + "  "
 		}
-		line += u.sign(i == u.page) + look.Render(page.name) + "  "
+		return line
 	}
-	return ansi.Truncate(line, u.width, "…")
-}
-
-// barEighths end a bar, from one eighth of a cell to seven.
-const barEighths = "▏▎▍▌▋▊▉"
-
-// bar draws a share, from 0 to 1, of width cells. What is more than nothing can
-// be seen.
-func (u *UsagePanel) bar(share float64, width int) string {
-	if width == 0 || !(share > 0) {
-		return ""
+	used := 0
+	for _, page := range u.pages[:u.page+1] {
+		used += textwrap.Width(page.Name) + 4
 	}
-	if u.ASCII {
-		return strings.Repeat("#", int(math.Ceil(share*float64(width))))
+	from := 0
+	for ; from < u.page && used > u.width; from++ {
+		used -= textwrap.Width(u.pages[from].Name) + 4
 	}
-	n := max(int(math.Round(share*float64(width)*8)), 1)
-	out := strings.Repeat("█", n/8)
-	if part := n % 8; part > 0 {
-		out += string([]rune(barEighths)[part-1])
-	}
-	return out
+	return ansi.Truncate(draw(from), u.width, "…")
 }
 
 // SetSize gives the width and the most rows.
@@ -212,7 +155,7 @@ func (u *UsagePanel) pageRows() []string {
 func (u *UsagePanel) Height() int {
 	rows := len(u.pageRows()) + 2
 	if len(u.pages) > 0 {
-		rows += u.tallest - len(u.pages[u.page].rows)
+		rows += u.tallest - pageRows(u.pages[u.page])
 	}
 	return min(rows, u.height)
 }
@@ -253,7 +196,7 @@ func (u *UsagePanel) View() string {
 	u.clampTop(len(rows), visible)
 	keys := []key.Binding{hint(u.Keys.Close, "close")}
 	if n := len(u.pages); n > 1 {
-		keys = append(keys, hint(u.Keys.Next, u.pages[(u.page+1)%n].name))
+		keys = append(keys, hint(u.Keys.Next, u.pages[(u.page+1)%n].Name))
 	}
 	place := ""
 	if len(rows) > visible {

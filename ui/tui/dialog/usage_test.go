@@ -1,10 +1,11 @@
 package dialog_test
 
 import (
-	"math"
+	"fmt"
 	"strings"
 	"testing"
 
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -13,17 +14,22 @@ func newUsagePages() dialog.UsageReport {
 	s := dialog.UsageReport{
 		Title: "Usage",
 		Lines: []string{"this turn      12 K in, 800 out         $0.04", "this session   340 K in, 21 K out       $0.41", "today          1.2 M in, 90 K out       $2.10", "the cache missed once: $0.12 more"},
-		Models: []dialog.UsageRow{
-			{Label: "anthropic/claude-opus-5", Tokens: "4.1 M", Cached: "80%", Cost: "$12.80", Amount: 12.8},
-			{Label: "openai/gpt-5.2", Tokens: "900 K", Cached: "55%", Cost: "$1.60", Amount: 1.6},
-			{Label: "zai/glm-5", Tokens: "2 M", Cost: "free"},
-			{Label: "gemini/gemini-3-pro", Tokens: "10 K", Cached: "0%", Cost: "$0.01", Amount: .01},
-		},
-		Note: "3 answers of unknown price are not counted",
+		Note:  "3 answers of unknown price are not counted",
 	}
+	chart := func(heading string) format.Chart {
+		return format.Chart{Heading: heading, Columns: []format.ChartColumn{{Heading: "tokens", Rank: 1}, {Heading: "cached", Rank: 2}, {Heading: "cost"}}}
+	}
+	days, models := chart("day"), chart("model")
 	for day := range 30 {
-		s.Days = append(s.Days, dialog.UsageRow{Label: "2026-11-" + string(rune('0'+(30-day)/10)) + string(rune('0'+(30-day)%10)), Tokens: "200 K", Cached: "70%", Cost: "$0.50", Amount: float64(day%7) / 2})
+		days.Rows = append(days.Rows, format.ChartRow{Label: fmt.Sprintf("2026-11-%02d", 30-day), Figures: []string{"200 K", "70%", "$0.50"}, Amount: float64(day%7) / 2})
 	}
+	models.Rows = []format.ChartRow{
+		{Label: "anthropic/claude-opus-5", Figures: []string{"4.1 M", "80%", "$12.80"}, Amount: 12.8},
+		{Label: "openai/gpt-5.2", Figures: []string{"900 K", "55%", "$1.60"}, Amount: 1.6},
+		{Label: "zai/glm-5", Figures: []string{"2 M", "", "free"}},
+		{Label: "gemini/gemini-3-pro", Figures: []string{"10 K", "0%", "$0.01"}, Amount: .01},
+	}
+	s.Pages = []dialog.UsagePage{{Name: "by day", Chart: days}, {Name: "by model", Chart: models}, {Name: "by purpose"}}
 	return s
 }
 
@@ -65,7 +71,7 @@ func TestUsageCanBeReadWhole(t *testing.T) {
 }
 
 func TestUsageOfWhatThereIs(t *testing.T) {
-	only := dialog.Usage(dialog.UsageReport{Title: "Usage", Models: newUsagePages().Models}, theme.Plain())
+	only := dialog.Usage(dialog.UsageReport{Title: "Usage", Pages: newUsagePages().Pages[1:]}, theme.Plain())
 	expect(t, only, 60, 12, "zai/glm-5", "not: by model", "not: tab")
 	toPlainLines(t, only, "tab", "left")
 	expect(t, only, 60, 12, "zai/glm-5")
@@ -74,37 +80,15 @@ func TestUsageOfWhatThereIs(t *testing.T) {
 	expect(t, none, 60, 12, "No usage yet")
 }
 
-// The bars of a table are in proportion, whatever numbers come.
-func TestUsageBars(t *testing.T) {
-	for name, c := range map[string]struct {
-		amounts []float64
-		ascii   bool
-		want    []string // at a bar of 8 cells
-	}{
-		"shares":        {[]float64{8, 4, 1}, false, []string{"████████", "████", "█"}},
-		"eighths":       {[]float64{64, 9, 15}, false, []string{"████████", "█▏", "█▉"}},
-		"hardly any":    {[]float64{1, 1e-9, 0}, false, []string{"████████", "▏", ""}},
-		"ASCII":         {[]float64{8, 4, 1e-9, 0}, true, []string{"########", "####", "#", ""}},
-		"free":          {[]float64{0, 0}, false, []string{"", ""}},
-		"no numbers":    {[]float64{math.NaN(), math.Inf(1), math.Inf(-1), -3}, false, []string{"", "", "", ""}},
-		"beside others": {[]float64{math.NaN(), 2, -3}, false, []string{"", "████████", ""}},
-		"the largest":   {[]float64{math.MaxFloat64, math.MaxFloat64 / 2}, false, []string{"████████", "████"}},
-		"the smallest":  {[]float64{math.SmallestNonzeroFloat64}, false, []string{"████████"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var s dialog.UsageReport
-			for _, amount := range c.amounts {
-				s.Days = append(s.Days, dialog.UsageRow{Label: "day", Cost: "x", Amount: amount})
-			}
-			u := dialog.Usage(s, theme.Plain())
-			u.ASCII = c.ascii
-			shown := rows(t, u, len("day  12345678  cost"), len(c.amounts)+3)
-			for i, want := range c.want {
-				got := strings.TrimSuffix(strings.TrimPrefix(shown[i+2], "day"), "x")
-				if got = strings.TrimSpace(got); got != want {
-					t.Errorf("%v has the bar %q, want %q", c.amounts[i], got, want)
-				}
-			}
-		})
+// The page that is shown is named however narrow it is.
+func TestUsagePagesOfNarrowScreens(t *testing.T) {
+	report := newUsagePages()
+	for _, by := range []string{"by provider", "by folder", "by session", "by purpose"} {
+		report.Pages = append(report.Pages, dialog.UsagePage{Name: by, Chart: report.Pages[1].Chart})
+	}
+	u := dialog.Usage(report, theme.Plain())
+	for _, want := range []string{"by day", "by model", "by provider", "by folder", "by session", "by purpose", "by day"} {
+		expect(t, u, 34, 40, "› "+want)
+		toPlainLines(t, u, "tab")
 	}
 }

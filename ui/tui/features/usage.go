@@ -1,6 +1,7 @@
 package features
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,19 +29,24 @@ func (f *Usage) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // Report shows what was spent.
 func (f *Usage) Report() tea.Cmd {
-	lib, now, own := f.App.Library, f.Now(), f.App.Session.ID()
-	total, last := f.App.Session.Usage()
+	now := f.Now()
+	msg := spentMsg{}
+	msg.total, msg.last = f.App.Session.Usage()
+	usage := app.UsageReader{Store: f.App.Library, Short: f.App.Short}
 	return func() tea.Msg {
-		spent, err := lib.DailyUsage(now.AddDate(0, 0, -30), time.Time{}, false)
-		return spentMsg{spent: spent, err: err, total: total, last: last, id: own}
+		var failed error
+		msg.sums, failed = usage.Recent(now)
+		msg.pages, msg.err = usage.Pages(app.Days30(now), time.Time{}, "day", "model", "provider", "folder", "session", "purpose")
+		msg.err = errors.Join(failed, msg.err)
+		return msg
 	}
 }
 
 type spentMsg struct {
-	spent       []session.DailyUsage
+	total, last llm.Usage // of the conversation
+	sums        app.UsageSums
+	pages       []app.UsageReport
 	err         error
-	total, last llm.Usage
-	id          string
 }
 
 func (f *Usage) spent(msg spentMsg) tea.Cmd {
@@ -54,55 +60,20 @@ func (f *Usage) spent(msg spentMsg) tea.Cmd {
 	}
 	line("last answer", msg.last)
 	line("this conversation", msg.total)
-	today, _ := sum(msg.spent, func(r session.DailyUsage) bool { return r.Day == f.Now().Format(time.DateOnly) })
-	line("today", today)
-	month, unpriced := sum(msg.spent, func(session.DailyUsage) bool { return true })
-	line("30 days", month)
+	line("today", msg.sums.Today.Usage)
+	line("this month", msg.sums.Month.Usage)
+	line("30 days", msg.sums.Days30.Usage)
 	if missed := f.missed(); missed != "" {
 		s.Lines = append(s.Lines, missed)
 	}
-	if unpriced > 0 {
-		s.Note = fmt.Sprintf("%d answers have no known price (not included)", unpriced)
+	for _, page := range msg.pages {
+		s.Pages = append(s.Pages, dialog.UsagePage{Name: "by " + page.By, Chart: page.Chart()})
+		s.Note = page.Note()
 	}
 	if msg.err != nil {
 		s.Note = msg.err.Error()
 	}
-	s.Days, s.Models = spendRows(msg.spent, func(r session.DailyUsage) string { return r.Day }), spendRows(msg.spent, func(r session.DailyUsage) string { return r.Model })
 	return f.Open(dialog.Usage(s, f.Theme))
-}
-
-func sum(rows []session.DailyUsage, which func(session.DailyUsage) bool) (u llm.Usage, unpriced int) {
-	for _, r := range rows {
-		if which(r) {
-			u = u.Add(r.Usage)
-			unpriced += r.Unpriced
-		}
-	}
-	return u, unpriced
-}
-
-func spendRows(spent []session.DailyUsage, group func(session.DailyUsage) string) []dialog.UsageRow {
-	names, sums := app.SumUsage(spent, group)
-	var rows []dialog.UsageRow
-	for _, name := range names {
-		u := sums[name].Usage
-		rows = append(rows, dialog.UsageRow{
-			Label: name, Tokens: format.Tokens(u.Input + u.Output), Cached: app.Cached(u), Cost: costOf(sums[name]), Amount: u.Cost,
-		})
-	}
-	return rows
-}
-
-// costOf returns what a row of the usage cost: answers of unknown price are not in it.
-func costOf(s session.DailyUsage) string {
-	switch cost := format.Cost(s.Usage.Cost, s.Usage.Priced); {
-	case s.Unpriced == 0 && cost == "":
-		return "free"
-	case cost == "":
-		return "– (no price)"
-	default:
-		return cost
-	}
 }
 
 // missed says what the prompt cache did not do for this conversation: an answer

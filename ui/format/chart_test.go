@@ -1,0 +1,111 @@
+package format
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+var update = flag.Bool("update", false, "accept what charts look like")
+
+// costs is a chart as usage has them.
+func costs() Chart {
+	return Chart{
+		Heading: "model",
+		Columns: []ChartColumn{{"requests", 3}, {"input", 1}, {"cached", 4}, {"output", 2}, {"cost", 0}},
+		Rows: []ChartRow{
+			{"anthropic/claude-opus-5", []string{"112", "4.1M", "80%", "210k", "$12.80"}, 12.8},
+			{"openai/gpt-5.2", []string{"31", "900k", "55%", "18k", "$1.60"}, 1.6},
+			{"モデル/日本語の長い名前", []string{"4", "10k", "", "812", "≥$0.01"}, .01},
+			{"ollama/" + strings.Repeat("very-long-", 9), []string{"2", "2.0k", "", "12", "free"}, 0},
+		},
+		Total: []string{"149", "5.0M", "75%", "229k", "≥$14.41"},
+	}
+}
+
+// TestChart holds charts at the widths of terminals, of pipes, and without block characters.
+func TestChart(t *testing.T) {
+	var got strings.Builder
+	show := func(name string, width int, style ChartStyle) {
+		fmt.Fprintf(&got, "-- %s --\n%s\n", name, strings.Join(costs().Lines(width, style), "\n"))
+	}
+	for _, width := range []int{240, 120, 80, 60, 50, 40, 24} {
+		show(fmt.Sprint(width), width, ChartStyle{})
+	}
+	show("pipe", 0, ChartStyle{})
+	show("ASCII", 80, ChartStyle{ASCII: true})
+	look := func(code string) func(string) string {
+		return func(s string) string { return "\x1b[" + code + "m" + s + "\x1b[m" }
+	}
+	for _, line := range costs().Lines(60, ChartStyle{Text: look("1"), Bar: look("2"), Heading: look("3")}) {
+		fmt.Fprintf(&got, "%q\n", line)
+	}
+	file := filepath.Join("testdata", "chart.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != got.String() {
+		t.Errorf("%v: go test -update accepts\n%s", err, &got)
+	}
+}
+
+// Whatever stands in it, no line is wider than its terminal, the figures of all rows end in the
+// same cells, and the cost is there.
+func TestChartFits(t *testing.T) {
+	for width := 1; width <= 250; width++ {
+		end := -1
+		for i, line := range costs().Lines(width, ChartStyle{}) {
+			if w := ansi.StringWidth(line); w > width {
+				t.Errorf("%d cells: line %d has %d: %q", width, i, w, line)
+			} else if end >= 0 && w != end && width >= 24 {
+				t.Errorf("%d cells: line %d ends in %d, the one before in %d: %q", width, i, w, end, line)
+			} else {
+				end = w
+			}
+			if width >= 24 && i > 0 && !strings.HasSuffix(line, costs().Rows[min(i, 4)-1].Figures[4]) && !strings.HasSuffix(line, costs().Total[4]) {
+				t.Errorf("%d cells: no cost in %q", width, line)
+			}
+		}
+	}
+}
+
+// Bars are in proportion, whatever numbers come.
+func TestChartBars(t *testing.T) {
+	for name, c := range map[string]struct {
+		amounts []float64
+		ascii   bool
+		want    []string // at a bar of 8 cells
+	}{
+		"shares":        {[]float64{8, 4, 1}, false, []string{"████████", "████", "█"}},
+		"eighths":       {[]float64{64, 9, 15}, false, []string{"████████", "█▏", "█▉"}},
+		"hardly any":    {[]float64{1, 1e-9, 0}, false, []string{"████████", "▏", ""}},
+		"ASCII":         {[]float64{8, 4, 1e-9, 0}, true, []string{"########", "####", "#", ""}},
+		"free":          {[]float64{0, 0}, false, []string{"", ""}},
+		"no numbers":    {[]float64{math.NaN(), math.Inf(1), math.Inf(-1), -3}, false, []string{"", "", "", ""}},
+		"beside others": {[]float64{math.NaN(), 2, math.Inf(1), -3}, false, []string{"", "████████", "", ""}},
+		"the largest":   {[]float64{math.MaxFloat64, math.MaxFloat64 / 2}, false, []string{"████████", "████"}},
+		"the smallest":  {[]float64{math.SmallestNonzeroFloat64}, false, []string{"████████"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chart := Chart{Heading: "day", Columns: []ChartColumn{{Heading: "cost"}}}
+			for _, amount := range c.amounts {
+				chart.Rows = append(chart.Rows, ChartRow{Label: "day", Figures: []string{"x"}, Amount: amount})
+			}
+			lines := chart.Lines(len("day  12345678  cost"), ChartStyle{ASCII: c.ascii})
+			for i, want := range c.want {
+				got := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(lines[i+1], "day"), "x"))
+				if got != want {
+					t.Errorf("%v has the bar %q, want %q", c.amounts[i], got, want)
+				}
+			}
+		})
+	}
+}
