@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -23,6 +22,8 @@ type embeddingFormat struct {
 	decode func(text []byte) (vectors [][]float32, tokens int, err error)
 }
 
+func (r embeddingFormat) of() string { return r.kind }
+
 // An embeddingRequest is what is sent.
 type embeddingRequest struct {
 	url     string
@@ -40,12 +41,7 @@ var embeddingFormats = []embeddingFormat{
 }
 
 // embeddingFormatKinds lists the kinds that have a format of their own.
-var embeddingFormatKinds = func() (kinds []string) {
-	for _, f := range embeddingFormats {
-		kinds = append(kinds, f.kind)
-	}
-	return kinds
-}()
+var embeddingFormatKinds = kindsOf(embeddingFormats)
 
 // An embedder is a model behind an endpoint with a format of its own.
 type embedder struct {
@@ -56,8 +52,7 @@ type embedder struct {
 // newEmbedder returns the embedder that o describes, of a service of that kind. Nothing is
 // sent before Embed.
 func newEmbedder(o adapter.Options, kind string) llm.Embedder {
-	i := slices.IndexFunc(embeddingFormats, func(f embeddingFormat) bool { return f.kind == kind })
-	return &embedder{o.WithDefaults(), embeddingFormats[max(i, 0)]}
+	return &embedder{o.WithDefaults(), rowOf(embeddingFormats, kind)}
 }
 
 // Batch implements llm.Embedder.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -27,6 +26,8 @@ type embeddingService struct {
 	inputType  bool   // takes input_type: query or document
 }
 
+func (r embeddingService) of() string { return r.kind }
+
 // embeddingServices lists them. Limits are those of the documentation in November 2026:
 // OpenAI 2048 texts and 300,000 tokens; Model Studio 10 texts (20 of the newest model, which
 // the catalog knows); Z.ai 64; Mistral's own client sends 32.
@@ -43,12 +44,7 @@ var embeddingServices = []embeddingService{
 }
 
 // openAIEmbeddingKinds lists the kinds that have embeddings in OpenAI's format.
-var openAIEmbeddingKinds = func() (kinds []string) {
-	for _, s := range embeddingServices {
-		kinds = append(kinds, s.kind)
-	}
-	return kinds
-}()
+var openAIEmbeddingKinds = kindsOf(embeddingServices)
 
 // An openAIEmbedder is a model behind an embeddings endpoint.
 type openAIEmbedder struct {
@@ -60,9 +56,8 @@ type openAIEmbedder struct {
 // newOpenAIEmbedder returns the embedder that o describes, of a service of that kind. Nothing is
 // sent before Embed.
 func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
-	i := slices.IndexFunc(embeddingServices, func(s embeddingService) bool { return s.kind == kind })
 	o = o.WithDefaults()
-	return &openAIEmbedder{o: o, service: embeddingServices[max(i, 0)], client: sdk.EmbeddingService{Options: openai.ClientOptions(o)}}
+	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openai.ClientOptions(o)}}
 }
 
 // Batch implements llm.Embedder.

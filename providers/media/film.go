@@ -3,15 +3,11 @@ package media
 import (
 	"bytes"
 	"context"
-	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,11 +16,11 @@ import (
 )
 
 // What follows does with the jobs of any service what a user wants: it starts one, waits for
-// it and saves the video.
+// it and downloads the video.
 //
-//	Start ──► Save ──► Poll, Save, wait 5 to 30 s … ──► a hidden part ──► NAME
+//	Start ──► Saved ──► Poll, Saved, wait 5 to 30 s … ──► Download
 
-// A Film starts, awaits and saves what the jobs of a service make.
+// A Film starts, awaits and downloads what the jobs of a service make.
 type Film struct {
 	Jobs  llm.VideoJobs
 	Saved func(llm.Job) error      // keeps a job before it is asked about; nil keeps nothing
@@ -154,48 +150,17 @@ func pause(ctx context.Context, d time.Duration) error {
 // mostFetches bounds how often a download is begun.
 const mostFetches = 3
 
-// Save downloads an output of a job that is done into the file called path, or, if that came
-// to be in the meantime, one with a number behind its name. A path without an extension gets
-// that of the file. It returns which it is, and what the file is. Under that name stands the whole file, or nothing. A download that breaks off is
-// begun again, with a fresh address.
-func (f Film) Save(ctx context.Context, j llm.Job, o llm.VideoOutput, path string) (string, llm.Blob, error) {
-	part := filepath.Join(filepath.Dir(path), ".parley-"+crand.Text()[:12]+".part") // nobody else's
-	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return "", llm.Blob{}, err
-	}
-	blob, err := f.fetch(ctx, j, o, file)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		if filepath.Ext(path) == "" {
-			path += "." + extensions[blob.MIME]
-		}
-		path, err = place(part, path)
-	}
-	if err != nil {
-		_ = os.Remove(part)
-	}
-	return path, blob, err
-}
-
-// extensions of the types that checked lets through; others have none.
-var extensions = map[string]string{
-	"video/mp4": "mp4", "video/webm": "webm", "video/quicktime": "mov", "video/avi": "avi",
-	"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "image/avif": "avif",
-}
-
-// A partFile is a file that is downloaded to.
-type partFile interface {
+// A File is what is downloaded to.
+type File interface {
 	io.ReadWriteSeeker
 	io.ReaderAt
 	Truncate(int64) error
 }
 
-// fetch downloads to file, and checks what came.
-func (f Film) fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, file partFile) (llm.Blob, error) {
+// Download writes an output of a job that is done to file, which is empty, and returns what it
+// is: a video, or an image where one was asked for. A download that breaks off is begun again,
+// with a fresh address.
+func (f Film) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
 	for n := 1; ; n++ {
 		to := &keptError{Writer: file}
 		blob, err := f.Jobs.Fetch(ctx, j, o, to)
@@ -264,30 +229,4 @@ func sniff(head []byte) string {
 	}
 	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	return kind
-}
-
-// place gives part the name path, or one with a number if that exists, and returns it. Nothing
-// is overwritten, whoever makes files at the same time.
-func place(part, path string) (string, error) {
-	for n := 1; ; n++ {
-		name := path
-		if ext := filepath.Ext(path); n > 1 {
-			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
-		}
-		if os.Link(part, name) == nil {
-			return name, os.Remove(part)
-		}
-		if _, there := os.Lstat(name); there == nil {
-			continue
-		}
-		// A file system without links: an empty file keeps the name until it is replaced.
-		keep, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			err = errors.Join(keep.Close(), os.Rename(part, name))
-		}
-		return name, err
-	}
 }

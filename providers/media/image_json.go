@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -24,6 +23,8 @@ type imageFormat struct {
 	decode func(text []byte, d *drawing) error
 }
 
+func (r imageFormat) of() string { return r.kind }
+
 // imageFormats lists them. Limits are those of MEDIA's documentation of November 2026; what
 // the models of a service can differs, and stands in the catalog.
 var imageFormats = []imageFormat{
@@ -37,17 +38,12 @@ var imageFormats = []imageFormat{
 }
 
 // imageFormatKinds lists the kinds that have a format of their own.
-var imageFormatKinds = func() (kinds []string) {
-	for _, f := range imageFormats {
-		kinds = append(kinds, f.kind)
-	}
-	return kinds
-}()
+var imageFormatKinds = kindsOf(imageFormats)
 
 // newImageMaker returns the model that o describes, of a service of that kind. Nothing is
 // sent before Make.
 func newImageMaker(o adapter.Options, kind string) imageMaker {
-	f := imageFormats[max(slices.IndexFunc(imageFormats, func(f imageFormat) bool { return f.kind == kind }), 0)]
+	f := rowOf(imageFormats, kind)
 	o = o.WithDefaults()
 	return imageMaker{o: o, can: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *drawing) error { return f.draw(ctx, o, r, d) }}
 }

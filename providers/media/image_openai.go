@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -31,6 +30,8 @@ type imageService struct {
 	noN      bool // there is no field for the number of images
 }
 
+func (r imageService) of() string { return r.kind }
+
 // openAIImages is what OpenAI's format can say.
 var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
 
@@ -44,12 +45,7 @@ var imageServices = []imageService{
 }
 
 // openAIImageKinds lists the kinds that have images in OpenAI's format.
-var openAIImageKinds = func() (kinds []string) {
-	for _, s := range imageServices {
-		kinds = append(kinds, s.kind)
-	}
-	return kinds
-}()
+var openAIImageKinds = kindsOf(imageServices)
 
 // openAIImageMaker speaks OpenAI's format of images.
 type openAIImageMaker struct {
@@ -61,9 +57,8 @@ type openAIImageMaker struct {
 // newOpenAIImageMaker returns the model that o describes, of a service of that kind. Nothing
 // is sent before Make.
 func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
-	i := slices.IndexFunc(imageServices, func(s imageService) bool { return s.kind == kind })
 	o = o.WithDefaults()
-	m := openAIImageMaker{o: o, service: imageServices[max(i, 0)], client: sdk.ImageService{Options: openai.ClientOptions(o)}}
+	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openai.ClientOptions(o)}}
 	return imageMaker{o: o, can: m.service.can, draw: m.draw}
 }
 

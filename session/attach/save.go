@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // longestName bounds a name that is made of a text, in bytes without its extension.
@@ -63,6 +64,8 @@ func Extension(mime string) string {
 		return ".jpg"
 	case "image/png", "image/webp", "image/gif", "image/avif", "video/mp4", "video/webm":
 		return "." + kind
+	case "video/avi":
+		return ".avi"
 	case "image/svg+xml":
 		return ".svg"
 	case "video/quicktime":
@@ -105,20 +108,36 @@ func CanSave(path string) error {
 // name, and returns its path. Under that name stands all of data, or nothing: it is written
 // under another one and synced before.
 func Save(path string, data []byte) (string, error) {
+	return SaveWith(path, func(f *os.File) (string, error) {
+		_, err := f.Write(data)
+		return path, err
+	})
+}
+
+// SaveWith is Save of what write writes to a file, which may take long. Write returns the name
+// of the file, in the directory of path, which may depend on what it is.
+func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {
+	saving := func(err error) error { return fmt.Errorf("saving %s: %w", printable(path), plain(err)) }
+	removeStale(filepath.Dir(path))
 	part, err := newPart(filepath.Dir(path))
 	if err != nil {
-		return "", fmt.Errorf("saving %s: %w", printable(path), plain(err))
+		return "", saving(err)
 	}
 	defer func() { _ = os.Remove(part.Name()) }()
-	_, err = part.Write(data)
-	if err == nil {
-		err = part.Sync()
+	_ = tryLock(part) // see removeStale
+	named, err := write(part)
+	var disk *fs.PathError
+	switch {
+	case errors.As(err, &disk) && disk.Path == part.Name():
+		return "", errors.Join(saving(disk), part.Close())
+	case err != nil:
+		return "", errors.Join(err, part.Close())
 	}
-	if err = errors.Join(err, part.Close()); err == nil {
-		path, err = Place(part.Name(), path)
+	if err = errors.Join(part.Sync(), part.Close()); err == nil {
+		path, err = Place(part.Name(), named)
 	}
 	if err != nil {
-		return "", fmt.Errorf("saving %s: %w", printable(path), plain(err))
+		return "", saving(err)
 	}
 	return path, nil
 }
@@ -132,8 +151,7 @@ func Place(part, path string) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
 		}
-		err := os.Link(part, name)
-		if err == nil {
+		if link(part, name) == nil {
 			return name, os.Remove(part)
 		}
 		if _, there := os.Lstat(name); there == nil {
@@ -151,9 +169,49 @@ func Place(part, path string) (string, error) {
 	}
 }
 
+// link is os.Link; tests take it away.
+var link = os.Link
+
 // newPart makes a file with a name that nobody else uses.
 func newPart(dir string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, ".parley-"+rand.Text()[:12]+".part"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return os.OpenFile(filepath.Join(dir, partPrefix+rand.Text()[:partRandom]+partSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// A part is called .parley-XXXXXXXXXXXX.part, with letters and digits of base32.
+const (
+	partPrefix, partSuffix = ".parley-", ".part"
+	partRandom             = 12
+)
+
+// staleAge is how long nobody may have written to a part that is removed.
+const staleAge = 24 * time.Hour
+
+// removeStale removes the parts in dir that writers left behind which were killed: those that
+// nobody has locked, and nobody wrote to for a day.
+func removeStale(dir string) {
+	files, _ := filepath.Glob(filepath.Join(escapeGlob(dir), partPrefix+strings.Repeat("[A-Z2-7]", partRandom)+partSuffix))
+	for _, path := range files {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < staleAge {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		err = tryLock(f)
+		if _ = f.Close(); err == nil {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// escapeGlob returns dir as a pattern that only it matches.
+func escapeGlob(dir string) string {
+	if filepath.Separator == '\\' { // where nothing can be escaped
+		return dir
+	}
+	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "?", "\\?", "[", "\\[").Replace(dir)
 }
 
 // plain returns what the system says without the names of its call and of the file.

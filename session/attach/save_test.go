@@ -1,11 +1,14 @@
 package attach
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestFileNamesOfTexts(t *testing.T) {
@@ -80,5 +83,107 @@ func TestSaveWhereNothingCanBe(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("%d files were left", len(files))
+	}
+}
+
+// A file is named when it is known what it is. Of one that could not be written nothing is
+// left, and an error of the disk names the file that was to be.
+func TestSaveWith(t *testing.T) {
+	cut := errors.New("cut off")
+	for _, test := range []struct {
+		name  string
+		write func(f *os.File) (string, error)
+		saved string // "" if it fails
+		err   error
+		words string
+	}{
+		{"named late", func(f *os.File) (string, error) {
+			_, err := f.WriteString("new")
+			return filepath.Join(filepath.Dir(f.Name()), "fox.mp4"), err
+		}, "fox-2.mp4", nil, ""},
+		{"cut off", func(*os.File) (string, error) { return "", cut }, "", cut, "cut off"},
+		{"a full disk", func(f *os.File) (string, error) {
+			return "", &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+		}, "", syscall.ENOSPC, "fox: no space"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "fox.mp4"), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path, err := SaveWith(filepath.Join(dir, "fox"), test.write)
+		if !errors.Is(err, test.err) || test.err == nil && filepath.Base(path) != test.saved || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: saved %s, %v", test.name, path, err)
+		}
+		if data, _ := os.ReadFile(filepath.Join(dir, "fox.mp4")); string(data) != "mine" {
+			t.Errorf("%s: overwritten", test.name)
+		}
+		files, _ := os.ReadDir(dir)
+		if want := len(strings.Fields("fox.mp4 " + test.saved)); len(files) != want {
+			t.Errorf("%s: %d files, want %d", test.name, len(files), want)
+		}
+	}
+}
+
+// Where a file system has no links, nothing is overwritten either.
+func TestSaveWithoutLinks(t *testing.T) {
+	link = func(string, string) error { return syscall.EPERM }
+	defer func() { link = os.Link }()
+	TestSaveOverwritesNothing(t)
+	t.Run("whole", func(t *testing.T) {
+		path, err := Save(filepath.Join(t.TempDir(), "fox.png"), []byte("new"))
+		if data, _ := os.ReadFile(path); err != nil || string(data) != "new" {
+			t.Errorf("%s: %q, %v", path, data, err)
+		}
+	})
+}
+
+// What writers left behind that were killed is removed when the next file is written there: not
+// what somebody still writes, what is young, or what is not ours.
+func TestStaleParts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a [dir] of *")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * staleAge)
+	var want []string
+	for _, file := range []struct {
+		name  string
+		at    time.Time
+		stays bool
+	}{
+		{".parley-ABCDEFGH2345.part", old, false},
+		{".parley-ABCDEFGH6767.part", time.Now(), true}, // young
+		{".parley-abcdefgh2345.part", old, true},        // not our pattern
+		{".parley-ABCDEFGH2345.parts", old, true},
+		{".parley-ABCDEFGH23456.part", old, true},
+		{"ABCDEFGH2345.part", old, true},
+	} {
+		path := filepath.Join(dir, file.name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, file.at, file.at)); err != nil {
+			t.Fatal(err)
+		}
+		if file.stays {
+			want = append(want, file.name)
+		}
+	}
+	_, err := SaveWith(filepath.Join(dir, "fox.mp4"), func(writing *os.File) (string, error) { // and nothing has come for two days
+		if err := os.Chtimes(writing.Name(), old, old); err != nil {
+			return "", err
+		}
+		if _, err := Save(filepath.Join(dir, "owl.png"), []byte("new")); err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, "fox.mp4"), nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, name := range append(want, "fox.mp4", "owl.png") {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != len(want)+2 {
+		t.Errorf("%d files, want %d", len(files), len(want)+2)
 	}
 }

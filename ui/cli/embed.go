@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -209,11 +210,14 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 // embed asks the model and writes what it returns.
 func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 	spent := &spending{purpose: session.PurposeEmbed, model: r.model.Name}
-	progress := &progressLine{on: !r.quiet && term.IsTerminal(os.Stderr.Fd())}
+	var progress *print.Progress
+	if !r.quiet && term.IsTerminal(os.Stderr.Fd()) {
+		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
+	}
 	set := vectors.Set{Model: r.model.Name, Task: r.task}
 	n := 0
 	defer func() {
-		progress.clear()
+		progress.Stop()
 		if len(spent.unsaved) > 0 {
 			if err := spent.save(r.library); err != nil {
 				r.note("usage is not saved: " + err.Error())
@@ -254,7 +258,7 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 			return err
 		}
 		n += len(rows)
-		progress.show(func() string { return r.progress(n, spent.bill) })
+		progress.Show(r.progress(n, spent.bill))
 	}
 	return nil
 }

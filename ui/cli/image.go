@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
 	cmd.MarkFlagFilename("mask", "png")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("model", c.completeModel)
+	cmd.RegisterFlagCompletionFunc("model", completeMedia(a, media.Drawing))
 	return cmd
 }
 
@@ -139,7 +140,9 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 	}
 	if term.IsTerminal(os.Stderr.Fd()) && c.format == "text" && !c.quiet {
 		r.Partials = 1
-		p := print.NewProgress(os.Stderr, "drawing")
+		p := print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string {
+			return strings.TrimSuffix("drawing "+elapsed+" · "+text, " · ")
+		})
 		defer p.Stop()
 		o.Progress = p.Show
 	}
@@ -326,17 +329,4 @@ func confirmCost(a *program, what string, usd float64, known bool) error {
 		return a.fail(print.Limit, errors.New("not sent"))
 	}
 	return nil
-}
-
-// completeModel completes names of image models.
-func (c *imageCommand) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if c.load() == nil {
-		for _, choice := range media.Drawing.Choices(c.config.Config, os.Getenv) {
-			if choice.Unavailable == "" {
-				names = append(names, choice.Name)
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
 
 	"parley/providers/llm"
+	"parley/providers/media"
 	"parley/session"
 	"parley/ui/print"
 )
@@ -68,31 +66,16 @@ func ledgerEntries(purpose, model string, requests ...llm.Usage) []session.Ledge
 	return entries
 }
 
-// A progressLine is a line on a terminal that says how far something is, drawn anew at most
-// ten times a second.
-type progressLine struct {
-	on    bool // standard error is a terminal
-	drawn time.Time
-}
-
-const progressInterval = 100 * time.Millisecond
-
-// show draws text, which is called if it is to be drawn.
-func (p *progressLine) show(text func() string) {
-	if !p.on || time.Since(p.drawn) < progressInterval {
-		return
-	}
-	p.drawn = time.Now()
-	line := text()
-	if width, _, err := term.GetSize(os.Stderr.Fd()); err == nil && width > 1 {
-		line = ansi.Truncate(line, width-1, "…")
-	}
-	fmt.Fprint(os.Stderr, "\r\x1b[K"+line)
-}
-
-// clear takes the line away.
-func (p *progressLine) clear() {
-	if p.on && !p.drawn.IsZero() {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
+// completeMedia completes names of the models with an ability that are ready.
+func completeMedia[T, F any](a *program, of media.Ability[T, F]) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+		if a.load() == nil {
+			for _, choice := range of.Choices(a.local.services(), os.Getenv) {
+				if choice.Unavailable == "" {
+					names = append(names, choice.Name)
+				}
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -91,7 +91,7 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 	c.outputFlags(cmd)
 	c.fileFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
-	cmd.RegisterFlagCompletionFunc("model", c.completeVideoModel)
+	cmd.RegisterFlagCompletionFunc("model", completeMedia(c.program, media.Filming))
 }
 
 // outputFlags adds the flags about what is printed.
@@ -105,18 +105,6 @@ func (c *videoCommand) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "file to save it in, which must not exist; - is standard output")
 	cmd.Flags().StringVar(&c.variant, "variant", "", "save a thumbnail or spritesheet instead of the video")
 	cmd.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(llm.VideoVariants, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (c *videoCommand) completeVideoModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if c.load() == nil {
-		for _, choice := range media.Filming.Choices(c.local.services(), os.Getenv) {
-			if choice.Unavailable == "" {
-				names = append(names, choice.Name)
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // with runs do with the configuration and the store.

@@ -118,21 +118,7 @@ func (r *videoRun) outcome() error {
 func (r *videoRun) save(ctx context.Context) error {
 	o := llm.VideoOutput{Variant: r.variant}
 	if r.to == "-" {
-		dir, err := os.MkdirTemp("", "parley-video-")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		path, _, err := r.film.Save(ctx, r.video.Job, o, filepath.Join(dir, "video"))
-		if err != nil {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(os.Stdout, f)
-		return errors.Join(err, f.Close())
+		return r.copyToStdout(ctx, o)
 	}
 	path := r.to
 	if path == "" && r.variant == "" {
@@ -149,14 +135,21 @@ func (r *videoRun) save(ctx context.Context) error {
 			return usageError(fmt.Errorf("%s: there is no longer such a directory: name a file with --to", dir))
 		}
 	}
-	saved, blob, err := r.film.Save(ctx, r.video.Job, o, path)
+	var blob llm.Blob
+	saved, err := attach.SaveWith(path, func(f *os.File) (string, error) {
+		var err error
+		if blob, err = r.film.Download(ctx, r.video.Job, o, f); err == nil && filepath.Ext(path) == "" {
+			path += attach.Extension(blob.MIME)
+		}
+		return path, err
+	})
 	if err != nil {
 		return err
 	}
 	if r.to != "" && saved != r.to {
 		r.note(r.to + " came to be in the meantime: saved as " + saved)
 	}
-	if want := map[string]string{"video/mp4": ".mp4", "video/webm": ".webm", "video/quicktime": ".mov"}[blob.MIME]; want != "" && !strings.EqualFold(filepath.Ext(saved), want) {
+	if r.variant == "" && attach.WithExtension(saved, blob.MIME) != saved {
 		r.note(saved + " contains " + blob.MIME)
 	}
 	if r.variant == "" {
@@ -164,6 +157,26 @@ func (r *videoRun) save(ctx context.Context) error {
 	}
 	r.line.file = saved
 	return r.library.Videos().Save(r.video)
+}
+
+// copyToStdout downloads the video to standard output: whole, or nothing of it.
+func (r *videoRun) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
+	f, err := os.CreateTemp("", "parley-video-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}()
+	if _, err := r.film.Download(ctx, r.video.Job, o, f); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(os.Stdout, f)
+	return err
 }
 
 // A videoRow is a job as JSON.

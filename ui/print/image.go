@@ -7,8 +7,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -266,46 +271,87 @@ func BillText(b llm.Bill) string {
 	return strings.Join(append(words, cost), " · ")
 }
 
-// A Progress is a line on the terminal about what takes long, with the time that it takes.
+// A Progress is a line on a terminal about what takes long, drawn again each second. A nil one
+// shows nothing.
 type Progress struct {
-	w     io.Writer
-	what  string
-	texts chan string
-	done  chan struct{}
+	w     *os.File
+	begun time.Time
+	line  func(elapsed, text string) string
+
+	mu    sync.Mutex // guards what follows
+	text  string
+	drawn time.Time
+	done  chan struct{} // closed at the end; nil then
 }
 
-// NewProgress shows what on w, a terminal, until Stop.
-func NewProgress(w io.Writer, what string) *Progress {
-	p := &Progress{w, what, make(chan string), make(chan struct{})}
-	go p.run()
+// progressInterval is how long a line stands at least.
+const progressInterval = 100 * time.Millisecond
+
+// NewProgress shows on w, a terminal, what line makes of the time since begun and of the text
+// of Show, until Stop.
+func NewProgress(w *os.File, begun time.Time, line func(elapsed, text string) string) *Progress {
+	p := &Progress{w: w, begun: begun, line: line, done: make(chan struct{})}
+	go p.run(p.done)
 	return p
 }
 
-// Show takes the line away, and shows text in the next one.
-func (p *Progress) Show(text string) { p.texts <- text }
+// Show draws the line with text. With "" it takes the line away, until the next second.
+func (p *Progress) Show(text string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = sanitize.Line(text)
+	switch {
+	case p.done == nil:
+	case text == "":
+		p.drawn = time.Time{}
+		fmt.Fprint(p.w, "\r\x1b[K")
+	case time.Since(p.drawn) >= progressInterval:
+		p.draw()
+	}
+}
 
 // Stop takes the line away for good.
-func (p *Progress) Stop() { close(p.texts); <-p.done }
+func (p *Progress) Stop() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done != nil {
+		close(p.done)
+		p.done = nil
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
 
-func (p *Progress) run() {
-	defer close(p.done)
-	begun, text := time.Now(), ""
+func (p *Progress) run(done <-chan struct{}) {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for {
 		select {
-		case now, ok := <-p.texts:
-			fmt.Fprint(p.w, "\r\x1b[K")
-			if !ok {
-				return
-			}
-			if text = now; text != "" {
-				text = " · " + sanitize.Line(text)
-			}
 		case <-second.C:
-			fmt.Fprintf(p.w, "\r\x1b[K%s %s%s", p.what, format.Elapsed(time.Since(begun)), text)
+			p.mu.Lock()
+			if p.done != nil {
+				p.draw()
+			}
+			p.mu.Unlock()
+		case <-done:
+			return
 		}
 	}
+}
+
+// draw draws the line, as wide as the terminal at the most. p.mu is held.
+func (p *Progress) draw() {
+	p.drawn = time.Now()
+	line := p.line(format.Elapsed(time.Since(p.begun)), p.text)
+	if width, _, err := term.GetSize(p.w.Fd()); err == nil && width > 1 {
+		line = ansi.Truncate(line, width-1, "…")
+	}
+	fmt.Fprint(p.w, "\r\x1b[K"+line)
 }
 
 // EstimateText says that something is estimated to cost more than limit, in US dollars.
