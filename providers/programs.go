@@ -50,7 +50,9 @@ type Program struct {
 	Provider string // name of the service, such as "claude-cli"
 	Name     string // as users write it
 	Path     string
-	LoggedIn bool // as far as its files tell
+	LoggedIn bool   // as far as its files tell
+	Hidden   bool   // they do not tell: only an answer does
+	Login    string // command that logs in
 }
 
 // Programs lists the agents' programs that are installed, in the order of a picker. None
@@ -63,11 +65,18 @@ func Programs(c Config, getenv func(string) string) []Program {
 			continue
 		}
 		if path, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
-			list = append(list, Program{Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, LoggedIn: agentcli.LoggedIn(s.kind, getenv)})
+			loggedIn := agentcli.LoggedIn(s.kind, getenv)
+			list = append(list, Program{
+				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, Login: agentcli.LoginCommand(s.kind),
+				LoggedIn: loggedIn, Hidden: !loggedIn && agentcli.HidesLogin(s.kind),
+			})
 		}
 	}
 	return list
 }
+
+// ProgramNames lists what the agents' programs are usually called.
+func ProgramNames() []string { return agentcli.Programs() }
 
 // MissingProgram returns why the program of a service cannot run; nil if it can, and for what
 // is no program.

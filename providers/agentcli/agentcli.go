@@ -1,16 +1,21 @@
-// Package agentcli speaks to models through another agent's program: claude
-// (Claude Code) and gemini (Gemini CLI), with the login those have.
+// Package agentcli speaks to models through another agent's program, with the login that
+// has: claude (Claude Code), codex, gemini (Gemini CLI), agy (Antigravity CLI), copilot
+// (GitHub Copilot CLI), grok (Grok Build) and qwen (Qwen Code).
 //
 //	llm.Request ──► prompt (folded history, or what is new) ──► stdin of the program
 //	stdout, one JSON object a line ──► decoder of the flavor ──► llm.Events
 //
 // What the programs do differently is a row of flavors: arguments, environment,
-// decoder, exit codes. They are used for chat alone: their own tools, settings
+// where prompts and files go, decoder, exit codes. They are used for chat alone: their own tools, settings
 // and memory are switched off as far as they let themselves be, and tools that
-// they run nevertheless are shown, never run again. A program keeps its
-// conversations itself; the id of one rides in the State of the answer, and the
+// they run nevertheless are shown, never run again. Claude Code and Gemini CLI keep their
+// conversations themselves; the id of one rides in the State of the answer, and the
 // next request goes on from there. Where that is not possible, the conversation
 // so far is told as text. A program never outlives the stream it answers.
+//
+// The arguments and output of codex 0.169, qwen 0.15, copilot 1.0.102 and gemini 0.61 were
+// seen of the programs themselves; those of agy and grok are what their users and
+// documentation tell, so their decoders take more than one form.
 package agentcli
 
 import (
@@ -153,7 +158,7 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 	defer r.cleanUp()
 	m.releaseSession(r.resume)
 	var b strings.Builder
-	for _, v := range append(baseEnvironment(r), m.flavor.env(r)...) {
+	for _, v := range append(baseEnvironment(r), m.flavorEnv(r)...) {
 		b.WriteString(v + "\n")
 	}
 	b.WriteString(program)
@@ -250,7 +255,7 @@ func (m *Model) withProvider(err error) *llm.Error {
 	}
 	fault.Provider, fault.Key = m.o.Provider, m.o.KeyName
 	if fault.Fault == llm.Authentication {
-		fault.Message += fmt.Sprintf(" (start %s in a terminal to log in)", m.flavor.program)
+		fault.Login = m.flavor.login
 	}
 	fault.Message = m.maskCredentials(fault.Message)
 	return fault

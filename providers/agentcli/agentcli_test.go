@@ -263,7 +263,7 @@ func TestEnds(t *testing.T) {
 		{"not logged in", "claude-cli", []step{{Err: "Invalid API key · Please run /login\n", Exit: 1}}, llm.Authentication, []string{"Please run /login"}},
 		{"not logged in, on stdout", "claude-cli", []step{{Out: "Invalid API key · Please run /login\n", Exit: 1}}, llm.Authentication, []string{"Please run /login"}},
 		{"interrupted", "claude-cli", []step{{Exit: 130}}, llm.Unknown, []string{"status 130", "interrupted"}},
-		{"no login", "gemini-cli", []step{{Err: "x\n", Exit: 41}}, llm.Authentication, []string{"status 41", "not logged in", "x", "start gemini in a terminal"}},
+		{"no login", "gemini-cli", []step{{Err: "x\n", Exit: 41}}, llm.Authentication, []string{"status 41", "not logged in", "x"}},
 		{"input", "gemini-cli", []step{{Exit: 42}}, llm.InvalidRequest, []string{"status 42"}},
 		{"sandbox", "gemini-cli", []step{{Exit: 44}}, llm.Unknown, []string{"sandbox"}},
 		{"configuration", "gemini-cli", []step{{Exit: 52}}, llm.InvalidRequest, []string{"configuration"}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // An answer is what a run of the program says, on its way to the consumer.
@@ -25,6 +26,8 @@ type answer struct {
 	fault  *llm.Error // why there is no answer; also from lines before the last
 	next   state      // where to go on; no session if there is none
 
+	unknown     string // first event that was not understood, of a program without documentation
+	noticed     string // last notice that came as the program's words
 	plain       []byte // lines that are no events, as long as none was
 	firstStderr string // the first that the program said on stderr
 }
@@ -35,9 +38,10 @@ const maxPlain = 4 << 20
 // onLine reads one line of stdout.
 func (a *answer) onLine(d decoder, line []byte) {
 	var event struct {
-		Type string `json:"type"`
+		Type  string    `json:"type"`
+		Event wire.Text `json:"event"` // an object elsewhere
 	}
-	if json.Unmarshal(line, &event) == nil && event.Type != "" {
+	if json.Unmarshal(line, &event) == nil && event.Type+string(event.Event) != "" {
 		a.gotEvent = true
 		d.line(line)
 		return
@@ -51,6 +55,30 @@ func (a *answer) onLine(d decoder, line []byte) {
 func (a *answer) delta(block string, p llm.Part) {
 	a.shown = true
 	a.out.Send(llm.Delta{Block: block, Part: p})
+}
+
+// noticeOnce shows words of the program, unless they were the last.
+func (a *answer) noticeOnce(words string) {
+	if words != "" && words != a.noticed {
+		a.noticed = words
+		a.notice("%s", words)
+	}
+}
+
+// skip notes an event that a decoder does not know.
+func (a *answer) skip(line []byte) {
+	if a.unknown == "" {
+		a.unknown = string(line[:min(len(line), maxShown)])
+	}
+}
+
+// complete ends an answer of a program without documentation. One in which nothing was
+// understood is none.
+func (a *answer) complete(f llm.Finish) {
+	a.done, a.finish = true, f
+	if !a.shown && a.unknown != "" {
+		a.fault = a.unknownForm()
+	}
 }
 
 func (a *answer) notice(format string, args ...any) {

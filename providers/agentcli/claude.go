@@ -67,7 +67,7 @@ type claudeLine struct {
 
 	Event   claudeEvent   `json:"event"`   // stream_event
 	Message claudeMessage `json:"message"` // assistant, user
-	Error   string        `json:"error"`   // assistant, api_retry
+	Error   claudeError   `json:"error"`   // assistant, api_retry; of Qwen Code, result
 
 	Attempt  int     `json:"attempt"` // api_retry
 	Attempts int     `json:"max_retries"`
@@ -98,6 +98,20 @@ type claudeMessage struct {
 	Model   string        `json:"model"`
 	Stop    string        `json:"stop_reason"`
 	Content claudeContent `json:"content"`
+}
+
+// A claudeError is the code of an error, or an object with words about one.
+type claudeError struct{ code, words string }
+
+func (e *claudeError) UnmarshalJSON(data []byte) error {
+	var words wire.Text
+	var object struct {
+		Message wire.Text `json:"message"`
+	}
+	decodeLenient(data, &words)
+	decodeLenient(data, &object)
+	e.code, e.words = string(words), string(object.Message)
+	return nil
 }
 
 // A claudeEvent is a streaming event of that API, as it came.
@@ -162,6 +176,15 @@ type claudeUsage struct {
 	Write  int `json:"cache_creation_input_tokens"`
 	Read   int `json:"cache_read_input_tokens"`
 	Output int `json:"output_tokens"`
+	Total  int `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
+}
+
+// input returns the tokens that the model read, from cache or not.
+func (u claudeUsage) input() int {
+	if u.Total > 0 && u.Total == u.Input+u.Output {
+		return u.Input
+	}
+	return u.Input + u.Read + u.Write
 }
 
 func (u claudeUsage) total() int { return u.Input + u.Write + u.Read + u.Output }

@@ -21,6 +21,8 @@ type claude struct {
 	open          strings.Builder   // text of a message in the stream that has no end yet
 	textAfterCall bool              // text came behind the last call
 	blocks        map[int]string    // index in the message to the id of its call
+	names         map[int]string    // and to the name of the block, of which one index can have several
+	begun         int               // blocks that began, of all messages
 	calls         map[string]string // names of the tools that were called, by id
 
 	heldText    strings.Builder // text that an answer schema keeps back
@@ -29,10 +31,12 @@ type claude struct {
 	failed      string // code of an error that came as a message
 	failureText string // and its text
 	resets      time.Time
+
+	qwen *qwen // what Qwen Code does differently; nil for Claude Code
 }
 
 func newClaude(a *answer) decoder {
-	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]string{}, calls: map[string]string{}}
+	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]string{}, names: map[int]string{}, calls: map[string]string{}}
 }
 
 func (c *claude) line(data []byte) {
@@ -65,12 +69,12 @@ func (c *claude) system(l *claudeLine) {
 		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
-		e := c.flavor.toError(l.Error, l.Status, "")
+		e := c.flavor.toError(l.Error.code, l.Status, "")
 		if !c.shown {
 			c.out.Send(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait, Fault: e.Fault})
 			return
 		}
-		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", wait.Round(time.Second), l.Attempt, l.Attempts, cmp.Or(l.Error, "Request failed"))
+		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", wait.Round(time.Second), l.Attempt, l.Attempts, cmp.Or(l.Error.code, "Request failed"))
 	}
 }
 
@@ -81,6 +85,7 @@ func (c *claude) event(e *claudeEvent) {
 		c.n++
 		c.open.Reset()
 		clear(c.blocks)
+		clear(c.names)
 		c.streamed[e.Message.ID] = true
 		c.out.Hold(len(e.Message.ID))
 		c.setModel(e.Message.Model)
@@ -105,9 +110,14 @@ func (c *claude) event(e *claudeEvent) {
 }
 
 // block names a block of the message in the stream.
-func (c *claude) block(index int) string { return fmt.Sprintf("%d.%d", c.n, index) }
+func (c *claude) block(index int) string {
+	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.n, index))
+}
 
 func (c *claude) beginBlock(index int, b *claudeBlock) {
+	c.begun++
+	c.names[index] = fmt.Sprintf("%d.%d.%d", c.n, index, c.begun)
+	delete(c.blocks, index)
 	switch {
 	case b.Type == "text":
 		c.sendText(c.block(index), string(b.Text))
@@ -137,6 +147,11 @@ func (c *claude) sendText(block, text string) {
 	}
 	c.textAfterCall = true
 	c.open.WriteString(text)
+	if c.qwen != nil {
+		if text = c.qwen.hold(text); text == "" {
+			return
+		}
+	}
 	if c.run.schema != nil {
 		c.heldText.WriteString(text)
 		c.out.Beat()
@@ -161,14 +176,17 @@ func (c *claude) setModel(model string) {
 
 // assistant reads a whole message, or a block of one.
 func (c *claude) assistant(l *claudeLine) {
-	if l.Error != "" {
-		c.failed, c.failureText = l.Error, l.Message.Content.text()
-		c.fault = c.flavor.toError(l.Error, 0, c.failureText) // stands if no result comes
+	if l.Error.code != "" {
+		c.failed, c.failureText = l.Error.code, l.Message.Content.text()
+		c.fault = c.flavor.toError(l.Error.code, 0, c.failureText) // stands if no result comes
 		return
 	}
 	c.failed, c.fault = "", nil // it went on
 	c.setModel(l.Message.Model)
 	c.stop = cmp.Or(l.Message.Stop, c.stop)
+	if c.qwen != nil && c.qwen.streaming {
+		c.streamed[l.Message.ID] = true // a block of the message in the stream, under an id of its own
+	}
 	before := ""
 	if !c.streamed[l.Message.ID] {
 		// A stream that broke is asked for again as a whole, under another id.
@@ -275,7 +293,7 @@ func (c *claude) report(l *claudeLine) {
 		tokens += m.Input + m.Output + m.Read + m.Write
 	}
 	usage := llm.Usage{
-		Input: l.Usage.Input + l.Usage.Read + l.Usage.Write, CacheRead: l.Usage.Read, CacheWrite: l.Usage.Write,
+		Input: l.Usage.input(), CacheRead: l.Usage.Read, CacheWrite: l.Usage.Write,
 		Output: l.Usage.Output,
 	}
 	if l.Cost != nil {
@@ -314,7 +332,7 @@ func (c *claude) reportError(l *claudeLine) {
 		c.reportLimit(l, limit)
 		return
 	}
-	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), c.failureText, strings.ReplaceAll(l.Subtype, "_", " "))
+	words := cmp.Or(string(l.Result), strings.Join(l.Errors, "; "), l.Error.words, c.failureText, strings.ReplaceAll(l.Subtype, "_", " "))
 	code := c.failed
 	if l.Subtype != "success" {
 		code = cmp.Or(code, l.Subtype)

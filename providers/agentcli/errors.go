@@ -19,11 +19,11 @@ var phrases = []struct {
 	fault llm.Fault
 	words func() *regexp.Regexp
 }{
-	{llm.Authentication, adapter.Pattern(`(?i)please run /login|not logged in|invalid api key|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
-	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.Authentication, adapter.Pattern(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
 	{llm.ModelNotFound, adapter.Pattern(`(?i)requested entity was not found|issue with the selected model`)},
 	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
-	{llm.Network, adapter.Pattern(`ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|stream disconnected before|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
 // toError returns the error for words that a program said. Code is its own, status
@@ -73,6 +73,11 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 		a.delta("plain", llm.Part{Kind: llm.Text, Text: strings.TrimSpace(string(a.plain))})
 		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
 		return nil
+	case code == 0 && m.flavor.sparse && a.shown:
+		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
+		return nil
+	case code == 0 && a.unknown != "":
+		return a.unknownForm()
 	case said == "":
 		said = oneLine(sanitize.Plain(string(a.plain)), maxStderrTail)
 	}
@@ -97,8 +102,21 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	return fault
 }
 
+// unknownForm returns the error for an answer in which nothing was understood.
+func (a *answer) unknownForm() *llm.Error {
+	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}
+}
+
 // secretVariable matches how variables are called that hold what nobody may see.
 var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
+
+// oneLineHead puts the beginning of s into one line.
+func oneLineHead(s string) string {
+	if s = sanitize.Words(sanitize.Plain(s)); len(s) > maxNotice {
+		s = strings.ToValidUTF8(s[:maxNotice], "") + " …"
+	}
+	return s
+}
 
 // oneLine puts s into one line of at most limit bytes, of which the last ones
 // stay: that is where programs say why they end.

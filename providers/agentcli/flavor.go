@@ -9,30 +9,71 @@ import (
 )
 
 // Kinds lists the programs that there are.
-var Kinds = []string{"claude-cli", "gemini-cli"}
+var Kinds = []string{"claude-cli", "codex-cli", "gemini-cli", "antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli"}
+
+// Programs lists what they are usually called.
+func Programs() (names []string) {
+	for _, kind := range Kinds {
+		names = append(names, flavors[kind].program)
+	}
+	return names
+}
 
 // A flavor is what one program does differently from another.
 type flavor struct {
 	program   string         // its usual name
 	install   string         // command that installs it
+	login     string         // command that logs in
 	key       string         // variable that can hold a key for it
 	endSignal syscall.Signal // asks it to end and to keep what it has
 
 	args     func(r *run) []string
-	env      func(r *run) []string
-	optional map[string]bool // flags it can do without, for versions that lack them
+	env      func(r *run) []string // nil for nothing of its own
+	optional map[string]bool       // flags it can do without, for versions that lack them
 	decoder  func(a *answer) decoder
+	sparse   bool // its output is not documented: an end without a last line is one, and an unknown form is told
 
-	systemArg     bool // takes a system prompt as an argument; else as a file alone
-	contentBlocks bool // takes media inside the prompt, as Anthropic content blocks; else as files beside it
-	answerSchema  bool // can be held to an answer schema
-	hasEffort     bool // can be told how much to think and to write
-	forksSession  bool // a session that goes on does so as a copy, under an id of its own
+	system       place           // of a system prompt
+	prompt       delivery        // of what it reads
+	media        attachment      // of images and documents
+	settings     map[string]bool // settings of a request that it obeys
+	answerSchema bool            // can be held to an answer schema
+	forksSession bool            // a session that goes on does so as a copy, under an id of its own
 
-	lostSession  func() *regexp.Regexp // what it says if it does not have a session
+	lostSession  func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
 	exitStatuses map[int]exit          // what its exit statuses mean
 	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
 }
+
+// A place is where a program takes a system prompt from.
+type place int
+
+const (
+	systemInPrompt place = iota // nowhere: it stands in front of the prompt
+	systemInFile
+	systemInArg        // an argument; a file if it is too long for one
+	systemInArgOrWords // an argument; in front of the prompt if it is too long for one
+)
+
+// A delivery is how a prompt reaches a program.
+type delivery int
+
+const (
+	onStdin      delivery = iota
+	asEvent               // on stdin, as the user's event of Antigravity CLI
+	inPromptFile          // in a file, which an argument names
+)
+
+// An attachment is how files go with a prompt.
+type attachment int
+
+const (
+	leftOut   attachment = iota // the program takes none
+	mentioned                   // beside it on disk, as @file in the text
+	inBlocks                    // inside of it, as Anthropic content blocks
+	imageArgs                   // images, beside it on disk, as arguments
+	fileArgs                    // any, beside it on disk, as arguments
+)
 
 // An exit is what an exit status means.
 type exit struct {
@@ -52,19 +93,20 @@ var flavors = map[string]flavor{
 	"claude-cli": {
 		program:   "claude",
 		install:   "npm install -g @anthropic-ai/claude-code",
+		login:     "claude /login",
 		key:       "ANTHROPIC_API_KEY",
 		endSignal: syscall.SIGINT, // it then writes its session; after SIGTERM it does not
 		args:      claudeArgs,
 		env:       claudeEnv,
 		optional: set("--include-partial-messages", "--disable-slash-commands", "--effort", "--thinking",
 			"--max-thinking-tokens", "--json-schema"),
-		decoder:       newClaude,
-		systemArg:     true,
-		contentBlocks: true,
-		answerSchema:  true,
-		hasEffort:     true,
-		forksSession:  true,
-		lostSession:   adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
+		decoder:      newClaude,
+		system:       systemInArg,
+		media:        inBlocks,
+		settings:     set("effort", "budget", "max_tokens"),
+		answerSchema: true,
+		forksSession: true,
+		lostSession:  adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
 		exitStatuses: map[int]exit{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -75,15 +117,31 @@ var flavors = map[string]flavor{
 			"error_max_budget_usd":  llm.Quota,
 		},
 	},
+	"codex-cli": {
+		program:   "codex",
+		install:   "npm install -g @openai/codex",
+		login:     "codex login",
+		key:       "CODEX_API_KEY",
+		endSignal: syscall.SIGINT,
+		args:      codexArgs,
+		optional:  set("--ignore-user-config", "--ignore-rules", "--ephemeral"),
+		decoder:   newCodex,
+		system:    systemInFile,
+		media:     imageArgs,
+		settings:  set("effort"),
+	},
 	"gemini-cli": {
 		program:     "gemini",
 		install:     "npm install -g @google/gemini-cli",
+		login:       "gemini",
 		key:         "GEMINI_API_KEY",
 		endSignal:   syscall.SIGTERM,
 		args:        geminiArgs,
 		env:         geminiEnv,
 		optional:    set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
 		decoder:     newGemini,
+		system:      systemInFile,
+		media:       mentioned,
 		lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		exitStatuses: map[int]exit{
 			41:  {llm.Authentication, "it is not logged in"},
@@ -102,16 +160,70 @@ var flavors = map[string]flavor{
 			"FatalUntrustedWorkspaceError": llm.Permission,
 		},
 	},
+	"antigravity-cli": {
+		program:   "agy",
+		install:   "curl -fsSL https://antigravity.google/cli/install.sh | bash",
+		login:     "agy",
+		key:       "ANTIGRAVITY_API_KEY",
+		endSignal: syscall.SIGTERM,
+		args:      antigravityArgs,
+		optional:  set("--sandbox"),
+		decoder:   newAntigravity,
+		sparse:    true,
+		prompt:    asEvent,
+	},
+	"copilot-cli": {
+		program:   "copilot",
+		install:   "npm install -g @github/copilot",
+		login:     "copilot login",
+		key:       "COPILOT_GITHUB_TOKEN",
+		endSignal: syscall.SIGINT,
+		args:      copilotArgs,
+		optional: set("--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update",
+			"--no-remote-export", "--reasoning-effort", "--attachment"),
+		decoder:  newCopilot,
+		media:    fileArgs,
+		settings: set("effort"),
+		codes:    map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
+	},
+	"grok-cli": {
+		program:   "grok",
+		install:   "curl -fsSL https://x.ai/cli/install.sh | bash",
+		login:     "grok login",
+		key:       "XAI_API_KEY",
+		endSignal: syscall.SIGTERM,
+		args:      grokArgs,
+		optional:  set("--no-auto-update", "--no-subagents", "--system-prompt-override"),
+		decoder:   newGrok,
+		sparse:    true,
+		system:    systemInArgOrWords,
+		prompt:    inPromptFile,
+	},
+	"qwen-cli": {
+		program:   "qwen",
+		install:   "npm install -g @qwen-code/qwen-code",
+		login:     "qwen auth",
+		key:       "DASHSCOPE_API_KEY",
+		endSignal: syscall.SIGTERM,
+		args:      qwenArgs,
+		env:       qwenEnv,
+		optional: set("--include-partial-messages", "--approval-mode", "--extensions", "--allowed-mcp-server-names",
+			"--core-tools", "--exclude-tools", "--chat-recording"),
+		decoder: newQwen,
+		system:  systemInFile,
+		media:   mentioned,
+	},
 }
 
-func set(flags ...string) map[string]bool {
+func set(names ...string) map[string]bool {
 	m := map[string]bool{}
-	for _, f := range flags {
-		m[f] = true
+	for _, name := range names {
+		m[name] = true
 	}
 	return m
 }
 
-// unknownFlagRE matches how the two argument parsers in use, commander and yargs, say
-// that they do not know a flag, or a value of it.
-var unknownFlagRE = adapter.Pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given`)
+// unknownFlagRE matches how the argument parsers in use, commander, yargs, clap and that of
+// Go, say that they do not know a flag, or a value of it.
+var unknownFlagRE = adapter.Pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given` +
+	`|unexpected argument '(--[a-z-]+)|flag provided but not defined: (-{1,2}[a-z-]+)`)

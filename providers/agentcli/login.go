@@ -6,26 +6,54 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // A login is where a program keeps who is signed in. Nothing of it is kept or shown.
 type login struct {
-	env    []string // variables that sign in by themselves
-	home   string   // variable that moves the directory
-	dir    string   // in the user's home directory
-	file   string   // in dir: it is there while somebody is signed in
-	others string   // in the home directory, on systems that keep the file in a keyring
-	word   string   // that others holds while somebody is signed in
+	env     []string // variables that sign in by themselves
+	home    string   // variable that moves the directory
+	dir     string   // in the user's home directory
+	files   []loginFile
+	keyring bool // the system's keyring holds it, where nobody looks
 }
 
-// logins are by kind: see the programs' documentation about authentication.
+// A loginFile is there, or holds one of some words, while somebody is signed in.
+type loginFile struct {
+	path   string   // in the directory of the program
+	inHome bool     // in the home directory instead
+	words  []string // none: it need not be empty
+	system string   // GOOS where it tells; "" for all
+}
+
+// logins are by kind: see the programs' documentation about authentication. The variables
+// are those by which the program alone is used, so that a key of OpenAI for parley does not
+// make it look like a login to Codex, which does not obey it; Qwen Code wants OPENAI_MODEL
+// with a key.
 var logins = map[string]login{
 	"claude-cli": {
-		env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, home: "CLAUDE_CONFIG_DIR",
-		dir: ".claude", file: ".credentials.json", others: ".claude.json", word: `"oauthAccount"`,
+		env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, home: "CLAUDE_CONFIG_DIR", dir: ".claude",
+		files: []loginFile{{path: ".credentials.json"}, {path: ".claude.json", inHome: true, words: []string{`"oauthAccount"`}, system: "darwin"}},
+	},
+	"codex-cli": {
+		env: []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN"}, home: "CODEX_HOME", dir: ".codex",
+		files: []loginFile{{path: "auth.json"}},
 	},
 	"gemini-cli": {
-		env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, dir: ".gemini", file: "oauth_creds.json",
+		env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, dir: ".gemini", files: []loginFile{{path: "oauth_creds.json"}},
+	},
+	"antigravity-cli": {env: []string{"ANTIGRAVITY_API_KEY"}, keyring: true},
+	"copilot-cli": {
+		env: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"}, home: "COPILOT_HOME", dir: ".copilot",
+		files: []loginFile{
+			{path: "config.json", words: []string{`"loggedInUsers"`, `"logged_in_users"`, `"lastLoggedInUser"`, `"last_logged_in_user"`}},
+			{path: ".config/gh/hosts.yml", inHome: true, words: []string{"user:", "oauth_token:"}},
+		},
+	},
+	"grok-cli": {env: []string{"XAI_API_KEY"}, home: "GROK_HOME", dir: ".grok", files: []loginFile{{path: "auth.json"}}},
+	"qwen-cli": {
+		env: []string{"OPENAI_MODEL"}, home: "QWEN_HOME", dir: ".qwen",
+		files: []loginFile{{path: "oauth_creds.json"}, {path: "settings.json", words: []string{`"selectedType"`}}},
 	},
 }
 
@@ -39,10 +67,8 @@ func LoggedIn(kind string, getenv func(string) string) bool {
 	if !ok {
 		return false
 	}
-	for _, name := range l.env {
-		if getenv(name) != "" {
-			return true
-		}
+	if slices.ContainsFunc(l.env, func(name string) bool { return getenv(name) != "" }) {
+		return true
 	}
 	home := getenv("HOME")
 	if runtime.GOOS == "windows" {
@@ -55,11 +81,29 @@ func LoggedIn(kind string, getenv func(string) string) bool {
 	if moved := getenv(l.home); l.home != "" && moved != "" {
 		dir = moved
 	}
-	if len(readLogin(filepath.Join(dir, l.file))) > 0 {
-		return true
-	}
-	return runtime.GOOS == "darwin" && l.word != "" && bytes.Contains(readLogin(filepath.Join(home, l.others)), []byte(l.word))
+	return slices.ContainsFunc(l.files, func(f loginFile) bool {
+		path := filepath.Join(dir, f.path)
+		if f.inHome {
+			path = filepath.Join(home, f.path)
+		}
+		return (f.system == "" || f.system == runtime.GOOS) && f.tells(readLogin(path))
+	})
 }
+
+// tells reports whether the file with this text says that somebody is signed in.
+func (f loginFile) tells(text []byte) bool {
+	if len(f.words) == 0 {
+		return len(text) > 0
+	}
+	return slices.ContainsFunc(f.words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
+}
+
+// HidesLogin reports whether nobody can tell without running the program of a kind whether
+// somebody is signed in, where LoggedIn says no.
+func HidesLogin(kind string) bool { return logins[kind].keyring }
+
+// LoginCommand returns what signs in to the program of a kind; "" if there is no such kind.
+func LoginCommand(kind string) string { return flavors[kind].login }
 
 // readLogin returns the beginning of a regular file; nil if it is none.
 func readLogin(path string) []byte {

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 // A step is something that the fake program does.
 type step struct {
 	Out, Err string
+	Long     int    // bytes without a line end behind Out
 	Raise    bool   // ignore requests to end
 	Dial     string // connect to this address until death
 	Child    bool   // start a child that ignores them too, connects as well and holds the output open
@@ -57,7 +59,9 @@ type visit struct {
 	Env    []string
 	Dir    string
 	Stdin  string
-	System string // content of the file that holds the system prompt
+	System string   // content of the file that holds the system prompt
+	Prompt string   // and of that with the prompt
+	Temps  []string // their paths
 	Files  map[string]string
 }
 
@@ -85,15 +89,22 @@ func note(dir string) {
 	stdin, _ := io.ReadAll(os.Stdin)
 	here, _ := os.Getwd()
 	v := visit{Args: os.Args[1:], Env: os.Environ(), Dir: here, Stdin: string(stdin), Files: map[string]string{}}
-	files := []string{os.Getenv("GEMINI_SYSTEM_MD")}
+	files := []string{os.Getenv("GEMINI_SYSTEM_MD"), os.Getenv("QWEN_SYSTEM_MD")}
 	for _, arg := range os.Args {
 		if file, ok := strings.CutPrefix(arg, "--system-prompt-file="); ok {
 			files = append(files, file)
 		}
+		if file, ok := strings.CutPrefix(arg, "--config=model_instructions_file="); ok {
+			files = append(files, strings.Trim(file, `"`))
+		}
+		if file, ok := strings.CutPrefix(arg, "--prompt-file="); ok {
+			prompt, _ := os.ReadFile(file)
+			v.Prompt, v.Temps = string(prompt), append(v.Temps, file)
+		}
 	}
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
-			v.System = string(text)
+			v.System, v.Temps = string(text), append(v.Temps, file)
 		}
 	}
 	attached, _ := filepath.Glob("attached-*/*")
@@ -108,6 +119,7 @@ func note(dir string) {
 func play(dir string, s step, asked <-chan os.Signal) {
 	os.Stderr.WriteString(s.Err)
 	os.Stdout.WriteString(s.Out)
+	os.Stdout.Write(bytes.Repeat([]byte("x"), s.Long))
 	if s.Raise {
 		signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	}

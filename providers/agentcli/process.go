@@ -60,6 +60,9 @@ func start(program string, r *run, polite syscall.Signal, grace time.Duration) (
 	cmd := exec.Command(program, r.args...)
 	cmd.Dir, cmd.Env = r.dir, append(r.env, p.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
+	if r.promptFile != "" {
+		cmd.Stdin = nil
+	}
 	cmd.WaitDelay = drainTimeout
 	proc.Detach(cmd)
 	if err := p.Start(cmd, nil); err != nil {

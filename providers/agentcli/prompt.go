@@ -1,7 +1,7 @@
 package agentcli
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,7 +37,7 @@ func (p prompt) stdin() []byte {
 	if len(p.blocks) == 0 {
 		return []byte(p.text)
 	}
-	line, err := json.Marshal(map[string]any{
+	return append(mustMarshal(map[string]any{
 		"type": "user",
 		"message": map[string]any{
 			"role":    "user",
@@ -45,11 +45,7 @@ func (p prompt) stdin() []byte {
 		},
 		"parent_tool_use_id": nil,
 		"session_id":         "",
-	})
-	if err != nil {
-		panic(err) // strings and bytes only
-	}
-	return append(line, '\n')
+	}), '\n')
 }
 
 // writePrompt tells the program messages: those of the user's at the end as they are,
@@ -195,7 +191,7 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 		suffix = ".pdf"
 	}
 	switch {
-	case suffix != "" && m.flavor.contentBlocks && (len(part.Data) > 0 || part.URL != ""):
+	case suffix != "" && m.flavor.media == inBlocks && (len(part.Data) > 0 || part.URL != ""):
 		b := block{Type: "document", Source: &source{Type: "base64", MIME: kind, Data: part.Data}}
 		if image {
 			b.Type = "image"
@@ -205,15 +201,21 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 		}
 		p.blocks = append(p.blocks, b)
 		return "", nil
-	case suffix != "" && len(part.Data) > 0:
-		return r.writeAttachment(part.Data, "file"+suffix)
+	case suffix != "" && len(part.Data) > 0 && m.flavor.media == mentioned:
+		path, err := r.writeAttachment(part.Data, "file"+suffix)
+		return "@" + path, err
+	case suffix != "" && len(part.Data) > 0 && (m.flavor.media == fileArgs && !m.isRefused("--attachment") || m.flavor.media == imageArgs && image):
+		path, err := r.writeAttachment(part.Data, "file"+suffix)
+		r.attached = append(r.attached, path)
+		return "", err
 	case len(part.Data) > 0 && utf8.Valid(part.Data) && !strings.ContainsRune(string(part.Data), 0):
 		return fmt.Sprintf("<file name=%q>\n%s\n</file>", part.Name, part.Data), nil
 	}
+	r.notices = append(r.notices, fmt.Sprintf("%s cannot be given %s; not sent", m.flavor.program, cmp.Or(part.Name, kind)))
 	return omittedFile(part), nil
 }
 
-// writeAttachment puts a file where the program may read it, and returns how it is told to.
+// writeAttachment puts a file where the program may read it, and returns its path from there.
 func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	dir, err := os.MkdirTemp(r.dir, "attached-")
 	if err != nil {
@@ -223,7 +225,7 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 		return "", err
 	}
-	return "@" + filepath.Base(dir) + "/" + name, nil
+	return filepath.Base(dir) + "/" + name, nil
 }
 
 // mentionRE matches how the programs are told to read a file of the user's. Only paths

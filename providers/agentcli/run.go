@@ -20,6 +20,8 @@ type run struct {
 	settings      llm.Settings
 	system        string // what it should be like; file holds the same where it is too long for an argument, or has to
 	file          string
+	promptFile    string          // holds the prompt, for a program that does not read stdin
+	attached      []string        // files that go with the prompt as arguments, by their paths from dir
 	schema        json.RawMessage // that the program itself is to hold its answer to
 	prompt        prompt
 	resume        state // the session to go on from; zero to begin one
@@ -63,10 +65,12 @@ func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
 	if r.prompt, err = m.writePrompt(r, messages); err != nil {
 		return r, err
 	}
-	if err := m.writeSystemFile(r); err != nil {
+	if err := m.placeSystem(r); err != nil {
 		return r, err
 	}
-	r.stdin = r.prompt.stdin()
+	if err := m.deliver(r); err != nil {
+		return r, err
+	}
 	r.args = m.supportedArgs(m.flavor.args(r))
 	r.env = m.environment(r)
 	return r, nil
@@ -90,10 +94,10 @@ func (m *Model) applySettings(r *run, req llm.Request) {
 		{"presence_penalty", req.PresencePenalty != nil},
 		{"seed", req.Seed != nil},
 		{"stop", len(req.Stop) > 0},
-		{"max_tokens", req.MaxTokens > 0 && !m.flavor.hasEffort},
-		{"effort", (req.Effort != "" || req.Budget > 0) && !m.flavor.hasEffort},
+		{"max_tokens", req.MaxTokens > 0},
+		{"effort", req.Effort != "" || req.Budget > 0 && !m.flavor.settings["budget"]},
 	} {
-		if s.set {
+		if s.set && !m.flavor.settings[s.name] {
 			r.notices = append(r.notices, fmt.Sprintf("%s does not support %s; not sent", m.flavor.program, s.name))
 		}
 	}
@@ -129,18 +133,53 @@ func (m *Model) setDir(r *run) error {
 	return nil
 }
 
-// writeSystemFile writes the system prompt to a file where an argument cannot hold it.
-func (m *Model) writeSystemFile(r *run) error {
-	if r.system == "" || m.flavor.systemArg && len(r.system) <= maxArgument {
-		return nil
+// placeSystem puts the system prompt where the program takes it from. What stays in
+// r.system alone becomes an argument.
+func (m *Model) placeSystem(r *run) (err error) {
+	place, short := m.flavor.system, len(r.system) <= maxArgument && !m.isRefused("--system-prompt-override")
+	switch {
+	case r.system == "" || short && (place == systemInArg || place == systemInArgOrWords):
+	case place == systemInFile || place == systemInArg:
+		r.file, err = r.writeTemp("parley-system-*.md", r.system)
+	default:
+		r.prompt.text = "Instructions for your answer:\n\n" + r.system + "\n\nThe message to answer:\n\n" + r.prompt.text
+		r.system = ""
 	}
-	f, err := os.CreateTemp("", "parley-system-*.md") // mode 0600
+	return err
+}
+
+// deliver makes the prompt what the program reads. Stdin holds it in any case, for whoever
+// keeps what is said.
+func (m *Model) deliver(r *run) (err error) {
+	r.stdin = r.prompt.stdin()
+	switch m.flavor.prompt {
+	case asEvent:
+		r.stdin = append(mustMarshal(map[string]any{"event": "user", "message": map[string]any{"content": r.prompt.text}}), '\n')
+	case inPromptFile:
+		r.promptFile, err = r.writeTemp("parley-prompt-*.txt", r.prompt.text)
+	}
+	return err
+}
+
+// mustMarshal returns v, which holds strings and bytes only, as JSON.
+func mustMarshal(v any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
-		return err
+		panic(err)
 	}
-	r.file, r.temps = f.Name(), append(r.temps, f.Name())
-	_, err = f.WriteString(r.system)
-	return cmp.Or(err, f.Close())
+	return data
+}
+
+// writeTemp puts text into a file that only the user can read and that goes when the run
+// ends.
+func (r *run) writeTemp(pattern, text string) (string, error) {
+	f, err := os.CreateTemp("", pattern) // mode 0600
+	if err != nil {
+		return "", err
+	}
+	r.temps = append(r.temps, f.Name())
+	_, err = f.WriteString(text)
+	return f.Name(), cmp.Or(err, f.Close())
 }
 
 func (r *run) cleanUp() {
@@ -157,7 +196,7 @@ var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 // what keeps it from treating its output as a screen.
 func (m *Model) environment(r *run) []string {
 	vars := map[string]string{}
-	for _, list := range [][]string{os.Environ(), baseEnvironment(r), m.flavor.env(r), m.o.Env} {
+	for _, list := range [][]string{os.Environ(), baseEnvironment(r), m.flavorEnv(r), m.o.Env} {
 		for _, v := range list {
 			name, value, _ := strings.Cut(v, "=")
 			vars[name] = value
@@ -177,6 +216,14 @@ func (m *Model) environment(r *run) []string {
 		env = append(env, name+"="+vars[name])
 	}
 	return env
+}
+
+// flavorEnv returns what one program needs beside that.
+func (m *Model) flavorEnv(r *run) []string {
+	if m.flavor.env == nil {
+		return nil
+	}
+	return m.flavor.env(r)
 }
 
 func baseEnvironment(r *run) []string {

@@ -89,7 +89,8 @@ var data embed.FS
 // answers when no model is configured. Files it does not name follow by name.
 var order = []string{
 	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq",
-	"openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "llamafile", "localai", "koboldcpp", "jan", "docker", "mlx", "claude-cli", "gemini-cli", "demo",
+	"openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "llamafile", "localai", "koboldcpp", "jan", "docker", "mlx", "claude-cli", "codex-cli", "gemini-cli",
+	"antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli", "demo",
 }
 
 // entry is one file. Its head and each of its models are decoded when first

@@ -61,6 +61,8 @@ type Error struct {
 
 	KeyMissing bool `json:"key_missing,omitempty"` // no key is known; Key is where it could be, "" if nowhere
 	KeyStored  bool `json:"key_stored,omitempty"`  // parley stores the key, so that another one can replace it
+
+	Login string `json:"login,omitempty"` // command that logs in, where a program answers with a login of its own
 }
 
 // ErrNoKey is in the error of a provider that has no key: connecting it gives it one.
@@ -191,6 +193,10 @@ func authenticationHint(e *Error, a Audience) string {
 		connect += " " + e.Provider
 	}
 	switch {
+	case e.Login != "" && e.Key != "":
+		return fmt.Sprintf("Check %s, or log in with %q", e.Key, e.Login)
+	case e.Login != "":
+		return fmt.Sprintf("Log in with %q, or choose another model with %s", e.Login, a.model)
 	case e.KeyMissing && strings.Contains(e.Key, " "): // several variables, or a place in the configuration
 		return fmt.Sprintf("Set %s, or run %s", e.Key, connect)
 	case e.KeyMissing && e.Key != "":

@@ -27,6 +27,7 @@ type Service struct {
 	Model    string // the best of them, as "provider/model", or the program; "" if it cannot answer now
 	Problem  string // of a server that cannot: "needs a key", for one
 	Program  bool
+	Login    string // command that logs in to a program
 }
 
 // Err returns why s cannot answer now, with what to do; nil if it can.
@@ -35,7 +36,7 @@ func (s Service) Err() error {
 	case s.Model != "":
 		return nil
 	case s.Program:
-		return fmt.Errorf("%s is installed, but not logged in: start it once and sign in", s.Name)
+		return fmt.Errorf("%s is installed, but not logged in: log in with %q", s.Name, s.Login)
 	case s.Problem != "":
 		return fmt.Errorf("%s %s", s.Name, s.Problem)
 	case s.Provider == "ollama":

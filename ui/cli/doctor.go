@@ -61,11 +61,9 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 		}
 		if h.IsProgram() {
 			c.Section = app.SectionAgents
-			loggedIn := slices.ContainsFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider && p.LoggedIn })
-			if c.Status == app.Works && !loggedIn {
-				c.Status, c.Hint = app.Warns, "Not logged in: start it once and sign in"
-			} else if c.Status == app.Works {
-				c.Detail += " · logged in"
+			i := slices.IndexFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider })
+			if i >= 0 && c.Status == app.Works {
+				tellLogin(&c, programs[i])
 			}
 		}
 		list = append(list, c)
@@ -77,13 +75,25 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 		}
 	}
 	nothing(app.SectionProviders, app.Check{Name: "none", Status: app.Warns, Detail: "no provider has a key: the built-in demo answers", Hint: "parley connect adds one"})
-	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "claude and gemini are not on PATH"})
+	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "none of " + strings.Join(providers.ProgramNames(), ", ") + " is on PATH"})
 	none := app.Check{Name: "none", Status: app.Works, Detail: "no model server is running on this machine"}
 	if !d.config.UI.Discover {
 		none.Detail = "not searched: discover = false under [ui]"
 	}
 	nothing(app.SectionLocal, none)
 	return list
+}
+
+// tellLogin says whether somebody is logged in to a program that works.
+func tellLogin(c *app.Check, p providers.Program) {
+	switch {
+	case p.LoggedIn:
+		c.Detail += " · logged in"
+	case p.Hidden:
+		c.Detail += fmt.Sprintf(" · login in the system's keyring, not checked (log in with %q)", p.Login)
+	default:
+		c.Status, c.Hint = app.Warns, fmt.Sprintf("Not logged in: log in with %q", p.Login)
+	}
 }
 
 // checkOf returns the line for a provider.

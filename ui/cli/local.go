@@ -64,7 +64,7 @@ func (a *local) localServices(ctx context.Context) (list []app.Service) {
 		list = append(list, s)
 	}
 	for _, p := range providers.Programs(a.config.Config, os.Getenv) {
-		s := app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true}
+		s := app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true, Login: p.Login}
 		if p.LoggedIn {
 			s.Model = p.Provider
 		}

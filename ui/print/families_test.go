@@ -334,7 +334,16 @@ func (h *house) program(name string, answers []string) string {
 func spoken(kind, text string) []string {
 	quoted, _ := json.Marshal(text)
 	said := string(quoted)
-	if kind == "gemini-cli" {
+	switch kind {
+	case "codex-cli":
+		return []string{`{"type":"thread.started","thread_id":"t"}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":` + said + `}}`, `{"type":"turn.completed"}`}
+	case "copilot-cli":
+		return []string{`{"type":"assistant.message","data":{"messageId":"m","content":` + said + `}}`, `{"type":"result","exitCode":0}`}
+	case "antigravity-cli":
+		return []string{`{"event":"init","conversation_id":"c"}`, `{"event":"result","result":{"status":"SUCCESS","response":` + said + `}}`}
+	case "grok-cli":
+		return []string{`{"type":"thought","data":"Hm."}`, `{"type":"text","data":` + said + `}`, `{"type":"end","stopReason":"end_turn"}`}
+	case "gemini-cli":
 		return slices.DeleteFunc([]string{
 			`{"type":"init","session_id":"s-1","model":"m"}`,
 			`{"type":"message","role":"assistant","content":` + said + `,"delta":true}`,

@@ -1,0 +1,163 @@
+package agentcli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// antigravityArgs returns the arguments of Antigravity CLI, from 1.1.15 on, for one answer:
+// the prompt comes on stdin, as an event. Nobody can approve what its tools ask for, so it
+// is denied. The name "antigravity-auto" leaves the model to it.
+func antigravityArgs(r *run) []string {
+	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox"}
+	if r.model != "" && r.model != "antigravity-auto" {
+		args = append(args, "--model="+r.model)
+	}
+	return args
+}
+
+// An antigravityLine is any line of agy --output-format stream-json. The payload stands under
+// the name of the event, or beside it.
+type antigravityLine struct {
+	Event        string          `json:"event"`
+	Conversation string          `json:"conversation_id"` // init
+	Step         json.RawMessage `json:"step_update"`
+	Result       json.RawMessage `json:"result"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// antigravityStep is a piece of an answer.
+type antigravityStep struct {
+	Type  string          `json:"step_type"` // agent_response, tool, user_input
+	Index json.RawMessage `json:"step_index"`
+	Delta wire.Text       `json:"text_delta"`
+	Think wire.Text       `json:"thinking_delta"`
+	Tool  string          `json:"tool_name"`
+	Info  json.RawMessage `json:"tool_info"`
+}
+
+// antigravityResult is the last line.
+type antigravityResult struct {
+	Status   string            `json:"status"`
+	Response wire.Text         `json:"response"`
+	Denied   []json.RawMessage `json:"denied_actions"`
+	Message  wire.Text         `json:"message"`
+	Error    claudeError       `json:"error"` // a word, or an object with a message
+	Usage    tokenCounts       `json:"usage"`
+}
+
+// antigravity decodes the output of Antigravity CLI.
+type antigravity struct {
+	*answer
+	conversation string
+	n            int               // of the block of text
+	calls        map[string]string // ids of the calls that were shown, by step
+	text         bool              // text was shown
+	last         string            // words of the last error
+}
+
+func newAntigravity(a *answer) decoder { return &antigravity{answer: a, calls: map[string]string{}} }
+
+func (g *antigravity) line(data []byte) {
+	var l antigravityLine
+	decodeLenient(data, &l)
+	payload := func(nested json.RawMessage) []byte {
+		if bytes.HasPrefix(nested, []byte("{")) {
+			return nested
+		}
+		return data
+	}
+	switch l.Event {
+	case "init":
+		if validSessionID().MatchString(l.Conversation) {
+			g.conversation = l.Conversation
+		}
+	case "step_update":
+		var s antigravityStep
+		decodeLenient(payload(l.Step), &s)
+		g.step(&s, data)
+	case "error":
+		var r antigravityResult
+		decodeLenient(payload(l.Error), &r)
+		g.last = cmp.Or(string(r.Message), r.Error.words, r.Error.code, g.last)
+	case "result":
+		var r antigravityResult
+		decodeLenient(payload(l.Result), &r)
+		g.result(&r)
+	default:
+		g.skip(data)
+	}
+}
+
+func (g *antigravity) step(s *antigravityStep, data []byte) {
+	switch {
+	case s.Type == "user_input":
+	case s.Think != "":
+		g.delta("thinking "+strconv.Itoa(g.n), llm.Part{Kind: llm.Thinking, Text: string(s.Think)})
+	case s.Type == "tool" && s.Tool != "":
+		g.tool(s)
+	case s.Delta != "":
+		g.text = true
+		g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(s.Delta)})
+	case s.Type != "agent_response" && s.Type != "tool":
+		g.skip(data)
+	}
+}
+
+// tool shows a call once, however often its step is updated. What came of it is not told.
+func (g *antigravity) tool(s *antigravityStep) {
+	step := cmp.Or(string(s.Index), s.Tool+string(s.Info))
+	if g.calls[step] != "" {
+		return
+	}
+	g.n++
+	id := strings.TrimPrefix(g.conversation+"-tool-", "-") + strconv.Itoa(g.n)
+	g.calls[step] = id
+	input := "{}"
+	if bytes.HasPrefix(s.Info, []byte("{")) {
+		input = string(s.Info)
+	}
+	g.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: s.Tool, Input: input, Remote: true})
+	g.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: s.Tool, Text: "Run by agy, which does not tell its output.", Remote: true})
+}
+
+// result reads the last line. Its status can be SUCCESS though what the model wanted to do
+// was denied.
+func (g *antigravity) result(r *antigravityResult) {
+	g.report(r.Usage)
+	if !g.text && r.Response != "" {
+		g.text = true
+		g.n++
+		g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(r.Response)})
+	}
+	denied := g.denied(r.Denied)
+	switch {
+	case r.Status != "" && !strings.EqualFold(r.Status, "success"):
+		words := cmp.Or(r.Error.words, r.Error.code, string(r.Message), g.last, denied, "it ended with "+r.Status)
+		g.done, g.fault = true, g.flavor.toError("", 0, words)
+	case denied != "" && !g.text:
+		g.done, g.fault = true, &llm.Error{Fault: llm.Permission, Message: "no answer, for agy denied its model: " + denied}
+	default:
+		if denied != "" {
+			g.notice("denied its model: %s", denied)
+		}
+		g.complete(llm.Finish{Reason: llm.Stop, Raw: r.Status, ID: g.conversation, Model: g.run.model})
+	}
+}
+
+// denied returns actions that were denied, in words.
+func (g *antigravity) denied(actions []json.RawMessage) string {
+	var list []string
+	for _, raw := range actions {
+		var word wire.Text
+		decodeLenient(raw, &word)
+		list = append(list, cmp.Or(string(word), string(raw)))
+	}
+	return oneLineHead(strings.Join(list, ", "))
+}

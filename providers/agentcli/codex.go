@@ -1,0 +1,205 @@
+package agentcli
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// codexFeatures lists what Codex can do beside answering. Its tools cannot all be switched
+// off: apply_patch stays, which its sandbox lets write nothing.
+var codexFeatures = []string{
+	"shell_tool", "unified_exec", "view_image", "goals", "apps", "plugins", "image_generation", "skill_search", "multi_agent",
+	"tool_suggest", "browser_use", "computer_use", "hooks",
+}
+
+// codexArgs returns the arguments of codex exec 0.169 for one answer without an agent: no
+// configuration, rules, skills or memory of the user or of the directory, no shell, nothing
+// kept, and what is left of its tools may read alone. The prompt comes on stdin.
+func codexArgs(r *run) []string {
+	args := []string{
+		"exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--skip-git-repo-check",
+		"--sandbox=read-only", `--config=web_search="disabled"`, "--config=skills.bundled.enabled=false",
+		"--config=project_doc_max_bytes=0",
+	}
+	for _, name := range codexFeatures {
+		args = append(args, "--config=features."+name+"=false")
+	}
+	if r.model != "" {
+		args = append(args, "--model="+r.model)
+	}
+	if r.file != "" {
+		args = append(args, "--config=model_instructions_file="+strconv.Quote(r.file))
+	}
+	if effort := codexEfforts[r.effort]; effort != "" {
+		args = append(args, "--config=model_reasoning_effort="+strconv.Quote(effort))
+	}
+	for _, path := range r.attached {
+		args = append(args, "--image="+path)
+	}
+	return append(args, "-")
+}
+
+// codexEfforts maps what the efforts are called.
+var codexEfforts = map[llm.Effort]string{
+	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
+	llm.EffortHigh: "high", llm.EffortMax: "xhigh",
+}
+
+// A codexLine is any line of codex exec --json.
+type codexLine struct {
+	Type    string          `json:"type"`
+	Thread  string          `json:"thread_id"` // thread.started
+	Item    json.RawMessage `json:"item"`      // item.started, item.updated, item.completed
+	Message wire.Text       `json:"message"`   // error
+	Error   struct {
+		Message wire.Text `json:"message"`
+	} `json:"error"` // turn.failed
+	Usage struct {
+		Input    int `json:"input_tokens"` // with what was read from cache
+		Read     int `json:"cached_input_tokens"`
+		Write    int `json:"cache_write_input_tokens"`
+		Output   int `json:"output_tokens"` // with the reasoning
+		Thinking int `json:"reasoning_output_tokens"`
+	} `json:"usage"` // turn.completed
+}
+
+// A codexItem is a piece of an answer.
+type codexItem struct {
+	ID      string    `json:"id"`
+	Type    string    `json:"type"`
+	Text    wire.Text `json:"text"`    // agent_message, reasoning
+	Message wire.Text `json:"message"` // error
+
+	Output wire.Text       `json:"aggregated_output"` // command_execution
+	Exit   *int            `json:"exit_code"`
+	Result json.RawMessage `json:"result"` // mcp_tool_call
+	Status string          `json:"status"`
+	Error  struct {
+		Message wire.Text `json:"message"`
+	} `json:"error"`
+}
+
+// codexTools lists the items that are calls of tools.
+var codexTools = set("command_execution", "file_change", "mcp_tool_call", "web_search", "todo_list")
+
+// codexOutputs lists the fields of such an item that say what came of it.
+var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "result", "status", "error"}
+
+// codex decodes the output of codex exec. Text comes whole; reasoning as its summary.
+type codex struct {
+	*answer
+	thread    string
+	said      map[string]string // text of items that was shown, by id
+	called    map[string]bool
+	lastError string
+	untold    string // an error that may be the end of the turn, which tells it again
+}
+
+func newCodex(a *answer) decoder {
+	return &codex{answer: a, said: map[string]string{}, called: map[string]bool{}}
+}
+
+func (c *codex) line(data []byte) {
+	var l codexLine
+	decodeLenient(data, &l)
+	if l.Type != "turn.failed" {
+		c.noticeOnce(c.untold)
+		c.untold = ""
+	}
+	switch l.Type {
+	case "thread.started":
+		if validSessionID().MatchString(l.Thread) {
+			c.thread = l.Thread
+		}
+	case "item.started", "item.updated", "item.completed":
+		var item codexItem
+		decodeLenient(l.Item, &item)
+		c.item(&item, l.Item, l.Type == "item.completed")
+	case "error":
+		c.trouble(string(l.Message))
+	case "turn.failed":
+		c.done = true
+		c.fault = c.flavor.toError("", 0, cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed"))
+	case "turn.completed":
+		c.done = true
+		if u := l.Usage; u.Input+u.Output > 0 {
+			c.out.Send(llm.Usage{Input: u.Input, CacheRead: u.Read, CacheWrite: u.Write, Output: u.Output, Thinking: max(0, u.Thinking)})
+		}
+		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: c.thread, Model: c.run.model}
+	}
+}
+
+// codexReconnectRE matches how Codex says that it asks again.
+var codexReconnectRE = adapter.Pattern(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
+
+// trouble reads an error that does not end the turn.
+func (c *codex) trouble(words string) {
+	c.lastError = words
+	if m := codexReconnectRE().FindStringSubmatch(words); m != nil && !c.shown {
+		attempt, _ := strconv.Atoi(m[1])
+		most, _ := strconv.Atoi(m[2])
+		c.out.Send(llm.Retry{Attempt: attempt, Max: most, Fault: c.flavor.toError("", 0, m[3]).Fault})
+		return
+	}
+	c.untold = words
+}
+
+func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
+	id := strings.TrimPrefix(c.thread+"-"+item.ID, "-") // item_0 is in every run
+	switch {
+	case item.Type == "agent_message":
+		c.grow(id, llm.Text, string(item.Text))
+	case item.Type == "reasoning":
+		c.grow(id, llm.Thinking, string(item.Text))
+	case item.Type == "error":
+		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version lacks a feature that is off
+			c.noticeOnce(string(item.Message))
+		}
+	case codexTools[item.Type] && item.ID != "":
+		c.tool(id, item, raw, completed)
+	}
+}
+
+// grow shows what an item's text has more than before. Text that changed is left as it was
+// shown until it is complete.
+func (c *codex) grow(id string, kind llm.Kind, text string) {
+	more, grown := strings.CutPrefix(text, c.said[id])
+	if !grown || more == "" {
+		return
+	}
+	c.out.Hold(len(more))
+	c.said[id] = text
+	c.delta(id, llm.Part{Kind: kind, Text: more})
+}
+
+func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed bool) {
+	if !c.called[id] {
+		c.called[id] = true
+		var input map[string]json.RawMessage
+		decodeLenient(raw, &input)
+		for _, name := range codexOutputs {
+			delete(input, name)
+		}
+		text, err := json.Marshal(input)
+		if err != nil {
+			text = []byte("{}")
+		}
+		c.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: item.Type, Input: string(text), Remote: true})
+	}
+	if !completed || c.said[id] != "" {
+		return
+	}
+	c.said[id] = item.Type
+	failed := item.Status == "failed" || item.Status == "declined" || item.Exit != nil && *item.Exit != 0
+	text := cmp.Or(string(item.Output), string(item.Error.Message))
+	if text == "" && len(item.Result) > 0 && string(item.Result) != "null" {
+		text = string(item.Result)
+	}
+	c.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: item.Type, Text: text, Failed: failed, Remote: true})
+}

@@ -1,0 +1,161 @@
+package agentcli
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// copilotArgs returns the arguments of GitHub Copilot CLI 1.0 for one answer without an
+// agent: no instructions, servers or questions, and of its tools only one that there is
+// not, for an empty list stands for all. The prompt comes on stdin. There is no flag for a
+// system prompt, and none against the record that it keeps of each session.
+func copilotArgs(r *run) []string {
+	args := []string{
+		"--output-format=json", "--silent", "--available-tools=none", "--deny-tool=shell", "--deny-tool=write",
+		"--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update", "--no-remote-export",
+	}
+	if r.model != "" {
+		args = append(args, "--model="+strings.TrimPrefix(r.model, "copilot-")) // copilot-auto lets it choose
+	}
+	if effort := copilotEfforts[r.effort]; effort != "" {
+		args = append(args, "--reasoning-effort="+effort)
+	}
+	for _, path := range r.attached {
+		args = append(args, "--attachment="+path)
+	}
+	return args
+}
+
+// copilotEfforts maps what the efforts are called.
+var copilotEfforts = map[llm.Effort]string{
+	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
+	llm.EffortHigh: "high", llm.EffortMax: "max",
+}
+
+// A copilotLine is any line of copilot --output-format json.
+type copilotLine struct {
+	Type    string `json:"type"`
+	Session string `json:"sessionId"` // result
+	Exit    int    `json:"exitCode"`
+	Data    struct {
+		Message   string          `json:"messageId"` // assistant.message_delta, assistant.message
+		Reasoning string          `json:"reasoningId"`
+		Delta     wire.Text       `json:"deltaContent"`
+		Content   wire.Text       `json:"content"`
+		Model     string          `json:"model"`
+		Parent    string          `json:"parentToolCallId"` // of a sub-agent's lines
+		Call      string          `json:"toolCallId"`       // tool.execution_start, tool.execution_complete
+		Tool      string          `json:"toolName"`
+		Arguments json.RawMessage `json:"arguments"`
+		Success   *bool           `json:"success"`
+		Result    struct {
+			Content wire.Text `json:"content"`
+		} `json:"result"`
+		Error struct {
+			Message wire.Text `json:"message"`
+		} `json:"error"`
+
+		Input  int `json:"inputTokens"` // assistant.usage
+		Output int `json:"outputTokens"`
+		Read   int `json:"cacheReadTokens"`
+		Write  int `json:"cacheWriteTokens"`
+
+		Kind    string    `json:"errorType"` // session.error
+		Words   wire.Text `json:"message"`   // session.error, session.warning
+		Status  int       `json:"statusCode"`
+		Failure wire.Text `json:"errorMessage"` // model.call_failure
+	} `json:"data"`
+}
+
+// copilot decodes the output of GitHub Copilot CLI.
+type copilot struct {
+	*answer
+	streamed map[string]bool   // ids of messages and reasoning of which a piece came
+	calls    map[string]string // names of the tools that were called, by id
+	usage    llm.Usage         // of all requests
+	model    string
+	retries  int
+	failure  string // last failure of a request
+}
+
+func newCopilot(a *answer) decoder {
+	return &copilot{answer: a, streamed: map[string]bool{}, calls: map[string]string{}}
+}
+
+func (c *copilot) line(data []byte) {
+	var l copilotLine
+	decodeLenient(data, &l)
+	d := &l.Data
+	if d.Parent != "" {
+		return
+	}
+	switch l.Type {
+	case "assistant.message_delta":
+		c.say(llm.Text, d.Message, string(d.Delta), false)
+	case "assistant.message":
+		c.model = cmp.Or(d.Model, c.model)
+		c.say(llm.Text, d.Message, string(d.Content), true)
+	case "assistant.reasoning_delta":
+		c.say(llm.Thinking, d.Reasoning, string(d.Delta), false)
+	case "assistant.reasoning":
+		c.say(llm.Thinking, d.Reasoning, string(d.Content), true)
+	case "tool.execution_start":
+		if _, seen := c.calls[d.Call]; !seen && d.Call != "" {
+			c.calls[d.Call] = d.Tool
+			c.delta(d.Call, llm.Part{Kind: llm.Call, ID: d.Call, Name: d.Tool, Input: string(d.Arguments), Remote: true})
+		}
+	case "tool.execution_complete":
+		if name, called := c.calls[d.Call]; called {
+			c.delta("result of "+d.Call, llm.Part{
+				Kind: llm.Result, ID: d.Call, Name: name, Text: cmp.Or(string(d.Result.Content), string(d.Error.Message)),
+				Failed: d.Success != nil && !*d.Success, Remote: true,
+			})
+		}
+	case "assistant.usage":
+		c.usage = c.usage.Add(llm.Usage{Input: d.Input, CacheRead: d.Read, CacheWrite: d.Write, Output: d.Output})
+	case "session.warning":
+		c.noticeOnce(string(d.Words))
+	default:
+		c.trouble(&l)
+	}
+}
+
+// say shows text in pieces, or whole where no piece came.
+func (c *copilot) say(kind llm.Kind, id, text string, whole bool) {
+	if text == "" || whole && c.streamed[id] {
+		return
+	}
+	c.streamed[id] = true
+	c.delta(string(kind)+" "+id, llm.Part{Kind: kind, Text: text})
+}
+
+// trouble reads what tells of failures, and the last line.
+func (c *copilot) trouble(l *copilotLine) {
+	d := &l.Data
+	switch l.Type {
+	case "model.call_failure":
+		c.failure = string(d.Failure)
+	case "assistant.turn_retry":
+		c.retries++
+		if !c.shown {
+			c.out.Send(llm.Retry{Attempt: c.retries, Fault: c.flavor.toError("", 0, c.failure).Fault})
+		}
+	case "session.error":
+		c.fault = c.flavor.toError(d.Kind, d.Status, cmp.Or(string(d.Words), c.failure))
+	case "result":
+		c.done = true
+		if c.usage.Input+c.usage.Output > 0 {
+			c.out.Send(c.usage)
+		}
+		if l.Exit == 0 {
+			c.fault = nil // it went on
+		} else if c.fault == nil {
+			c.fault = c.flavor.toError("", 0, cmp.Or(c.failure, "it did not say why it failed"))
+		}
+		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: cmp.Or(c.model, c.run.model)}
+	}
+}

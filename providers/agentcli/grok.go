@@ -1,0 +1,109 @@
+package agentcli
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/providers/wire"
+)
+
+// grokArgs returns the arguments of Grok Build 1.0 for one answer without an agent: what
+// is not allowed up front is denied, which is everything, and its sandbox keeps it to the
+// empty directory. It does not read stdin: the prompt comes in a file.
+func grokArgs(r *run) []string {
+	args := []string{
+		"--prompt-file=" + r.promptFile, "--output-format=streaming-json", "--permission-mode=dontAsk", "--sandbox=read-only",
+		"--no-subagents", "--no-auto-update",
+	}
+	if r.model != "" {
+		args = append(args, "--model="+r.model)
+	}
+	if r.system != "" {
+		args = append(args, "--system-prompt-override="+r.system)
+	}
+	return args
+}
+
+// A grokLine is any line of grok --output-format streaming-json, whose form is not
+// documented: what its users saw of it is read.
+type grokLine struct {
+	Type    string    `json:"type"`
+	Data    wire.Text `json:"data"` // text, thought
+	Stop    string    `json:"stopReason"`
+	Session string    `json:"sessionId"`
+	Message wire.Text `json:"message"` // error
+	Usage   struct {
+		tokenCounts
+	} `json:"usage"`
+}
+
+// tokenCounts are tokens under the names that programs without documentation give them.
+type tokenCounts struct {
+	Input       int `json:"input_tokens"`
+	Output      int `json:"output_tokens"`
+	InputCamel  int `json:"inputTokens"`
+	OutputCamel int `json:"outputTokens"`
+}
+
+// report sends the usage, if there is any.
+func (a *answer) report(t tokenCounts) {
+	if u := (llm.Usage{Input: cmp.Or(t.Input, t.InputCamel), Output: cmp.Or(t.Output, t.OutputCamel)}); u.Input+u.Output > 0 {
+		a.out.Send(u)
+	}
+}
+
+// grok decodes the output of Grok Build.
+type grok struct {
+	*answer
+	n    int // of the block
+	kind llm.Kind
+}
+
+func newGrok(a *answer) decoder { return &grok{answer: a} }
+
+func (g *grok) line(data []byte) {
+	var l grokLine
+	decodeLenient(data, &l)
+	switch l.Type {
+	case "text":
+		if l.Data != "" {
+			g.say(llm.Text, string(l.Data))
+			return
+		}
+		g.skip(data)
+	case "thought":
+		if l.Data != "" {
+			g.say(llm.Thinking, string(l.Data))
+		}
+	case "error":
+		g.done, g.fault = true, g.flavor.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
+	case "end":
+		g.report(l.Usage.tokenCounts)
+		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session, Model: g.run.model})
+	default:
+		g.skip(data)
+	}
+}
+
+// say shows text, in a block of its own after text of another kind.
+func (g *grok) say(kind llm.Kind, text string) {
+	if kind != g.kind {
+		g.n, g.kind = g.n+1, kind
+	}
+	g.delta(strconv.Itoa(g.n), llm.Part{Kind: kind, Text: text})
+}
+
+// grokReason returns what a stop reason means, however it is spelled.
+func grokReason(stop string) llm.Reason {
+	switch strings.ToLower(strings.ReplaceAll(stop, "_", "")) {
+	case "", "endturn", "stop", "completed":
+		return llm.Stop
+	case "maxtokens", "length":
+		return llm.Length
+	case "refusal":
+		return llm.Refused
+	}
+	return llm.Other
+}

@@ -1,0 +1,104 @@
+package agentcli
+
+import (
+	"os"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// qwenArgs returns the arguments of Qwen Code 0.15 for one answer without an agent. What
+// asks for approval is denied without a terminal, and it is left no tool to ask for. The
+// prompt comes on stdin. Its --bare would forget the login as well.
+func qwenArgs(r *run) []string {
+	args := []string{
+		"--output-format=stream-json", "--include-partial-messages", "--approval-mode=default", "--chat-recording=false",
+		"--extensions=none", "--allowed-mcp-server-names=none", "--core-tools=none",
+		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode",
+	}
+	if r.model != "" {
+		args = append(args, "--model="+r.model)
+	}
+	return args
+}
+
+// qwenEnv replaces the system prompt. A file of defaults, which the user's settings precede,
+// keeps it from asking the model a second time what to remember.
+func qwenEnv(r *run) []string {
+	var env []string
+	if r.file != "" {
+		env = append(env, "QWEN_SYSTEM_MD="+r.file)
+	}
+	if os.Getenv(qwenDefaults) != "" || exists("/etc/qwen-code/system-defaults.json") {
+		return env // of whoever looks after this machine
+	}
+	if defaults, err := r.writeTemp("parley-qwen-*.json", `{"memory":{"enableManagedAutoMemory":false,"enableManagedAutoDream":false,"enableAutoSkill":false}}`); err == nil {
+		env = append(env, qwenDefaults+"="+defaults)
+	}
+	return env
+}
+
+// qwenDefaults names the variable with the file of defaults.
+const qwenDefaults = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// A qwen decodes the output of Qwen Code, which is that of Claude Code but for these: the
+// blocks of one message have ids of their own and share an index, an error of the service
+// comes as text of a successful answer, and sessions are not kept.
+type qwen struct {
+	*claude
+	streaming bool   // a message began in the stream and did not end
+	decided   bool   // the text is an answer
+	held      string // text that may be an error
+}
+
+func newQwen(a *answer) decoder {
+	q := &qwen{claude: newClaude(a).(*claude)}
+	q.claude.qwen = q
+	return q
+}
+
+func (q *qwen) line(data []byte) {
+	var l claudeLine
+	decodeLenient(data, &l)
+	switch {
+	case l.Parent != "":
+	case l.Type == "stream_event" && l.Event.Type == "message_start":
+		q.streaming = true
+	case l.Type == "stream_event" && l.Event.Type == "message_stop":
+		q.streaming = false
+	case l.Type == "result" && q.held != "":
+		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.held), "]") {
+			q.done, q.fault = true, q.flavor.toError("", 0, strings.TrimSpace(q.held))
+			return
+		}
+		text := q.held
+		q.decided, q.held = true, ""
+		q.delta("held", llm.Part{Kind: llm.Text, Text: text})
+	}
+	q.claude.line(data)
+	q.next = state{}
+}
+
+// qwenErrorPrefix begins the text of an error.
+const qwenErrorPrefix = "[API Error: "
+
+// hold returns what of a text can be shown: nothing while all of it may be an error.
+func (q *qwen) hold(text string) string {
+	if q.decided {
+		return text
+	}
+	q.held += text
+	if strings.HasPrefix(q.held, qwenErrorPrefix) || strings.HasPrefix(qwenErrorPrefix, q.held) {
+		q.out.Beat()
+		q.out.Hold(len(text))
+		return ""
+	}
+	text = q.held
+	q.decided, q.held = true, ""
+	return text
+}
