@@ -21,10 +21,7 @@ func Programs() (names []string) {
 
 // A flavor is what one program does differently from another.
 type flavor struct {
-	program   string         // its usual name
-	install   string         // command that installs it
-	login     string         // command that logs in
-	key       string         // variable that can hold a key for it
+	names
 	endSignal syscall.Signal // asks it to end and to keep what it has
 
 	args     func(r *run) []string
@@ -43,6 +40,14 @@ type flavor struct {
 	lostSession  func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
 	exitStatuses map[int]exit          // what its exit statuses mean
 	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
+}
+
+// names are what one program is called, and how one gets it.
+type names struct {
+	program string // its usual name
+	install string // command that installs it
+	login   string // command that logs in
+	key     string // variable that can hold a key for it
 }
 
 // A place is where a program takes a system prompt from.
@@ -91,10 +96,12 @@ type decoder interface {
 // flavors holds the programs, by kind.
 var flavors = map[string]flavor{
 	"claude-cli": {
-		program:   "claude",
-		install:   "npm install -g @anthropic-ai/claude-code",
-		login:     "claude /login",
-		key:       "ANTHROPIC_API_KEY",
+		names: names{
+			program: "claude",
+			install: "npm install -g @anthropic-ai/claude-code",
+			login:   "claude /login",
+			key:     "ANTHROPIC_API_KEY",
+		},
 		endSignal: syscall.SIGINT, // it then writes its session; after SIGTERM it does not
 		args:      claudeArgs,
 		env:       claudeEnv,
@@ -118,10 +125,12 @@ var flavors = map[string]flavor{
 		},
 	},
 	"codex-cli": {
-		program:   "codex",
-		install:   "npm install -g @openai/codex",
-		login:     "codex login",
-		key:       "CODEX_API_KEY",
+		names: names{
+			program: "codex",
+			install: "npm install -g @openai/codex",
+			login:   "codex login",
+			key:     "CODEX_API_KEY",
+		},
 		endSignal: syscall.SIGINT,
 		args:      codexArgs,
 		optional:  set("--ignore-user-config", "--ignore-rules", "--ephemeral"),
@@ -131,10 +140,12 @@ var flavors = map[string]flavor{
 		settings:  set("effort"),
 	},
 	"gemini-cli": {
-		program:     "gemini",
-		install:     "npm install -g @google/gemini-cli",
-		login:       "gemini",
-		key:         "GEMINI_API_KEY",
+		names: names{
+			program: "gemini",
+			install: "npm install -g @google/gemini-cli",
+			login:   "gemini",
+			key:     "GEMINI_API_KEY",
+		},
 		endSignal:   syscall.SIGTERM,
 		args:        geminiArgs,
 		env:         geminiEnv,
@@ -161,10 +172,12 @@ var flavors = map[string]flavor{
 		},
 	},
 	"antigravity-cli": {
-		program:   "agy",
-		install:   "curl -fsSL https://antigravity.google/cli/install.sh | bash",
-		login:     "agy",
-		key:       "ANTIGRAVITY_API_KEY",
+		names: names{
+			program: "agy",
+			install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",
+			login:   "agy",
+			key:     "ANTIGRAVITY_API_KEY",
+		},
 		endSignal: syscall.SIGTERM,
 		args:      antigravityArgs,
 		optional:  set("--sandbox"),
@@ -173,10 +186,12 @@ var flavors = map[string]flavor{
 		prompt:    asEvent,
 	},
 	"copilot-cli": {
-		program:   "copilot",
-		install:   "npm install -g @github/copilot",
-		login:     "copilot login",
-		key:       "COPILOT_GITHUB_TOKEN",
+		names: names{
+			program: "copilot",
+			install: "npm install -g @github/copilot",
+			login:   "copilot login",
+			key:     "COPILOT_GITHUB_TOKEN",
+		},
 		endSignal: syscall.SIGINT,
 		args:      copilotArgs,
 		optional: set("--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update",
@@ -187,10 +202,12 @@ var flavors = map[string]flavor{
 		codes:    map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
 	},
 	"grok-cli": {
-		program:   "grok",
-		install:   "curl -fsSL https://x.ai/cli/install.sh | bash",
-		login:     "grok login",
-		key:       "XAI_API_KEY",
+		names: names{
+			program: "grok",
+			install: "curl -fsSL https://x.ai/cli/install.sh | bash",
+			login:   "grok login",
+			key:     "XAI_API_KEY",
+		},
 		endSignal: syscall.SIGTERM,
 		args:      grokArgs,
 		optional:  set("--no-auto-update", "--no-subagents", "--system-prompt-override"),
@@ -200,10 +217,12 @@ var flavors = map[string]flavor{
 		prompt:    inPromptFile,
 	},
 	"qwen-cli": {
-		program:   "qwen",
-		install:   "npm install -g @qwen-code/qwen-code",
-		login:     "qwen auth",
-		key:       "DASHSCOPE_API_KEY",
+		names: names{
+			program: "qwen",
+			install: "npm install -g @qwen-code/qwen-code",
+			login:   "qwen auth",
+			key:     "DASHSCOPE_API_KEY",
+		},
 		endSignal: syscall.SIGTERM,
 		args:      qwenArgs,
 		env:       qwenEnv,

@@ -15,13 +15,11 @@ import (
 
 // A run is one start of the program: what it is told, and where.
 type run struct {
-	model         string
-	effort        llm.Effort
-	settings      llm.Settings
-	system        string // what it should be like; file holds the same where it is too long for an argument, or has to
-	file          string
-	promptFile    string          // holds the prompt, for a program that does not read stdin
-	attached      []string        // files that go with the prompt as arguments, by their paths from dir
+	model    string
+	effort   llm.Effort
+	settings llm.Settings
+	system   string // what it should be like, where that is an argument or in a file
+	onDisk
 	schema        json.RawMessage // that the program itself is to hold its answer to
 	prompt        prompt
 	resume        state // the session to go on from; zero to begin one
@@ -33,6 +31,13 @@ type run struct {
 	stdin         []byte
 	notices       []string
 	temps         []string // files and directories that go when the run ends
+}
+
+// onDisk is what a run reads from files.
+type onDisk struct {
+	file       string   // with the system prompt, where it is too long for an argument, or has to be in one
+	promptFile string   // with the prompt, for a program that does not read stdin
+	attached   []string // files that go with the prompt as arguments, by their paths from dir
 }
 
 // maxArgument is the longest text that goes into an argument, in bytes: Linux
