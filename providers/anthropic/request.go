@@ -256,16 +256,20 @@ func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.
 }
 
 // markCache marks what the server is to keep in its cache: up to the tools, the system
-// prompt, and the last block of the user's. Thinking and empty text cannot be
-// marked; neither is ever there.
+// prompt, and the last blocks of the last two messages of the user's, with the older of
+// which the request before ended. Four marks are allowed. From a mark the server looks
+// back over 20 blocks for what it kept: a step with more calls and results than that is
+// found from the older one. Thinking and empty text cannot be marked; neither is ever
+// there.
 func markCache(body map[string]any) {
 	system, _ := body["system"].([]any)
 	tools, _ := body["tools"].([]any)
 	messages, _ := body["messages"].([]any)
+	left := 2
 	for _, m := range slices.Backward(messages) {
-		if m := m.(map[string]any); m["role"] == "user" {
+		if m := m.(map[string]any); m["role"] == "user" && left > 0 {
 			ephemeral(m["content"].([]any))
-			break
+			left--
 		}
 	}
 	ephemeral(system)

@@ -3,6 +3,7 @@ package anthropic_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -229,9 +230,9 @@ func TestMessages(t *testing.T) {
 	searched := llm.Part{Kind: llm.Call, ID: "srv1", Name: "web_search", Remote: true, State: json.RawMessage(`{"type":"server_tool_use","id":"srv1","name":"web_search","input":{"query":"x"}}`)}
 	found := llm.Part{Kind: llm.Result, ID: "srv1", Remote: true, Text: "x", State: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srv1","content":[{"encrypted_content":"RW5j"}]}`)}
 
-	const mark = `"cache_control":{"type":"ephemeral"},`
+	const mark = `"cache_control":{"type":"ephemeral"},` // TestCacheMarks says where they are
 	hi := `{"content":[{"text":"Hi","type":"text"}],"role":"user"}`
-	last := `{"content":[{` + mark + `"text":"Go on","type":"text"}],"role":"user"}`
+	last := `{"content":[{"text":"Go on","type":"text"}],"role":"user"}`
 	for _, test := range []struct {
 		name     string
 		messages []llm.Message
@@ -241,13 +242,13 @@ func TestMessages(t *testing.T) {
 			[]llm.Message{llm.UserText("Hi"), own(signed("hm"), redacted, text("Let me look."), call("toolu_1", "read", `{"path":"a"}`)), tool(result("toolu_1", "A")), llm.UserText("Go on")},
 			[]string{hi,
 				`{"content":[{"type":"thinking","thinking":"hm","signature":"c2ln+/="},{"type":"redacted_thinking","data":"ZGF0YQ=="},{"text":"Let me look.","type":"text"},{"id":"toolu_1","input":{"path":"a"},"name":"read","type":"tool_use"}],"role":"assistant"}`,
-				`{"content":[{"content":"A","tool_use_id":"toolu_1","type":"tool_result"},{` + mark + `"text":"Go on","type":"text"}],"role":"user"}`}},
+				`{"content":[{"content":"A","tool_use_id":"toolu_1","type":"tool_result"},{"text":"Go on","type":"text"}],"role":"user"}`}},
 		{"thinking without state, of others or cut, is left out",
 			[]llm.Message{llm.UserText("Hi"), own(llm.Part{Kind: llm.Thinking, Text: "cut"}, text("So")), llm.UserText("Hi"), foreign(signed("theirs"), text("Well")), llm.UserText("Go on")},
 			[]string{hi, `{"content":[{"text":"So","type":"text"}],"role":"assistant"}`, hi, `{"content":[{"text":"Well","type":"text"}],"role":"assistant"}`, last}},
 		{"an answer of nothing but thinking is left out",
 			[]llm.Message{llm.UserText("Hi"), own(signed("long")), llm.UserText("Go on")},
-			[]string{`{"content":[{"text":"Hi","type":"text"},{` + mark + `"text":"Go on","type":"text"}],"role":"user"}`}},
+			[]string{`{"content":[{"text":"Hi","type":"text"},{"text":"Go on","type":"text"}],"role":"user"}`}},
 		{"an answer that ends in thinking loses all of it",
 			[]llm.Message{llm.UserText("Hi"), own(signed("one"), text("So"), signed("two")), llm.UserText("Go on")},
 			[]string{hi, `{"content":[{"text":"So","type":"text"}],"role":"assistant"}`, last}},
@@ -261,13 +262,13 @@ func TestMessages(t *testing.T) {
 				`{"content":[{"text":"One.","type":"text"},{"id":"toolu_c216cab2de2e56d547b4e634","input":{},"name":"read","type":"tool_use"},{"id":"b","input":{},"name":"read","type":"tool_use"}],"role":"assistant"}`,
 				`{"content":[{"content":"A","tool_use_id":"toolu_c216cab2de2e56d547b4e634","type":"tool_result"},{"content":"B","tool_use_id":"b","type":"tool_result"}],"role":"user"}`,
 				`{"content":[{"id":"toolu_41794772eab729f359e75420","input":{},"name":"read","type":"tool_use"}],"role":"assistant"}`,
-				`{"content":[{"content":"C","tool_use_id":"toolu_41794772eab729f359e75420","type":"tool_result"},{` + mark + `"text":"Go on","type":"text"}],"role":"user"}`}},
+				`{"content":[{"content":"C","tool_use_id":"toolu_41794772eab729f359e75420","type":"tool_result"},{"text":"Go on","type":"text"}],"role":"user"}`}},
 		{"pictures stand inside results, but behind those that failed",
 			[]llm.Message{llm.UserText("Hi"), foreign(call("a", "see", ""), call("c", "see", "")), tool(result("a", "A"), png, llm.Part{Kind: llm.Result, ID: "c", Failed: true}, png), llm.UserText("Go on")},
 			[]string{hi,
 				`{"content":[{"id":"a","input":{},"name":"see","type":"tool_use"},{"id":"c","input":{},"name":"see","type":"tool_use"}],"role":"assistant"}`,
 				`{"content":[{"content":[{"text":"A","type":"text"},` + pngBlock + `],"tool_use_id":"a","type":"tool_result"},{"content":"(no output)","is_error":true,"tool_use_id":"c","type":"tool_result"},` +
-					pngBlock + `,{` + mark + `"text":"Go on","type":"text"}],"role":"user"}`}},
+					pngBlock + `,{"text":"Go on","type":"text"}],"role":"user"}`}},
 		{"what the server's tools did returns as it came, in pairs only",
 			[]llm.Message{llm.UserText("Hi"), own(searched, found, text("So"), llm.Part{Kind: llm.Source, URL: "https://x"}), llm.UserText("Hi"), own(searched, text("Well")), llm.UserText("Go on")},
 			[]string{hi,
@@ -281,11 +282,11 @@ func TestMessages(t *testing.T) {
 				{Kind: llm.Media, Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, {Kind: llm.Media, MIME: "image/png", URL: "https://x/y.png"},
 				{Kind: llm.Media, Name: "a.go", MIME: "text/x-go", Data: []byte("package a")}, {Kind: llm.Media, Name: "b.tiff", MIME: "image/tiff", Data: []byte{0, 1}}}}},
 			[]string{`{"content":[{"source":{"data":"JVBERg==","media_type":"application/pdf","type":"base64"},"title":"a.pdf","type":"document"},{"source":{"type":"url","url":"https://x/y.png"},"type":"image"},` +
-				`{"text":"<file name=\"a.go\">\npackage a\n</file>","type":"text"},{` + mark + `"text":"[file left out: b.tiff, image/tiff, 2 bytes]","type":"text"}],"role":"user"}`}},
+				`{"text":"<file name=\"a.go\">\npackage a\n</file>","type":"text"},{"text":"[file left out: b.tiff, image/tiff, 2 bytes]","type":"text"}],"role":"user"}`}},
 		{"the user has the first word and the last",
 			[]llm.Message{foreign(text("Welcome. "))},
 			[]string{`{"content":[{"text":"Go on.","type":"text"}],"role":"user"}`, `{"content":[{"text":"Welcome. ","type":"text"}],"role":"assistant"}`,
-				`{"content":[{` + mark + `"text":"Go on.","type":"text"}],"role":"user"}`}},
+				`{"content":[{"text":"Go on.","type":"text"}],"role":"user"}`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []json.RawMessage
@@ -295,7 +296,7 @@ func TestMessages(t *testing.T) {
 			for i := range max(len(got), len(test.want)) {
 				var g, w string
 				if i < len(got) {
-					g = string(got[i])
+					g = strings.ReplaceAll(string(got[i]), mark, "")
 				}
 				if i < len(test.want) {
 					w = test.want[i]
@@ -305,6 +306,59 @@ func TestMessages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCacheMarks holds that the four marks that are allowed stand behind the tools, the
+// system prompt, and the last two messages of the user's: a step of many calls is further
+// away from its end than the server looks back, and not from the end of the one before.
+func TestCacheMarks(t *testing.T) {
+	calls := llm.Message{Role: llm.RoleAssistant}
+	results := llm.Message{Role: llm.RoleTool}
+	for i := range 30 {
+		id := fmt.Sprint("c", i)
+		calls.Parts = append(calls.Parts, llm.Part{Kind: llm.Call, ID: id, Name: "read", Input: "{}"})
+		results.Parts = append(results.Parts, llm.Part{Kind: llm.Result, ID: id, Text: "x"})
+	}
+	req := llm.Request{System: "Be brief.", Tools: []llm.Tool{{Name: "list"}, {Name: "read"}}}
+	marked := func(messages ...llm.Message) (at []string) {
+		req.Messages = messages
+		body := fields(t, build(elsewhere, "claude-sonnet-4-5"), req)
+		type block struct {
+			Mark json.RawMessage `json:"cache_control"`
+		}
+		add := func(name string, blocks []block) {
+			for i, b := range blocks {
+				if b.Mark != nil {
+					at = append(at, fmt.Sprintf("%s %d of %d", name, i+1, len(blocks)))
+				}
+			}
+		}
+		var tools, system []block
+		var list []struct{ Content []block }
+		if err := errors.Join(json.Unmarshal(body["tools"], &tools), json.Unmarshal(body["system"], &system), json.Unmarshal(body["messages"], &list)); err != nil {
+			t.Fatal(err)
+		}
+		add("tool", tools)
+		add("system", system)
+		for i, m := range list {
+			add(fmt.Sprint("message ", i+1, ", block"), m.Content)
+		}
+		return at
+	}
+	hi := llm.UserText("Hi")
+	for _, tt := range []struct {
+		messages []llm.Message
+		want     []string
+	}{
+		{[]llm.Message{hi}, []string{"message 1, block 1 of 1"}},
+		{[]llm.Message{hi, calls, results}, []string{"message 1, block 1 of 1", "message 3, block 30 of 30"}},
+		{[]llm.Message{hi, calls, results, calls, results}, []string{"message 3, block 30 of 30", "message 5, block 30 of 30"}},
+	} {
+		want := append([]string{"tool 2 of 2", "system 1 of 1"}, tt.want...)
+		if got := marked(tt.messages...); !slices.Equal(got, want) {
+			t.Errorf("marked %q, want %q", got, want)
+		}
 	}
 }
 
