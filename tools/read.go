@@ -119,8 +119,12 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 
 // readMedia reads a file that goes to the model as it is.
 func (p *readResult) readMedia(in io.Reader, kind string) error {
-	if p.size > maxScan {
-		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), maxScan>>20)
+	most := int64(maxScan)
+	if kind == "application/pdf" {
+		most = maxPDF
+	}
+	if p.size > most {
+		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), most>>20)
 	}
 	data, err := io.ReadAll(in)
 	if err != nil {
@@ -129,6 +133,10 @@ func (p *readResult) readMedia(in io.Reader, kind string) error {
 	p.media = &llm.Part{Kind: llm.Media, Name: path.Base(p.file), MIME: kind, Data: data}
 	return nil
 }
+
+// maxPDF bounds a PDF in bytes: it goes as it is, and more is not taken along (see
+// session/attach), while images are made smaller.
+const maxPDF = 14 << 20
 
 // mediaTypes are the kinds of files that models look at; bytes say what a file is.
 var mediaTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}

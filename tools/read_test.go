@@ -84,11 +84,14 @@ func TestReadShows(t *testing.T) {
 			t.Errorf("%s: %q, %d files", name, out.Text, len(out.Media))
 		}
 	}
-	f := open(t, map[string]string{"film.png": "\x89PNG\r\n\x1a\n"})
-	if err := os.Truncate(f.at("film.png"), maxScan+1); err != nil {
-		t.Fatal(err)
+	f := open(t, map[string]string{"film.png": "\x89PNG\r\n\x1a\n", "book.pdf": "%PDF-1.7\n"})
+	for name, size := range map[string]int64{"film.png": maxScan + 1, "book.pdf": maxPDF + 1} {
+		if err := os.Truncate(f.at(name), size); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f.fails("read", []any{"path", "film.png"}, "at most 64 MiB")
+	f.fails("read", []any{"path", "book.pdf"}, "at most 14 MiB")
 }
 
 func TestReadIsCapped(t *testing.T) {

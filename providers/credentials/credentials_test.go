@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -155,27 +156,42 @@ func TestSilentKeyring(t *testing.T) {
 	close(k.till)
 }
 
-// A late keyring takes a key after it was given up, and tells when it drops it.
+// A late keyring takes a key after it was given up, and holds what it does by then.
 type late struct {
 	silent
-	dropped chan string
+	holds string
+	calls *[]string
 }
 
-func (k late) Delete(provider string) error { k.dropped <- provider; return nil }
+func (k late) Get(string) (string, error) {
+	*k.calls = append(*k.calls, "get")
+	return k.holds, nil
+}
 
-// A key that reached the keyring too late does not stay there, for nobody would know of it.
+func (k late) Delete(provider string) error {
+	*k.calls = append(*k.calls, "delete "+provider)
+	return nil
+}
+
+// A key that reached the keyring too late does not stay there, for nobody would know of it. One
+// that another parley stored in the meantime does.
 func TestLateKeyring(t *testing.T) {
-	s := open(t)
-	k := late{silent{make(chan struct{})}, make(chan string, 1)}
-	s.keyring = k
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := s.toKeyring(gone, "groq", "key-groq"); !errors.Is(err, context.Canceled) {
-		t.Errorf("given up: %v", err)
-	}
-	close(k.till)
-	if name := <-k.dropped; name != "groq" {
-		t.Errorf("dropped %q", name)
+	for holds, want := range map[string][]string{"key-groq": {"get", "delete groq"}, "key-newer": {"get"}} {
+		s := open(t)
+		synctest.Test(t, func(t *testing.T) {
+			k := late{silent{make(chan struct{})}, holds, new([]string)}
+			s.keyring = k
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := s.toKeyring(gone, "groq", "key-groq"); !errors.Is(err, context.Canceled) {
+				t.Errorf("given up: %v", err)
+			}
+			close(k.till)
+			synctest.Wait()
+			if !slices.Equal(*k.calls, want) {
+				t.Errorf("it holds %s: %q, want %q", holds, *k.calls, want)
+			}
+		})
 	}
 }
 

@@ -96,7 +96,11 @@ func bounded[T any](ctx context.Context, after func(time.Duration) <-chan time.T
 func (s *Store) toKeyring(ctx context.Context, provider, key string) error {
 	k := s.keyring
 	_, err := bounded(ctx, s.after, func() (struct{}, error) { return struct{}{}, k.Set(provider, key) },
-		func() { _ = k.Delete(provider) })
+		func() { // unless another key was stored there in the meantime
+			if stored, err := k.Get(provider); err == nil && stored == key {
+				_ = k.Delete(provider)
+			}
+		})
 	return err
 }
 

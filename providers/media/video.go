@@ -185,6 +185,9 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	}
 	j.ID = firstText(answer, v.service.create.id)
 	if _, err := v.path("{id}", j.ID); err != nil {
+		if ended := v.updated(j, answer); j.ID == "" && (ended.State == llm.JobFailed || ended.State == llm.JobRefused) {
+			return ended, nil // which the answer says: there is nothing to ask for
+		}
 		return llm.Job{}, v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "took the request, which may be paid for, and returned no job that can be asked for: " + err.Error()})
 	}
 	return v.updated(j, answer), nil

@@ -325,3 +325,28 @@ func TestVideoCancel(t *testing.T) {
 		}
 	}
 }
+
+// What an answer says of a job that failed at once is told, also where it names no job.
+func TestVideoFailedWithoutID(t *testing.T) {
+	for kind, answer := range map[string]string{
+		"grok":       `{"status":"failed","error":{"code":"overloaded","message":"no capacity"}}`,
+		"openrouter": `{"status":"failed","error":"no capacity"}`,
+		"vllm":       `{"status":"failed","error":{"code":"overloaded","message":"no capacity"}}`,
+	} {
+		for _, wire := range videoWires {
+			if wire.kind != kind {
+				continue
+			}
+			s := newVideoServer(t, wire)
+			s.create = say(answer)
+			j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+			if err != nil || j.State != llm.JobFailed || !strings.Contains(j.Failure, "no capacity") {
+				t.Errorf("%s: %+v, %v", kind, j, err)
+			}
+			s.create = say(`{"status":"queued"}`)
+			if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"}); err == nil || !strings.Contains(err.Error(), "may be paid for") {
+				t.Errorf("%s, without a word: %v", kind, err)
+			}
+		}
+	}
+}

@@ -134,6 +134,9 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {
 		return r, nil // it was never made, and the provider need not be asked
 	}
+	if v.Job.ID == "" && v.Job.Failure != "" {
+		return r, fmt.Errorf("job %d cannot be asked for: %s", v.Num, sanitize.Line(v.Job.Failure))
+	}
 	if v.Job.ID == "" {
 		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}

@@ -17,6 +17,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -44,8 +45,12 @@ func (r *videoRun) start(ctx context.Context) error {
 		if !media.MayBePaid(err) {
 			return errors.Join(err, r.library.Videos().Remove(r.video.Num))
 		}
-		r.note(fmt.Sprintf("The answer did not come: the video may be made, and paid for, anyway (job %d)", r.video.Num))
-		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, "no answer came to the request that creates it: "+err.Error()
+		known, why := "The answer did not come", "no answer came to the request that creates it"
+		if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault != llm.Network {
+			known, why = "The provider answered with an error", "the request that creates it was answered with an error"
+		}
+		r.note(fmt.Sprintf("%s: the video may be made, and paid for, anyway (job %d)", known, r.video.Num))
+		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, why+": "+app.ShellErrorText(err)
 		return errors.Join(err, r.library.Videos().Save(r.video))
 	}
 	if err != nil {
