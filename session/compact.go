@@ -28,7 +28,12 @@ const summaryPreface = "The conversation up to here was summarized to save room.
 // far in requests, while the conversation stays whole. The sequence is that of a
 // turn: Step, what the model sends but its text, Compacted, Done.
 func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
-	return s.loop(ctx, func(t *turn) error { return t.summarize() })
+	return s.loop(ctx, func(t *turn) error {
+		if err := checkBudget(t, 1); err != nil {
+			return err
+		}
+		return t.summarize()
+	})
 }
 
 // autoCompact summarizes the conversation if it fills as much of the model's window

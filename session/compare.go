@@ -51,7 +51,7 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	if err := t.prepareStep(); err != nil {
+	if err := t.prepareStep(len(models)); err != nil {
 		return err
 	}
 	base := t.Head()
@@ -80,7 +80,7 @@ func (t *turn) compare(models []llm.Endpoint, parts []llm.Part) error {
 		case e.over:
 			t.finishCandidate(base, e.n, r)
 			running--
-			if err := t.checkBudget(); err != nil && running > 0 { // not one of them more
+			if err := overBudget(t); err != nil && running > 0 { // not one of them more
 				stop(err)
 			}
 		case e.err == nil:

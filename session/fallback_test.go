@@ -213,6 +213,7 @@ func TestFallbackQuestion(t *testing.T) {
 func TestQuestionCanceled(t *testing.T) {
 	s := New(chain(true, map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Server}, stages["text"]...)), "b/b": llmtest.New()}))
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for e := range s.Turn(ctx, say("hi")) {
 		switch e := e.(type) {
 		case Question:

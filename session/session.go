@@ -49,7 +49,8 @@ type Options struct {
 	Tools          *tools.Set                  // nil: none are offered
 	Policy         *tools.Policy               // nil: everything that asks is asked
 	MaxSteps       int                         // requests in a turn; 0 is DefaultMaxSteps
-	MaxCost        float64                     // US dollars in this session; 0 is no limit
+	Limits         []Limit                     // what may be spent
+	ConfirmCost    float64                     // US dollars of one request above which it is asked about; 0: never
 	Attended       bool                        // a user can be asked while a turn runs; see Question
 	Fallback       func(model string) []string // the models to go on with, in order, when one fails; nil: none
 	Alternatives   func(model string) []string // models to offer where a conversation does not fit; nil: none
@@ -69,7 +70,7 @@ type Options struct {
 // Errors that end a turn early, beside those of the model and the context.
 var (
 	ErrSteps  = errors.New("the turn reached its limit of requests")
-	ErrBudget = errors.New("the session reached its spending limit")
+	ErrBudget = errors.New("a spending limit is reached")
 )
 
 // A Session is one conversation. Its methods may be called from any goroutine,
@@ -120,11 +121,14 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{maxCost: o.MaxCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
+		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
 		fallback: fallbackChain{of: o.Fallback, larger: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
+	}
+	for _, l := range o.Limits {
+		s.SetLimit(l)
 	}
 	if s.log != nil {
 		s.mode = s.log.Session().History
@@ -171,7 +175,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.tools = s.tools.Snapshot()
 			}
 			set(s, &s.turnTools, t.tools)
+			set(s, &s.turnUsage, llm.Usage{})
 			t.done.Err = f(t)
+			settle(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()
 			t.mu.Lock()

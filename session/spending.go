@@ -1,15 +1,117 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
-// A spending holds what a session has used so far, and what it may cost.
+// A Limit is what may be spent in a period. Cost, Tokens, or both bound it; 0 does not.
+type Limit struct {
+	Period   Period
+	Provider string  // at which provider, of a day or a month; "": at all of them
+	Cost     float64 // US dollars
+	Tokens   int     // of input and output
+}
+
+// Period is what a Limit is about. Days and months are those of the clock, and hold for all
+// conversations of all processes that share a store.
+type Period string
+
+// The periods.
+const (
+	PerTurn    Period = "turn"
+	PerSession Period = "session"
+	PerDay     Period = "day"
+	PerMonth   Period = "month"
+)
+
+// Periods lists them from the shortest.
+var Periods = []Period{PerTurn, PerSession, PerDay, PerMonth}
+
+// String names the limit as in "day limit of $5.00 at openai".
+func (l Limit) String() string {
+	var amounts []string
+	if l.Cost > 0 {
+		amounts = append(amounts, fmt.Sprintf("$%.2f", l.Cost))
+	}
+	if l.Tokens > 0 {
+		amounts = append(amounts, strconv.Itoa(l.Tokens)+" tokens")
+	}
+	text := string(l.Period) + " limit"
+	for i, a := range amounts {
+		text += []string{" of ", " and "}[min(i, 1)] + a
+	}
+	if l.Provider != "" {
+		text += " at " + l.Provider
+	}
+	return text
+}
+
+// same reports whether m is a limit on the same.
+func (l Limit) same(m Limit) bool { return l.Period == m.Period && l.Provider == m.Provider }
+
+// share returns how much of the limit is used, 1 being all of it.
+func (l Limit) share(used llm.Usage) float64 {
+	var share float64
+	if l.Cost > 0 {
+		share = used.Cost / l.Cost
+	}
+	if l.Tokens > 0 {
+		share = max(share, float64(used.Input+used.Output)/float64(l.Tokens))
+	}
+	return share
+}
+
+// noticeShare is the share of a limit at which it is told that it will be reached.
+const noticeShare = 0.8
+
+// A BudgetError reports that a limit is reached.
+type BudgetError struct {
+	Limit Limit
+	Used  llm.Usage
+}
+
+func (e *BudgetError) Error() string { return e.Limit.String() + " is reached: " + e.used() + " used" }
+
+// used says how much of what is limited was used.
+func (e *BudgetError) used() string {
+	if e.Limit.Cost > 0 && e.Used.Cost >= e.Limit.Cost || e.Limit.Tokens == 0 {
+		return fmt.Sprintf("$%.2f", e.Used.Cost)
+	}
+	return strconv.Itoa(e.Used.Input+e.Used.Output) + " tokens"
+}
+
+// Is reports that it is an ErrBudget.
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// An Overspend is what a Question is about when a limit is reached.
+type Overspend struct{ BudgetError }
+
+// An Expense is what a Question is about when one request is estimated to cost much.
+type Expense struct {
+	Model  string
+	Tokens int     // of its input
+	Cost   float64 // US dollars
+}
+
+// String says what the request may cost.
+func (e Expense) String() string {
+	return fmt.Sprintf("about $%.2f for the next request: %d tokens to %s", e.Cost, e.Tokens, e.Model)
+}
+
+// A spending holds what a session has used so far, and what it may use.
 type spending struct {
-	maxCost                     float64 // US dollars; 0: no limit
-	total, last                 llm.Usage
+	limits                      []Limit
+	confirmCost                 float64        // US dollars of one request above which it is asked about; 0: never
+	told                        map[Limit]bool // limits of which noticeShare was told
+	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool // the price of a response is unknown; the user was told
 }
 
@@ -21,24 +123,194 @@ func (s *Session) Usage() (total, last llm.Usage) {
 	return s.total, s.last
 }
 
+// Limits returns the limits that hold for the session.
+func (s *Session) Limits() []Limit {
+	return locked(&s.mu, func() []Limit { return slices.Clone(s.limits) })
+}
+
+// SetLimit replaces the limit on the same, for this session; one without an amount ends.
+func (s *Session) SetLimit(l Limit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits = slices.DeleteFunc(slices.Clone(s.limits), l.same)
+	if l.Cost > 0 || l.Tokens > 0 {
+		s.limits = append(s.limits, l)
+		slices.SortStableFunc(s.limits, func(a, b Limit) int {
+			return slices.Index(Periods, a.Period) - slices.Index(Periods, b.Period)
+		})
+	}
+}
+
+// Used returns what was used of a limit so far, in the running turn if it is about one.
+func (s *Session) Used(l Limit) (llm.Usage, error) {
+	switch l.Period {
+	case PerTurn:
+		return locked(&s.mu, func() llm.Usage { return s.turnUsage }), nil
+	case PerSession:
+		total, _ := s.Usage()
+		return total, nil
+	}
+	if s.log == nil {
+		return llm.Usage{}, nil
+	}
+	sum, err := s.log.Ledger().Spent(s.since(l.Period), time.Time{}, l.Provider)
+	return sum.Usage, err
+}
+
+// since returns when the day or the month began.
+func (s *Session) since(p Period) time.Time {
+	now := s.now().Local()
+	day := now.Day()
+	if p == PerMonth {
+		day = 1
+	}
+	return time.Date(now.Year(), now.Month(), day, 0, 0, 0, 0, time.Local)
+}
+
 // addUsage adds to the totals of the session and of the turn. The session is
 // locked.
 func (t *turn) addUsage(u llm.Usage) {
 	t.hasUnpriced = t.hasUnpriced || !u.Priced
 	t.total = t.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
+	t.turnUsage = t.done.Usage
 }
 
-// checkBudget returns ErrBudget once the session has cost what it may. Once it
-// tells that a price is unknown.
-func (t *turn) checkBudget() error {
-	total, _ := t.Usage()
-	if t.maxCost > 0 && t.hasUnpriced && !t.warnedUnpriced {
+// checkBudget asks what to do once a limit is reached, and reserves what n requests may
+// use. Where nobody can be asked, or the user stops, it returns a *BudgetError. Once it tells
+// that a price is unknown, and that a limit is about to be reached.
+func checkBudget(t *turn, n int) error {
+	limits := limitsOf(t, t.current())
+	if len(limits) > 0 && t.hasUnpriced && !t.warnedUnpriced {
 		t.warnedUnpriced = true
 		t.emit(llm.Notice{Text: "an answer has no known price: the spending limit does not count it"})
 	}
-	if t.maxCost > 0 && total.Cost >= t.maxCost {
-		return fmt.Errorf("%w: $%.2f of $%.2f", ErrBudget, total.Cost, t.maxCost)
+	for _, l := range limits {
+		used, err := t.Used(l)
+		if err != nil {
+			return fmt.Errorf("what was spent cannot be read: %w", err)
+		}
+		switch share := l.share(used); {
+		case share >= 1:
+			if err := overspent(t, &BudgetError{l, used}); err != nil {
+				return err
+			}
+			return checkBudget(t, n)
+		case share >= noticeShare && !t.told[l]:
+			if t.told == nil {
+				t.told = map[Limit]bool{}
+			}
+			t.told[l] = true
+			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s are used", int(100*share), l)})
+		}
+	}
+	return reserve(t, limits, n)
+}
+
+// limitsOf returns the limits that hold for a model.
+func limitsOf(t *turn, model llm.Endpoint) []Limit {
+	return slices.DeleteFunc(t.Limits(), func(l Limit) bool { return l.Provider != "" && l.Provider != store.ProviderOf(model.Name) })
+}
+
+// overBudget returns a *BudgetError once a limit is reached.
+func overBudget(t *turn) error {
+	for _, l := range limitsOf(t, t.current()) {
+		if used, err := t.Used(l); err == nil && l.share(used) >= 1 {
+			return &BudgetError{l, used}
+		}
+	}
+	return nil
+}
+
+// overspent asks what to do about a limit that is reached.
+func overspent(t *turn, e *BudgetError) error {
+	choices := []Choice{{Action: RaiseLimit, Amount: e.Limit.Cost + 1}, {Action: RaiseLimit, Amount: e.Limit.Cost * 1.5}, {Action: StopTurn}}
+	byTokens := e.Limit.share(e.Used) > e.Limit.share(llm.Usage{Cost: e.Used.Cost})
+	if byTokens {
+		choices = []Choice{{Action: RaiseLimit, Amount: float64(e.Limit.Tokens) * 1.5}, {Action: RaiseLimit, Amount: float64(e.Limit.Tokens) * 2}, {Action: StopTurn}}
+	}
+	choice := decide(t, Question{About: Overspend{*e}, Choices: choices, Default: len(choices) - 1})
+	if choice.Action != RaiseLimit {
+		return t.cause(e)
+	}
+	raised := e.Limit
+	if byTokens {
+		raised.Tokens = int(choice.Amount)
+	} else {
+		raised.Cost = choice.Amount
+	}
+	t.SetLimit(raised)
+	return nil
+}
+
+// reserve keeps room in the limits that other processes share for n requests, until settle.
+func reserve(t *turn, limits []Limit, n int) error {
+	var caps []store.Cap
+	var of []Limit
+	for _, l := range limits {
+		if l.Period == PerDay || l.Period == PerMonth {
+			of, caps = append(of, l), append(caps, store.Cap{Since: t.since(l.Period), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
+		}
+	}
+	if len(caps) == 0 || t.log == nil {
+		return nil
+	}
+	settle(t)
+	model := t.current()
+	estimate := estimateRequest(t, model)
+	estimate.Input, estimate.Output, estimate.Cost = n*estimate.Input, n*estimate.Output, float64(n)*estimate.Cost
+	reservation, err := t.log.Ledger().Reserve(model.Name, estimate, caps...)
+	var full *store.CapError
+	if errors.As(err, &full) { // other processes spend at this moment
+		used := full.Spent.Usage.Add(full.Reserved)
+		if err := overspent(t, &BudgetError{of[max(slices.Index(caps, full.Cap), 0)], used}); err != nil {
+			return err
+		}
+		return checkBudget(t, n)
+	}
+	if err == nil {
+		t.reservation = reservation
+	}
+	return nil // what cannot be written now is counted all the same once it can be
+}
+
+// settle ends what was reserved: the answer is in the ledger.
+func settle(t *turn) {
+	_ = t.reservation.Settle()
+	t.reservation = store.Reservation{}
+}
+
+// usualOutput is how many tokens an answer is estimated to have.
+const usualOutput = 2000
+
+// estimateRequest returns what the next request may use.
+func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
+	u := llm.Usage{Input: t.ContextTokens(), Output: usualOutput}
+	if model.Cost != nil {
+		u.Cost, u.Priced = model.Cost(u)
+	}
+	return u
+}
+
+// confirmExpense asks before a request that is estimated to cost much, once in a turn. Where
+// nobody can be asked it is told.
+func confirmExpense(t *turn) error {
+	model := t.current()
+	if t.confirmCost <= 0 || t.asked.expense {
+		return nil
+	}
+	estimate := estimateRequest(t, model)
+	if !estimate.Priced || estimate.Cost <= t.confirmCost || math.IsNaN(estimate.Cost) {
+		return nil
+	}
+	t.asked.expense = true
+	about := Expense{Model: model.Name, Tokens: estimate.Input, Cost: estimate.Cost}
+	if !t.attended {
+		t.emit(llm.Notice{Text: about.String()})
+		return nil
+	}
+	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
+		return t.cause(errStoppedAtQuestion)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 )
 
@@ -21,9 +22,10 @@ type turn struct {
 	tools        *tools.Set      // the tools as they were when it began; nil: none
 	omittedTurns int             // turns the last request left out
 
-	results             toolResults // of the last response's calls, while they run
-	compactedOnOverflow bool        // the conversation was summarized because it did not fit
-	asked               asked       // of the user
+	results             toolResults       // of the last response's calls, while they run
+	compactedOnOverflow bool              // the conversation was summarized because it did not fit
+	asked               asked             // of the user
+	reservation         store.Reservation // of what the running requests may cost
 
 	partial   *partialResponse // the response that arrives; nil: none does
 	capped    bool             // the last response ended at a limit of parley's: asking again would only be paid again
@@ -35,6 +37,7 @@ type asked struct {
 	questions int  // how many
 	waits     int  // how often the same model was asked again after a while
 	sends     bool // a request that does not fit goes out as it is
+	expense   bool // about one that may cost much
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -56,7 +59,7 @@ func answer(t *turn) error {
 		if step == 1 {
 			chooseModel(t)
 		}
-		if err := t.prepareStep(); err != nil {
+		if err := t.prepareStep(1); err != nil {
 			return err
 		}
 		t.done.Steps = step
@@ -100,15 +103,18 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// prepareStep checks whether a request may go out, and makes room for it.
-func (t *turn) prepareStep() error {
-	if err := t.checkBudget(); err != nil {
+// prepareStep checks whether requests may go out at once, and makes room for them.
+func (t *turn) prepareStep(requests int) error {
+	if err := checkBudget(t, requests); err != nil {
 		return err
 	}
 	if err := t.autoCompact(); err != nil {
 		return err
 	}
-	return fitWindow(t)
+	if err := fitWindow(t); err != nil {
+		return err
+	}
+	return confirmExpense(t)
 }
 
 func (t *turn) prompt(m llm.Message) {

@@ -136,7 +136,7 @@ func TestLabels(t *testing.T) {
 func TestCompareNotAsked(t *testing.T) {
 	dear := llmtest.Script(llm.Usage{Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
 	model := llm.Endpoint{Model: llmtest.New(dear), Name: "m/0", Origin: "m/0", Strategy: "native"}
-	s := session.New(session.Options{Model: model, MaxCost: 1})
+	s := session.New(session.Options{Model: model, Limits: []session.Limit{{Period: session.PerSession, Cost: 1}}})
 	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "spend"}) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
