@@ -135,7 +135,7 @@ func (f *fallbackChain) isReason(fault llm.Fault) bool {
 // that may be asked again.
 func chooseModel(t *turn) {
 	f := &t.fallback
-	t.setStandIn(llm.Endpoint{})
+	set(t.Session, &f.standIn, llm.Endpoint{}) // the chosen one has its place again
 	t.tried = map[string]bool{}
 	if f.of == nil || f.open == nil {
 		return
@@ -159,10 +159,6 @@ func chooseModel(t *turn) {
 	}
 }
 
-// setStandIn makes model answer in the place of the chosen one; the zero value gives that
-// its place back.
-func (s *Session) setStandIn(model llm.Endpoint) { set(s, &s.fallback.standIn, model) }
-
 // goOnWith makes another model answer in this turn, which e tells.
 func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 	e.To = model.Name
@@ -170,7 +166,7 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 	if _, changes := model.Portable(t.History()); len(changes) > 0 {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
-	t.setStandIn(model)
+	set(t.Session, &t.fallback.standIn, model)
 	t.fallback.stoodIn = model.Name
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -106,6 +107,64 @@ func (e Expense) String() string {
 	return fmt.Sprintf("about $%.2f for the next request: %d tokens to %s", e.Cost, e.Tokens, e.Model)
 }
 
+// Budget holds the [budget] section of the configuration. 0 is no limit.
+type Budget struct {
+	Confirm float64 `toml:"confirm"` // US dollars: what is estimated to cost more is asked about
+	Turn    float64 `toml:"turn"`    // US dollars, as all that follow
+	Session float64 `toml:"session"`
+
+	TurnTokens    int `toml:"turn_tokens"`
+	SessionTokens int `toml:"session_tokens"`
+	ProviderBudget
+	Providers map[string]ProviderBudget `toml:"providers"` // by name
+}
+
+// ProviderBudget holds limits that are counted across conversations.
+type ProviderBudget struct {
+	Day         float64 `toml:"day"`
+	Month       float64 `toml:"month"`
+	DayTokens   int     `toml:"day_tokens"`
+	MonthTokens int     `toml:"month_tokens"`
+}
+
+// DefaultBudget returns what holds where the configuration says nothing.
+func DefaultBudget() Budget { return Budget{Confirm: 1} }
+
+// Validate names a value that cannot be meant.
+func (b Budget) Validate() error {
+	for _, l := range b.all() {
+		if !(l.Cost >= 0) || math.IsInf(l.Cost, 0) || l.Tokens < 0 {
+			name := "budget."
+			if l.Provider != "" {
+				name += "providers." + l.Provider + "."
+			}
+			return fmt.Errorf("%s%s cannot be negative; 0 is no limit", name, l.Period)
+		}
+	}
+	if !(b.Confirm >= 0) || math.IsInf(b.Confirm, 0) {
+		return errors.New("budget.confirm cannot be negative; 0 asks about everything that costs")
+	}
+	return nil
+}
+
+// Limits returns the limits that are set.
+func (b Budget) Limits() []Limit {
+	return slices.DeleteFunc(b.all(), func(l Limit) bool { return l.Cost == 0 && l.Tokens == 0 })
+}
+
+// all returns all limits that there can be.
+func (b Budget) all() []Limit {
+	list := []Limit{
+		{Period: PerTurn, Cost: b.Turn, Tokens: b.TurnTokens}, {Period: PerSession, Cost: b.Session, Tokens: b.SessionTokens},
+		{Period: PerDay, Cost: b.Day, Tokens: b.DayTokens}, {Period: PerMonth, Cost: b.Month, Tokens: b.MonthTokens},
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Providers)) {
+		p := b.Providers[name]
+		list = append(list, Limit{PerDay, name, p.Day, p.DayTokens}, Limit{PerMonth, name, p.Month, p.MonthTokens})
+	}
+	return list
+}
+
 // A spending holds what a session has used so far, and what it may use.
 type spending struct {
 	limits                      []Limit
@@ -153,13 +212,13 @@ func (s *Session) Used(l Limit) (llm.Usage, error) {
 	if s.log == nil {
 		return llm.Usage{}, nil
 	}
-	sum, err := s.log.Ledger().Spent(s.since(l.Period), time.Time{}, l.Provider)
+	sum, err := s.log.Ledger().Spent(l.Period.began(s.now()), time.Time{}, l.Provider)
 	return sum.Usage, err
 }
 
-// since returns when the day or the month began.
-func (s *Session) since(p Period) time.Time {
-	now := s.now().Local()
+// began returns when the day or the month of now began.
+func (p Period) began(now time.Time) time.Time {
+	now = now.Local()
 	day := now.Day()
 	if p == PerMonth {
 		day = 1
@@ -249,7 +308,7 @@ func reserve(t *turn, limits []Limit, n int) error {
 	var of []Limit
 	for _, l := range limits {
 		if l.Period == PerDay || l.Period == PerMonth {
-			of, caps = append(of, l), append(caps, store.Cap{Since: t.since(l.Period), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
+			of, caps = append(of, l), append(caps, store.Cap{Since: l.Period.began(t.now()), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
 		}
 	}
 	if len(caps) == 0 || t.log == nil {

@@ -11,7 +11,12 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -79,4 +84,189 @@ func (o Options) Keep(key, value string) Effect {
 // Unsandboxed reports whether commands of the model could run without a sandbox.
 func Unsandboxed(a *App) bool {
 	return a.Held != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
+}
+
+// Directory finds the directory that the user means by name: ~ is the home
+// directory, and what is relative begins in Folder.
+func (o Options) Directory(name string) (string, error) {
+	name, err := o.absolute(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.IsDir():
+		return "", fmt.Errorf("%s is not a folder", name)
+	}
+	return name, nil
+}
+
+// absolute returns the path that the user means by name.
+func (o Options) absolute(name string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		name = home + rest
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(o.Folder, name)
+	}
+	return filepath.Clean(name), nil
+}
+
+// Directories returns those of stored conversations that are still there, the latest
+// first, without Folder.
+func (o Options) Directories() (all []string, err error) {
+	rows, err := o.Library.List(session.Query{})
+	for _, s := range rows {
+		if s.Dir == o.Folder || slices.Contains(all, s.Dir) {
+			continue
+		}
+		if dir, err := o.Directory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
+			all = append(all, dir)
+		}
+	}
+	return all, err
+}
+
+// Options say what a run of parley has to work with, whatever shows it.
+type Options struct {
+	Session    *session.Session
+	Start      Start
+	Attached   []llm.Part     // goes with the first prompt
+	Workspace  string         // the directory that tools work in, as a user calls it
+	Folder     string         // the same, absolute
+	ConfigFile string         // where the configuration is
+	Library    *session.Store // nil: nothing is kept
+	Ephemeral  bool           // nothing of this is kept
+	Machine
+	Wire Wire // what went to models and came back
+	Models
+	Opening
+	Trust
+	MCP
+	First
+
+	Context  func() []Fact                                                                  // what every request tells the model
+	Shell    func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
+	Enter    func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask     func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
+	Left     func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
+	Short    func(path string) string                                                       // a path as a user calls it
+	Estimate func(text string) int                                                          // about how many tokens text has
+	Getenv   func(string) string                                                            // nil: os.Getenv
+	Now      func() time.Time                                                               // nil: the clock; for tests
+}
+
+// Machine is what parley works with.
+type Machine struct {
+	Held    string                                       // why commands are not held by a sandbox; "" if they are
+	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
+
+	// Filter runs a command of the user's own beside the screen, with input on its standard
+	// input, for a short time; nil: none can run.
+	Filter func(ctx context.Context, command string, input []byte) (output string, err error)
+
+	// FetchFile gets a file from the web; nil: files come from the disk only.
+	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
+}
+
+// Models are those that can be asked.
+type Models struct {
+	Open    func(name string) (llm.Endpoint, error)
+	Choices func() []Choice                            // for the picker
+	Live    func() []Choice                            // the same with what servers say they have; may take seconds
+	Price   func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
+	Recent  []string                                   // used before, the latest first
+	Local   Local                                      // what can answer without a key
+	Drawing Drawing
+	Connecting
+}
+
+// Opening opens conversations.
+type Opening struct {
+	New    func() (*session.Session, error) // an empty one with the same settings
+	Resume func(id string) (s *session.Session, note string, err error)
+	Fork   func(id string, head int) (s *session.Session, note string, err error)
+}
+
+// Trust is the question about the directory, asked at the start with no preselected.
+type Trust struct {
+	Question string                                    // "" if there is nothing to ask
+	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
+}
+
+// MCP is the servers.
+type MCP struct {
+	Servers func() *mcp.Servers       // nil: none is configured, or none may run yet
+	Watch   func(func(server string)) // registers who hears of changes, on any goroutine
+}
+
+// First is what the first screen says beside the model and the directory.
+type First struct {
+	Version string // of parley
+	Notice  string // "" if there is nothing to say
+	NoKey   bool   // no provider has a key: the demo answers
+}
+
+// Start is what a screen does first.
+type Start struct {
+	Prompt  []llm.Part // sent at once; nil: none
+	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
+	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
+	Compare []string   // models that the first prompt goes to; none: the session's
+}
+
+// TakeFork reports whether the conversation that was chosen now is to be copied:
+// the first one is, if Find and Fork say so.
+func (s *Start) TakeFork() bool {
+	fork := s.Fork && s.Find != nil
+	s.Fork = false
+	return fork
+}
+
+// A Fact is something that every request tells the model, beside what was said.
+type Fact struct {
+	Name   string
+	Tokens int // about
+	Note   string
+}
+
+// WithDefaults returns o with what it must have.
+func (o Options) WithDefaults() Options {
+	if o.Library == nil {
+		o.Library = session.MemoryStore()
+	}
+	if o.Short == nil {
+		o.Short = func(path string) string { return path }
+	}
+	if o.Estimate == nil {
+		o.Estimate = func(text string) int { return len(text) / 4 }
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Live == nil {
+		o.Live = o.Choices
+	}
+	if o.Servers == nil {
+		o.Servers = func() *mcp.Servers { return nil }
+	}
+	if o.Watch == nil {
+		o.Watch = func(func(string)) {}
+	}
+	if o.Context == nil {
+		o.Context = func() []Fact { return nil }
+	}
+	if o.Price == nil {
+		o.Price = func(string) (input, cached float64) { return 0, 0 }
+	}
+	return o
 }

@@ -80,6 +80,7 @@ func Commands() []Command {
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
 		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
+		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: budget},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
 		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: cannotConnect, Args: connectItems, Run: connect},

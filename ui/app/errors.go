@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -133,6 +134,10 @@ func QuestionText(q session.Question) (text string, answers []string) {
 	case session.Overflow:
 		text = fmt.Sprintf("Too long for %s: about %s of its context window of %s tokens. Not sent yet.",
 			about.Model, format.Tokens(about.Tokens), format.Tokens(about.Window))
+	case session.Overspend:
+		text = format.Capital(about.Error())
+	case session.Expense:
+		text = fmt.Sprintf("The next request costs about %s: %s tokens to %s. Not sent yet.", format.Price(about.Cost), format.Tokens(about.Tokens), about.Model)
 	}
 	for _, c := range q.Choices {
 		answers = append(answers, choiceText(q, c))
@@ -156,8 +161,22 @@ func choiceText(q session.Question, c session.Choice) string {
 		return "Skip the oldest turns"
 	case session.SendAnyway:
 		return "Send anyway"
+	case session.RaiseLimit:
+		o, _ := q.About.(session.Overspend)
+		return raiseText(o.Limit, c.Amount)
 	}
 	return "Stop"
+}
+
+// raiseText says what a limit becomes for the rest of the session.
+func raiseText(l session.Limit, amount float64) string {
+	switch {
+	case l.Cost == 0 || float64(l.Tokens) > 0 && amount > float64(l.Tokens):
+		return fmt.Sprintf("+%d%%: %s tokens for now", int(100*amount/float64(l.Tokens))-100, format.Tokens(int(amount)))
+	case amount == l.Cost+1:
+		return fmt.Sprintf("+$1: $%.2f for now", amount)
+	}
+	return fmt.Sprintf("+%d%%: $%.2f for now", int(math.Round(100*amount/l.Cost))-100, amount)
 }
 
 // hints holds the advice for errors that are not a model's.
@@ -166,7 +185,7 @@ var hints = []struct {
 	hint string
 }{
 	{session.ErrSteps, "Raise the limit with --max-turns, or split the task"},
-	{session.ErrBudget, "Raise the limit with --max-cost"},
+	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml"},
 	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task"},
 	{ErrTimeout, "Raise the limit with --timeout"},
 	{ErrPipe, ""},

@@ -143,15 +143,9 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.heard(now)
 		t.countDown(now)
 	case session.Question:
-		t.asked = time.Time{}
-		t.do(Asking, "", now)
-		if e.Wait > 0 {
-			t.retry, t.resend = e, now.Add(e.Wait)
-			t.countDown(now)
-		}
+		t.question(e, now)
 	case session.Answered:
-		t.resend = time.Time{}
-		t.drop(RetryBlock, &t.retryID)
+		t.endCountdown()
 	case session.Response:
 		t.answer(e, now)
 	case session.Call:
@@ -165,8 +159,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case session.Result:
 		t.result(e, false, now)
 	case session.CandidateEvent:
-		t.asked = time.Time{}
-		t.do(Comparing, "", now)
+		t.await(Comparing, now)
 	case session.Done:
 		t.close(now)
 		t.drop(RetryBlock, &t.retryID) // a summary has no answer that ends it
@@ -185,6 +178,27 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.put(Change{Event: e})
 	}
 	return t.changes
+}
+
+// await notes that something else than the model is waited for.
+func (t *Turn) await(what Doing, now time.Time) {
+	t.asked = time.Time{}
+	t.do(what, "", now)
+}
+
+// endCountdown takes away what was going to happen.
+func (t *Turn) endCountdown() {
+	t.resend = time.Time{}
+	t.drop(RetryBlock, &t.retryID)
+}
+
+// question shows the countdown of a question that has one.
+func (t *Turn) question(q session.Question, now time.Time) {
+	t.await(Asking, now)
+	if q.Wait > 0 {
+		t.retry, t.resend = q, now.Add(q.Wait)
+		t.countDown(now)
+	}
 }
 
 // Tick returns what time alone changes: a countdown, a silence.

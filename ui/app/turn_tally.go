@@ -1,9 +1,7 @@
 package app
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"parley/providers/llm"
@@ -103,20 +101,4 @@ func Cached(u llm.Usage) string {
 		return ""
 	}
 	return fmt.Sprintf("%d%% cached", 100*u.CacheRead/u.Input)
-}
-
-// Budget holds the [budget] section of the configuration.
-type Budget struct {
-	Confirm float64 `toml:"confirm"` // US dollars: images and videos that are estimated to cost more are asked about
-}
-
-// DefaultBudget returns what holds where the configuration says nothing.
-func DefaultBudget() Budget { return Budget{Confirm: 1} }
-
-// Validate names a value that cannot be meant.
-func (b Budget) Validate() error {
-	if !(b.Confirm >= 0) || math.IsInf(b.Confirm, 0) {
-		return errors.New("budget.confirm cannot be negative; 0 asks about everything that costs")
-	}
-	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"parley/session/config"
 	"parley/tools"
 	"parley/tools/mcp"
-	"parley/ui/app"
 	"parley/ui/tui"
 )
 
@@ -28,6 +27,7 @@ type Config struct {
 	ImageModel  string                `toml:"image_model"`
 	EmbedModel  string                `toml:"embed_model"` // "": the first connected one
 	Fallback    []string              `toml:"fallback"`
+	Fallbacks   map[string][]string   `toml:"fallbacks"` // by model or provider, in the place of Fallback
 	Effort      llm.Effort            `toml:"effort"`
 	System      string                `toml:"system"`
 	Mode        tools.Mode            `toml:"mode"`
@@ -39,7 +39,7 @@ type Config struct {
 	Permissions tools.Permissions     `toml:"permissions"`
 	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
 	MCP         map[string]mcp.Config `toml:"mcp"`
-	Budget      app.Budget            `toml:"budget"`
+	Budget      session.Budget            `toml:"budget"`
 	providers.Config
 }
 
@@ -95,7 +95,7 @@ func configDir() string {
 
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
-	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Budget: app.DefaultBudget()}
+	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Budget: session.DefaultBudget()}
 	c.Stored, c.Kept = stored, keptFacts()
 	return c
 }

@@ -37,6 +37,7 @@ type modelFlags struct {
 	exact          bool     // no name is mapped to another one
 	answers        int      // of each model
 	fallback       []string
+	noFallback     bool
 	effort, system string
 	detail         string // of images
 }
@@ -75,7 +76,8 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringArrayVarP(&f.models, "model", "m", nil, "model, as provider/model; repeat to compare several")
 	set.BoolVar(&f.exact, "exact", false, "use model names exactly as given: do not map retired or family names to current ones")
 	set.IntVarP(&f.answers, "answers", "n", 1, "number of answers; they are compared and kept as branches")
-	set.StringSliceVar(&f.fallback, "fallback", nil, "fallback models if one fails")
+	set.StringSliceVar(&f.fallback, "fallback", nil, "fallback models if one fails; auto takes connected ones that are close to it")
+	set.BoolVar(&f.noFallback, "no-fallback", false, "do not use fallback models")
 	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")

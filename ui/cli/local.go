@@ -23,6 +23,8 @@ type local struct {
 	*program
 	found   atomic.Pointer[[]providers.LocalServer] // that run on this machine; nil: they were not looked for yet
 	unnamed string                                  // provider that was set up without a model, while none is named; "": none
+
+	cooldowns session.Cooldowns // of models that failed in this run
 }
 
 // services returns the providers of the configuration, with the servers that were found on

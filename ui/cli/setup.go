@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"parley/providers"
@@ -67,8 +66,8 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	}
 	return session.New(session.Options{
 		Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
-		Settings: llm.Settings{Detail: a.detail}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), MaxCost: cmp.Or(a.maxCost, a.config.MaxCost),
-		Fallback: session.FallbackModels(append(slices.Clone(a.fallback), a.config.Fallback...)...), OpenModel: open, AnswerSchema: a.schema,
+		Settings: llm.Settings{Detail: a.detail}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	}), notice, nil
 }

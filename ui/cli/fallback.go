@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"cmp"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/catalog"
+	"parley/session"
+)
+
+// autoFallback stands in a chain for models that are as close as possible to the one that
+// failed, of other providers that are connected.
+const autoFallback = "auto"
+
+// maxAuto is how many models "auto" stands for at most.
+const maxAuto = 3
+
+// fallbacks returns the models to go on with when one fails: those of --fallback, and the
+// chain of the model, or else of its provider, or else the general one.
+func fallbacks(a *program) func(model string) []string {
+	return func(model string) []string {
+		if a.noFallback {
+			return nil
+		}
+		provider, _, _ := strings.Cut(model, "/")
+		chain := a.config.Fallback
+		for _, name := range []string{provider, model} {
+			if own, ok := a.config.Fallbacks[name]; ok {
+				chain = own
+			}
+		}
+		var names []string
+		for _, name := range append(slices.Clone(a.fallback), chain...) {
+			if name == autoFallback {
+				names = append(names, alternatives(providers.Choices(a.local.services(), os.Getenv), model, false)...)
+				continue
+			}
+			names = append(names, name)
+		}
+		return names
+	}
+}
+
+// larger returns models with a larger window than model has, for a conversation that does not
+// fit: those of its chain, and others that are connected.
+func larger(a *program) func(model string) []string {
+	chain := fallbacks(a)
+	return func(model string) []string {
+		return append(chain(model), alternatives(providers.Choices(a.local.services(), os.Getenv), model, true)...)
+	}
+}
+
+// alternatives returns the models that can do what model can, one of each other provider, the
+// nearest price first. With roomier they are those with a larger window, of all providers.
+func alternatives(choices []providers.Choice, model string, roomier bool) (names []string) {
+	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == model })
+	if i < 0 {
+		i = slices.IndexFunc(choices, func(c providers.Choice) bool { return strings.HasPrefix(model, c.Provider+"/") })
+	}
+	if i < 0 {
+		return nil
+	}
+	like := choices[i]
+	choices = slices.DeleteFunc(slices.Clone(choices), func(c providers.Choice) bool {
+		switch {
+		case !c.Ready, c.Deprecated, c.Provider == "demo", like.Tools && !c.Tools, like.Vision && !c.Vision:
+			return true
+		case roomier:
+			return c.Context <= like.Context
+		}
+		return c.Provider == like.Provider
+	})
+	slices.SortStableFunc(choices, func(a, b providers.Choice) int {
+		return cmp.Compare(priceDistance(a.Price, like.Price), priceDistance(b.Price, like.Price))
+	})
+	taken := map[string]bool{}
+	for _, c := range choices {
+		if !taken[c.Provider] && len(names) < maxAuto {
+			taken[c.Provider] = true
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// priceDistance returns how many times dearer or cheaper a is than b, as a logarithm; a price
+// that is not known is farther than any.
+func priceDistance(a, b catalog.Price) float64 {
+	typical := func(p catalog.Price) float64 { return 3*p.Input + p.Output }
+	switch {
+	case !a.Known():
+		return math.Inf(1)
+	case typical(a) == 0 || typical(b) == 0:
+		return math.Abs(typical(a) - typical(b))
+	}
+	return math.Abs(math.Log(typical(a) / typical(b)))
+}
+
+// budgetLimits returns the limits of the configuration, and of --max-cost.
+func budgetLimits(a *program) []session.Limit {
+	budget := a.config.Budget
+	budget.Session = cmp.Or(a.maxCost, a.config.MaxCost, budget.Session)
+	return budget.Limits()
+}
