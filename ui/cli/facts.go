@@ -34,7 +34,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		return c.fail(print.Failed, errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path"))
 	}
 	if err := kept.Err(); err != nil {
-		c.note(err.Error() + "; it is written anew")
+		c.note(err.Error() + "; it is written again")
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
@@ -48,7 +48,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		c.note(f.Provider + " was not updated: " + f.Error)
 	}
 	if len(lists) == 0 {
-		return c.fail(print.Failed, errors.New("no list of models came: nothing was changed"))
+		return c.fail(print.Failed, errors.New("no list of models came: not changed"))
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
@@ -128,7 +128,7 @@ func (d doctor) facts(now time.Time) app.Check {
 		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and windows"
 	}
 	if err := d.config.Kept.Err(); err != nil {
-		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it anew"
+		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it again"
 	}
 	return c
 }

@@ -63,7 +63,7 @@ func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
 	case !slices.Contains(print.Formats, c.format):
 		return fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", "))
 	case c.asJSON && cmd.Flags().Changed("output") && c.format != "jsonl":
-		return fmt.Errorf("--json is -o jsonl: leave out one of --json and -o %s", c.format)
+		return fmt.Errorf("--json is -o jsonl: use one of --json and -o %s", c.format)
 	case c.dryRun && !c.update:
 		return errors.New("--dry-run shows what --update would change: add --update")
 	case c.update && (c.refresh || c.images || c.embeddings || c.video || len(words) > 0):
