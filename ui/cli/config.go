@@ -39,7 +39,7 @@ type Config struct {
 	Permissions tools.Permissions     `toml:"permissions"`
 	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
 	MCP         map[string]mcp.Config `toml:"mcp"`
-	Budget      session.Budget            `toml:"budget"`
+	Budget      session.Budget        `toml:"budget"`
 	providers.Config
 }
 
