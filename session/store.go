@@ -27,7 +27,8 @@ type (
 	LedgerEntry = store.LedgerEntry // one request of it
 	UsageSum    = store.UsageSum    // what some requests used together
 	CacheMiss   = store.CacheMiss
-	Cap         = store.Cap // what may be spent
+	CacheSum    = store.CacheSum // what requests missed for one cause
+	Cap         = store.Cap      // what may be spent
 	CapError    = store.CapError
 	Reservation = store.Reservation
 

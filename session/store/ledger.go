@@ -68,6 +68,9 @@ const ledgerAdd = `
 		thinking = thinking + excluded.thinking, cost = cost + excluded.cost, missed = missed + excluded.missed;
 `
 
+// missedCost adds what the tokens cost more that were missed.
+const missedCost = `ALTER TABLE ledger ADD COLUMN missed_cost REAL NOT NULL DEFAULT 0`
+
 // What a request is paid for.
 const (
 	PurposeAnswer  = "answer"
@@ -126,11 +129,11 @@ func entryOf(s Session, n Node) LedgerEntry {
 }
 
 const enterSQL = `INSERT INTO ledger (at, day, session, seq, folder, provider, model, purpose, input, cache_read, cache_write, output,
-	thinking, cost, priced, missed, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	thinking, cost, priced, missed, cause, missed_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (session, seq) WHERE seq > 0 DO UPDATE SET at = excluded.at, day = excluded.day, folder = excluded.folder,
 	provider = excluded.provider, model = excluded.model, purpose = excluded.purpose, input = excluded.input, cache_read = excluded.cache_read,
 	cache_write = excluded.cache_write, output = excluded.output, thinking = excluded.thinking, cost = excluded.cost, priced = excluded.priced,
-	missed = excluded.missed, cause = excluded.cause`
+	missed = excluded.missed, cause = excluded.cause, missed_cost = excluded.missed_cost`
 
 // enter writes entries. Figures that cannot be are not taken into the sums: a price that is no
 // number is not known.
@@ -145,7 +148,7 @@ func (db *database) enter(w *writer, entries []LedgerEntry) error {
 		}
 		err := w.exec(enterSQL, nanos(e.At), e.At.Local().Format(time.DateOnly), e.Session, e.Seq, e.Folder, ProviderOf(e.Model), e.Model,
 			e.Purpose, tokens64(u.Input), tokens64(u.CacheRead), tokens64(u.CacheWrite), tokens64(u.Output), tokens64(u.Thinking),
-			u.Cost, u.Priced, tokens64(e.Missed.Tokens), string(e.Missed.Cause))
+			u.Cost, u.Priced, tokens64(e.Missed.Tokens), string(e.Missed.Cause), min(max(e.Missed.Cost, 0), 1e9))
 		if err != nil {
 			return err
 		}
@@ -197,6 +200,31 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 			sums = append(sums, s)
 			return err
 		}, query, args...)
+	})
+	return sums, err
+}
+
+// Missed sums up by cause what requests from since to until (zero: without bound) did not
+// read from caches, dearest first.
+func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
+	end := any(int64(math.MaxInt64))
+	if !until.IsZero() {
+		end = nanos(until)
+	}
+	start := any(int64(math.MinInt64))
+	if !since.IsZero() {
+		start = nanos(since)
+	}
+	err = l.read(func(q querier) error {
+		return each(q, func(rows *sql.Rows) error {
+			var s CacheSum
+			var tokens, cost sql.NullFloat64
+			err := rows.Scan(&s.Cause, &s.Requests, &tokens, &cost)
+			s.Tokens, s.Cost = count(tokens.Float64), cost.Float64
+			sums = append(sums, s)
+			return err
+		}, `SELECT cause, count(*), total(missed), total(missed_cost) FROM ledger
+			WHERE missed > 0 AND cause <> '' AND at >= ? AND at < ? GROUP BY cause ORDER BY 4 DESC, 3 DESC, 1`, start, end)
 	})
 	return sums, err
 }

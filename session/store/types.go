@@ -136,6 +136,12 @@ type LedgerEntry struct {
 // A CacheMiss is a part of a prompt that was in a provider's cache, and was not read from it.
 type CacheMiss = cachewatch.Miss
 
+// A CacheSum holds what requests missed for one cause.
+type CacheSum struct {
+	CacheMiss
+	Requests int `json:"requests"`
+}
+
 // A UsageSum holds what some requests used together. Of what they were summed up by, the
 // fields are set.
 type UsageSum struct {

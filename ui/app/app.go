@@ -178,11 +178,10 @@ type Machine struct {
 // Models are those that can be asked.
 type Models struct {
 	Open    func(name string) (llm.Endpoint, error)
-	Choices func() []Choice                            // for the picker
-	Live    func() []Choice                            // the same with what servers say they have; may take seconds
-	Price   func(model string) (input, cached float64) // US dollars for a million tokens; 0 if unknown
-	Recent  []string                                   // used before, the latest first
-	Local   Local                                      // what can answer without a key
+	Choices func() []Choice // for the picker
+	Live    func() []Choice // the same with what servers say they have; may take seconds
+	Recent  []string        // used before, the latest first
+	Local   Local           // what can answer without a key
 	Drawing Drawing
 	Connecting
 }
@@ -264,9 +263,6 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Context == nil {
 		o.Context = func() []Fact { return nil }
-	}
-	if o.Price == nil {
-		o.Price = func(string) (input, cached float64) { return 0, 0 }
 	}
 	return o
 }

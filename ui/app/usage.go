@@ -168,3 +168,52 @@ func Days30(now time.Time) time.Time {
 	y, m, d := now.Date()
 	return time.Date(y, m, d-30, 0, 0, 0, 0, now.Location())
 }
+
+// A CacheReport is what requests did with providers' prompt caches.
+type CacheReport struct {
+	Total  session.UsageSum
+	Misses []session.CacheSum // by cause, dearest first
+}
+
+// Cache sums up what requests from since to until (zero: without bound) read from caches,
+// wrote and missed.
+func (u UsageReader) Cache(since, until time.Time) (r CacheReport, err error) {
+	totals, err := u.Store.Ledger().Sums(since, until)
+	for _, t := range totals {
+		r.Total = r.Total.Add(t)
+	}
+	misses, failed := u.Store.Ledger().Missed(since, until)
+	r.Misses = misses
+	return r, errors.Join(err, failed)
+}
+
+// Missed sums up the misses.
+func (r CacheReport) Missed() (sum session.CacheSum) {
+	for _, m := range r.Misses {
+		sum.Requests, sum.Tokens, sum.Cost = sum.Requests+m.Requests, sum.Tokens+m.Tokens, sum.Cost+m.Cost
+	}
+	return sum
+}
+
+// Summary returns what was read, written and missed, in a line.
+func (r CacheReport) Summary() string {
+	u, share := r.Total.Usage, ""
+	if u.Input > 0 {
+		share = " (" + format.Percent(float64(u.CacheRead)/float64(u.Input)) + ")"
+	}
+	return fmt.Sprintf("Prompts: %s tokens · read from cache: %s%s · written: %s · missed: %s",
+		format.Tokens(u.Input), format.Tokens(u.CacheRead), share, format.Tokens(u.CacheWrite), format.Tokens(r.Missed().Tokens))
+}
+
+// Chart returns the misses by cause.
+func (r CacheReport) Chart() format.Chart {
+	c := format.Chart{Heading: "missed because", Columns: []format.ChartColumn{{Heading: "requests", Rank: 2}, {Heading: "tokens", Rank: 1}, {Heading: "extra cost"}}}
+	figures := func(m session.CacheSum) []string {
+		return []string{strconv.Itoa(m.Requests), format.Tokens(m.Tokens), cmp.Or(format.Cost(m.Cost, m.Cost > 0), "no price")}
+	}
+	for _, m := range r.Misses {
+		c.Rows = append(c.Rows, format.ChartRow{Label: sanitize.Line(cmp.Or(m.Cause.String(), string(m.Cause))), Figures: figures(m), Amount: float64(m.Tokens)})
+	}
+	c.Total = figures(r.Missed())
+	return c
+}

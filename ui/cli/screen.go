@@ -137,8 +137,8 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
-			Local: a.local.options(),
-			Price: price, Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
+			Local:  a.local.options(),
+			Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
 			Live: func() []app.Choice {
@@ -191,14 +191,6 @@ func requestFacts(system string, p *project, set *tools.Set) []app.Fact {
 		}
 	}
 	return facts
-}
-
-// price returns what a million tokens of a prompt cost, and of one from the cache,
-// in US dollars; 0 if that is unknown.
-func price(model string) (input, cached float64) {
-	provider, id, _ := strings.Cut(model, "/")
-	m, _ := catalog.Find(provider, id)
-	return m.Price.Input, m.Price.CacheRead
 }
 
 // abbrevPath returns dir with ~ in place of the home directory.

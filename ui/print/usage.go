@@ -25,7 +25,7 @@ var usageFormats = []string{"text", "json", "jsonl", "csv"}
 // usageFlags are those of the command that sums up usage.
 type usageFlags struct {
 	since, until, by, output string
-	asLines, asCSV           bool
+	asLines, asCSV, cache    bool
 }
 
 // Usage returns the command that sums up tokens and cost.
@@ -37,13 +37,21 @@ func (s SessionCommands) Usage() *cobra.Command {
 models, embeddings, images and videos. Conversations that were removed count.`,
 		Example: `  parley usage                          # the last 30 days
   parley usage --by model --since 7d
-  parley usage --by month --csv > usage.csv`,
+  parley usage --by month --csv > usage.csv
+  parley usage --cache                  # what prompt caches saved, what they missed, and why`,
 		RunE: func(*cobra.Command, []string) error {
 			from, to, err := u.period(s.Now())
 			if err != nil {
 				return app.UsageError{Err: err}
 			}
 			return s.with(func(lib *session.Store) error {
+				if u.cache {
+					report, err := app.UsageReader{Store: lib}.Cache(from, to)
+					if fatal(err, report.Total.Requests) != nil {
+						return err
+					}
+					return errors.Join(s.writeCache(report, u.output), err)
+				}
 				report, err := app.UsageReader{Store: lib, Short: s.Short}.By(u.by, from, to)
 				if fatal(err, len(report.Rows)) != nil {
 					return err
@@ -59,7 +67,9 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	f.StringVarP(&u.output, "output", "o", "text", "output format: "+strings.Join(usageFormats, ", "))
 	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
+	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "output")
+	cmd.MarkFlagsMutuallyExclusive("cache", "by")
 	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(session.UsageKeys, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(usageFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -121,6 +131,15 @@ func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
 		s.Note("no usage in this period")
 		return nil
 	}
+	text := s.chart(r.Chart())
+	if note := r.Note(); note != "" {
+		text += note + "\n"
+	}
+	return s.lines(text)
+}
+
+// chart returns a chart in lines, with bars on a terminal.
+func (s *SessionCommands) chart(c format.Chart) string {
 	width, look := 0, format.ChartStyle{Plain: true}
 	if s.Render && s.Width > 0 {
 		if s.Styled != nil {
@@ -131,9 +150,42 @@ func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
 			Bar: func(text string) string { return th.Accent.Render(text) }, Heading: func(text string) string { return th.Dim.Render(text) },
 		}
 	}
-	text := strings.Join(r.Chart().Lines(width, look), "\n") + "\n"
-	if note := r.Note(); note != "" {
-		text += note + "\n"
+	return strings.Join(c.Lines(width, look), "\n") + "\n"
+}
+
+// A cacheDocument is a report about caches in JSON.
+type cacheDocument struct {
+	Requests int                `json:"requests"`
+	Input    int                `json:"input"`
+	Read     int                `json:"cache_read"`
+	Written  int                `json:"cache_write"`
+	Missed   int                `json:"missed"`
+	Cost     float64            `json:"missed_cost"`
+	Causes   []session.CacheSum `json:"causes"`
+}
+
+// writeCache prints a report about caches.
+func (s SessionCommands) writeCache(r app.CacheReport, output string) error {
+	u, missed := r.Total.Usage, r.Missed()
+	switch output {
+	case "json", "jsonl":
+		return WriteJSON(s.Out, cacheDocument{r.Total.Requests, u.Input, u.CacheRead, u.CacheWrite, missed.Tokens, missed.Cost, append([]session.CacheSum{}, r.Misses...)})
+	case "csv":
+		w := csv.NewWriter(s.Out)
+		_ = w.Write([]string{"cause", "requests", "missed", "cost"}) // Flush keeps the error
+		for _, m := range r.Misses {
+			_ = w.Write([]string{csvText(string(m.Cause)), strconv.Itoa(m.Requests), strconv.Itoa(m.Tokens), strconv.FormatFloat(m.Cost, 'f', -1, 64)})
+		}
+		w.Flush()
+		return w.Error()
+	}
+	if r.Total.Requests == 0 {
+		s.Note("no usage in this period")
+		return nil
+	}
+	text := r.Summary() + "\n"
+	if len(r.Misses) > 0 {
+		text = s.chart(r.Chart()) + text
 	}
 	return s.lines(text)
 }

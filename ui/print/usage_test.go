@@ -35,7 +35,14 @@ func newUsageStore(t *testing.T) usageStore {
 	add := func(day int, id, folder, model, purpose string, u llm.Usage) {
 		t.Helper()
 		at := time.Date(2026, 11, day, 12, 0, 0, 0, time.Local)
-		if err := lib.Ledger().Add(session.LedgerEntry{At: at, Session: id, Folder: folder, Model: model, Purpose: purpose, Usage: u}); err != nil {
+		var missed session.CacheMiss
+		if u.CacheRead > 0 && day > 18 {
+			missed = session.CacheMiss{Tokens: 1000 * day, Cause: "expired", Cost: 0.09}
+		}
+		if u.CacheRead > 0 && day > 19 {
+			missed.Cause, missed.Cost = "tools", 0
+		}
+		if err := lib.Ledger().Add(session.LedgerEntry{At: at, Session: id, Folder: folder, Model: model, Purpose: purpose, Usage: u, Missed: missed}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,6 +90,7 @@ func TestUsage(t *testing.T) {
 		{80, "--by month"}, {80, "--since 2026-11-21"}, {80, "--until 2026-11-20"}, {80, "--until 2026-11-18"},
 		{0, "--by provider -o json"}, {0, "--by model --json"}, {0, "--by model --csv"}, {0, "--until 2026-11-18 --csv"}, {0, "--until 2026-11-18 -o json"},
 		{0, "--by week"}, {0, "-o xml"}, {0, "--since yesterday"}, {0, "--until 2026-10-01"}, {0, "--csv --json"},
+		{80, "--cache"}, {0, "--cache"}, {0, "--cache --json"}, {0, "--cache --csv"}, {0, "--cache --since 2026-11-21"}, {0, "--cache --until 2026-10-25"}, {0, "--cache --by model"},
 	} {
 		out, err := open.run(t, c.width, strings.Fields(c.flags)...)
 		fmt.Fprintf(&got, "-- usage %s, %d cells --\n", c.flags, c.width)

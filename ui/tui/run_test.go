@@ -97,7 +97,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 		},
 		Library: lib, Folder: s.dir, Short: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
 		Now: s.clock.Now, Workspace: "~/work",
-		Models: app.Models{Price: func(string) (float64, float64) { return 0, 0 }, Open: func(name string) (llm.Endpoint, error) {
+		Models: app.Models{Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}
 			}

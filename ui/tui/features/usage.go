@@ -76,32 +76,19 @@ func (f *Usage) spent(msg spentMsg) tea.Cmd {
 	return f.Open(dialog.Usage(s, f.Theme))
 }
 
-// missed says what the prompt cache did not do for this conversation: an answer
-// by the same model soon after another one could have read that one's prompt
-// from it.
+// missed returns what the requests of this branch did not read from prompt caches; "" for
+// nothing.
 func (f *Usage) missed() string {
-	const lives = 5 * time.Minute // the shortest a provider keeps a prompt
-	var tokens int
-	var cost float64
-	var before session.Node
+	var sum session.CacheMiss
 	for _, n := range f.App.Session.Path() {
-		if n.Usage == nil || n.Summary {
-			continue
-		}
-		if before.Usage != nil && before.Model == n.Model && n.At.Sub(before.At) < lives && before.Usage.CacheRead+before.Usage.CacheWrite+n.Usage.CacheRead > 0 {
-			gap := max(min(before.Usage.Input, n.Usage.Input)-n.Usage.CacheRead, 0)
-			full, cached := f.App.Price(n.Model)
-			tokens += gap
-			cost += float64(gap) * max(full-cached, 0) / 1e6
-		}
-		before = n
+		sum.Tokens, sum.Cost = sum.Tokens+n.Missed.Tokens, sum.Cost+n.Missed.Cost
 	}
-	if tokens < 1000 {
+	if sum.Tokens == 0 {
 		return ""
 	}
-	text := "Cache misses here: " + format.Tokens(tokens) + " tokens"
-	if cost > 0 {
-		text += fmt.Sprintf(" · about $%.4f more", cost)
+	text := "Cache misses here: " + format.Tokens(sum.Tokens) + " tokens"
+	if sum.Cost > 0 {
+		text += fmt.Sprintf(" · about $%.4f more", sum.Cost)
 	}
 	return text
 }
