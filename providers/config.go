@@ -36,6 +36,10 @@ type Provider struct {
 	APIKey        Secret            `toml:"api_key"`         //
 	APIKeyEnv     string            `toml:"api_key_env"`     // environment variable that holds the key
 	APIKeyCommand string            `toml:"api_key_command"` // shell command that prints the key
+	TokenCommand  string            `toml:"token_command"`   // shell command that prints a token, which is renewed
+	TokenLifetime time.Duration     `toml:"token_lifetime"`  // after which a token is renewed at the latest; 0: as it says itself
+	KeyHeader     string            `toml:"key_header"`      // header that has the key or the token; "" is that of the kind
+	Variables     map[string]string `toml:"variables"`       // of the catalog's address, such as a region
 	Strategy      string            `toml:"strategy"`        // how models get tools: see Strategies
 	MaxRetries    *int              `toml:"max_retries"`     // 3 if it is left out
 	Stream        *bool             `toml:"stream"`          // false: whole answers only
@@ -89,6 +93,8 @@ func (p Provider) validate(name string) (errs []error) {
 	errs = append(errs, p.validateDialects(name)...)
 	add(p.validateURL(name))
 	add(p.validateKey())
+	add(p.validateToken())
+	errs = append(errs, p.validateVariables(name)...)
 	add(p.validateCommand(name))
 	if p.MaxRetries != nil && *p.MaxRetries < 0 {
 		add(fmt.Errorf("max_retries: %d is negative", *p.MaxRetries))
@@ -129,7 +135,7 @@ func (p Provider) validateURL(name string) error {
 func (p Provider) validateKey() error {
 	var set []string
 	for _, source := range []struct{ name, value string }{
-		{"api_key", p.APIKey.Reveal()}, {"api_key_env", p.APIKeyEnv}, {"api_key_command", p.APIKeyCommand},
+		{"api_key", p.APIKey.Reveal()}, {"api_key_env", p.APIKeyEnv}, {"api_key_command", p.APIKeyCommand}, {"token_command", p.TokenCommand},
 	} {
 		if source.value != "" {
 			set = append(set, source.name)
@@ -139,6 +145,46 @@ func (p Provider) validateKey() error {
 		return nil
 	}
 	return fmt.Errorf("%s: set one of %s, not both", set[1], strings.Join(set, ", "))
+}
+
+// validateToken refuses a lifetime without a token, and a name that no header has.
+func (p Provider) validateToken() error {
+	notToken := func(r rune) bool { // RFC 9110, section 5.6.2
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}
+	switch {
+	case p.TokenLifetime < 0:
+		return fmt.Errorf("token_lifetime: %s is negative", p.TokenLifetime)
+	case p.TokenLifetime > 0 && p.TokenCommand == "":
+		return errors.New("token_lifetime: there is no token_command")
+	case strings.ContainsFunc(p.KeyHeader, notToken):
+		return fmt.Errorf("key_header: %q is not the name of a header", p.KeyHeader)
+	}
+	return nil
+}
+
+// validateVariables refuses variables that the provider's address does not have, and values
+// that cannot stand there.
+func (p Provider) validateVariables(name string) (errs []error) {
+	head, _ := catalog.Head(name)
+	var names []string
+	for _, v := range head.Variables {
+		names = append(names, v.Name)
+		if value, ok := p.Variables[v.Name]; ok {
+			if _, err := head.Parse(v, value); err != nil {
+				errs = append(errs, fmt.Errorf("variables.%w", err))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Variables)) {
+		switch {
+		case len(names) == 0:
+			return []error{fmt.Errorf("variables: the address of %s has none", name)}
+		case !slices.Contains(names, key):
+			errs = append(errs, unknownWordError("variables", key, names))
+		}
+	}
+	return errs
 }
 
 // validateCommand refuses a program for a service that is none.

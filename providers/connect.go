@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +26,76 @@ type Connection struct {
 	Stored   bool   // From is what parley stored
 	Keyless  bool   // it takes no key: it runs here, or is a program with a login of its own
 	Local    bool   // it is a server that runs here
+	Login    bool   // it takes no key: a command, or another program's login, has tokens for it
+
+	Variables []ConnectionVariable // of its address, that are the user's own
+}
+
+// A ConnectionVariable is a part of the address of a provider.
+type ConnectionVariable struct {
+	Name  string // such as "region"
+	Title string // for people
+	Help  string // what it is, in a sentence
+	Value string // that it has, or has by itself; "" if it has none
+}
+
+// Variable returns the value that a user gave in text for a variable of a provider's address.
+func (c Config) Variable(provider, name, text string) (string, error) {
+	s, _ := c.service(provider, func(string) string { return "" })
+	for _, v := range s.builtin.Variables {
+		if v.Name == name {
+			return s.builtin.Parse(v, text)
+		}
+	}
+	return "", unknownVariableError(s, name)
+}
+
+func unknownVariableError(s service, name string) error {
+	var names []string
+	for _, v := range s.builtin.Variables {
+		names = append(names, v.Name)
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("the address of %s has no variables", cmp.Or(s.builtin.Name, s.name))
+	}
+	return unknownWordError("variables", name, names)
+}
+
+// WithVariables returns c with values in the address of a provider.
+func (c Config) WithVariables(provider string, values map[string]string) (Config, error) {
+	if len(values) == 0 {
+		return c, nil
+	}
+	s, _ := c.service(provider, func(string) string { return "" })
+	conf := c.Providers[s.name]
+	conf.Variables = maps.Clone(conf.Variables)
+	if conf.Variables == nil {
+		conf.Variables = map[string]string{}
+	}
+	for name, text := range values {
+		value, err := c.Variable(provider, name, text)
+		if err != nil {
+			return c, err
+		}
+		conf.Variables[name] = value
+	}
+	c.Providers = maps.Clone(c.Providers)
+	if c.Providers == nil {
+		c.Providers = map[string]Provider{}
+	}
+	c.Providers[s.name] = conf
+	return c, nil
+}
+
+// connectionVariables returns the variables of the address of s, as they are.
+func (s service) connectionVariables() (list []ConnectionVariable) {
+	for _, v := range s.builtin.Variables {
+		if s.conf.BaseURL != "" && s.builtin.Regions[s.conf.BaseURL] == "" {
+			continue // the user's own address has none
+		}
+		list = append(list, ConnectionVariable{v.Name, v.Title, v.Help, cmp.Or(s.address.values[v.Name], v.Default)})
+	}
+	return list
 }
 
 // Connections lists the providers in the order of a picker, without the demo. No keyring is
@@ -54,6 +125,7 @@ func (c Config) Connection(name string, getenv func(string) string) (Connection,
 		Model:    model,
 		Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Host: hostOf(s.url), From: s.key.name,
 		Stored: s.key.stored != nil, Keyless: s.keyless(), Local: s.closestBuiltin().Local,
+		Login: s.builtin.TokenFrom != "" || s.key.token != nil, Variables: s.connectionVariables(),
 	}, nil
 }
 
@@ -105,12 +177,22 @@ var keyChecks = map[string]keyCheck{
 
 // hostChecks holds what goes before keyChecks, by the end of the name of the host.
 var hostChecks = map[string]keyCheck{
-	".amazonaws.com": {prefixes: []string{"ABSK"}},
-	".api.aws":       {prefixes: []string{"ABSK"}},
+	".amazonaws.com": {prefixes: bedrockKeys},
+	".api.aws":       {prefixes: bedrockKeys},
 }
+
+// bedrockKeys is how keys of Amazon Bedrock begin: those that last, and those of twelve hours.
+var bedrockKeys = []string{"ABSK", "bedrock-api-key-"}
+
+// uncheckable holds the providers of the catalog whose keys are checked by nothing that is
+// free.
+var uncheckable = []string{"foundry-claude", "vertex-express"}
 
 // keyCheckOf returns how a key of s is checked.
 func keyCheckOf(s service) keyCheck {
+	if slices.Contains(uncheckable, s.builtin.ID) {
+		return keyCheck{prefixes: []string{""}}
+	}
 	host, _, _ := strings.Cut(hostOf(s.url), ":")
 	for end, check := range hostChecks {
 		if strings.HasSuffix(host, end) {
@@ -180,7 +262,13 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 		return KeyReport{}, fmt.Errorf("%s takes no key", about.Name)
 	}
 	s, _ := c.service(name, o.Getenv)
+	if err := s.addressError(); err != nil {
+		return KeyReport{}, errors.New(llm.InShell.Hint(err))
+	}
 	report := KeyReport{Connection: about, Models: len(s.modelIDs())}
+	if about.Login {
+		return report.checkLogin(ctx, s)
+	}
 	check := keyCheckOf(s)
 	if len(check.paths) == 0 {
 		report.Verdict, report.Reason = KeyValid, "not checked: "+about.Name+" has no free way to check a key"
@@ -194,6 +282,18 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 	defer cancel()
 	report.Verdict, report.Reason = check.verdict(s, check.ask(ctx, s, o))
 	return report, nil
+}
+
+// checkLogin reports whether there are tokens for a provider. No model is asked.
+func (r KeyReport) checkLogin(ctx context.Context, s service) (KeyReport, error) {
+	if s.key.token == nil {
+		return r, s.missingKeyError()
+	}
+	if _, err := s.key.token.Get(ctx, ""); err != nil {
+		return r, fmt.Errorf("no token from %s: %w", s.key.name, err)
+	}
+	r.Verdict, r.Reason = KeyValid, "with a token from "+s.key.name
+	return r, nil
 }
 
 // ask sends the request that the key of s is checked with. What it sends and gets is neither

@@ -185,8 +185,8 @@ func TestVerifyKeyByPrefix(t *testing.T) {
 	}{
 		{"minimax", "sk-api-1", KeyValid, "not checked: MiniMax has no free way to check a key"},
 		{"minimax", "xyz", KeyRejected, "its keys begin with sk- or eyJ"},
-		{"bedrock", "ABSKabc", KeyValid, "not checked: bedrock has no free way to check a key"},
-		{"bedrock", "sk-abc", KeyRejected, "its keys begin with ABSK"},
+		{"bedrock", "ABSKabc", KeyValid, "not checked: Amazon Bedrock has no free way to check a key"},
+		{"bedrock", "sk-abc", KeyRejected, "its keys begin with ABSK or bedrock-api-key-"},
 	} {
 		got, err := VerifyKey(t.Context(), c, tt.provider, tt.key, OpenOptions{Getenv: env(), Transport: refusing{t}})
 		if err != nil || got.Verdict != tt.want || got.Reason != tt.reason {
@@ -244,6 +244,7 @@ type fakeStore struct {
 	host, key, command string
 	err                error
 	asked              int
+	variables          map[string]string
 }
 
 func (s *fakeStore) Find(provider string) (string, string, bool) {
@@ -253,6 +254,10 @@ func (s *fakeStore) Find(provider string) (string, string, bool) {
 func (s *fakeStore) Key(context.Context, string) (string, string, error) {
 	s.asked++
 	return s.key, s.command, s.err
+}
+
+func (s *fakeStore) Variables(string) (map[string]string, bool) {
+	return s.variables, s.variables != nil
 }
 
 func (s *fakeStore) Known() ([]string, error) { return []string{s.key}, nil }

@@ -163,6 +163,8 @@ func TestDemoKnowsTheProviders(t *testing.T) {
 			t.Errorf("the answer on local models lacks %s of %s", p.BaseURL, p.ID)
 		} else if p.Local || slices.Contains(agentcli.Kinds, p.Kind) {
 			continue // needs no key
+		} else if len(p.Variables) > 0 {
+			continue // needs more than a key: parley connect asks for it
 		} else if shown := strings.Contains(answer.Text(), p.KeyEnv[0]); shown != built {
 			t.Errorf("the answer names %s of %s: %v, want %v", p.KeyEnv[0], p.ID, shown, built)
 		}

@@ -24,7 +24,7 @@ type family struct {
 	kinds []string
 	open  func(t target) llm.Model
 	// origin is stamped on the messages of a kind; see llm.Message.Origin.
-	origin func(kind, model string) string
+	origin func(kind, base, model string) string
 	// files lists what a model takes beside text and images; see llm.Endpoint.Files.
 	files func(s service, model string) []string
 }
@@ -33,9 +33,10 @@ type family struct {
 type target struct {
 	adapter.Options
 	kind        string
-	dialect     openai.Dialect // of chat completions
-	command     string         // program to run, for those that are one
-	idleTimeout time.Duration  // longest silence; 0 is the client's own limit
+	token       *wire.TokenSource // has tokens in the place of a key; nil: there are none
+	dialect     openai.Dialect    // of chat completions
+	command     string            // program to run, for those that are one
+	idleTimeout time.Duration     // longest silence; 0 is the client's own limit
 	transport   http.RoundTripper
 	instant     bool
 	log         wire.Log
@@ -54,11 +55,11 @@ const (
 var families = []family{
 	{openai.Kinds, openChat, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
 	{[]string{openai.KindResponses}, openResponses, responsesOrigin, func(s service, model string) []string { return openai.ResponsesFiles(s.modelID(model)) }},
-	{[]string{gemini.Kind}, openGemini, func(_, model string) string { return gemini.Origin(model) }, func(service, string) []string { return gemini.Files }},
-	{[]string{anthropic.Kind}, openAnthropic, func(_, model string) string { return anthropic.Origin(model) }, func(s service, model string) []string {
+	{[]string{gemini.Kind}, openGemini, func(_, base, model string) string { return gemini.Origin(base, model) }, func(service, string) []string { return gemini.Files }},
+	{[]string{anthropic.Kind}, openAnthropic, func(_, _, model string) string { return anthropic.Origin(model) }, func(s service, model string) []string {
 		return anthropic.Files(s.url, s.modelID(model))
 	}},
-	{agentcli.Kinds, openAgentCLI, func(kind, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }},
+	{agentcli.Kinds, openAgentCLI, func(kind, _, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }},
 	{[]string{kindDemo}, openDemo, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
 }
 
@@ -71,7 +72,7 @@ func openGemini(t target) llm.Model { return gemini.New(t.withClient()) }
 
 func openAnthropic(t target) llm.Model { return anthropic.New(t.withClient()) }
 
-func responsesOrigin(_, model string) string {
+func responsesOrigin(_, _, model string) string {
 	return openai.NewResponses(openai.Options{Model: model}).Origin()
 }
 
@@ -88,14 +89,14 @@ func openDemo(t target) llm.Model {
 // demoKeys lists the providers that a key is all that is needed for.
 func demoKeys() (keys []demo.Key) {
 	for _, p := range catalog.Heads() {
-		if !p.Local && !slices.Contains(agentcli.Kinds, p.Kind) {
+		if !p.Local && len(p.KeyEnv) > 0 && len(p.Variables) == 0 && !slices.Contains(agentcli.Kinds, p.Kind) {
 			keys = append(keys, demo.Key{Provider: p.Name, Env: p.KeyEnv})
 		}
 	}
 	return keys
 }
 
-func chatOrigin(kind, model string) string {
+func chatOrigin(kind, _, model string) string {
 	return openai.New(openai.Options{Model: model}, dialectOf(kind, model)).Origin()
 }
 
@@ -113,7 +114,7 @@ func dialectOf(kind, model string) openai.Dialect {
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
 		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
-		EmptyBadRequest: t.emptyBadRequest(),
+		EmptyBadRequest: t.emptyBadRequest(), Token: t.token, TokenHeader: t.KeyHeader,
 	})
 	return t.Options
 }

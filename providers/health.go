@@ -138,8 +138,8 @@ func sameModel(listed, id string) bool {
 // probe asks the provider for its models: a server by its list, a program by
 // its version.
 func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedModel, error) {
-	if s.key.hint != "" {
-		return nil, s.missingKeyError()
+	if err := s.notReady(); err != nil {
+		return nil, err
 	}
 	if s.isProgram() {
 		var err error
@@ -172,4 +172,15 @@ func (s service) version(ctx context.Context, program string) (string, error) {
 	}
 	line, _, _ := bytes.Cut(bytes.TrimSpace(out.text.Bytes()), []byte("\n"))
 	return cmp.Or(strings.ToValidUTF8(string(line[:min(len(line), 80)]), ""), "unknown"), nil
+}
+
+// maxVersionOutput bounds the bytes that are read of what a program prints.
+const maxVersionOutput = 16 << 10
+
+// limitedBuffer keeps the beginning of what is written to it.
+type limitedBuffer struct{ text bytes.Buffer }
+
+func (h *limitedBuffer) Write(p []byte) (int, error) {
+	h.text.Write(p[:min(len(p), maxVersionOutput-h.text.Len())])
+	return len(p), nil
 }

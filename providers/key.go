@@ -1,16 +1,15 @@
 package providers
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"runtime"
+	"reflect"
 	"strings"
 	"time"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -19,9 +18,10 @@ import (
 type key struct {
 	name    string // for errors, such as "OPENAI_API_KEY"; "" if the service has none
 	value   Secret
-	command string   // prints the key, when it is first needed
-	stored  KeyStore // has the key, when it is first needed; nil: it is not stored
-	hint    string   // what the user has to do to have one; "" if there is one or none is needed
+	command string            // prints the key, when it is first needed
+	token   *wire.TokenSource // has tokens in the place of a key; nil: there are none
+	stored  KeyStore          // has the key, when it is first needed; nil: it is not stored
+	hint    string            // what the user has to do to have one; "" if there is one or none is needed
 }
 
 // A KeyStore has keys that the user gave to parley, by the names of their providers.
@@ -31,6 +31,9 @@ type KeyStore interface {
 	Find(provider string) (where, host string, ok bool)
 	// Key returns the key of a provider, or the command that prints it.
 	Key(ctx context.Context, provider string) (key, command string, err error)
+	// Variables returns the parts of a provider's address that are the user's own; ok is false if
+	// the provider is not connected.
+	Variables(provider string) (values map[string]string, ok bool)
 	// Known returns keys that texts must not hold: those that can be known without asking
 	// a keyring.
 	Known() ([]string, error)
@@ -41,6 +44,9 @@ type KeyStore interface {
 // catalog's own address: a service of the user's, at an address of the user's, does not
 // get them. A stored key goes to the host that it was stored for.
 func (s service) findKey(stored KeyStore, getenv func(string) string) key {
+	if s.builtin.TokenFrom == catalog.FromGoogle {
+		return s.findGoogleLogin(stored, getenv)
+	}
 	k := s.givenKey(getenv)
 	if k.name != "" || stored == nil || s.keyless() {
 		return k
@@ -50,6 +56,29 @@ func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 	}
 	return k
 }
+
+// googleCredentials is the variable that names a file of Google's application default
+// credentials.
+const googleCredentials = "GOOGLE_APPLICATION_CREDENTIALS"
+
+// findGoogleLogin returns the tokens of Google's application default credentials, where the
+// user wants them used: a login that is there for other programs makes nobody pay for models.
+func (s service) findGoogleLogin(stored KeyStore, getenv func(string) string) key {
+	if k := s.givenKey(getenv); k.name != "" {
+		return k
+	}
+	connected := s.conf.used() || getenv(googleCredentials) != ""
+	if stored != nil && !connected {
+		_, connected = stored.Variables(s.name)
+	}
+	if !connected {
+		return key{hint: "set " + googleCredentials}
+	}
+	return key{name: "Google's application default credentials", token: wire.TokensOfGoogle(nil)}
+}
+
+// used reports whether a table says anything.
+func (p Provider) used() bool { return !reflect.ValueOf(p).IsZero() }
 
 // keyless reports whether no key can be given to the service: it runs here, or it is a
 // program with a login of its own.
@@ -65,6 +94,8 @@ func (s service) givenKey(getenv func(string) string) key {
 		return keyFromEnv([]string{s.conf.APIKeyEnv}, true, getenv)
 	case s.conf.APIKeyCommand != "":
 		return key{name: table + ".api_key_command", command: s.conf.APIKeyCommand}
+	case s.conf.TokenCommand != "":
+		return key{name: table + ".token_command", token: wire.TokensOfCommand(s.conf.TokenCommand, s.conf.TokenLifetime)}
 	}
 	like := s.closestBuiltin()
 	if s.builtin.ID == "" && s.conf.BaseURL != "" {
@@ -121,11 +152,8 @@ func (s service) missingKeyError() error {
 	}
 }
 
-// A command that prints a key gets this much time, and this much is read.
-const (
-	keyCommandTimeout = 10 * time.Second
-	maxKeyOutput      = 16 << 10
-)
+// keyCommandTimeout bounds how long a command that prints a key may take.
+const keyCommandTimeout = 10 * time.Second
 
 // KeyFromCommand returns the key that a command prints.
 func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
@@ -139,36 +167,7 @@ func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
 // runKeyCommand runs command through the shell and returns the first line that it
 // prints. What it prints never enters an error: it may be the key.
 func runKeyCommand(ctx context.Context, command string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, keyCommandTimeout)
-	defer cancel()
-	shell := []string{"sh", "-c"}
-	if runtime.GOOS == "windows" {
-		shell = []string{"cmd", "/c"}
-	}
-	var out limitedBuffer
-	cmd := exec.CommandContext(ctx, shell[0], shell[1], command)
-	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open
-	err := cmd.Run()
-	line, _, _ := strings.Cut(strings.TrimSpace(out.text.String()), "\n")
-	line = strings.TrimSpace(line)
-	switch exit := (*exec.ExitError)(nil); {
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("the command did not end within %s", keyCommandTimeout)
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("the command failed (%s)", exit.ProcessState)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return "", errors.New("the command cannot be started")
-	case line == "":
-		return "", errors.New("the command printed nothing")
-	}
-	return line, nil
-}
-
-// limitedBuffer keeps the beginning of what is written to it.
-type limitedBuffer struct{ text bytes.Buffer }
-
-func (h *limitedBuffer) Write(p []byte) (int, error) {
-	h.text.Write(p[:min(len(p), maxKeyOutput-h.text.Len())])
-	return len(p), nil
+	text, err := wire.RunCommand(ctx, command, keyCommandTimeout)
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line), err
 }

@@ -73,7 +73,7 @@ func TestKeyCommand(t *testing.T) {
 		{"/no/such/program", "", "failed"},
 		{"printf '\\033[31msk-1\\033[0m'", "", "characters that no key has"},
 		{"echo sk 1", "", "characters that no key has"},
-		{"head -c 2000000 /dev/zero | tr '\\0' x; echo", strings.Repeat("x", maxKeyOutput), ""},
+		{"head -c 2000000 /dev/zero | tr '\\0' x; echo", strings.Repeat("x", 16<<10), ""},
 	} {
 		s := service{name: "p", url: "http://p/v1", key: key{name: "providers.p.api_key_command", command: tt.command}}
 		got, err := s.resolveKey(t.Context())

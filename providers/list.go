@@ -62,8 +62,8 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 	switch {
 	case !ok:
 		return service{}, nil, unknownNameError("provider", name, c.providerNames())
-	case s.key.hint != "":
-		return service{}, nil, s.missingKeyError()
+	case s.notReady() != nil:
+		return service{}, nil, s.notReady()
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -72,8 +72,14 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 }
 
 // listModels asks the server for its models. Those of programs, and of the demo, are
-// in the catalog.
+// in the catalog, and those of services that list none are the user's own as well.
 func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listedModel, err error) {
+	if s.listsNone() {
+		for _, id := range s.modelIDs() {
+			offers = append(offers, listedModel{id: id})
+		}
+		return offers, nil
+	}
 	if s.kind == kindDemo || s.isProgram() {
 		for _, id := range catalog.IDs(s.closestBuiltin().ID) {
 			offers = append(offers, listedModel{id: id})
@@ -93,6 +99,15 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.id == b.id }), nil
 }
+
+// listsNone reports whether a service has no list of the models that can be asked.
+func (s service) listsNone() bool {
+	return s.builtin.NoList && !slices.ContainsFunc(listingHosts, func(host string) bool { return strings.HasPrefix(hostOf(s.url), host) })
+}
+
+// listingHosts holds how the hosts begin that list their models beside others of the same
+// service that do not.
+var listingHosts = []string{"bedrock-mantle."}
 
 // A listEndpoint is where a kind of server lists its models. A path that begins with a
 // slash stands behind the server's address instead of the base URL.
@@ -290,16 +305,17 @@ func versioned(address string) bool {
 
 // authorize puts the key where the kind of server looks for it.
 func (l lister) authorize(req *http.Request) {
-	switch {
-	case l.service.kind == anthropic.Kind:
-		for name, value := range anthropic.Headers(l.Options) {
-			req.Header.Set(name, value)
-		}
-	case l.Key == "":
-	case l.service.kind == gemini.Kind:
-		req.Header.Set("X-Goog-Api-Key", l.Key)
+	headers := map[string]string{"Authorization": "Bearer " + l.Key}
+	switch l.service.kind {
+	case anthropic.Kind:
+		headers = anthropic.Headers(l.Options)
+	case gemini.Kind:
+		headers = l.KeyHeaders(map[string]string{"X-Goog-Api-Key": l.Key})
 	default:
-		req.Header.Set("Authorization", "Bearer "+l.Key)
+		headers = l.KeyHeaders(headers)
+	}
+	for name, value := range headers {
+		req.Header.Set(name, value)
 	}
 	for name, value := range l.Headers {
 		req.Header.Set(name, value)

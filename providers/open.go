@@ -34,10 +34,10 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	s.exactNames = o.ExactNames
 	if o.Replay != nil {
 		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name it as they did
-		s.key = key{name: name, value: wire.PlaceholderKey}
+		s.key, s.address.missing = key{name: name, value: wire.PlaceholderKey}, ""
 	}
-	if s.key.hint != "" {
-		return llm.Endpoint{}, s.missingKeyError()
+	if err := s.notReady(); err != nil {
+		return llm.Endpoint{}, err
 	}
 	facts, known := s.facts(typed, o.Memory)
 	if s.kind == kindDemo && !known {
@@ -67,7 +67,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
 		Name:     s.name + "/" + tools.name,
-		Origin:   f.origin(s.kind, tools.name),
+		Origin:   f.origin(s.kind, s.url, tools.name),
 		Strategy: tools.Strategy(),
 		Known:    known,
 		Context:  facts.Context,
@@ -231,21 +231,33 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay = o.Tap, o.Replay
 		f, _ := familyOf(s.kind)
-		return wire.MaskErrors(f.open(t), t.secrets()), nil
+		return wire.MaskErrors(f.open(t), t.secrets(), t.token), nil
 	}
+}
+
+// keyHeader returns the header that has the key or the token, as the configuration has it, else
+// the catalog, which speaks of keys; "" is that of the kind, or Authorization.
+func (s service) keyHeader() string {
+	if s.conf.KeyHeader != "" || s.key.token != nil {
+		return s.conf.KeyHeader
+	}
+	return s.builtin.KeyHeader
 }
 
 // target looks the key up, which may run a command.
 func (s service) target(ctx context.Context) (target, error) {
+	if err := s.addressError(); err != nil {
+		return target{}, err
+	}
 	key, err := s.resolveKey(ctx)
 	if err != nil {
 		return target{}, err
 	}
 	return target{
 		Options: adapter.Options{
-			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers,
+			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: s.keyHeader(),
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
-		kind: s.kind, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
+		kind: s.kind, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,8 +10,84 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 )
+
+// An address is what is the user's own in the address of a service.
+type address struct {
+	values  map[string]string // of the variables of the catalog's address
+	models  []string          // names that the user gave to models there
+	missing string            // what the user has to do before there is an address; "" if nothing
+	err     error             // why a value cannot stand there
+}
+
+// fillAddress puts the values of its variables into the catalog's address: those of the
+// configuration, else those that were given when the provider was connected, else those of
+// the environment, else the usual ones.
+func (s *service) fillAddress(stored KeyStore, getenv func(string) string) {
+	if len(s.builtin.Variables) == 0 {
+		return
+	}
+	a := address{values: map[string]string{}}
+	var kept map[string]string
+	if stored != nil {
+		kept, _ = stored.Variables(s.name)
+	}
+	for _, v := range s.builtin.Variables {
+		text, from := s.conf.Variables[v.Name], v.Name
+		if text == "" {
+			text = kept[v.Name]
+		}
+		for _, name := range v.Env {
+			if text == "" && strings.TrimSpace(getenv(name)) != "" {
+				text, from = getenv(name), name
+			}
+		}
+		if text == "" {
+			continue
+		}
+		value, err := s.builtin.Parse(v, text)
+		if err != nil {
+			a.err = cmp.Or(a.err, fmt.Errorf("%s: %w", from, err))
+			continue
+		}
+		a.values[v.Name] = value
+		a.models = append(a.models, v.ModelNames(value)...)
+	}
+	var missing []catalog.Variable
+	s.url, missing = s.builtin.Expand(s.url, a.values)
+	for _, v := range missing {
+		a.missing = cmp.Or(a.missing, "set "+strings.Join(append(v.Env, v.Name+" under [providers."+s.name+".variables]"), " or "))
+	}
+	if a.err != nil {
+		a.missing = "correct " + a.err.Error()
+	}
+	s.address = a
+}
+
+// addressError returns why a service has no address yet; nil if it has one.
+func (s service) addressError() error {
+	if s.address.missing == "" {
+		return nil
+	}
+	e := &llm.Error{
+		Fault: llm.Authentication, Provider: s.name, Key: strings.TrimPrefix(s.address.missing, "set "),
+		KeyMissing: true, Message: "the address of " + s.builtin.Name + " is not complete", Err: llm.ErrNoKey,
+	}
+	if s.address.err != nil {
+		e.Fault, e.Message, e.Err, e.KeyMissing = llm.InvalidRequest, s.address.err.Error(), nil, false
+	}
+	return e
+}
+
+// notReady returns why a service cannot be asked: it has no key, or no address; nil if it can.
+func (s service) notReady() error {
+	if s.key.hint != "" {
+		return s.missingKeyError()
+	}
+	return s.addressError()
+}
 
 // wrongRegionErrors lists the errors with which services answer to a key of theirs at the
 // wrong one of their addresses. The zero fields of a row fit everything.

@@ -66,6 +66,7 @@ var secretHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // commands that print keys; the error names those that failed, whose keys stay.
 func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask func(string) string, err error) {
 	keys, err := c.commandKeys(ctx)
+	keys = append(keys, wire.KnownTokens()...)
 	for _, p := range catalog.Providers() {
 		for _, name := range p.KeyEnv {
 			keys = append(keys, getenv(name))

@@ -30,6 +30,7 @@ type service struct {
 	key        key
 	exactNames bool // models are asked as they are named
 	kept       *catalog.Kept
+	address    address
 }
 
 // service looks name up. It is false for what is neither built in nor
@@ -47,7 +48,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
 	}
-	s.setURL(getenv)
+	s.setURL(c.Stored, getenv)
 	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
@@ -92,8 +93,9 @@ func (s service) closestBuiltin() catalog.Provider {
 
 // setURL sets the base URL: the configured one, else the environment's, else
 // where it was found, else the catalog's.
-func (s *service) setURL(getenv func(string) string) {
+func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 	like := s.closestBuiltin()
+	defer s.fillAddress(stored, getenv)
 	if s.conf.BaseURL != "" {
 		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
 		return
@@ -146,6 +148,9 @@ func (s service) missing(c Config, getenv func(string) string) string {
 	if s.key.hint != "" {
 		return s.key.hint
 	}
+	if s.address.missing != "" {
+		return s.address.missing
+	}
 	if s.isProgram() {
 		return s.missingProgram(getenv)
 	}
@@ -167,7 +172,7 @@ func (s service) missing(c Config, getenv func(string) string) string {
 func (s service) modelIDs() []string {
 	ids := slices.Clone(s.conf.Models)
 	own := slices.Sorted(maps.Keys(s.conf.Model))
-	for _, id := range slices.Concat(own, catalog.IDs(s.builtin.ID)) {
+	for _, id := range slices.Concat(own, s.address.models, catalog.IDs(s.builtin.ID)) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -197,6 +202,9 @@ func withKeptIDs(s service, ids []string) []string {
 func (s service) defaultModel() string {
 	if len(s.conf.Models) > 0 {
 		return s.conf.Models[0]
+	}
+	if len(s.address.models) > 0 {
+		return s.address.models[0]
 	}
 	return s.builtin.Default
 }

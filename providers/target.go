@@ -58,10 +58,10 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 		return Target{}, UnknownName("provider", provider, c.providerNames())
 	}
 	if _, unsent := o.Transport.(*captureTransport); o.Replay != nil || unsent && s.key.hint != "" {
-		s.key = key{name: s.key.name, value: wire.PlaceholderKey}
+		s.key, s.address.missing = key{name: s.key.name, value: wire.PlaceholderKey}, ""
 	}
-	if s.key.hint != "" {
-		return Target{}, s.missingKeyError()
+	if err := s.notReady(); err != nil {
+		return Target{}, err
 	} else if why := s.missing(c, o.Getenv); why != "" {
 		return Target{}, notFoundError("%s cannot be used yet: %s", s.name, why)
 	}

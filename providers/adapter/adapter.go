@@ -12,6 +12,7 @@ package adapter
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -25,6 +26,7 @@ type Options struct {
 	Key       string            // never printed; may be empty for servers that want none
 	KeyName   string            // where the key comes from, such as "OPENAI_API_KEY"
 	KeyStored bool              // the key is one that parley stores
+	KeyHeader string            // header that has the key in place of the format's own; "Authorization" has it behind Bearer
 	Headers   map[string]string // go with every request
 	HTTP      *http.Client      // its transport turns what is not an answer into *llm.Error
 	NoStream  bool              // ask for whole answers
@@ -43,6 +45,20 @@ func (o Options) WithDefaults() Options {
 		o.Learned = &LearnedLimits{}
 	}
 	return o
+}
+
+// KeyHeaders returns the headers that have the key: own, which are the format's, unless it is
+// to be in another one.
+func (o Options) KeyHeaders(own map[string]string) map[string]string {
+	switch {
+	case o.Key == "":
+		return nil
+	case o.KeyHeader == "":
+		return own
+	case strings.EqualFold(o.KeyHeader, "Authorization"):
+		return map[string]string{"Authorization": "Bearer " + o.Key}
+	}
+	return map[string]string{http.CanonicalHeaderKey(o.KeyHeader): o.Key}
 }
 
 // WithProvider returns err as an error that names the service. What is no

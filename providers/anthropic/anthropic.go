@@ -15,10 +15,10 @@ package anthropic
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	"parley/providers/adapter"
@@ -42,6 +42,7 @@ type Model struct {
 	o           Options
 	facts       facts
 	onAnthropic bool // the host is Anthropic's
+	onVertex    bool // Google serves it, see isVertex
 	client      adapter.Client
 	notices     llm.Notices // those the user has seen
 
@@ -58,6 +59,7 @@ func New(o Options) *Model {
 		o:               o,
 		facts:           factsOf(o.Model, own),
 		onAnthropic:     own,
+		onVertex:        isVertex(o.BaseURL),
 		client:          adapter.Client{HTTP: o.HTTP, Headers: Headers(o)},
 		refusedThinking: map[[32]byte]bool{},
 	}
@@ -66,12 +68,11 @@ func New(o Options) *Model {
 // Headers returns what goes with every request to the service of o.
 func Headers(o Options) map[string]string {
 	headers := map[string]string{"Anthropic-Version": apiVersion}
-	if o.Key != "" {
-		headers["X-Api-Key"] = o.Key
-		if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
-			headers["Authorization"] = "Bearer " + o.Key
-		}
+	own := map[string]string{"X-Api-Key": o.Key}
+	if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
+		own["Authorization"] = "Bearer " + o.Key
 	}
+	maps.Copy(headers, o.KeyHeaders(own))
 	for name, value := range o.Headers {
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
@@ -155,7 +156,7 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	address, err := url.Parse(strings.TrimSuffix(strings.TrimRight(m.o.BaseURL, "/"), "/v1"))
+	address, err := m.requestURL()
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
@@ -163,5 +164,5 @@ func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, 
 	if betas := m.betas(body); betas != "" {
 		more = map[string]string{"Anthropic-Beta": betas}
 	}
-	return m.client.Post(ctx, address.JoinPath("v1/messages").String(), data, more)
+	return m.client.Post(ctx, address, data, more)
 }

@@ -65,6 +65,9 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 		}
 	}
 	m.mergeUserFields(body)
+	if m.onVertex {
+		toVertex(body)
+	}
 	return body, notices
 }
 

@@ -39,6 +39,11 @@ type Provider struct {
 	Default    string            `toml:"default"`     // model to use when none is named
 	Small      string            `toml:"small"`       // model for side jobs, such as titles
 	ModelsFrom string            `toml:"models_from"` // provider whose models it offers, in place of its own
+	Offers     []string          `toml:"offers"`      // ids under which it offers those of ModelsFrom; nil: all of them, as they are called there
+	NoList     bool              `toml:"no_list"`     // it lists no models, or others than can be asked
+	KeyHeader  string            `toml:"key_header"`  // header that has the key; "" is that of the kind
+	TokenFrom  string            `toml:"token_from"`  // login that has its tokens, in the place of a key: FromGoogle, or "" for none
+	Variables  []Variable        `toml:"variables"`   // of its addresses
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
 	Aliases    map[string]string `toml:"aliases"`     // names of families and ids known to be gone, to current model ids; no others: an id that may still be served is asked as typed
 
@@ -47,6 +52,9 @@ type Provider struct {
 
 	Models []Model `toml:"models"` // in the order in which a picker should list them
 }
+
+// FromGoogle says that tokens come from Google's application default credentials.
+const FromGoogle = "google"
 
 // A Model is what is known about one model of one provider. Zero sizes are
 // unknown.
@@ -89,7 +97,8 @@ var data embed.FS
 // answers when no model is configured. Files it does not name follow by name.
 var order = []string{
 	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq",
-	"openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "llamafile", "localai", "koboldcpp", "jan", "docker", "mlx", "claude-cli", "codex-cli", "gemini-cli",
+	"openrouter", "azure", "foundry", "foundry-claude", "bedrock", "bedrock-claude", "vertex", "vertex-claude", "vertex-express",
+	"ollama", "lmstudio", "llamacpp", "vllm", "sglang", "llamafile", "localai", "koboldcpp", "jan", "docker", "mlx", "claude-cli", "codex-cli", "gemini-cli",
 	"antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli", "demo",
 }
 
@@ -193,8 +202,25 @@ func (e *entry) source() *entry {
 	return e
 }
 
+// offers returns the rows of what e offers, and the ids it offers them under.
+func (e *entry) offers() (rows []row) {
+	all := e.source().rows()
+	if e.head().Offers == nil {
+		return all
+	}
+	for _, id := range e.head().Offers {
+		want := words(id)
+		if i := slices.IndexFunc(all, func(r row) bool { return slices.Equal(words(r.id), want) }); i >= 0 {
+			same := all[i]
+			same.id = id
+			rows = append(rows, same)
+		}
+	}
+	return rows
+}
+
 func (e *entry) models() []Model {
-	rows := e.source().rows()
+	rows := e.offers()
 	models := make([]Model, 0, len(rows))
 	for _, r := range rows {
 		models = append(models, r.as(e.id))
@@ -203,7 +229,7 @@ func (e *entry) models() []Model {
 }
 
 func (e *entry) find(model string) (Model, bool) {
-	rows := e.source().rows()
+	rows := e.offers()
 	i := slices.IndexFunc(rows, func(r row) bool { return r.id == model })
 	if i < 0 {
 		return Model{}, false
@@ -214,7 +240,7 @@ func (e *entry) find(model string) (Model, bool) {
 // as returns the model as provider offers it.
 func (r row) as(provider string) Model {
 	m := r.decode()
-	m.Provider = provider
+	m.Provider, m.ID = provider, r.id
 	return m
 }
 
@@ -254,6 +280,9 @@ func IDs(provider string) []string {
 	e, ok := findEntry(provider)
 	if !ok {
 		return nil
+	}
+	if offers := e.head().Offers; offers != nil {
+		return slices.Clone(offers)
 	}
 	var ids []string
 	for _, r := range e.source().rows() {

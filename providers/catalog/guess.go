@@ -158,7 +158,7 @@ func words(id string) []string {
 	if strings.Contains(id, "-q") || strings.Contains(id, ":q") || strings.Contains(id, "iq") {
 		id = quantized().ReplaceAllString(id, "")
 	}
-	id = strings.ReplaceAll(id, "_", "-")
+	id = strings.NewReplacer("_", "-", "@", "-").Replace(id)
 	if hasDashedDigits(id) {
 		id = dashed().ReplaceAllString(id, "$1.$2-")
 	}

@@ -26,13 +26,16 @@ const (
 	InKeyring = "keyring"
 	InFile    = "file"
 	ByCommand = "command" // the file has a command that prints it
+	ByLogin   = "login"   // nothing is stored: another program's login is used
 )
 
 // An Entry is one row of the index.
 type Entry struct {
 	Provider string `toml:"-"`
-	Where    string `toml:"where"` // InKeyring, InFile or ByCommand
+	Where    string `toml:"where"` // InKeyring, InFile, ByCommand, ByLogin
 	Host     string `toml:"host"`  // that the key was stored for, and the only one it is sent to
+
+	Variables map[string]string `toml:"variables,omitempty"` // of the provider's address, such as a region; no secrets
 }
 
 // A Store is the keys stored for one user.
@@ -104,11 +107,36 @@ func (s *Store) load() error {
 // from the index alone.
 func (s *Store) Find(provider string) (where, host string, ok bool) {
 	e, ok := s.entry(provider)
-	return places[e.Where], e.Host, ok
+	return places[e.Where], e.Host, ok && e.Where != ByLogin
+}
+
+// Variables returns the parts of a provider's address that were given when it was connected,
+// from the index alone; ok is false if it is not.
+func (s *Store) Variables(provider string) (values map[string]string, ok bool) {
+	e, ok := s.entry(provider)
+	return e.Variables, ok
+}
+
+// PutVariables stores the parts of a provider's address that are the user's own, beside its
+// key; without one the provider is connected by another program's login.
+func (s *Store) PutVariables(provider, host string, values map[string]string) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.changeIndex(func(all map[string]Entry) {
+		e, ok := all[provider]
+		if !ok {
+			e = Entry{Where: ByLogin, Host: host}
+		}
+		e.Variables = values
+		all[provider] = e
+	})
 }
 
 // places says where keys are, for errors about them.
-var places = map[string]string{InKeyring: "the system keyring", InFile: fileName, ByCommand: "api_key_command in " + fileName}
+var places = map[string]string{ByLogin: "the login of another program", InKeyring: "the system keyring", InFile: fileName, ByCommand: "api_key_command in " + fileName}
 
 // entry returns the row of a provider.
 func (s *Store) entry(provider string) (Entry, bool) {
@@ -211,7 +239,7 @@ func (s *Store) put(ctx context.Context, provider, host string, one secret) (whe
 	if _, err := s.List(); err != nil {
 		return "", err
 	}
-	e, aside := Entry{Where: InFile, Host: host}, ""
+	e, aside := Entry{Where: InFile, Host: host, Variables: before.Variables}, ""
 	if one.Command != "" {
 		e.Where = ByCommand
 	} else if s.keyring != nil {
@@ -233,7 +261,7 @@ func (s *Store) put(ctx context.Context, provider, host string, one secret) (whe
 	if err != nil {
 		return "", err
 	}
-	if was && before.Where != e.Where {
+	if was && before.Where != e.Where && before.Where != ByLogin {
 		_ = s.forget(ctx, provider, before.Where, e.Where) // what is left over is not used
 	}
 	return where, nil
@@ -242,6 +270,8 @@ func (s *Store) put(ctx context.Context, provider, host string, one secret) (whe
 // forget takes a secret from where it was, unless that is where it still is.
 func (s *Store) forget(ctx context.Context, provider, was, now string) error {
 	switch {
+	case was == ByLogin:
+		return nil
 	case was == InKeyring:
 		return s.dropFromKeyring(ctx, provider)
 	case now == InFile || now == ByCommand:

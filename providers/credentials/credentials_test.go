@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func TestKeyring(t *testing.T) {
 	again := Open(s.dir, func(string) string { return "" })
 	again.keyring = silent{make(chan struct{})} // which Find and List do not ask
 	where, host, ok := again.Find("anthropic")
-	if list, err := again.List(); where != "the system keyring" || host != "api.anthropic.com" || !ok || err != nil || len(list) != 1 || list[0] != (Entry{"anthropic", InKeyring, "api.anthropic.com"}) {
+	if list, err := again.List(); where != "the system keyring" || host != "api.anthropic.com" || !ok || err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], Entry{Provider: "anthropic", Where: InKeyring, Host: "api.anthropic.com"}) {
 		t.Errorf("found %q, %q, %v; listed %v, %v", where, host, ok, list, err)
 	}
 	if known, err := again.Known(); known != nil || err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,9 +33,7 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 		return nil, adapter.Unsendable(err)
 	}
 	headers := map[string]string{}
-	if m.o.Key != "" {
-		headers["X-Goog-Api-Key"] = m.o.Key
-	}
+	maps.Copy(headers, m.o.KeyHeaders(map[string]string{"X-Goog-Api-Key": m.o.Key}))
 	for name, value := range m.o.Headers {
 		headers[http.CanonicalHeaderKey(name)] = value
 	}

@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -45,10 +46,21 @@ func New(o Options) *Model {
 
 // Origin names the wire format and the generation of the model: signatures are
 // good for their own generation.
-func (m *Model) Origin() string { return Origin(m.o.Model) }
+func (m *Model) Origin() string { return Origin(m.o.BaseURL, m.o.Model) }
 
-// Origin returns the origin of a model with this id.
-func Origin(model string) string { return "gemini/" + traitsOf(model).generation() }
+// Origin returns the origin of a model with this id behind a base URL. Signatures of Vertex AI
+// and of the Gemini API are not good for each other.
+func Origin(base, model string) string {
+	if isVertex(base) {
+		return "gemini-vertex/" + traitsOf(model).generation()
+	}
+	return "gemini/" + traitsOf(model).generation()
+}
+
+// isVertex reports whether a base URL is of the form in which Vertex AI has models of Google's.
+func isVertex(base string) bool {
+	return strings.HasSuffix(strings.TrimRight(base, "/"), "/publishers/google")
+}
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {

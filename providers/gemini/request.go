@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -33,6 +34,13 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 		}
 	}
 	system = strings.TrimLeft(system, "\n")
+	if isVertex(m.o.BaseURL) { // which refuses the ids of calls
+		learned = maps.Clone(learned)
+		if learned == nil {
+			learned = map[string]string{}
+		}
+		learned[downgradeIDs] = ""
+	}
 	h := history{traits: m.traits, origin: m.Origin(), downgrades: learned}
 	body = map[string]any{}
 	switch {

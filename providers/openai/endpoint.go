@@ -74,6 +74,12 @@ func ClientOptions(o Options) []option.RequestOption {
 			opts = append(opts, option.WithProject(id))
 		}
 	}
+	if o.KeyHeader != "" {
+		opts = append(opts, option.WithHeaderDel("Authorization"))
+		for name, value := range o.KeyHeaders(nil) {
+			opts = append(opts, option.WithHeader(name, value))
+		}
+	}
 	for name, value := range o.Headers {
 		opts = append(opts, option.WithHeader(name, value))
 	}

@@ -172,20 +172,24 @@ func truncate(s string, limit int) string {
 	return s
 }
 
-// MaskErrors returns m with errors that hold none of secrets. Those inside of an answer
-// do not pass a Client, which masks the others.
-func MaskErrors(m llm.Model, secrets []string) llm.Model {
-	return masked{m, newMask(secrets)}
+// MaskErrors returns m with errors that hold none of secrets, nor a token of tokens, which
+// may be nil. Those inside of an answer do not pass a Client, which masks the others.
+func MaskErrors(m llm.Model, secrets []string, tokens *TokenSource) llm.Model {
+	return masked{m, newMask(secrets), tokens}
 }
 
 type masked struct {
 	llm.Model
-	mask mask
+	mask   mask
+	tokens *TokenSource
 }
 
 func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		for event, err := range m.Model.Stream(ctx, req) {
+			if err != nil && m.tokens != nil {
+				err = newMask(m.tokens.Values()).err(err)
+			}
 			if !yield(event, m.mask.err(err)) {
 				return
 			}

@@ -25,7 +25,8 @@ const (
 
 type transport struct {
 	Options
-	mask mask
+	mask      mask
+	tokenMask *atomic.Pointer[maskOfToken] // the last one
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections through.
@@ -36,6 +37,14 @@ func (t *transport) CloseIdleConnections() {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.Token != nil && t.goesHome(req) {
+		return t.sendAuthorized(req)
+	}
+	return t.send(req)
+}
+
+// send sends a request that has what authorizes it.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	asked := req
 	req = t.withRequestID(withoutSilentRetry(req.WithContext(ctx)))

@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/providers/llm"
@@ -35,6 +36,8 @@ type Options struct {
 	Key             string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
 	KeyStored       bool              // the key is one that parley stores; for errors
 	Secrets         []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
+	Token           *TokenSource      // authorizes the requests to the host of URL; nil: they bring what does
+	TokenHeader     string            // that has the token; "" is Authorization, where Bearer stands before it
 	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s
 	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
@@ -59,7 +62,7 @@ func Client(o Options) *http.Client {
 	}
 	m := newMask(o.Secrets)
 	o.URL = m.text(Public(o.URL))
-	return &http.Client{Transport: &transport{o, m}}
+	return &http.Client{Transport: &transport{Options: o, mask: m, tokenMask: new(atomic.Pointer[maskOfToken])}}
 }
 
 // Plain returns what carries the requests of a [Client], without what the client makes of

@@ -504,7 +504,7 @@ func TestMasked(t *testing.T) {
 		{"nothing to hide", wire.ErrInterrupted, "stream ended"},
 		{"none of ours", context.Canceled, "canceled"},
 	} {
-		model := wire.MaskErrors(llmtest.New(llmtest.Fail(test.err)), []string{secret})
+		model := wire.MaskErrors(llmtest.New(llmtest.Fail(test.err)), []string{secret}, nil)
 		for _, err := range model.Stream(t.Context(), llm.Request{}) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(fmt.Sprintf("%+v", err), "secret") {
 				t.Errorf("%s: %v, want %s", test.name, err, test.want)

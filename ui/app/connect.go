@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ type Connecting struct {
 	Connections func() []Connection                        // the providers there are; nil: keys cannot be given here
 	Connection  func(provider string) (Connection, error)  // one of them, by any of its names
 	Connect     func(context.Context, Key) (string, error) // checks a key and stores it; returns what that unlocked, in lines
+
+	Variable func(provider, name, text string) (string, error) // the value of a variable of a provider's address in what was typed
 }
 
 // A Connection is a provider as one that can be given a key.
@@ -25,13 +28,26 @@ type Connection struct {
 	Default  string // model to begin with, as provider/model; "" if it has none
 	Keyless  bool   // it takes no key: it runs here, or has a login of its own
 	Local    bool   // it runs here
+	Login    bool   // it takes no key, but tokens of another program's login, or of a command
+
+	Variables []Variable // of its address, that are asked for
+}
+
+// A Variable is a part of a provider's address that is the user's own, such as a region.
+type Variable struct {
+	Name  string
+	Title string // for people
+	Help  string // what it is, in a sentence
+	Value string // that it has; "" if it has none
 }
 
 // A Key is what a user gave for a provider.
 type Key struct {
-	Provider  string
-	Text      string // as it was typed or pasted
-	Unchecked bool   // stored although it could not be checked
+	Provider string
+	Text     string // as it was typed or pasted; "" for a provider with a login
+
+	Variables map[string]string // of its address
+	Unchecked bool              // stored although it could not be checked
 }
 
 // An UncheckedKeyError says that a provider could not be asked about a key.
@@ -63,6 +79,8 @@ func connectItems(a *App) []Item {
 			item.Detail = "local server, needs no key"
 		case c.Keyless:
 			item.Detail = "uses its own login"
+		case c.Login:
+			item.Detail = "uses the login of another program"
 		default:
 			item.Detail = "no key yet"
 		}
@@ -83,7 +101,7 @@ func connect(a *App, arg string) Effect {
 	case c.Keyless:
 		return connectKeyless(a, c)
 	}
-	return askKey(a, c, "")
+	return askAll(a, c, "")
 }
 
 // connectKeyless has what runs on this machine answer, from now on and where nothing names a
@@ -126,12 +144,55 @@ func connectFor(a *App, name string, err error) (Effect, bool) {
 	if err != nil || c.Keyless {
 		return Effect{}, false
 	}
-	return askKey(a, c, name), true
+	return askAll(a, c, name), true
 }
 
-// askKey asks for the key of c, and goes on with model; "" is the one in use, or the first
-// of the provider where the demo answers.
-func askKey(a *App, c Connection, model string) Effect {
+// askAll asks for what there is to ask of a provider: the variables of its address, then its
+// key. It goes on with model; "" is the one in use, or the first of the provider where the
+// demo answers.
+func askAll(a *App, c Connection, model string) Effect {
+	return askVariable(a, c, Key{Provider: c.Provider, Variables: map[string]string{}}, model)
+}
+
+// askVariable asks for the first variable that key has no value of, and then goes on.
+func askVariable(a *App, c Connection, key Key, model string) Effect {
+	at := len(key.Variables)
+	if at == len(c.Variables) && c.Login {
+		return useLogin(a, c, key, model)
+	} else if at == len(c.Variables) {
+		return askKey(a, c, key, model)
+	}
+	v, parse := c.Variables[at], a.Variable
+	return Effect{Secret: &Secret{
+		Title: c.Name + ": " + v.Title, Text: v.Help, Shown: true, Value: v.Value,
+		Take: func(_ context.Context, line string) (func() Effect, error) {
+			value, err := parse(c.Provider, v.Name, line)
+			if err != nil {
+				return nil, err
+			}
+			key.Variables = maps.Clone(key.Variables)
+			key.Variables[v.Name] = value
+			return func() Effect { return askVariable(a, c, key, model) }, nil
+		},
+	}}
+}
+
+// useLogin connects a provider for which another program's login has tokens.
+func useLogin(a *App, c Connection, key Key, model string) Effect {
+	give := a.Connect
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		said, err := give(ctx, key)
+		return func() Effect {
+			if err != nil {
+				return Effect{Err: err}
+			}
+			return connected(a, c, said, model)
+		}
+	}}
+}
+
+// askKey asks for the key of c.
+func askKey(a *App, c Connection, key Key, model string) Effect {
 	give := a.Connect
 	text := "It is checked with a request that costs nothing, then stored for you alone."
 	if c.From != "" {
@@ -140,7 +201,7 @@ func askKey(a *App, c Connection, model string) Effect {
 	return Effect{Secret: &Secret{
 		Title: c.Name + " API key", Text: text,
 		Take: func(ctx context.Context, line string) (func() Effect, error) {
-			key := Key{Provider: c.Provider, Text: line}
+			key.Text = line
 			said, err := give(ctx, key)
 			if errors.As(err, new(UncheckedKeyError)) {
 				return func() Effect { return storeUnchecked(a, c, key, model, err) }, nil
@@ -179,6 +240,9 @@ func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effe
 // connected says what a key unlocked and goes on with a model of the provider.
 func connected(a *App, c Connection, said, model string) Effect {
 	a.NoKey = false
+	if now, err := a.Connection(c.Provider); err == nil { // its models may be known only now
+		c = now
+	}
 	now := a.Session.Model().Name
 	switch own, _, _ := strings.Cut(now, "/"); {
 	case model != "":

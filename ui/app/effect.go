@@ -105,10 +105,12 @@ type Confirm struct {
 }
 
 // A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,
-// no draft and no recording: only Take gets it.
+// no draft and no recording: only Take gets it. One that is Shown is seen while it is typed.
 type Secret struct {
 	Title string // what is asked for, such as "Anthropic API key"
 	Text  string // what becomes of it
+	Shown bool   // it is no secret
+	Value string // of one that is shown, to begin with
 	// Take runs beside, until ctx ends. After an error the line is asked for again; what
 	// it returns otherwise is called by the owner of the App, and shown.
 	Take func(ctx context.Context, line string) (func() Effect, error)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"parley/providers"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -23,6 +25,7 @@ import (
 type connectCommand struct {
 	*program
 	connectFlags
+	variables []string // NAME=VALUE, of the provider's address
 }
 
 type connectFlags struct {
@@ -41,12 +44,16 @@ func newConnectCommand(a *program) *cobra.Command {
 The key is asked for, without showing it, or read from standard input if that is a
 pipe. It is checked with a request that costs nothing, then stored in the keyring of
 the system or, where there is none, in credentials.toml beside config.toml, which
-only you can read. Without PROVIDER a list is shown to choose from.`,
+only you can read. Without PROVIDER a list is shown to choose from.
+
+The address of a cloud has parts of your own, such as a region: they are asked for
+before the key, or taken from --set.`,
 		Example: `  parley connect
   parley connect anthropic
   pass show openai | parley connect openai
   parley connect groq --from-env MY_GROQ_KEY
   parley connect mistral --command 'pass show mistral'
+  parley connect azure --set resource=contoso --set deployment=gpt-6.1-sol
   parley connect --remove groq`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: c.completeProvider,
@@ -61,6 +68,7 @@ only you can read. Without PROVIDER a list is shown to choose from.`,
 	cmd.Flags().StringVar(&c.command, "command", "", "store a command that prints the key, instead of the key")
 	cmd.Flags().BoolVar(&c.list, "list", false, "list the providers that have a key, and where it is")
 	cmd.Flags().BoolVar(&c.remove, "remove", false, "forget the stored key of PROVIDER")
+	cmd.Flags().StringArrayVar(&c.variables, "set", nil, "NAME=VALUE of the provider's address, such as region=us-east-1; may be repeated")
 	cmd.MarkFlagsMutuallyExclusive("from-env", "command", "list", "remove")
 	return cmd
 }
@@ -141,7 +149,7 @@ func (c *connectCommand) listKeys(name string) error {
 			row(p.Provider, p.From)
 			found = true
 		}
-		used[p.Provider] = p.Stored
+		used[p.Provider] = p.Stored || p.Login
 	}
 	for _, e := range stored {
 		if !used[e.Provider] {
@@ -218,13 +226,28 @@ const maxAttempts = 3
 
 // addKey checks a key and stores it.
 func (c *connectCommand) addKey(ctx context.Context, about providers.Connection) error {
-	typed := c.fromEnv == "" && c.command == "" && term.IsTerminal(os.Stdin.Fd())
+	terminal := term.IsTerminal(os.Stdin.Fd())
+	typed := c.fromEnv == "" && c.command == "" && terminal
+	variables, err := c.readVariables(about, terminal)
+	if err != nil {
+		return c.fail(print.Usage, err)
+	}
+	if about.Login {
+		said, err := connect(ctx, c.program, about, givenKey{variables: variables})
+		if err != nil {
+			return c.fail(print.Failed, err)
+		}
+		fmt.Println(sanitize.Text(said))
+		return nil
+	}
 	for attempt := 1; ; attempt++ {
 		key, err := c.readKey(ctx, about, typed)
 		if err != nil {
 			return c.fail(print.Usage, err)
 		}
-		said, err := connect(ctx, c.program, about, key, c.command, false)
+		given := givenKey{Secret: key, command: c.command, variables: variables}
+		said, err := connect(ctx, c.program, about, given)
+		given.unchecked = true
 		var unchecked app.UncheckedKeyError
 		switch {
 		case errors.As(err, &unchecked) && typed:
@@ -232,10 +255,10 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
 				return c.fail(print.Failed, errors.New("not stored"))
 			}
-			said, err = connect(ctx, c.program, about, key, c.command, true)
+			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, &unchecked):
 			warn(unchecked.Error() + ". Stored anyway")
-			said, err = connect(ctx, c.program, about, key, c.command, true)
+			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
 			warn(err.Error())
 			continue
@@ -249,6 +272,57 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		fmt.Println(sanitize.Text(said))
 		return nil
 	}
+}
+
+// readVariables returns the variables of the provider's address: those of --set, and those that
+// are typed. Without a terminal the others stay as they are.
+func (c *connectCommand) readVariables(about providers.Connection, typed bool) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range c.variables {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--set: %q is not NAME=VALUE", text)
+		}
+		value, err := c.config.Variable(about.Provider, name, value)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %w", err)
+		}
+		values[name] = value
+	}
+	for _, v := range about.Variables {
+		if values[v.Name] != "" {
+			continue
+		}
+		value := v.Value
+		for attempt := 1; typed; attempt++ {
+			line, err := askVariable(v)
+			if err == nil {
+				value, err = c.config.Variable(about.Provider, v.Name, line)
+			}
+			if err == nil {
+				break
+			}
+			if attempt == maxAttempts {
+				return nil, err
+			}
+			warn(format.Capital(err.Error()))
+		}
+		if value != "" {
+			values[v.Name] = value
+		}
+	}
+	return values, nil
+}
+
+// askVariable asks for a variable on the terminal.
+func askVariable(v providers.ConnectionVariable) (string, error) {
+	prompt := v.Title + ": "
+	if v.Value != "" {
+		prompt = fmt.Sprintf("%s [%s]: ", v.Title, sanitize.Line(v.Value))
+	}
+	fmt.Fprintln(os.Stderr, v.Help+".")
+	line, err := askLine(prompt)
+	return cmp.Or(line, v.Value), err
 }
 
 // readKey returns the key from where the flags say: a variable, a command, a pipe, or the

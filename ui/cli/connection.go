@@ -22,11 +22,26 @@ func (e rejectedError) Error() string {
 	return fmt.Sprintf("%s rejected this key: %s", e.name, strings.TrimRight(e.reason, ". "))
 }
 
+// A givenKey is what a user gave to connect a provider with.
+type givenKey struct {
+	providers.Secret                   // "" for a provider with a login
+	command          string            // that printed it; "" if it was given itself
+	variables        map[string]string // of the provider's address
+	unchecked        bool              // stored although it could not be checked
+}
+
 // connect checks the key of a provider and stores it, or, if it is not empty, the command
 // that printed it. It returns what that unlocked and where the key is. Nothing is stored if
 // the key is rejected, nor, unless that is allowed, if it could not be checked.
-func connect(ctx context.Context, a *program, about providers.Connection, key providers.Secret, command string, unchecked bool) (said string, err error) {
-	report, err := providers.VerifyKey(ctx, a.config.Config, about.Provider, key, a.openOptions())
+func connect(ctx context.Context, a *program, about providers.Connection, key givenKey) (said string, err error) {
+	config, err := a.config.Config.WithVariables(about.Provider, key.variables)
+	if err != nil {
+		return "", err
+	}
+	if about, err = config.Connection(about.Provider, os.Getenv); err != nil {
+		return "", err
+	}
+	report, err := providers.VerifyKey(ctx, config, about.Provider, key.Secret, a.openOptions())
 	switch {
 	case err != nil:
 		return "", err
@@ -34,20 +49,28 @@ func connect(ctx context.Context, a *program, about providers.Connection, key pr
 		return "", context.Cause(ctx)
 	case report.Verdict == providers.KeyRejected:
 		return "", rejectedError{about.Name, report.Reason}
-	case report.Verdict == providers.KeyUnchecked && !unchecked:
+	case report.Verdict == providers.KeyUnchecked && !key.unchecked:
 		return "", app.UncheckedKeyError{Name: about.Name, Reason: report.Reason}
 	}
 	where := ""
-	if command != "" {
-		where, err = a.credentials.PutCommand(ctx, about.Provider, about.Host, command)
-	} else {
+	switch {
+	case about.Login:
+	case key.command != "":
+		where, err = a.credentials.PutCommand(ctx, about.Provider, about.Host, key.command)
+	default:
 		where, err = a.credentials.Put(ctx, about.Provider, about.Host, key.Reveal())
+	}
+	if err == nil && (about.Login || len(key.variables) > 0) {
+		err = a.credentials.PutVariables(about.Provider, about.Host, key.variables)
 	}
 	if err != nil {
 		return "", fmt.Errorf("the key of %s could not be stored: %w", about.Name, err)
 	}
+	if about.Login {
+		return report.String(), nil
+	}
 	what := "Key"
-	if command != "" {
+	if key.command != "" {
 		what = "Command"
 	}
 	said = fmt.Sprintf("%s\n%s stored in %s", report, what, abbrevPath(where))
@@ -72,22 +95,29 @@ func connecting(a *program) app.Connecting {
 			return connectionRow(c), err
 		},
 		Connect: func(ctx context.Context, k app.Key) (string, error) {
-			key, err := providers.ParseKey(k.Text)
-			if err != nil {
-				return "", err
-			}
 			c, err := a.config.Connection(k.Provider, os.Getenv)
 			if err != nil {
 				return "", err
 			}
-			return connect(ctx, a, c, key, "", k.Unchecked)
+			key := givenKey{variables: k.Variables, unchecked: k.Unchecked}
+			if !c.Login {
+				if key.Secret, err = providers.ParseKey(k.Text); err != nil {
+					return "", err
+				}
+			}
+			return connect(ctx, a, c, key)
 		},
+		Variable: func(provider, name, text string) (string, error) { return a.config.Variable(provider, name, text) },
 	}
 }
 
 // connectionRow returns a provider as the front ends show it.
 func connectionRow(c providers.Connection) app.Connection {
-	return app.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local}
+	row := app.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local, Login: c.Login}
+	for _, v := range c.Variables {
+		row.Variables = append(row.Variables, app.Variable(v))
+	}
+	return row
 }
 
 // readHidden asks for a line on the terminal, which does not show it.

@@ -127,18 +127,28 @@ func (p *frontend) list(l *app.List) {
 func (p *frontend) askSecret(s *app.Secret, first bool) {
 	p.questions.next(&question{
 		tell: func() {
-			if first {
+			switch {
+			case first && !s.Shown:
 				p.say("%s What you type is not shown. An empty line cancels.", s.Text)
+			case first && s.Value != "":
+				p.say("%s. An empty line is %s.", s.Text, s.Value)
+			case first:
+				p.say("%s. An empty line cancels.", s.Text)
 			}
 		},
 		prompt: s.Title + ":",
-		secret: true,
+		secret: !s.Shown,
 		answer: func(line string) bool {
+			if line == "" {
+				line = s.Value
+			}
 			if line == "" {
 				p.say("Canceled.")
 				return true
 			}
-			p.say("Checking.")
+			if !s.Shown {
+				p.say("Checking.")
+			}
 			p.async(func() func() {
 				then, err := s.Take(p.ctx, line)
 				return func() {

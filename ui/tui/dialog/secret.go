@@ -27,7 +27,11 @@ type Secret struct {
 	field       textField
 	problem     string // why the line before was not taken; "" if there was none
 	checking    bool   // a line is with whoever takes it
+	shown       bool   // what is written is seen
 }
+
+// Show makes what is written seen, and begins with a value.
+func (s *Secret) Show(value string) { s.shown, s.field.text = true, sanitize.Line(value) }
 
 // AskSecret asks for what title says; text says what becomes of it.
 func AskSecret(title, text string, th *theme.Theme) *Secret {
@@ -86,8 +90,18 @@ func told(count int) string {
 	return "  " + format.Plural(count, "character")
 }
 
-// written returns the line with a dot for each character, and how many there are.
+// visible returns the end of a line that is seen, as far as there is room.
+func (s *Secret) visible() string {
+	text := sanitize.Line(s.field.text)
+	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.width-len("> ")-1, 0), 0), "")
+}
+
+// written returns the line: as it is if it is seen, else with a dot for each character, and
+// how many there are.
 func (s *Secret) written() string {
+	if s.shown {
+		return ansi.Truncate(s.theme.Accent.Render(mark)+s.theme.Text.Render(s.visible()), s.width, "")
+	}
 	count, shown := s.dots()
 	row := s.theme.Accent.Render(mark) + s.theme.Text.Render(strings.Repeat(dot, shown))
 	return ansi.Truncate(row+s.theme.Faint.Render(told(count)), s.width, "")
@@ -102,6 +116,9 @@ func (s *Secret) Cursor() (x, y int, ok bool) {
 		return 0, 0, false
 	}
 	_, shown := s.dots()
+	if s.shown {
+		shown = ansi.StringWidth(s.visible())
+	}
 	return max(min(len("> ")+shown, s.width-1), 0), s.Height() - 2, true
 }
 
@@ -136,7 +153,10 @@ func (s *Secret) submit() tea.Cmd {
 		return nil
 	}
 	said := SecretMsg{s, s.field.text}
-	s.field.text, s.problem, s.checking = "", "", true
+	if !s.shown { // one that was refused is corrected
+		s.field.text = ""
+	}
+	s.problem, s.checking = "", true
 	return func() tea.Msg { return said }
 }
 
@@ -145,7 +165,11 @@ func (s *Secret) View() string {
 	if s.view != "" {
 		return s.view
 	}
-	foot := s.keyHint(s.theme.Dim, hint(s.Keys.Accept, "check and store"), hint(s.Keys.Clear, "clear"), hint(s.Keys.Close, "cancel"))
+	accept := "check and store"
+	if s.shown {
+		accept = "continue"
+	}
+	foot := s.keyHint(s.theme.Dim, hint(s.Keys.Accept, accept), hint(s.Keys.Clear, "clear"), hint(s.Keys.Close, "cancel"))
 	if s.checking {
 		foot = s.keyHint(s.theme.Dim, hintText("Checking", "it…"), hint(s.Keys.Close, "cancel"))
 	}

@@ -31,6 +31,9 @@ type takenMsg struct {
 // Ask asks for a line.
 func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 	f.open, f.secret, f.cancel = dialog.AskSecret(secret.Title, secret.Text, f.Theme), secret, func() {}
+	if secret.Shown {
+		f.open.Show(secret.Value)
+	}
 	cmd := f.Open(f.open)
 	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
 		f.cancel()

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Variable is a part of the address of a service that is the user's own, such as the region
+// of an account. It stands in the address as {name}.
+type Variable struct {
+	Name    string            `toml:"name"`
+	Title   string            `toml:"title"`   // for people, such as "Region"
+	Help    string            `toml:"help"`    // what it is, in a sentence
+	Env     []string          `toml:"env"`     // environment variables that may hold it, best first
+	Default string            `toml:"default"` // "" if there is none
+	Hosts   map[string]string `toml:"hosts"`   // what {host} is for a value; "*" for any other, in which {name} is the value
+	Models  bool              `toml:"models"`  // it stands in no address: these are the names of models, separated by commas
+}
+
+// maxModels bounds how many names of models a variable holds.
+const maxModels = 50
+
+// Parse returns the value of a variable of p in what a user wrote: the value, or an address of
+// the service that has it.
+func (p Provider) Parse(v Variable, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if v.Models {
+		names := v.ModelNames(text)
+		if len(names) == 0 || len(names) > maxModels {
+			return "", fmt.Errorf("%s: name 1 to %d, separated by commas", v.Name, maxModels)
+		}
+		for _, name := range names {
+			if !isName(name, "-._:/@") {
+				return "", fmt.Errorf("%s: %q is not a name of letters, digits and -._:/@", v.Name, name)
+			}
+		}
+		return strings.Join(names, ","), nil
+	}
+	if strings.Contains(text, "://") {
+		text = p.fromAddress(v, text)
+	}
+	if p.inHost(v) {
+		text = strings.ToLower(text)
+		if !isName(text, "-") || len(text) > 63 || strings.HasSuffix(text, "-") {
+			return "", fmt.Errorf("%s: %q must be letters, digits and hyphens", v.Name, text)
+		}
+		return text, nil
+	}
+	if !isName(text, "-._:") || len(text) > 128 || strings.Contains(text, "..") {
+		return "", fmt.Errorf("%s: %q must be letters, digits and -._:", v.Name, text)
+	}
+	return text, nil
+}
+
+// ModelNames returns the names of models in a value of v.
+func (v Variable) ModelNames(value string) []string {
+	if !v.Models {
+		return nil
+	}
+	return slices.DeleteFunc(strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }), func(s string) bool { return s == "" })
+}
+
+// isName reports whether s begins with a letter or a digit and has nothing but those and the
+// marks.
+func isName(s, marks string) bool {
+	for i, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		case i == 0 || !strings.ContainsRune(marks, r):
+			return false
+		}
+	}
+	return s != ""
+}
+
+// inHost reports whether a variable is part of a host.
+func (p Provider) inHost(v Variable) bool {
+	if v.Hosts != nil {
+		return true
+	}
+	for _, address := range p.addresses() {
+		_, rest, _ := strings.Cut(address, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		if strings.Contains(host, "{"+v.Name+"}") {
+			return true
+		}
+	}
+	return false
+}
+
+// addresses lists the addresses of p, with their variables.
+func (p Provider) addresses() []string {
+	list := []string{p.BaseURL}
+	for _, address := range p.Regions {
+		list = append(list, address)
+	}
+	return list
+}
+
+// fromAddress returns the value of a variable that is the first piece of the host of an
+// address of p; text itself if that is none.
+func (p Provider) fromAddress(v Variable, text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	for _, address := range p.addresses() {
+		_, rest, _ := strings.Cut(address, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		before, after, found := strings.Cut(host, "{"+v.Name+"}")
+		if value, ok := strings.CutSuffix(strings.TrimPrefix(u.Hostname(), before), after); found && ok {
+			return value
+		}
+	}
+	return text
+}
+
+// Expand returns an address of p with the values of its variables, which Parse returned. Those
+// that are missing are returned as well; their names stand in the place of their values.
+func (p Provider) Expand(address string, values map[string]string) (expanded string, missing []Variable) {
+	for _, v := range p.Variables {
+		value := values[v.Name]
+		if value == "" {
+			value = v.Default
+		}
+		if value == "" {
+			value = v.Name
+			if strings.Contains(address, "{"+v.Name+"}") {
+				missing = append(missing, v)
+			}
+		}
+		if host, ok := v.Hosts[value]; ok {
+			address = strings.ReplaceAll(address, "{host}", host)
+		} else if v.Hosts != nil {
+			address = strings.ReplaceAll(address, "{host}", v.Hosts["*"])
+		}
+		address = strings.ReplaceAll(address, "{"+v.Name+"}", value)
+	}
+	return address, missing
+}

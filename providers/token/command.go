@@ -1,0 +1,102 @@
+package token
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxOutput bounds the bytes that are read of what a command prints.
+const maxOutput = 16 << 10
+
+// Run runs a command through the shell, for as long as limit, and returns what it prints
+// without the white space around it. What it prints never enters an error: it may be a
+// secret.
+func Run(ctx context.Context, command string, limit time.Duration) (string, error) {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/c"}
+	}
+	var out limitedBuffer
+	cmd := exec.CommandContext(within, shell[0], shell[1], command)
+	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open
+	err := cmd.Run()
+	text := strings.TrimSpace(out.text.String())
+	switch exit := (*exec.ExitError)(nil); {
+	case within.Err() != nil:
+		return "", fmt.Errorf("the command did not end within %s", limit)
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("the command failed (%s)", exit.ProcessState)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return "", errors.New("the command cannot be started")
+	case text == "":
+		return "", errors.New("the command printed nothing")
+	}
+	return text, nil
+}
+
+// limitedBuffer keeps the beginning of what is written to it.
+type limitedBuffer struct{ text bytes.Buffer }
+
+func (h *limitedBuffer) Write(p []byte) (int, error) {
+	h.text.Write(p[:min(len(p), maxOutput-h.text.Len())])
+	return len(p), nil
+}
+
+// sources holds the sources of this process by what they run, so that all that use one
+// command share its token.
+var sources sync.Map
+
+// shared returns the source of a name, which is made once.
+func shared(name any, mint func(context.Context) (Token, error)) *Source {
+	if s, ok := sources.Load(name); ok {
+		return s.(*Source)
+	}
+	s, _ := sources.LoadOrStore(name, NewSource(mint, nil))
+	return s.(*Source)
+}
+
+// Command returns the source of the tokens that a shell command prints; see Parse. They are
+// renewed after lifetime at the latest, if that is not 0. The process has one source for each
+// command.
+func Command(command string, lifetime time.Duration) *Source {
+	type name struct {
+		command  string
+		lifetime time.Duration
+	}
+	return shared(name{command, lifetime}, MintByCommand(command, lifetime, time.Now))
+}
+
+// MintByCommand returns what mints a token by running a command.
+func MintByCommand(command string, lifetime time.Duration, now func() time.Time) func(context.Context) (Token, error) {
+	return func(ctx context.Context) (Token, error) {
+		started := now()
+		text, err := Run(ctx, command, mintTimeout)
+		if err != nil {
+			return Token{}, err
+		}
+		t, err := Parse(text, now())
+		if end := started.Add(lifetime); lifetime > 0 && (t.Expiry.IsZero() || end.Before(t.Expiry)) {
+			t.Expiry = end
+		}
+		return t, err
+	}
+}
+
+// Known returns the last tokens of all sources of this process.
+func Known() (values []string) {
+	sources.Range(func(_, s any) bool {
+		values = append(values, s.(*Source).Values()...)
+		return true
+	})
+	return values
+}

@@ -1,0 +1,135 @@
+package token
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tokenNames and expiryNames say how programs call a token and its end, without case, _ and
+// -, the best first:
+//
+//	az account get-access-token        accessToken, expires_on (seconds), expiresOn (local time)
+//	azd auth token --output json       token, expiresOn
+//	gcloud config config-helper        credential.access_token, credential.token_expiry
+//	OAuth token endpoints (RFC 6749)   access_token, expires_in (seconds from now)
+//	ExecCredential of Kubernetes       status.token, status.expirationTimestamp
+var (
+	tokenNames  = []string{"accesstoken", "token", "idtoken"}
+	expiryNames = []string{"expiresin", "expireson", "expiresat", "tokenexpiry", "expirationtimestamp", "expiry", "expiration"}
+)
+
+// Parse returns the token in what a program printed: an object of JSON, or a line that is the
+// token itself. Its expiry is that of the object, or of the token if it is a JWT.
+func Parse(text string, now time.Time) (Token, error) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		line, _, _ := strings.Cut(text, "\n")
+		line = strings.Trim(strings.TrimSpace(line), "\"'")
+		return Token{line, jwtExpiry(line)}, check(line)
+	}
+	var object map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&object) != nil {
+		return Token{}, errors.New("it printed JSON that cannot be read")
+	}
+	t := find(object, now)
+	for _, inner := range []string{"credential", "credentials", "status", "data"} {
+		if nested, ok := object[inner].(map[string]any); ok && t.Value == "" {
+			t = find(nested, now)
+		}
+	}
+	if t.Value == "" {
+		return Token{}, errors.New("it printed JSON without a token")
+	}
+	if t.Expiry.IsZero() {
+		t.Expiry = jwtExpiry(t.Value)
+	}
+	return t, check(t.Value)
+}
+
+// find returns the token in an object.
+func find(object map[string]any, now time.Time) (t Token) {
+	for _, want := range tokenNames {
+		for name, value := range object {
+			if text, ok := value.(string); ok && plain(name) == want && t.Value == "" {
+				t.Value = strings.TrimSpace(text)
+			}
+		}
+	}
+	for _, want := range expiryNames {
+		for name, value := range object {
+			if plain(name) != want {
+				continue
+			}
+			// Of az's two, the number is not in local time.
+			if at, exact := parseTime(value, want == "expiresin", now); t.Expiry.IsZero() || exact && want == "expireson" {
+				t.Expiry = at
+			}
+		}
+		if !t.Expiry.IsZero() {
+			return t
+		}
+	}
+	return t
+}
+
+// plain returns a name without case, _ and -.
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// localTimes are how times without a zone are written, which are in local time: az's.
+var localTimes = []string{"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999"}
+
+// parseTime reads a time: seconds, since 1970 or from now, or a date. Exact says that it is
+// a number. What cannot be read is zero.
+func parseTime(value any, fromNow bool, now time.Time) (at time.Time, exact bool) {
+	text, _ := value.(string)
+	if n, ok := value.(json.Number); ok {
+		text = n.String()
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		switch {
+		case math.IsNaN(seconds) || seconds < 0 || seconds > 1e14:
+			return time.Time{}, false
+		case fromNow:
+			return now.Add(time.Duration(min(seconds, 1e9) * float64(time.Second))), true
+		case seconds > 1e11: // milliseconds
+			seconds /= 1000
+		}
+		return time.Unix(int64(seconds), 0), true
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, false
+	}
+	for _, layout := range localTimes {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return at, false
+		}
+	}
+	return time.Time{}, false
+}
+
+// jwtExpiry returns when a JSON Web Token (RFC 7519) expires; zero if it is none, or does not
+// say.
+func jwtExpiry(value string) time.Time {
+	parts := strings.Split(value, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	var claims struct {
+		Expiry json.Number `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(payload, &claims) != nil {
+		return time.Time{}
+	}
+	at, _ := parseTime(claims.Expiry, false, time.Time{})
+	return at
+}

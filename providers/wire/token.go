@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/token"
+)
+
+// A TokenSource has the tokens that requests of a [Client] are authorized with; see there.
+type TokenSource = token.Source
+
+// TokensOfCommand returns the source of the tokens that a shell command prints; see token.Command.
+func TokensOfCommand(command string, lifetime time.Duration) *TokenSource {
+	return token.Command(command, lifetime)
+}
+
+// TokensOfGoogle returns the source of tokens by Google's application default credentials.
+func TokensOfGoogle(t http.RoundTripper) *TokenSource { return token.Google(t) }
+
+// KnownTokens returns the last tokens that sources of this process had, for texts that must
+// not hold them.
+func KnownTokens() []string { return token.Known() }
+
+// RunCommand runs a shell command that prints a secret, for as long as limit, and returns its
+// output. No error repeats what it prints.
+func RunCommand(ctx context.Context, command string, limit time.Duration) (string, error) {
+	return token.Run(ctx, command, limit)
+}
+
+// sendAuthorized sends a request with a token, and once more with a new one if the server
+// does not accept it.
+func (t *transport) sendAuthorized(req *http.Request) (*http.Response, error) {
+	value, err := t.Token.Get(req.Context(), "")
+	if err != nil {
+		return nil, t.tokenError(req.Context(), err)
+	}
+	res, err := t.withMask(value).send(t.withToken(req, req.Body, value))
+	if err == nil || !isExpired(err) || req.Body != nil && req.GetBody == nil {
+		return res, err
+	}
+	fresh, refused := t.Token.Get(req.Context(), value)
+	if refused != nil {
+		return nil, t.tokenError(req.Context(), refused)
+	}
+	body := req.Body
+	if body != nil {
+		if body, refused = req.GetBody(); refused != nil {
+			return nil, err
+		}
+	}
+	if fresh == value { // all there is to be had is not accepted
+		return nil, err
+	}
+	return t.withMask(fresh).send(t.withToken(req, body, fresh))
+}
+
+// goesHome reports whether a request goes to the host of the base URL, which alone gets the
+// token.
+func (t *transport) goesHome(req *http.Request) bool {
+	base, err := url.Parse(t.URL)
+	return err == nil && base.Host == req.URL.Host && base.Scheme == req.URL.Scheme
+}
+
+// withToken returns req with a token.
+func (t *transport) withToken(req *http.Request, body io.ReadCloser, value string) *http.Request {
+	same := req.Clone(req.Context())
+	same.Body = body
+	if t.TokenHeader == "" || strings.EqualFold(t.TokenHeader, "Authorization") {
+		same.Header.Set("Authorization", "Bearer "+value)
+	} else {
+		same.Header.Set(t.TokenHeader, value)
+	}
+	return same
+}
+
+// withMask returns t for a request with a token, which no error may hold.
+func (t *transport) withMask(value string) *transport {
+	same := *t
+	if cached := t.tokenMask.Load(); cached != nil && cached.token == value {
+		same.mask = cached.mask
+		return &same
+	}
+	same.mask = newMask(append(slices.Clone(t.Secrets), value))
+	t.tokenMask.Store(&maskOfToken{value, same.mask})
+	return &same
+}
+
+// A maskOfToken is the mask of the requests with one token.
+type maskOfToken struct {
+	token string
+	mask  mask
+}
+
+// isExpired reports whether a server answered that a token is not, or no longer, good. Amazon
+// says so with status 403.
+func isExpired(err error) bool {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Status == http.StatusUnauthorized ||
+		e.Status == http.StatusForbidden && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "expired")
+}
+
+// tokenError returns what a request without a token comes to.
+func (t *transport) tokenError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return t.complete(&llm.Error{Fault: llm.Authentication, Message: "no token from " + t.Key + ": " + err.Error()})
+}
