@@ -120,6 +120,9 @@ func estimateTokens(req llm.Request) int {
 
 // explainError adds to an error what may help.
 func (m *annotated) explainError(err error) error {
+	if advised, ok := m.service.adviseCloud(err, m.id); ok {
+		return advised
+	}
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
 		return m.service.suggestRegions(err)

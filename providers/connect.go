@@ -334,8 +334,12 @@ func (check keyCheck) verdict(s service, err error) (Verdict, string) {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusBadRequest && check.badRequest,
 		e.Fault == llm.Authentication && e.Status != http.StatusForbidden:
-		if regional := (*llm.Error)(nil); errors.As(s.suggestRegions(e), &regional) {
-			words = regional.Message
+		told := s.suggestRegions(e)
+		if advised, ok := s.adviseCloud(e, ""); ok {
+			told = advised
+		}
+		if better := (*llm.Error)(nil); errors.As(told, &better) {
+			words = better.Message
 		}
 		return KeyRejected, words
 	case e.Status == http.StatusForbidden:

@@ -326,6 +326,9 @@ func (l lister) authorize(req *http.Request) {
 // connection's or the server's.
 func (s service) listError(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
+		if advised, ok := s.adviseCloud(found, ""); ok {
+			return advised
+		}
 		return s.suggestRegions(found)
 	}
 	if errors.Is(err, context.Canceled) {

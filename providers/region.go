@@ -161,3 +161,75 @@ func hostOf(address string) string {
 	}
 	return u.Host
 }
+
+// A cloudError is how a cloud says something that has a remedy of its own. In the advice, {name}
+// is the value of a variable of the address, and {model} the model.
+type cloudError struct {
+	providers string // ids in the catalog, separated by spaces
+	status    int    // 0: any
+	words     string // lower case, one of which is in the code or the message; separated by |
+	fault     llm.Fault
+	advice    string
+}
+
+// cloudErrors holds what Azure, Amazon and Google were seen to answer; the first row that fits
+// counts. A fault that is not "" is what it means.
+var cloudErrors = []cloudError{
+	{"azure foundry foundry-claude", 0, "deploymentnotfound|deployment for this resource does not exist|unknown_model", llm.ModelNotFound,
+		"a model of Azure is called as its deployment in the resource {resource}: create one, or name yours, as in {provider}/DEPLOYMENT (a new one takes minutes)"},
+	{"azure", 400, "operationnotsupported|does not work with the specified model|unsupported data type|not supported with the responses api", "",
+		`if this deployment speaks no Responses, set kind = "openai" under [providers.azure]`},
+	{"azure foundry foundry-claude", 401, "principal does not have access|permissiondenied|lacks the required data action", llm.Permission,
+		"the account needs the role Cognitive Services OpenAI User on the resource {resource}"},
+	{"azure foundry foundry-claude", 401, "", llm.Authentication,
+		"the key or token has to be one of the resource {resource}"},
+	{"bedrock bedrock-claude", 0, "expired", llm.Authentication,
+		"the key has expired: short-term keys of Amazon Bedrock last twelve hours at most"},
+	{"bedrock bedrock-claude", 0, "on-demand throughput|inference profile", llm.ModelNotFound,
+		"in {region} this model has inference profiles only: put us., eu., apac. or global. before its name"},
+	{"bedrock bedrock-claude", 403, "access to the model|not authorized|accessdenied|access denied", "",
+		"the key needs access to this model in {region}: request it in the Amazon Bedrock console, and allow bedrock:InvokeModel and bedrock:CallWithBearerToken"},
+	{"bedrock bedrock-claude", 0, "model identifier is invalid|model_not_found|does not exist|not found|doesn't support the model", llm.ModelNotFound,
+		"{region} may not have this model: set region under [providers.{provider}.variables]"},
+	{"vertex vertex-claude", 0, "service_disabled|has not been used in project|api is not enabled", llm.Permission,
+		"enable it with gcloud services enable aiplatform.googleapis.com --project {project}, then wait some minutes"},
+	{"vertex vertex-claude", 404, "", llm.ModelNotFound,
+		"the location {location} may not have this model, or the project {project} has not enabled it in Model Garden"},
+	{"vertex-claude", 400, "not servable in region|not supported in", llm.ModelNotFound,
+		"the location {location} does not have this model: set location under [providers.{provider}.variables]"},
+	{"vertex vertex-claude", 403, "", "",
+		"the account needs the role Vertex AI User in the project {project}"},
+	{"vertex vertex-claude", 401, "", llm.Authentication,
+		"log in again with gcloud auth application-default login; API keys are for the provider vertex-express"},
+	{"vertex-express", 0, "api key not valid|api_key_invalid|unauthenticated", llm.Authentication,
+		"this provider takes express keys of Vertex AI; keys of Google AI Studio are for the provider gemini"},
+}
+
+// adviseCloud adds to an error of a cloud what to do about it; ok is false if nothing is known.
+func (s service) adviseCloud(err error, model string) (advised error, ok bool) {
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Status == 0 {
+		return err, false
+	}
+	said := strings.ToLower(e.Code + " " + e.Message)
+	for _, row := range cloudErrors {
+		if !slices.Contains(strings.Fields(row.providers), s.builtin.ID) || row.status != 0 && row.status != e.Status {
+			continue
+		}
+		if !slices.ContainsFunc(strings.Split(row.words, "|"), func(words string) bool { return strings.Contains(said, words) }) {
+			continue
+		}
+		told := *e
+		told.Fault = cmp.Or(row.fault, e.Fault)
+		told.Message = strings.TrimRight(e.Message, ".!; ") + "; " + s.fillAdvice(row.advice, model)
+		return &told, true
+	}
+	return err, false
+}
+
+// fillAdvice puts the values of the address into an advice.
+func (s service) fillAdvice(advice, model string) string {
+	advice = strings.NewReplacer("{provider}", s.name, "{model}", model).Replace(advice)
+	advice, _ = s.builtin.Expand(advice, s.address.values)
+	return advice
+}

@@ -139,7 +139,7 @@ func (w *evidence) readInner(e map[string]any) {
 	azure, _ := e["innererror"].(map[string]any)
 	w.addCode(scalarText(azure["code"]))
 	w.param = oneLine(scalarText(e["param"]), 200)
-	w.setMessage(firstText(e, "message", "msg", "error_description", "status_msg"))
+	w.setMessage(firstText(e, "message", "Message", "msg", "error_description", "status_msg")) // Message is of AWS
 	if w.message == "" {
 		w.setMessage(validationDetail(e["message"]))
 	}

@@ -151,7 +151,7 @@ func connectFor(a *App, name string, err error) (Effect, bool) {
 // key. It goes on with model; "" is the one in use, or the first of the provider where the
 // demo answers.
 func askAll(a *App, c Connection, model string) Effect {
-	return askVariable(a, c, Key{Provider: c.Provider, Variables: map[string]string{}}, model)
+	return askVariable(a, c, Key{Provider: c.Provider}, model)
 }
 
 // askVariable asks for the first variable that key has no value of, and then goes on.
@@ -170,8 +170,9 @@ func askVariable(a *App, c Connection, key Key, model string) Effect {
 			if err != nil {
 				return nil, err
 			}
-			key.Variables = maps.Clone(key.Variables)
-			key.Variables[v.Name] = value
+			values := map[string]string{v.Name: value}
+			maps.Copy(values, key.Variables)
+			key.Variables = values
 			return func() Effect { return askVariable(a, c, key, model) }, nil
 		},
 	}}

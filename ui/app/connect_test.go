@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestConnectForModel(t *testing.T) {
 	if err != nil || a.Session.Model().Name != "far/away2" || len(got.Notes) != 1 || got.Notes[0] != "Far connected: 2 models · Key stored in the system keyring" || got.Async == nil {
 		t.Errorf("%+v, %v, the model is %s", got, err, a.Session.Model().Name)
 	}
-	if len(*given) != 2 || (*given)[1] != (Key{Provider: "far", Text: canary}) {
+	if len(*given) != 2 || !reflect.DeepEqual((*given)[1], Key{Provider: "far", Text: canary}) {
 		t.Errorf("given %+v", *given)
 	}
 }
