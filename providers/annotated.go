@@ -120,7 +120,7 @@ func estimateTokens(req llm.Request) int {
 
 // explainError adds to an error what may help.
 func (m *annotated) explainError(err error) error {
-	if advised, ok := m.service.adviseCloud(err, m.id); ok {
+	if advised, ok := adviseCloud(m.service, err, m.id); ok {
 		return advised
 	}
 	var e *llm.Error

@@ -88,7 +88,7 @@ func (c Config) WithVariables(provider string, values map[string]string) (Config
 }
 
 // connectionVariables returns the variables of the address of s, as they are.
-func (s service) connectionVariables() (list []ConnectionVariable) {
+func connectionVariables(s service) (list []ConnectionVariable) {
 	for _, v := range s.builtin.Variables {
 		if s.conf.BaseURL != "" && s.builtin.Regions[s.conf.BaseURL] == "" {
 			continue // the user's own address has none
@@ -125,7 +125,7 @@ func (c Config) Connection(name string, getenv func(string) string) (Connection,
 		Model:    model,
 		Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Host: hostOf(s.url), From: s.key.name,
 		Stored: s.key.stored != nil, Keyless: s.keyless(), Local: s.closestBuiltin().Local,
-		Login: s.builtin.TokenFrom != "" || s.key.token != nil, Variables: s.connectionVariables(),
+		Login: s.builtin.TokenFrom != "" || s.key.token != nil, Variables: connectionVariables(s),
 	}, nil
 }
 
@@ -262,7 +262,7 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 		return KeyReport{}, fmt.Errorf("%s takes no key", about.Name)
 	}
 	s, _ := c.service(name, o.Getenv)
-	if err := s.addressError(); err != nil {
+	if err := addressError(s); err != nil {
 		return KeyReport{}, errors.New(llm.InShell.Hint(err))
 	}
 	report := KeyReport{Connection: about, Models: len(s.modelIDs())}
@@ -335,7 +335,7 @@ func (check keyCheck) verdict(s service, err error) (Verdict, string) {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusBadRequest && check.badRequest,
 		e.Fault == llm.Authentication && e.Status != http.StatusForbidden:
 		told := s.suggestRegions(e)
-		if advised, ok := s.adviseCloud(e, ""); ok {
+		if advised, ok := adviseCloud(s, e, ""); ok {
 			told = advised
 		}
 		if better := (*llm.Error)(nil); errors.As(told, &better) {

@@ -138,7 +138,7 @@ func sameModel(listed, id string) bool {
 // probe asks the provider for its models: a server by its list, a program by
 // its version.
 func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedModel, error) {
-	if err := s.notReady(); err != nil {
+	if err := notReady(s); err != nil {
 		return nil, err
 	}
 	if s.isProgram() {

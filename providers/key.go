@@ -45,7 +45,7 @@ type KeyStore interface {
 // get them. A stored key goes to the host that it was stored for.
 func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 	if s.builtin.TokenFrom == catalog.FromGoogle {
-		return s.findGoogleLogin(stored, getenv)
+		return findGoogleLogin(s, stored, getenv)
 	}
 	k := s.givenKey(getenv)
 	if k.name != "" || stored == nil || s.keyless() {
@@ -63,7 +63,7 @@ const googleCredentials = "GOOGLE_APPLICATION_CREDENTIALS"
 
 // findGoogleLogin returns the tokens of Google's application default credentials, where the
 // user wants them used: a login that is there for other programs makes nobody pay for models.
-func (s service) findGoogleLogin(stored KeyStore, getenv func(string) string) key {
+func findGoogleLogin(s service, stored KeyStore, getenv func(string) string) key {
 	if k := s.givenKey(getenv); k.name != "" {
 		return k
 	}

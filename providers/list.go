@@ -62,8 +62,8 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 	switch {
 	case !ok:
 		return service{}, nil, unknownNameError("provider", name, c.providerNames())
-	case s.notReady() != nil:
-		return service{}, nil, s.notReady()
+	case notReady(s) != nil:
+		return service{}, nil, notReady(s)
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 // listModels asks the server for its models. Those of programs, and of the demo, are
 // in the catalog, and those of services that list none are the user's own as well.
 func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listedModel, err error) {
-	if s.listsNone() {
+	if listsNone(s) {
 		for _, id := range s.modelIDs() {
 			offers = append(offers, listedModel{id: id})
 		}
@@ -101,7 +101,7 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 }
 
 // listsNone reports whether a service has no list of the models that can be asked.
-func (s service) listsNone() bool {
+func listsNone(s service) bool {
 	return s.builtin.NoList && !slices.ContainsFunc(listingHosts, func(host string) bool { return strings.HasPrefix(hostOf(s.url), host) })
 }
 
@@ -326,7 +326,7 @@ func (l lister) authorize(req *http.Request) {
 // connection's or the server's.
 func (s service) listError(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
-		if advised, ok := s.adviseCloud(found, ""); ok {
+		if advised, ok := adviseCloud(s, found, ""); ok {
 			return advised
 		}
 		return s.suggestRegions(found)

@@ -36,7 +36,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name it as they did
 		s.key, s.address.missing = key{name: name, value: wire.PlaceholderKey}, ""
 	}
-	if err := s.notReady(); err != nil {
+	if err := notReady(s); err != nil {
 		return llm.Endpoint{}, err
 	}
 	facts, known := s.facts(typed, o.Memory)
@@ -237,7 +237,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 
 // keyHeader returns the header that has the key or the token, as the configuration has it, else
 // the catalog, which speaks of keys; "" is that of the kind, or Authorization.
-func (s service) keyHeader() string {
+func keyHeader(s service) string {
 	if s.conf.KeyHeader != "" || s.key.token != nil {
 		return s.conf.KeyHeader
 	}
@@ -246,7 +246,7 @@ func (s service) keyHeader() string {
 
 // target looks the key up, which may run a command.
 func (s service) target(ctx context.Context) (target, error) {
-	if err := s.addressError(); err != nil {
+	if err := addressError(s); err != nil {
 		return target{}, err
 	}
 	key, err := s.resolveKey(ctx)
@@ -255,7 +255,7 @@ func (s service) target(ctx context.Context) (target, error) {
 	}
 	return target{
 		Options: adapter.Options{
-			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: s.keyHeader(),
+			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: keyHeader(s),
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
 		kind: s.kind, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,

@@ -25,7 +25,7 @@ type address struct {
 // fillAddress puts the values of its variables into the catalog's address: those of the
 // configuration, else those that were given when the provider was connected, else those of
 // the environment, else the usual ones.
-func (s *service) fillAddress(stored KeyStore, getenv func(string) string) {
+func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	if len(s.builtin.Variables) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *service) fillAddress(stored KeyStore, getenv func(string) string) {
 }
 
 // addressError returns why a service has no address yet; nil if it has one.
-func (s service) addressError() error {
+func addressError(s service) error {
 	if s.address.missing == "" {
 		return nil
 	}
@@ -82,11 +82,11 @@ func (s service) addressError() error {
 }
 
 // notReady returns why a service cannot be asked: it has no key, or no address; nil if it can.
-func (s service) notReady() error {
+func notReady(s service) error {
 	if s.key.hint != "" {
 		return s.missingKeyError()
 	}
-	return s.addressError()
+	return addressError(s)
 }
 
 // wrongRegionErrors lists the errors with which services answer to a key of theirs at the
@@ -206,7 +206,7 @@ var cloudErrors = []cloudError{
 }
 
 // adviseCloud adds to an error of a cloud what to do about it; ok is false if nothing is known.
-func (s service) adviseCloud(err error, model string) (advised error, ok bool) {
+func adviseCloud(s service, err error, model string) (advised error, ok bool) {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status == 0 {
 		return err, false
@@ -221,14 +221,14 @@ func (s service) adviseCloud(err error, model string) (advised error, ok bool) {
 		}
 		told := *e
 		told.Fault = cmp.Or(row.fault, e.Fault)
-		told.Message = strings.TrimRight(e.Message, ".!; ") + "; " + s.fillAdvice(row.advice, model)
+		told.Message = strings.TrimRight(e.Message, ".!; ") + "; " + fillAdvice(s, row.advice, model)
 		return &told, true
 	}
 	return err, false
 }
 
 // fillAdvice puts the values of the address into an advice.
-func (s service) fillAdvice(advice, model string) string {
+func fillAdvice(s service, advice, model string) string {
 	advice = strings.NewReplacer("{provider}", s.name, "{model}", model).Replace(advice)
 	advice, _ = s.builtin.Expand(advice, s.address.values)
 	return advice

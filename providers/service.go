@@ -95,7 +95,7 @@ func (s service) closestBuiltin() catalog.Provider {
 // where it was found, else the catalog's.
 func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 	like := s.closestBuiltin()
-	defer s.fillAddress(stored, getenv)
+	defer fillAddress(s, stored, getenv)
 	if s.conf.BaseURL != "" {
 		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
 		return

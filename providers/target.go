@@ -60,7 +60,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if _, unsent := o.Transport.(*captureTransport); o.Replay != nil || unsent && s.key.hint != "" {
 		s.key, s.address.missing = key{name: s.key.name, value: wire.PlaceholderKey}, ""
 	}
-	if err := s.notReady(); err != nil {
+	if err := notReady(s); err != nil {
 		return Target{}, err
 	} else if why := s.missing(c, o.Getenv); why != "" {
 		return Target{}, notFoundError("%s cannot be used yet: %s", s.name, why)

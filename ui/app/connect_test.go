@@ -172,3 +172,51 @@ func TestConnectKeyless(t *testing.T) {
 		t.Errorf("found: %+v, the model is %s, stored %v, given %v", e, a.Session.Model().Name, ReadLocalAnswers(a.Library), *given)
 	}
 }
+
+// Of a cloud, the parts of its address are asked for one after the other, seen while they are
+// typed, then its key; with another program's login there is none.
+func TestConnectCloud(t *testing.T) {
+	for _, login := range []bool{false, true} {
+		a, given := connectable(t)
+		far := Connection{Provider: "far", Name: "Far", Default: "far/first", Login: login, Variables: []Variable{{Name: "region", Title: "Region", Help: "Where it is", Value: "r-1"}, {Name: "project", Title: "Project"}}}
+		a.Connection = func(string) (Connection, error) { return far, nil }
+		a.Variable = func(provider, name, text string) (string, error) {
+			if text == "evil/" {
+				return "", errors.New(provider + " has no such " + name)
+			}
+			return strings.TrimSpace(text), nil
+		}
+		e := run(t, a, "/connect far")
+		if e.Secret == nil || !e.Secret.Shown || e.Secret.Title != "Far: Region" || e.Secret.Text != "Where it is" || e.Secret.Value != "r-1" {
+			t.Fatalf("%+v", e.Secret)
+		}
+		if _, err := take(t, e, "evil/"); err == nil || err.Error() != "far has no such region" {
+			t.Errorf("a hostile region: %v", err)
+		}
+		first := e
+		e, _ = take(t, e, " r-2 ")
+		if e.Secret == nil || e.Secret.Title != "Far: Project" || e.Secret.Value != "" {
+			t.Fatalf("%+v", e.Secret)
+		}
+		e, _ = take(t, e, "p")
+		want := Key{Provider: "far", Text: canary, Variables: map[string]string{"region": "r-2", "project": "p"}}
+		if login {
+			want.Text = ""
+			if e.Prepare == nil || e.Secret != nil {
+				t.Fatalf("%+v", e)
+			}
+			e = e.Prepare(t.Context())()
+		} else {
+			if e.Secret == nil || e.Secret.Shown {
+				t.Fatalf("%+v", e.Secret)
+			}
+			e, _ = take(t, e, canary)
+		}
+		if len(*given) != 1 || !reflect.DeepEqual((*given)[0], want) || len(e.Notes) != 1 {
+			t.Errorf("given %+v, want %+v; then %+v", *given, want, e)
+		}
+		if again, _ := take(t, first, "r-3"); again.Secret == nil || (*given)[0].Variables["region"] != "r-2" {
+			t.Errorf("a second time changes the first: %+v", (*given)[0])
+		}
+	}
+}

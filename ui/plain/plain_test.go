@@ -516,6 +516,37 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// The parts of a cloud's address are asked for in the open; an empty line takes what it is by
+// itself.
+func TestConnectCloud(t *testing.T) {
+	var given []app.Key
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		far := app.Connection{Provider: "far", Name: "Far", Login: true, Variables: []app.Variable{{Name: "project", Title: "Project ID", Help: "What is billed"}, {Name: "location", Title: "Location", Help: "Where", Value: "global"}}}
+		o.Connections = func() []app.Connection { return []app.Connection{far} }
+		o.Connection = func(string) (app.Connection, error) { return far, nil }
+		o.Variable = func(_, name, text string) (string, error) {
+			if strings.Contains(text, "/") {
+				return "", errors.New(name + ": it must be letters, digits and hyphens")
+			}
+			return text, nil
+		}
+		o.Connect = func(_ context.Context, k app.Key) (string, error) {
+			given = append(given, k)
+			return "Far connected", nil
+		}
+	})
+	d.enter("/connect far", "a/b", "my-project", "")
+	said := strings.ReplaceAll(d.heap.String(), "\n", " ")
+	for _, want := range []string{"What is billed. An empty line cancels. Far: Project ID: ", "Error: project: it must be letters", "Where. An empty line is global. Far: Location: ", "Note: Far connected."} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q was not said:\n%s", want, d.heap.String())
+		}
+	}
+	if len(given) != 1 || given[0].Variables["project"] != "my-project" || given[0].Variables["location"] != "global" || given[0].Text != "" {
+		t.Errorf("given %+v", given)
+	}
+}
+
 // TestCommandsAreKnownOnce: no name stands for two commands, and what every front end has
 // is taken from their table.
 func TestCommandsAreKnownOnce(t *testing.T) {

@@ -31,7 +31,7 @@ type Secret struct {
 }
 
 // Show makes what is written seen, and begins with a value.
-func (s *Secret) Show(value string) { s.shown, s.field.text = true, sanitize.Line(value) }
+func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
 
 // AskSecret asks for what title says; text says what becomes of it.
 func AskSecret(title, text string, th *theme.Theme) *Secret {

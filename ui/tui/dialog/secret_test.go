@@ -81,3 +81,32 @@ func TestSecret(t *testing.T) {
 		t.Errorf("left with %v", closed)
 	}
 }
+
+// What is no secret is seen, begins with what it is by itself, and stays to be corrected when
+// it is not taken.
+func TestShownLine(t *testing.T) {
+	d := dialog.AskSecret("Bedrock: Region", "Of the key", theme.Plain())
+	d.Show("us-east-1")
+	view := func() string { return strings.Join(rows(t, d, 40, 10), "\n") }
+	if got := view(); !strings.Contains(got, "› us-east-1") || !strings.Contains(got, "continue") || strings.Contains(got, "•") {
+		t.Errorf("it shows\n%s", got)
+	}
+	if x, _, ok := d.Cursor(); !ok || x != len("> us-east-1") {
+		t.Errorf("the cursor is at %d, %v", x, ok)
+	}
+	msg, err := uitest.Key("enter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, ok := d.Update(msg)().(dialog.SecretMsg); !ok || said.Line != "us-east-1" {
+		t.Errorf("it says %+v", said)
+	}
+	d.Reject("no such region")
+	if got := view(); !strings.Contains(got, "no such region") || !strings.Contains(got, "› us-east-1") {
+		t.Errorf("refused, it shows\n%s", got)
+	}
+	d.Show("\x1b[31m" + strings.Repeat("a", 60) + "end")
+	if got := view(); strings.Contains(got, "\x1b[31m") || !strings.Contains(got, "end") {
+		t.Errorf("a long one shows\n%q", got)
+	}
+}
