@@ -122,7 +122,7 @@ func (c Config) servers(getenv func(string) string) []string {
 	var names []string
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if ok && s.kind != kindDemo && !s.isProgram() && s.missing(c, getenv) == "" {
+		if ok && s.kind != kindDemo && !s.isProgram() && !listsNone(s) && s.missing(c, getenv) == "" {
 			names = append(names, name)
 		}
 	}
@@ -173,7 +173,7 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	return Choice{
 		Facts: endpointFacts(s, id, m, known, toolStrategyOf(s, id, m, known, memory)),
 		Name:  s.name + "/" + id, Provider: s.name, Model: id, Title: title,
-		Ready: why == "", Unavailable: why, LacksKey: s.key.hint != "" && !s.keyless(),
+		Ready: why == "", Unavailable: why, LacksKey: notReady(s) != nil && !s.keyless(),
 		Context: m.Context, Price: m.Price,
 		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,
 	}

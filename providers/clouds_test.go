@@ -342,7 +342,7 @@ func TestHostileVariables(t *testing.T) {
 		if err := conf.Validate(); err == nil || !strings.Contains(err.Error(), "providers."+tt.provider+".variables."+tt.name) {
 			t.Errorf("%s = %q is taken: %v", tt.name, tt.value, err)
 		}
-		if _, err := Open(conf, tt.provider+"/m", OpenOptions{Getenv: env(), Transport: refusing{t}}); err == nil || llm.FaultOf(err) != llm.InvalidRequest {
+		if _, err := Open(conf, tt.provider+"/m", OpenOptions{Getenv: env(), Transport: refusing{t}}); err == nil || !strings.Contains(err.Error(), tt.name+": ") || errors.Is(err, llm.ErrNoKey) {
 			t.Errorf("%s = %q opens: %v", tt.name, tt.value, err)
 		}
 		s, _ := conf.service(tt.provider, env())

@@ -263,7 +263,7 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 	}
 	s, _ := c.service(name, o.Getenv)
 	if err := addressError(s); err != nil {
-		return KeyReport{}, errors.New(llm.InShell.Hint(err))
+		return KeyReport{}, errors.New(cmp.Or(llm.InShell.Hint(err), err.Error()))
 	}
 	report := KeyReport{Connection: about, Models: len(s.modelIDs())}
 	if about.Login {

@@ -71,14 +71,13 @@ func addressError(s service) error {
 	if s.address.missing == "" {
 		return nil
 	}
-	e := &llm.Error{
+	if s.address.err != nil {
+		return fmt.Errorf("%s cannot be asked: %w", s.name, s.address.err)
+	}
+	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, Key: strings.TrimPrefix(s.address.missing, "set "),
 		KeyMissing: true, Message: "the address of " + s.builtin.Name + " is not complete", Err: llm.ErrNoKey,
 	}
-	if s.address.err != nil {
-		e.Fault, e.Message, e.Err, e.KeyMissing = llm.InvalidRequest, s.address.err.Error(), nil, false
-	}
-	return e
 }
 
 // notReady returns why a service cannot be asked: it has no key, or no address; nil if it can.
