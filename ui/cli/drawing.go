@@ -21,7 +21,7 @@ func drawing(a *program) app.Drawing {
 			for _, c := range media.Drawing.Choices(a.local.services(), os.Getenv) {
 				detail := cmp.Or(c.Unavailable, c.Facts.Name)
 				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
-					detail += fmt.Sprintf(" · $%.2g an image", usd)
+					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // a narrow screen cuts the end
 				}
 				items = append(items, app.Item{Title: c.Name, Detail: detail, Value: c.Name, Disabled: c.Unavailable != ""})
 			}
