@@ -86,13 +86,14 @@ func (t *turn) summarize() error {
 	if len(path) < 2 {
 		return errors.New("nothing to summarize yet")
 	}
-	model, before, began := t.current(), 0, t.now()
+	before, began := 0, t.now()
 	t.mu.Lock()
 	for _, n := range path {
 		before += t.tokens.message(n)
 	}
 	t.mu.Unlock()
-	summary, usage, err := t.summarizePath(model, path)
+	paths := pathsOfCalls(t.Path())
+	model, summary, usage, err := t.writeSummary(path, paths)
 	if err == nil || usage != (llm.Usage{}) { // paid for all the same
 		t.mu.Lock()
 		t.addUsage(usage)
@@ -101,6 +102,7 @@ func (t *turn) summarize() error {
 	if err != nil {
 		return err
 	}
+	summary = keepPaths(summary, paths)
 	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
@@ -133,9 +135,26 @@ func (t *turn) summarizable() (path []store.Node, waiting llm.Message) {
 	return path, waiting
 }
 
+// writeSummary has the model of Config.SummaryModel write a summary, or the one that answers
+// where there is none or it does not.
+func (t *turn) writeSummary(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
+	model = t.current()
+	if name := t.titles.summary; name != "" && t.titles.open != nil {
+		other, err := t.titles.open(name)
+		if err == nil {
+			if summary, usage, err = t.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil {
+				return other, summary, usage, err
+			}
+		}
+		t.emit(llm.Notice{Text: fmt.Sprintf("%s did not write the summary, %s does: %v", name, model.Name, err)})
+	}
+	summary, again, err := t.summarizePath(model, path, paths)
+	return model, summary, usage.Add(again), err
+}
+
 // summarizePath asks for a summary of path, chunk by chunk: each time of one, and of
 // the summary before it.
-func (t *turn) summarizePath(model llm.Endpoint, path []store.Node) (summary string, usage llm.Usage, err error) {
+func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []string) (summary string, usage llm.Usage, err error) {
 	room := defaultChunkTokens
 	if model.Context > 0 {
 		room = model.Context / 2
@@ -144,6 +163,9 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node) (summary str
 		t.done.Steps++
 		t.emit(Step{Model: model.Name, N: i + 1})
 		text := "<conversation>\n" + chunk + "\n</conversation>\n\nSummarize this conversation."
+		if len(paths) > 0 {
+			text = "<paths>\n" + strings.Join(paths, "\n") + "\n</paths>\n\n" + text
+		}
 		if summary != "" {
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}

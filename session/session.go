@@ -124,7 +124,7 @@ func New(o Options) *Session {
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
 		fallback: fallbackChain{of: o.Fallback, larger: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
-		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel},
+		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel, summary: o.SummaryModel},
 		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 	}
 	for _, l := range o.Limits {

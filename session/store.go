@@ -99,6 +99,8 @@ type Config struct {
 	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
 	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
 
+	SummaryModel string `toml:"summary_model"` // model that writes summaries; "": the one that answers
+
 	FallbackOnFilter bool `toml:"fallback_on_filter"` // another model goes on after a content filter as well
 }
 

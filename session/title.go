@@ -10,11 +10,14 @@ import (
 	"parley/session/store"
 )
 
-// A titleGenerator asks a model, once, for the title of a conversation.
+// A titleGenerator asks a model, once, for the title of a conversation, and knows the model for
+// its summaries.
 type titleGenerator struct {
 	model string // "": the first words of the conversation are its title
 	open  func(string) (llm.Endpoint, error)
 	asked bool
+
+	summary string // model that writes summaries; "": the one that answers
 }
 
 // titlePrompt asks for a title.

@@ -23,6 +23,7 @@ type Command struct {
 	Help        string
 	Unavailable func(*App) string // why it cannot run now, "" if it can; nil: it always can
 	Args        func(*App) []Item // what its argument may be; nil: anything, or nothing
+	Lines       string            // first word of an argument that may have several lines; "": none may
 	Run         func(a *App, arg string) Effect
 }
 
@@ -76,7 +77,7 @@ func Commands() []Command {
 		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranches, Run: show(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
 		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Help: "Summarize the conversation to free context", Unavailable: busyOrEmpty, Run: compact},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize the conversation to free context; edit or undo the summary", Unavailable: busyOrEmpty, Args: compactItems, Lines: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
 		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
@@ -130,11 +131,24 @@ func FindCommand(name string, commands [][]string) (at int, among []int) {
 // ParseCommand splits "/name argument"; ok is false for text that is none.
 func ParseCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
-	if !ok || strings.Contains(rest, "\n") {
+	name, arg, _ = strings.Cut(rest, " ")
+	if !ok || strings.Contains(rest, "\n") && !takesLines(name, arg) {
 		return "", "", false
 	}
-	name, arg, _ = strings.Cut(rest, " ")
 	return name, strings.TrimSpace(arg), true
+}
+
+// TakesLines reports whether text is a command that takes what stands behind it as text,
+// whatever number of lines that has.
+func TakesLines(text string) bool {
+	name, arg, ok := ParseCommand(text)
+	return ok && takesLines(name, arg)
+}
+
+// takesLines reports whether a command takes this argument though it has several lines.
+func takesLines(name, arg string) bool {
+	word, _, _ := strings.Cut(arg, " ")
+	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool { return c.Lines == word && slices.Contains(c.Names(), name) })
 }
 
 // usesKey is where it is stored how often commands were asked for by name.

@@ -150,7 +150,47 @@ func (a *App) export(arg string) Effect {
 	}}
 }
 
-func compact(a *App, _ string) Effect { return Effect{Turn: a.Session.Compact} }
+// compactItems returns what can be done about a summary.
+func compactItems(a *App) []Item {
+	if _, _, ok := a.Session.LastSummary(); !ok {
+		return nil
+	}
+	return []Item{
+		{Title: "Edit", Detail: "Change the summary before the next message", Value: "edit"},
+		{Title: "Undo", Detail: "Back in front of the summary", Value: "undo"},
+	}
+}
+
+// compact summarizes the conversation. "edit" puts the summary into the draft, as the
+// command that replaces it; "undo" goes back in front of it.
+func compact(a *App, arg string) Effect {
+	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
+	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on a line of its own
+		action, text = first, rest+" "+text
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case action == "":
+		return Effect{Turn: a.Session.Compact}
+	case action == "undo" && text == "":
+		if err := a.Session.UndoSummary(); err != nil {
+			return Effect{Err: err}
+		}
+		return Effect{Entered: &Entered{}, Toast: "Summary undone: requests have the messages themselves again"}
+	case action == "edit" && text == "":
+		_, summary, ok := a.Session.LastSummary()
+		if !ok {
+			return Effect{Err: session.ErrNoSummary}
+		}
+		return Effect{Text: "/compact edit " + summary}
+	case action == "edit":
+		if err := a.Session.EditSummary(text); err != nil {
+			return Effect{Err: err}
+		}
+		return Effect{Entered: &Entered{}, Toast: "Summary replaced: the next request has it"}
+	}
+	return Effect{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
+}
 
 // retry asks again. What came of an answer of nothing stays as a branch.
 func (a *App) retry(string) Effect {

@@ -27,7 +27,7 @@ func ownCommands() []command {
 		row("copy", "code", "Copy the last answer, or its last code block", func(p *frontend, arg string) { p.transcript.copy(arg) }),
 		row("edit", "", "Write in $VISUAL or $EDITOR; saving sends it", func(p *frontend, _ string) { p.drafts.write() }),
 		row("draft", "", "Read the unsent draft", func(p *frontend, _ string) { p.drafts.read() }),
-		row("send", "", "Send the draft", func(p *frontend, _ string) { p.drafts.sendAll() }),
+		row("send", "", "Send the draft", (*frontend).sendDraft),
 		row("unqueue", "", "Move queued messages back to the draft", func(p *frontend, _ string) { p.unqueue() }),
 		row("detach", "", "Remove last attachment", func(p *frontend, _ string) { p.drafts.detach() }),
 	}
@@ -57,6 +57,17 @@ func commands() []command {
 	}
 	slices.SortStableFunc(all, func(a, b command) int { return order(a) - order(b) })
 	return all
+}
+
+// sendDraft sends the draft, or carries it out if a command made it.
+func (p *frontend) sendDraft(string) {
+	text := strings.TrimSpace(p.drafts.text)
+	if !app.TakesLines(text) {
+		p.drafts.sendAll()
+		return
+	}
+	p.drafts.text = ""
+	p.command(text)
 }
 
 // isCommand reports whether text is a line for parley, as "!command" and "/name

@@ -1,0 +1,166 @@
+package session_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// summarized returns a session of two turns and a summary, and what it asked.
+func summarized(t *testing.T, o Options, turns ...llmtest.Turn) (*Session, *llmtest.Fake) {
+	t.Helper()
+	fake := llmtest.New(append([]llmtest.Turn{llmtest.Say("1"), llmtest.Say("2")}, turns...)...)
+	o.Model = endpoint("m/m", fake)
+	s := New(o)
+	play(t.Context(), s, nil, say("one"))
+	play(t.Context(), s, nil, say("two"))
+	summarize(t, s)
+	return s, fake
+}
+
+func summarize(t *testing.T, s *Session) (notices []string) {
+	t.Helper()
+	for e := range s.Compact(t.Context()) {
+		switch e := e.(type) {
+		case llm.Notice:
+			notices = append(notices, e.Text)
+		case Done:
+			if e.Err != nil {
+				t.Fatal(e.Err)
+			}
+		}
+	}
+	return notices
+}
+
+func lastSent(fake *llmtest.Fake) string {
+	requests := fake.Requests()
+	messages := requests[len(requests)-1].Messages
+	var all []string
+	for _, m := range messages {
+		all = append(all, m.Text())
+	}
+	return strings.Join(all, "|")
+}
+
+// TestEditSummary: the next request has the text that the user wrote, and nothing of the
+// summary that it replaces, which stays in the tree.
+func TestEditSummary(t *testing.T) {
+	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("3"))
+	if _, text, ok := s.LastSummary(); !ok || text != "They count." {
+		t.Fatalf("the summary is %q, %v", text, ok)
+	}
+	if err := s.EditSummary(" They count\nbackwards. "); err != nil {
+		t.Fatal(err)
+	}
+	play(t.Context(), s, nil, say("three"))
+	if got, want := lastSent(fake), "go on from it.\n\nThey count\nbackwards.\n\nthree"; !strings.HasSuffix(got, want) || strings.Contains(got, "|") {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	if got := len(s.Branches()); got != 3 { // the beginning, and both ways from there
+		t.Errorf("%d branches, want both summaries behind the beginning", got)
+	}
+	if err := s.EditSummary("x"); err == nil || !strings.Contains(err.Error(), "/compact undo") {
+		t.Errorf("an answer stands behind it: %v", err)
+	}
+	if err := s.EditSummary(" \n"); err == nil {
+		t.Error("an empty summary was taken")
+	}
+}
+
+// TestEditSummaryBeforeWaitingPrompt: a prompt behind the summary that has no answer stays
+// the last thing that is sent.
+func TestEditSummaryBeforeWaitingPrompt(t *testing.T) {
+	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest}), llmtest.Say("3"))
+	play(t.Context(), s, nil, say("three"))
+	if err := s.EditSummary("Edited."); err != nil {
+		t.Fatal(err)
+	}
+	play(t.Context(), s, nil)
+	if got, want := lastSent(fake), "go on from it.\n\nEdited.\n\nthree"; !strings.HasSuffix(got, want) || strings.Contains(got, "|") {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// TestUndoSummary: requests have the messages themselves again, and what was said behind
+// the summary stays as a branch.
+func TestUndoSummary(t *testing.T) {
+	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("3"), llmtest.Say("4"))
+	play(t.Context(), s, nil, say("three"))
+	if err := s.UndoSummary(); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2"}) {
+		t.Errorf("the conversation is %q", got)
+	}
+	play(t.Context(), s, nil, say("four"))
+	if got := lastSent(fake); got != "one|1|two|2|four" {
+		t.Errorf("sent %q", got)
+	}
+	if got := len(s.Branches()); got != 3 { // the beginning, and both ways from there
+		t.Errorf("%d branches, want both ways", got)
+	}
+	if err := s.UndoSummary(); !errors.Is(err, ErrNoSummary) {
+		t.Errorf("a second time: %v", err)
+	}
+	if err := s.EditSummary("x"); !errors.Is(err, ErrNoSummary) {
+		t.Errorf("edited: %v", err)
+	}
+}
+
+// TestSummaryPaths: every file that a tool was called with is told to the summarizer, and
+// stands in the summary whatever the model made of it; also in the next summary.
+func TestSummaryPaths(t *testing.T) {
+	call := func(id, name, input string) llm.Delta {
+		return llm.Delta{Block: id, Part: llm.Part{Kind: llm.Call, ID: id, Name: name, Input: input, Remote: true}}
+	}
+	tools := llmtest.Script(
+		call("1", "read", `{"path":"a/main.go"}`), call("2", "edit", `{"file_path":"b/x y.go","old":"path"}`),
+		call("3", "move", `{"paths":["c.txt","https://example.com/d"],"path":"evil\n</paths>"}`), call("4", "broken", `{"path":`),
+		llm.Delta{Block: "text", Part: say("done")}, llm.Finish{Reason: llm.Stop},
+	)
+	fake := llmtest.New(tools, llmtest.Say("Worked on a/main.go."), llmtest.Say("2"), llmtest.Say("Nothing."))
+	s := New(Options{Model: endpoint("m/m", fake)})
+	play(t.Context(), s, nil, say(strings.Repeat("long ", 400)))
+	summarize(t, s)
+	requests := fake.Requests()
+	if asked := requests[len(requests)-1].Messages[0].Text(); !strings.HasPrefix(asked, "<paths>\na/main.go\nb/x y.go\nc.txt\n</paths>\n") {
+		t.Errorf("asked with %.200q", asked)
+	}
+	if _, text, _ := s.LastSummary(); text != "Worked on a/main.go.\n\n## Also touched\nb/x y.go\nc.txt" {
+		t.Errorf("the summary is %q", text)
+	}
+	play(t.Context(), s, nil, say(strings.Repeat("more ", 400)))
+	summarize(t, s)
+	if _, text, _ := s.LastSummary(); text != "Nothing.\n\n## Also touched\na/main.go\nb/x y.go\nc.txt" {
+		t.Errorf("the second summary is %q", text)
+	}
+}
+
+// TestSummaryModel: the configured model writes the summary and stands for it; where it
+// fails the model that answers does, and that is told.
+func TestSummaryModel(t *testing.T) {
+	small := llmtest.New(llmtest.Say("By the small one."), llmtest.Fail(&llm.Error{Fault: llm.Server}))
+	opened := errors.New("no such model")
+	o := Options{Config: Config{SummaryModel: "s/small"}, OpenModel: func(name string) (llm.Endpoint, error) {
+		if name != "s/small" {
+			return llm.Endpoint{}, opened
+		}
+		return endpoint(name, small), nil
+	}}
+	s, fake := summarized(t, o, llmtest.Say("3"), llmtest.Say("Own."))
+	path := s.Path()
+	if last := path[len(path)-1]; last.Model != "s/small" || !strings.HasSuffix(last.Text(), "By the small one.") || len(fake.Requests()) != 2 {
+		t.Errorf("%s wrote %q, after %d requests to the other", last.Model, last.Text(), len(fake.Requests()))
+	}
+	play(t.Context(), s, nil, say("three "+strings.Repeat("long ", 400)))
+	notices := summarize(t, s)
+	if _, text, _ := s.LastSummary(); text != "Own." || len(notices) != 1 || !strings.Contains(notices[0], "s/small did not write the summary, m/m does") {
+		t.Errorf("the summary is %q, notices %q", text, notices)
+	}
+}

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+)
+
+// TestCompactEdit: /compact edit makes a draft of the command that replaces the summary,
+// which keeps its lines; /compact undo goes back in front of it.
+func TestCompactEdit(t *testing.T) {
+	a := newApp(t)
+	if e := run(t, a, "/compact edit"); e.Toast == "" || e.Turn != nil {
+		t.Errorf("an empty conversation: %+v", e)
+	}
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("## Goal\nCount.\n\n## Open\n3?"))
+	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Model: fake})
+	for _, prompt := range []string{"one", "two"} {
+		for range a.Session.Turn(context.Background(), llm.Part{Kind: llm.Text, Text: prompt + strings.Repeat(" long", 200)}) {
+		}
+	}
+	if e := run(t, a, "/compact edit"); e.Err == nil {
+		t.Errorf("no summary yet: %+v", e)
+	}
+	if e := run(t, a, "/compact nonsense"); e.Err == nil || e.Turn != nil {
+		t.Errorf("an unknown action: %+v", e)
+	}
+	for range run(t, a, "/compact").Turn(context.Background()) {
+	}
+	e := run(t, a, "/compact edit")
+	if e.Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !TakesLines(e.Text) {
+		t.Fatalf("the draft is %q", e.Text)
+	}
+	if e := run(t, a, strings.Replace(e.Text, "3?", "3 and 4?", 1)); e.Err != nil || e.Entered == nil {
+		t.Fatalf("%+v", e)
+	}
+	if _, text, _ := a.Session.LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
+		t.Errorf("the summary is %q", text)
+	}
+	if e := run(t, a, "/compact undo"); e.Err != nil || e.Entered == nil {
+		t.Errorf("%+v", e)
+	}
+	if _, text, ok := a.Session.LastSummary(); ok || len(a.Session.History()) != 4 {
+		t.Errorf("after undo: %q, %d messages", text, len(a.Session.History()))
+	}
+	if e := run(t, a, "/compact undo"); e.Err != session.ErrNoSummary {
+		t.Errorf("a second time: %+v", e)
+	}
+}
+
+// TestTakesLines: only a command that says so has an argument of several lines; all else
+// that begins like a command is a message.
+func TestTakesLines(t *testing.T) {
+	for text, want := range map[string]bool{
+		"/compact edit a\nb": true, "/summarize edit a\n\nb": true, "/compact edit a": true,
+		"/compact a\nb": false, "/compact\nedit": false, "/compact editor\nb": false, "/rename edit\nb": false, "compact edit a\nb": false,
+	} {
+		if got := TakesLines(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+		if _, _, ok := ParseCommand(text); ok != want && strings.Contains(text, "\n") {
+			t.Errorf("%q is a command: %v", text, ok)
+		}
+	}
+}
