@@ -2,8 +2,11 @@ package session
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 var errRunning = errors.New("a turn is running: stop it first")
@@ -96,4 +99,91 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 		s.persistHead(head)
 	}
 	return err
+}
+
+// ErrNoSummary says that there is no summary to edit or to undo.
+var ErrNoSummary = errors.New("there is no summary in this conversation yet")
+
+// LastSummary returns the summary that requests begin with, and the number of its message;
+// not ok if there is none.
+func (s *Session) LastSummary() (seq int, text string, ok bool) {
+	path := s.Path()
+	i := lastSummary(path)
+	if i < 0 {
+		return 0, "", false
+	}
+	return path[i].Seq, strings.TrimPrefix(path[i].Text(), summaryPreface), true
+}
+
+// lastSummary returns the index of the last summary on a path; -1 if there is none.
+func lastSummary(path []store.Node) int {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].Summary {
+			return i
+		}
+	}
+	return -1
+}
+
+// EditSummary grows a branch in which the last summary says text. A prompt that waits for
+// its answer stands behind it again. Once something was answered behind a summary, it stays
+// as it was.
+func (s *Session) EditSummary(text string) error {
+	if text = strings.TrimSpace(text); text == "" {
+		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
+	}
+	if !s.turn.TryLock() {
+		return errRunning
+	}
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	path := s.tree.PathTo(s.tree.head)
+	i := lastSummary(path)
+	switch {
+	case i < 0:
+		s.mu.Unlock()
+		return ErrNoSummary
+	case slices.ContainsFunc(path[i+1:], func(n store.Node) bool { return n.Role != llm.RoleUser }):
+		s.mu.Unlock()
+		return errors.New("the conversation went on after the summary: /compact undo goes back in front of it")
+	}
+	s.tree.head = path[i].Parent
+	var own []store.Node
+	for _, n := range path[i:] {
+		message := n.Message
+		if n.Summary {
+			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}}
+		}
+		copied := s.tree.NewNode(message)
+		copied.At, copied.Summary = s.now(), n.Summary
+		s.tree.Put(copied)
+		own = append(own, copied)
+	}
+	s.last = s.tree.lastUsage()
+	s.mu.Unlock()
+	for _, n := range own {
+		s.persist(n)
+	}
+	return nil
+}
+
+// UndoSummary makes the conversation end in front of its last summary, so that requests
+// have the messages themselves again. The summary, and what came behind it, stay as a
+// branch. A prompt that waited while it was made waits again.
+func (s *Session) UndoSummary() error {
+	return s.move(func(t *Tree) (int, error) {
+		path := t.PathTo(t.head)
+		i := lastSummary(path)
+		if i < 0 {
+			return 0, ErrNoSummary
+		}
+		if rest := path[i+1:]; len(rest) == 1 && rest[0].Role == llm.RoleUser {
+			for _, n := range t.nodes {
+				if n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && n.Text() == rest[0].Text() {
+					return n.Seq, nil
+				}
+			}
+		}
+		return path[i].Parent, nil
+	})
 }

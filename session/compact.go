@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -244,4 +246,67 @@ func elideMiddle(text string, n int) string {
 	}
 	head, tail := text[:n*2/3], text[len(text)-n/3:]
 	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" […%d bytes left out…] ", len(text)-n) + strings.ToValidUTF8(tail, "")
+}
+
+// Bounds for the paths that a summarizer is told.
+const (
+	maxPaths    = 200
+	maxPathSize = 400 // bytes of one
+)
+
+// pathFields are the arguments in which the tools of parley and of others take files.
+var pathFields = []string{"path", "file", "file_path", "filename", "paths", "files", "from", "to", "source", "destination", "notebook_path"}
+
+// pathsOfCalls returns the files that tools were called with on a path, each once, the
+// newest last.
+func pathsOfCalls(path []store.Node) (paths []string) {
+	for _, n := range path {
+		for _, p := range n.Parts {
+			if p.Kind != llm.Call {
+				continue
+			}
+			var input map[string]json.RawMessage
+			if json.Unmarshal([]byte(p.Input), &input) != nil {
+				continue
+			}
+			for _, field := range pathFields {
+				for _, file := range filesIn(input[field]) {
+					paths = append(slices.DeleteFunc(paths, func(known string) bool { return known == file }), file)
+				}
+			}
+		}
+	}
+	return paths[max(0, len(paths)-maxPaths):]
+}
+
+// filesIn returns the paths in an argument: a string, or a list of them. Text of several
+// lines is none, and neither is an address.
+func filesIn(argument json.RawMessage) (files []string) {
+	var one string
+	var list []string
+	if json.Unmarshal(argument, &one) == nil {
+		list = []string{one}
+	} else if json.Unmarshal(argument, &list) != nil {
+		return nil
+	}
+	for _, file := range list {
+		if file != "" && file != "." && len(file) <= maxPathSize && !strings.ContainsAny(file, "\n\r<>") && !strings.Contains(file, "://") {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// keepPaths adds to a summary the paths that it does not have.
+func keepPaths(summary string, paths []string) string {
+	var lost []string
+	for _, path := range paths {
+		if !strings.Contains(summary, path) {
+			lost = append(lost, path)
+		}
+	}
+	if len(lost) == 0 {
+		return summary
+	}
+	return fmt.Sprintf("%s\n\n## Also touched\n%s", summary, strings.Join(lost, "\n"))
 }

@@ -77,7 +77,7 @@ func Commands() []Command {
 		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranches, Run: show(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
 		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize the conversation to free context; edit or undo the summary", Unavailable: busyOrEmpty, Args: compactItems, Lines: "edit", Run: compact},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, Lines: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
 		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
