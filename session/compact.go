@@ -95,7 +95,7 @@ func (t *turn) summarize() error {
 	}
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
-	model, summary, usage, err := t.writeSummary(path, paths)
+	model, summary, usage, err := writeSummary(t, path, paths)
 	if err == nil || usage != (llm.Usage{}) { // paid for all the same
 		t.mu.Lock()
 		t.addUsage(usage)
@@ -139,7 +139,7 @@ func (t *turn) summarizable() (path []store.Node, waiting llm.Message) {
 
 // writeSummary has the model of Config.SummaryModel write a summary, or the one that answers
 // where there is none or it does not.
-func (t *turn) writeSummary(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
+func writeSummary(t *turn, path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	model = t.current()
 	if name := t.titles.summary; name != "" && t.titles.open != nil {
 		other, err := t.titles.open(name)
