@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -156,7 +157,45 @@ func (c Config) choices(getenv func(string) string, memory *Memory, offered map[
 			}
 		}
 	}
-	return append(ready, not...)
+	return c.withAliases(append(ready, not...), getenv, memory)
+}
+
+// withAliases returns choices with the user's aliases before them, as what they stand for.
+func (c Config) withAliases(choices []Choice, getenv func(string) string, memory *Memory) []Choice {
+	var ready, not []Choice
+	for _, alias := range slices.Sorted(maps.Keys(c.Aliases)) {
+		s, id, err := c.findModel(alias, getenv)
+		if err != nil {
+			continue // the configuration is told about it
+		}
+		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == s.name+"/"+id })
+		row := s.choice(s.missing(c, getenv), listedModel{id: id}, memory)
+		if at >= 0 {
+			row = choices[at]
+		}
+		row.Name, row.Alias = alias, s.name+"/"+id
+		if row.Ready {
+			ready = append(ready, row)
+		} else {
+			not = append(not, row)
+		}
+	}
+	first := slices.IndexFunc(choices, func(c Choice) bool { return !c.Ready })
+	if len(ready)+len(not) == 0 || first < 0 {
+		return slices.Concat(ready, choices, not)
+	}
+	return slices.Concat(ready, choices[:first], not, choices[first:])
+}
+
+// PriceOf returns what a model costs: by the configuration, by the list that is kept, or by the
+// catalog. It is unknown for a name that nothing answers to.
+func PriceOf(c Config, name string, getenv func(string) string) catalog.Price {
+	s, id, err := c.findModel(name, getenv)
+	if err != nil {
+		return catalog.Price{}
+	}
+	m, _ := s.facts(id, nil)
+	return m.Price
 }
 
 // choice returns the line of one model. Why says what is missing before it can be

@@ -20,8 +20,9 @@ import (
 // Config is the part of config.toml that providers own.
 type Config struct {
 	Providers map[string]Provider `toml:"providers"`
-	Stored    KeyStore            `toml:"-"` // keys that are not in the configuration; nil: none
-	Kept      *catalog.Kept       `toml:"-"` // what lists of models said when they were fetched; nil: nothing
+	Aliases   map[string]string   `toml:"aliases"` // the user's names of models, to what they stand for
+	Stored    KeyStore            `toml:"-"`       // keys that are not in the configuration; nil: none
+	Kept      *catalog.Kept       `toml:"-"`       // what lists of models said when they were fetched; nil: nothing
 
 	found map[string]discover.Server // by the names of their services; see WithServers
 }
@@ -65,12 +66,55 @@ func Default() Config { return Config{} }
 // Validate reports what is wrong with c, all of it at once.
 func (c *Config) Validate() error {
 	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Aliases)) {
+		if err := c.validateAlias(name, c.Aliases[name]); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		for _, err := range c.Providers[name].validate(name) {
 			errs = append(errs, fmt.Errorf("providers.%s.%w", name, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// validateAlias refuses an alias that hides a name there is, or stands for none.
+func (c *Config) validateAlias(name, stands string) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("aliases.%s = %q: %s", name, stands, fmt.Sprintf(format, args...))
+	}
+	if strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || name == "" {
+		return fmt.Errorf("aliases: %q must be one word of letters, figures, - and _", name)
+	}
+	known := c.providerNames()
+	isProvider := func(name string) bool { return slices.Contains(known, name) || aliases[name] != "" }
+	isModel := func(id string) string {
+		for _, provider := range known {
+			if _, ok := catalog.Find(provider, id); ok || slices.Contains(c.Providers[provider].Models, id) {
+				return provider + "/" + id
+			}
+		}
+		return ""
+	}
+	provider, id, slash := strings.Cut(stands, "/")
+	switch model := isModel(name); {
+	case isProvider(name):
+		return refuse("it would hide the provider %s", name)
+	case model != "":
+		return refuse("it would hide the model %s", model)
+	case stands == "":
+		return refuse("name a model, as provider/model")
+	case c.Aliases[stands] != "":
+		return refuse("this is an alias too: name the model")
+	case slash && id == "":
+		return refuse("name a model of %s", provider)
+	case slash && !isProvider(provider):
+		return refuse("%s", unknownNameError("provider", provider, known).Message)
+	case !slash && !isProvider(stands) && isModel(stands) == "":
+		return refuse("no such model")
+	}
+	return nil
 }
 
 func (p Provider) validate(name string) (errs []error) {

@@ -57,7 +57,8 @@ func (o OpenOptions) transport(provider, model string) http.RoundTripper {
 
 // A Choice is one line of the model picker.
 type Choice struct {
-	Name        string // "provider/model", to open it by
+	Name        string // "provider/model", to open it by; or the user's alias
+	Alias       string // what the alias stands for, as "provider/model"; "" for a model
 	Provider    string
 	Model       string
 	Title       string       // the model's name for people

@@ -236,8 +236,12 @@ func (c Config) providerNames() []string {
 	return names
 }
 
+// Resolve returns what an alias of the user's stands for, and any other name as it is.
+func (c Config) Resolve(name string) string { return cmp.Or(c.Aliases[name], name) }
+
 // findModel splits a name as the user writes it into a service and the model's id.
 func (c Config) findModel(name string, getenv func(string) string) (service, string, error) {
+	name = c.Resolve(name)
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
 		model = cmp.Or(model, s.defaultModel(), s.firstModel())
@@ -280,8 +284,8 @@ func (c Config) serviceWithModel(model string, getenv func(string) string) (serv
 
 // allNames lists what find accepts, for suggestions.
 func (c Config) allNames(getenv func(string) string) []string {
-	names := c.providerNames()
-	for _, name := range names {
+	names := slices.Concat(c.providerNames(), slices.Sorted(maps.Keys(c.Aliases)))
+	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
 		if !ok {
 			continue

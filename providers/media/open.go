@@ -179,6 +179,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 	if getenv == nil {
 		getenv = os.Getenv
 	}
+	name = c.Resolve(name)
 	choices, all := a.Choices(c, getenv), providers.Services(c, getenv)
 	if name == "" {
 		if len(choices) == 0 || choices[0].Unavailable != "" {

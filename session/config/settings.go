@@ -149,6 +149,10 @@ func withLine(text string, err error) error {
 		name, there = clash.Keys()
 	}
 	line, known := lineOf(text, name)
+	for at := strings.LastIndexByte(name, '.'); !known && at > 0; at = strings.LastIndexByte(name, '.') {
+		name = name[:at] // what is not on a line of its own is on that of its table
+		line, known = lineOf(text, name)
+	}
 	switch other, also := lineOf(text, there); {
 	case !known:
 		return fmt.Errorf(" %w", err)

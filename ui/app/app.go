@@ -178,10 +178,11 @@ type Machine struct {
 // Models are those that can be asked.
 type Models struct {
 	Open    func(name string) (llm.Endpoint, error)
-	Choices func() []Choice // for the picker
-	Live    func() []Choice // the same with what servers say they have; may take seconds
-	Recent  []string        // used before, the latest first
-	Local   Local           // what can answer without a key
+	Choices func() []Choice          // for the picker
+	Live    func() []Choice          // the same with what servers say they have; may take seconds
+	Resolve func(name string) string // what an alias stands for; other names as they are
+	Recent  []string                 // used before, the latest first
+	Local   Local                    // what can answer without a key
 	Drawing Drawing
 	Connecting
 }
@@ -263,6 +264,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Context == nil {
 		o.Context = func() []Fact { return nil }
+	}
+	if o.Resolve == nil {
+		o.Resolve = func(name string) string { return name }
 	}
 	return o
 }

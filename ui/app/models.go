@@ -13,7 +13,8 @@ import (
 
 // A Choice is one model of the picker, as a user reads it.
 type Choice struct {
-	Name      string // provider/model
+	Name      string // provider/model, or an alias
+	Alias     string // what the alias stands for; "" for a model
 	Title     string // the name that its maker gives it
 	Abilities string // words of abilities
 	Window    string // how much fits into a request, such as "1.05M"
@@ -89,15 +90,15 @@ func (a *App) rememberModel(name string) {
 
 // model switches to a model that is named whole, or shows those that match.
 func (a *App) model(arg string) Effect {
-	if strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
-		return a.Use(arg)
+	if full := a.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
+		return a.Use(full)
 	}
 	return Effect{View: PanelQuery{PanelModels, arg}}
 }
 
 // Use switches to another model in mid-conversation.
 func (a *App) Use(name string) Effect {
-	if name == a.Session.Model().Name {
+	if name = a.Resolve(name); name == a.Session.Model().Name {
 		return Say("Already using " + name)
 	}
 	e, switched := a.use(name)

@@ -147,6 +147,7 @@ func (a *program) load() error {
 	if err := config.Decode(string(text), &a.config); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
 	}
+	a.resolveAliases()
 	for _, p := range a.config.Providers {
 		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
@@ -154,4 +155,18 @@ func (a *program) load() error {
 		}
 	}
 	return nil
+}
+
+// resolveAliases puts what the user's aliases stand for in their place, in the configuration
+// and in the flags: answers, comparisons and fallbacks then name who was asked.
+func (a *program) resolveAliases() {
+	c := &a.config
+	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.Title, &a.model} {
+		*name = c.Resolve(*name)
+	}
+	for _, names := range [][]string{c.Fallback, a.models, a.fallback} {
+		for i, name := range names {
+			names[i] = c.Resolve(name)
+		}
+	}
 }

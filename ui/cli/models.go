@@ -17,7 +17,7 @@ import (
 
 func modelRow(c providers.Choice) print.Model {
 	return print.Model{
-		Name: c.Name, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: print.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
+		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: print.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
 		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
 	}
 }

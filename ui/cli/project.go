@@ -78,7 +78,7 @@ func (a *program) applyProjectConfig() error {
 // providerReady reports whether the user has set up the provider of a model.
 func (c *Config) providerReady(model string) bool {
 	return slices.ContainsFunc(providers.Choices(c.Config, os.Getenv), func(choice providers.Choice) bool {
-		provider, _, _ := strings.Cut(model, "/")
+		provider, _, _ := strings.Cut(c.Resolve(model), "/")
 		return choice.Ready && choice.Provider == provider
 	})
 }

@@ -137,8 +137,8 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
-			Local:  a.local.options(),
-			Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
+			Local:   a.local.options(),
+			Resolve: a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
 			Live: func() []app.Choice {
@@ -210,7 +210,7 @@ func modelChoices(found []providers.Choice) []app.Choice {
 		r := modelRow(c)
 		in, price := r.Prices()
 		out = append(out, app.Choice{
-			Name: c.Name, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
+			Name: c.Name, Alias: c.Alias, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
 			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated, Facts: c.Facts,
 		})
 	}

@@ -126,7 +126,11 @@ func modelRows(a *app.App, found []app.Choice) []choice {
 			rest = append(rest, choice{name: c.Name, detail: c.Why, off: true, value: c.Name})
 			continue
 		}
-		words := append(app.FitWords(a, c.Facts), c.Abilities)
+		var words []string
+		if c.Alias != "" {
+			words = []string{"stands for " + c.Alias}
+		}
+		words = append(append(words, app.FitWords(a, c.Facts)...), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])

@@ -21,7 +21,8 @@ type Price struct {
 
 // A Model is one row of the list of models.
 type Model struct {
-	Name       string `json:"name"` // provider/model
+	Name       string `json:"name"`               // provider/model, or an alias
+	Alias      string `json:"alias_of,omitempty"` // what the alias stands for
 	Title      string `json:"title"`
 	Ready      bool   `json:"ready"`
 	Why        string `json:"why,omitempty"` // what it lacks, if it is not ready
@@ -43,6 +44,9 @@ func (m Model) Detail() string {
 		return m.About
 	}
 	words := []string{m.Window()}
+	if m.Alias != "" {
+		words = []string{"→ " + m.Alias, m.Window()}
+	}
 	if m.Price.Free {
 		words = append(words, "free")
 	} else if m.Price.Known {

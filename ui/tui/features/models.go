@@ -149,6 +149,7 @@ func (f *Models) list() {
 
 // The headings above models that are not listed by their provider.
 const (
+	aliases   = "Aliases"
 	favorites = "Favorites"
 	recently  = "Recent"
 	fewRecent = 5
@@ -170,6 +171,9 @@ func (f *Models) items() []dialog.Item {
 			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
 			Disabled: !c.Ready, Unavailable: missing(c), Current: c.Name == current,
 		}}
+		if c.Alias != "" {
+			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
+		}
 		if c.Ready {
 			row.Note = strings.Join(app.FitWords(f.App, c.Facts), " · ")
 		}
