@@ -161,7 +161,7 @@ func (a *program) load() error {
 // and in the flags: answers, comparisons and fallbacks then name who was asked.
 func (a *program) resolveAliases() {
 	c := &a.config
-	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.Title, &a.model} {
+	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &a.model} {
 		*name = c.Resolve(*name)
 	}
 	for _, names := range [][]string{c.Fallback, a.models, a.fallback} {
