@@ -49,6 +49,7 @@ type Provider struct {
 	Models        []string          `toml:"models"`          // offered in the picker; the first is the default
 	IdleTimeout   time.Duration     `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
 	Model         map[string]Model  `toml:"model"`           // by id; those are offered in the picker as well
+	Price         *catalog.Price    `toml:"price"`           // of models whose price is unknown
 	Dialect       openai.Quirks     `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
 	Settings                        // of every request
 }
@@ -133,6 +134,9 @@ func (p Provider) validate(name string) (errs []error) {
 		add(unknownWordError("strategy", p.Strategy, Strategies))
 	}
 	errs = append(errs, p.Settings.validate()...)
+	if p.Price != nil {
+		add(validatePrice(*p.Price))
+	}
 	errs = append(errs, p.validateModels()...)
 	errs = append(errs, p.validateDialects(name)...)
 	add(p.validateURL(name))

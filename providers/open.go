@@ -131,8 +131,11 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	m = s.advertised(model, memory).applyTo(m)
 	own := s.modelTable(model)
 	m.Context = cmp.Or(own.Context, m.Context)
-	if own.Price != nil {
+	switch {
+	case own.Price != nil:
 		m.Price = *own.Price
+	case s.conf.Price != nil && !m.Price.Known():
+		m.Price = *s.conf.Price
 	}
 	return m, known && !m.Inferred
 }

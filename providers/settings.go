@@ -146,7 +146,8 @@ func (m Model) validate() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// validatePrice refuses prices that nobody asks.
+// validatePrice refuses prices that nobody asks, and those that say less than a budget needs:
+// half a price would count the other half as free.
 func validatePrice(p catalog.Price) error {
 	all := []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite}
 	for _, t := range p.Tiers {
@@ -156,6 +157,22 @@ func validatePrice(p catalog.Price) error {
 		if !(dollars >= 0) || math.IsInf(dollars, 0) {
 			return fmt.Errorf("price: %v is no number of dollars", dollars)
 		}
+	}
+	above := 0
+	for _, t := range p.Tiers {
+		switch {
+		case t.Above <= above:
+			return fmt.Errorf("price: tiers have to rise: %d tokens stand behind %d", t.Above, above)
+		case t.Input == 0 || t.Output == 0:
+			return fmt.Errorf("price: the tier above %d tokens needs input and output", t.Above)
+		}
+		above = t.Above
+	}
+	switch {
+	case p.Free && slices.ContainsFunc(all, func(dollars float64) bool { return dollars > 0 }):
+		return errors.New("price: free and a price; set one of them")
+	case !p.Free && (p.Input == 0 || p.Output == 0):
+		return errors.New("price: set input and output, in dollars for a million tokens, or free = true")
 	}
 	return nil
 }

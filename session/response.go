@@ -141,6 +141,11 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.done.Reason = r.event.Finish.Reason
 	}
 	t.emit(r.event)
+	if model.Origin == llm.OriginImages {
+		warnUnpriced(t, "")
+	} else {
+		warnUnpriced(t, r.model.Name)
+	}
 	return r.event.Message, r.event.Finish.Reason, r.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -235,15 +236,27 @@ func (t *turn) addUsage(u llm.Usage) {
 	t.turnUsage = t.done.Usage
 }
 
+// warnUnpriced tells once, where there is a limit, that it does not count a response, and where
+// its model, "" if it cannot have one there, can be given a price: as soon as the response is
+// there, for there may be no other.
+func warnUnpriced(t *turn, model string) {
+	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t, t.current())) == 0 {
+		return
+	}
+	t.warnedUnpriced = true
+	text := "an answer has no known price: the spending limit does not count it"
+	if provider, id, ok := strings.Cut(model, "/"); ok {
+		text = fmt.Sprintf("%s: %s; give it one under [providers.%s.model.%q.price]", model, text, provider, id)
+	}
+	t.emit(llm.Notice{Text: text})
+}
+
 // checkBudget asks what to do once a limit is reached, and reserves what n requests may
 // use. Where nobody can be asked, or the user stops, it returns a *BudgetError. Once it tells
 // that a price is unknown, and that a limit is about to be reached.
 func checkBudget(t *turn, n int) error {
 	limits := limitsOf(t, t.current())
-	if len(limits) > 0 && t.hasUnpriced && !t.warnedUnpriced {
-		t.warnedUnpriced = true
-		t.emit(llm.Notice{Text: "an answer has no known price: the spending limit does not count it"})
-	}
+	warnUnpriced(t, "")
 	for _, l := range limits {
 		used, err := t.Used(l)
 		if err != nil {

@@ -214,6 +214,27 @@ func TestCycledModelIsKept(t *testing.T) {
 	}
 }
 
+// An alias switches to the model that it stands for, which is what is remembered.
+func TestModelByAlias(t *testing.T) {
+	a := newApp(t)
+	a.Resolve = func(name string) string {
+		if name == "fast" {
+			return "fake/b"
+		}
+		return name
+	}
+	run(t, a, "/model fast")
+	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/b" || kept != "fake/b\nfake/m" {
+		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
+	}
+	if e := a.Use("fast"); !strings.Contains(e.Toast, "Already using fake/b") {
+		t.Errorf("again: %+v", e)
+	}
+	if e := run(t, a, "/model fas"); e.View.Panel != PanelModels || e.View.Query != "fas" {
+		t.Errorf("a part of it: %+v", e)
+	}
+}
+
 // A model that cannot be asked is compared with none, and the next prompt goes to one.
 func TestCompareOutOfReach(t *testing.T) {
 	a := newApp(t)

@@ -28,6 +28,9 @@ func Compare(a *App, arg string) Effect {
 			return Effect{Err: err}
 		}
 	}
+	for i, name := range names {
+		names[i] = a.Resolve(name)
+	}
 	a.Compared = names
 	return Say(ComparedText(a))
 }
