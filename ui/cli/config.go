@@ -147,7 +147,7 @@ func (a *program) load() error {
 	if err := config.Decode(string(text), &a.config); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
 	}
-	a.resolveAliases()
+	resolveAliases(a)
 	for _, p := range a.config.Providers {
 		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
@@ -159,7 +159,7 @@ func (a *program) load() error {
 
 // resolveAliases puts what the user's aliases stand for in their place, in the configuration
 // and in the flags: answers, comparisons and fallbacks then name who was asked.
-func (a *program) resolveAliases() {
+func resolveAliases(a *program) {
 	c := &a.config
 	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &a.model} {
 		*name = c.Resolve(*name)

@@ -101,7 +101,7 @@ func rates(p catalog.Price) *print.Rates {
 }
 
 // factsNotice tells once that the facts of models are old; "" if they are not, or that was told.
-func (a *program) factsNotice(now time.Time) string {
+func factsNotice(a *program, now time.Time) string {
 	if now.Sub(catalog.Revised) <= catalog.StaleAfter {
 		return "" // without a look at the disk
 	}

@@ -82,7 +82,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	notice = strings.TrimPrefix(notice, " · ")
 	o := a.screenOptions(s, notice, parts)
 	if o.NoKey = noKey; !noKey {
-		o.Notice = joinNotices(o.Notice, a.factsNotice(time.Now()))
+		o.Notice = joinNotices(o.Notice, factsNotice(a, time.Now()))
 	}
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
