@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -164,4 +166,19 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 		seen[parts[i].ID] = true
 	}
 	return parts
+}
+
+// warnUnpriced tells once, where there is a limit, that it does not count a response, and where
+// its model, "" if it cannot have one there, can be given a price: as soon as the response is
+// there, for there may be no other.
+func warnUnpriced(t *turn, model string) {
+	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t, t.current())) == 0 {
+		return
+	}
+	t.warnedUnpriced = true
+	text := "an answer has no known price: the spending limit does not count it"
+	if provider, id, ok := strings.Cut(model, "/"); ok {
+		text = fmt.Sprintf("%s: %s; give it one under [providers.%s.model.%q.price]", model, text, provider, id)
+	}
+	t.emit(llm.Notice{Text: text})
 }

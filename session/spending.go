@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -234,21 +233,6 @@ func (t *turn) addUsage(u llm.Usage) {
 	t.total = t.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
 	t.turnUsage = t.done.Usage
-}
-
-// warnUnpriced tells once, where there is a limit, that it does not count a response, and where
-// its model, "" if it cannot have one there, can be given a price: as soon as the response is
-// there, for there may be no other.
-func warnUnpriced(t *turn, model string) {
-	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t, t.current())) == 0 {
-		return
-	}
-	t.warnedUnpriced = true
-	text := "an answer has no known price: the spending limit does not count it"
-	if provider, id, ok := strings.Cut(model, "/"); ok {
-		text = fmt.Sprintf("%s: %s; give it one under [providers.%s.model.%q.price]", model, text, provider, id)
-	}
-	t.emit(llm.Notice{Text: text})
 }
 
 // checkBudget asks what to do once a limit is reached, and reserves what n requests may
