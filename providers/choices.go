@@ -187,17 +187,6 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 	return slices.Concat(ready, choices[:first], not, choices[first:])
 }
 
-// PriceOf returns what a model costs: by the configuration, by the list that is kept, or by the
-// catalog. It is unknown for a name that nothing answers to.
-func PriceOf(c Config, name string, getenv func(string) string) catalog.Price {
-	s, id, err := c.findModel(name, getenv)
-	if err != nil {
-		return catalog.Price{}
-	}
-	m, _ := s.facts(id, nil)
-	return m.Price
-}
-
 // choice returns the line of one model. Why says what is missing before it can be
 // asked.
 func (s service) choice(why string, o listedModel, memory *Memory) Choice {
