@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 				var reached *BudgetError
 				if err := doneOf(t, events).Err; err == nil {
 					answers++
-				} else if !errors.Is(err, ErrBudget) || !errors.As(err, &reached) || !strings.Contains(err.Error(), string(tt.limit.Period)) {
+				} else if !errors.Is(err, ErrBudget) || !errors.As(err, &reached) || !strings.Contains(err.Error(), tt.limit.String()) {
 					t.Fatal(err)
 				}
 			}

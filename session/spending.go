@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,16 +37,17 @@ const (
 // Periods lists them from the shortest.
 var Periods = []Period{PerTurn, PerSession, PerDay, PerMonth}
 
-// String names the limit as in "day limit of $5.00 at openai".
+// String names the limit as in "daily limit of $5.00 at openai".
 func (l Limit) String() string {
 	var amounts []string
 	if l.Cost > 0 {
-		amounts = append(amounts, fmt.Sprintf("$%.2f", l.Cost))
+		amounts = append(amounts, dollars(l.Cost))
 	}
 	if l.Tokens > 0 {
 		amounts = append(amounts, strconv.Itoa(l.Tokens)+" tokens")
 	}
-	text := string(l.Period) + " limit"
+	text := map[Period]string{PerDay: "daily", PerMonth: "monthly"}[l.Period]
+	text = cmp.Or(text, string(l.Period)) + " limit"
 	for i, a := range amounts {
 		text += []string{" of ", " and "}[min(i, 1)] + a
 	}
@@ -53,6 +55,14 @@ func (l Limit) String() string {
 		text += " at " + l.Provider
 	}
 	return text
+}
+
+// dollars returns an amount in cents, or finer where that is little.
+func dollars(amount float64) string {
+	if amount > 0 && amount < 0.1 {
+		return fmt.Sprintf("$%.4f", amount)
+	}
+	return fmt.Sprintf("$%.2f", amount)
 }
 
 // same reports whether m is a limit on the same.
@@ -79,12 +89,12 @@ type BudgetError struct {
 	Used  llm.Usage
 }
 
-func (e *BudgetError) Error() string { return e.Limit.String() + " is reached: " + e.used() + " used" }
+func (e *BudgetError) Error() string { return e.Limit.String() + " reached: " + e.used() + " used" }
 
 // used says how much of what is limited was used.
 func (e *BudgetError) used() string {
 	if e.Limit.Cost > 0 && e.Used.Cost >= e.Limit.Cost || e.Limit.Tokens == 0 {
-		return fmt.Sprintf("$%.2f", e.Used.Cost)
+		return dollars(e.Used.Cost)
 	}
 	return strconv.Itoa(e.Used.Input+e.Used.Output) + " tokens"
 }
@@ -104,7 +114,7 @@ type Expense struct {
 
 // String says what the request may cost.
 func (e Expense) String() string {
-	return fmt.Sprintf("about $%.2f for the next request: %d tokens to %s", e.Cost, e.Tokens, e.Model)
+	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
 }
 
 // Budget holds the [budget] section of the configuration. 0 is no limit.
@@ -257,7 +267,7 @@ func checkBudget(t *turn, n int) error {
 				t.told = map[Limit]bool{}
 			}
 			t.told[l] = true
-			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s are used", int(100*share), l)})
+			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 		}
 	}
 	return reserve(t, limits, n)

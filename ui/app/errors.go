@@ -132,7 +132,7 @@ func QuestionText(q session.Question) (text string, answers []string) {
 			text += "\nThe answer stopped halfway. A new one replaces it; this one stays on a branch."
 		}
 	case session.Overflow:
-		text = fmt.Sprintf("Too long for %s: about %s of its context window of %s tokens. Not sent yet.",
+		text = fmt.Sprintf("Too long for %s: about %s tokens, and its context window is %s. Not sent yet.",
 			about.Model, format.Tokens(about.Tokens), format.Tokens(about.Window))
 	case session.Overspend:
 		text = format.Capital(about.Error())
@@ -171,12 +171,12 @@ func choiceText(q session.Question, c session.Choice) string {
 // raiseText says what a limit becomes for the rest of the session.
 func raiseText(l session.Limit, amount float64) string {
 	switch {
-	case l.Cost == 0 || float64(l.Tokens) > 0 && amount > float64(l.Tokens):
-		return fmt.Sprintf("+%d%%: %s tokens for now", int(100*amount/float64(l.Tokens))-100, format.Tokens(int(amount)))
+	case l.Cost == 0 || l.Tokens > 0 && amount > float64(l.Tokens):
+		return fmt.Sprintf("Raise by %d%% to %s tokens", int(math.Round(100*amount/float64(l.Tokens)))-100, format.Tokens(int(amount)))
 	case amount == l.Cost+1:
-		return fmt.Sprintf("+$1: $%.2f for now", amount)
+		return fmt.Sprintf("Raise by $1 to %s", format.Cost(amount, true))
 	}
-	return fmt.Sprintf("+%d%%: $%.2f for now", int(math.Round(100*amount/l.Cost))-100, amount)
+	return fmt.Sprintf("Raise by %d%% to %s", int(math.Round(100*amount/l.Cost))-100, format.Cost(amount, true))
 }
 
 // hints holds the advice for errors that are not a model's.
@@ -209,7 +209,7 @@ func (m UsageError) Unwrap() error { return m.Err }
 func FallbackText(e session.Fallback) string {
 	reason := FaultName(e.Fault)
 	if !e.Until.IsZero() {
-		reason += ", asked again after " + e.Until.Local().Format("15:04")
+		reason += ", paused until " + e.Until.Local().Format("15:04")
 	}
 	return fmt.Sprintf("%s: %s · continuing with %s", e.From, reason, e.To)
 }

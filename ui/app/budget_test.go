@@ -1,0 +1,82 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// /budget shows each period, and takes amounts in dollars and tokens for the session.
+func TestBudget(t *testing.T) {
+	a := &App{Session: session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
+	var rows []string
+	for _, i := range budget(a, "").List.Items {
+		rows = append(rows, i.Title+": "+i.Detail)
+	}
+	if want := []string{"This prompt: $0.00 · no limit", "This conversation: $0.00 · no limit", "Today: $0.00 of $5.00 · 0%", "This month at openai: $0.00 of $20.00 · 0%"}; !slices.Equal(rows, want) {
+		t.Errorf("%q", rows)
+	}
+	for _, tt := range []struct{ typed, said string }{
+		{"session 2.50", "Session limit of $2.50 in this session"},
+		{"session 200k tokens", "Session limit of $2.50 and 200000 tokens in this session"},
+		{"DAY $7", "Daily limit of $7.00 in this session"},
+		{"day off", "Day limit: none in this session"},
+		{"turn 1m tokens", "Turn limit of 1000000 tokens in this session"},
+		{"day", ""}, {"year 5", ""}, {"day -1", ""}, {"day NaN", ""}, {"day 5 apples", ""}, {"day 1e300", ""}, {"day lots", ""},
+	} {
+		e := budget(a, tt.typed)
+		if e.Toast != tt.said || (e.Err == nil) != (tt.said != "") {
+			t.Errorf("%q: %q, %v", tt.typed, e.Toast, e.Err)
+		}
+	}
+	if got := fmt.Sprint(a.Session.Limits()); got != "[turn limit of 1000000 tokens session limit of $2.50 and 200000 tokens monthly limit of $20.00 at openai]" {
+		t.Error(got)
+	}
+	monthly := budgetItems(a)
+	list := chooseBudget(a)(monthly[len(monthly)-1], "").List
+	if list.Choose(list.Items[0], ""); a.Session.Limits()[2].Cost != 21 {
+		t.Errorf("%v after %q", a.Session.Limits(), list.Items[0].Title)
+	}
+	if list.Choose(list.Items[len(list.Items)-1], ""); len(a.Session.Limits()) != 2 {
+		t.Errorf("%v", a.Session.Limits())
+	}
+}
+
+// Each question of a turn is told with its answers, and with what it comes to by itself.
+func TestQuestionText(t *testing.T) {
+	limit := session.Limit{Period: session.PerDay, Cost: 5}
+	for _, tt := range []struct {
+		q    session.Question
+		want string
+	}{
+		{session.Question{About: session.Failure{Err: &llm.Error{Fault: llm.RateLimit, Provider: "a", Message: "slow"}, From: "a/x", To: "b/y"}, Wait: time.Second,
+			Choices: []session.Choice{{Action: session.SwitchModel, Model: "b/y"}, {Action: session.WaitAndTry}, {Action: session.StopTurn}}},
+			"a/x: Rate limited (a): slow|Continue with b/y|Wait for a/x|Stop"},
+		{session.Question{About: session.Failure{Err: errors.New("it was cut"), From: "a/x", To: "b/y", Visible: true}, Choices: []session.Choice{{Action: session.TryAgain}, {Action: session.StopTurn}}},
+			"a/x: It was cut\nThe answer stopped halfway. A new one replaces it; this one stays on a branch.|Ask a/x again|Stop"},
+		{session.Question{About: session.Overflow{Model: "a/x", Tokens: 222_000, Window: 100_000}, Choices: []session.Choice{
+			{Action: session.Summarize}, {Action: session.OmitOldest}, {Action: session.SwitchModel, Model: "c/z"}, {Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Skip the oldest turns|Continue with c/z|Send anyway|Stop"},
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
+			{Action: session.RaiseLimit, Amount: 6}, {Action: session.RaiseLimit, Amount: 7.5}, {Action: session.StopTurn}}},
+			"Daily limit of $5.00 reached: $5.20 used|Raise by $1 to $6.00|Raise by 50% to $7.50|Stop"},
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: session.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
+			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise by 50% to 1.5k tokens|Stop"},
+		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},
+	} {
+		text, answers := QuestionText(tt.q)
+		if got := strings.Join(append([]string{text}, answers...), "|"); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+		if tt.q.Wait > 0 && CountdownText(tt.q, 3*time.Second) != "Continue with b/y in 3.0 s" {
+			t.Error(CountdownText(tt.q, 3*time.Second))
+		}
+	}
+}
