@@ -144,7 +144,7 @@ func TestCompareNotAsked(t *testing.T) {
 	var out, err bytes.Buffer
 	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, []llm.Endpoint{model, model}, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
 		Options{Format: "text", Out: &out, Err: &err})
-	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "spending limit") != 1 || status != Limit {
+	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "session limit of $1.00 reached") != 1 || status != Limit {
 		t.Errorf("printed %q and %q, status %d", out.String(), err.String(), status)
 	}
 }

@@ -160,8 +160,18 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.take(int(press.Text[0] - '1'))
 	case key.Matches(press, c.Keys.Next), c.list && key.Matches(press, c.Keys.Down):
 		c.selected = (c.selected + 1) % len(c.answers)
+		return c.onSelecting()
 	case key.Matches(press, c.Keys.Previous), c.list && key.Matches(press, c.Keys.Up):
 		c.selected = (max(c.selected, 0) + c.last()) % len(c.answers)
+		return c.onSelecting()
+	}
+	return c.onTyping()
+}
+
+// onSelecting notes that another answer was selected: in a list, nobody types with arrows.
+func (c *Confirmation) onSelecting() tea.Cmd {
+	if c.list {
+		return nil
 	}
 	return c.onTyping()
 }
