@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/cachewatch"
 	"parley/tools"
@@ -41,7 +43,7 @@ func beginnings(req llm.Request) []string {
 		return text.String()
 	}
 	tools, _ := json.Marshal(req.Tools)
-	list := []string{add(crc32.ChecksumIEEE(tools)), add(req.System), add([]any{req.Effort, req.Budget, req.ToolChoice, req.AnswerSchema})}
+	list := []string{add(crc32.ChecksumIEEE(tools)), add(req.System), add([]any{req.Effort, req.Budget, req.ToolChoice, req.AnswerSchema, req.Verbosity, req.Detail})}
 	for _, m := range req.Messages {
 		list = append(list, add([]any{m.Role, m.Parts}))
 	}
@@ -127,7 +129,10 @@ func newCacheTest(t *testing.T, set func(*cachingModel)) *cacheTest {
 	set(c.model)
 	c.tools, _ = workspace(t)
 	c.lib, _ = newTestStore(t)
-	c.o = Options{Model: c.model.endpoint("main/m"), System: "Be brief.", Tools: c.tools, Now: now, Log: c.lib.Create(Info{})}
+	c.o = Options{
+		Model: c.model.endpoint("main/m"), System: "Be brief.", Tools: c.tools, Policy: tools.NewPolicy(tools.ModeAsk),
+		Now: now, Log: c.lib.Create(Info{}),
+	}
 	c.Session = New(c.o)
 	c.prompt(strings.Repeat("four", 25_000))
 	c.prompt("and then?")
@@ -176,6 +181,16 @@ func TestCacheMisses(t *testing.T) {
 			c.clock = c.clock.Add(4 * time.Minute)
 			_ = c.tools.ReplaceExternal("web_", nil)
 		}, "lost ≈ $0.07: tools changed (removed web_lookup)"},
+		{"setting, while closed", func(c *cacheTest) {
+			c.o.Settings.Verbosity = "low"
+			c.Session = reopen(c.T, c.lib, c.Session, c.o)
+		}, "lost ≈ $0.07: setting changed (verbosity)"},
+		{"answer schema, while closed", func(c *cacheTest) {
+			c.o.AnswerSchema = &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"string"}`)}
+			c.model.answer = `"Yes."`
+			c.Session = reopen(c.T, c.lib, c.Session, c.o)
+		}, "lost ≈ $0.07: setting changed (answer schema)"},
+		{"approval mode", func(c *cacheTest) { c.o.Policy.SetMode(tools.ModeReadOnly) }, ""},
 		{"edited prompt", func(c *cacheTest) {
 			c.edit(1)
 			c.next = strings.Repeat("edit", 25_000)
@@ -226,6 +241,44 @@ func TestCacheMisses(t *testing.T) {
 				t.Errorf("told once more: %q", again)
 			}
 		})
+	}
+}
+
+// What a user allows is no part of a request: whatever the approval mode is switched to,
+// also in the middle of a turn, each request begins with the bytes of the one before.
+func TestApprovalModesKeepThePrefix(t *testing.T) {
+	set, _ := workspace(t)
+	policy := tools.NewPolicy(tools.ModeAsk)
+	modes := []tools.Mode{tools.ModeAuto, tools.ModeReadOnly, tools.ModeYolo, tools.ModeAsk}
+	var turns []llmtest.Turn
+	for i := range modes {
+		turns = append(turns, llmtest.Call(call(fmt.Sprint("c", i), "read", `{"path":"a.txt"}`)), llmtest.Call(call(fmt.Sprint("w", i), "write", `{"path":"b.txt","content":"x"}`)), llmtest.Say("ok"))
+	}
+	fake := llmtest.New(turns...)
+	s := New(Options{Model: endpoint("main/m", fake), System: "Be brief.", Tools: set, Policy: policy})
+	for i, mode := range modes {
+		for e := range s.Turn(t.Context(), say(fmt.Sprint("prompt ", i))) {
+			switch e := e.(type) {
+			case ApprovalRequest:
+				e.Reply(allow(e))
+			case Step:
+				if e.N == 2 {
+					policy.SetMode(mode)
+				}
+			}
+		}
+	}
+	requests := fake.Requests()
+	if len(requests) != len(turns) {
+		t.Fatalf("%d requests, want %d", len(requests), len(turns))
+	}
+	var before []string
+	for i, req := range requests {
+		now := beginnings(req)
+		if i > 0 && (len(now) <= len(before) || now[len(before)-1] != before[len(before)-1]) {
+			t.Errorf("request %d does not begin with the one before", i+1)
+		}
+		before = now
 	}
 }
 

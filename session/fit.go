@@ -79,7 +79,7 @@ func (s *Session) Fit(model llm.Endpoint) Fit {
 			f.Thinking += n
 		}
 	}
-	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) < cacheLife {
+	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) <= c.cachedFor {
 		f.CacheLost = c.cached
 		if model.Cost != nil { // a share of the request, for a long one has another price
 			all := max(f.Tokens, c.cached)
@@ -119,10 +119,12 @@ type branchCounts struct {
 	cached       int    // tokens that the last answer left in its provider's cache
 	cachedBy     string // its model
 	cachedAt     time.Time
+	cachedFor    time.Duration // after which they are gone
 }
 
-// cacheLife is how long providers keep a prompt in their cache at most.
-const cacheLife = time.Hour
+// longestCache is how long a prompt is taken to stay in the cache of a provider of which that
+// is not known: none keeps one longer unasked.
+const longestCache = time.Hour
 
 // countBranch returns what is counted of the current branch. It looks at what came since the
 // last time only, if the branch grew. The session is locked.
@@ -182,6 +184,10 @@ func (c *branchCounts) add(n store.Node, size int) {
 		}
 		c.lastThinking, c.lastOrigin = n.Usage.Thinking, n.Origin
 		c.cached, c.cachedBy, c.cachedAt = n.Usage.CacheRead+n.Usage.CacheWrite, n.Model, n.At.Add(n.Duration)
+		c.cachedFor = longestCache
+		if n.Cache != nil && n.Cache.Lifetime > 0 {
+			c.cachedFor = n.Cache.Lifetime
+		}
 	}
 	for _, p := range n.Parts {
 		switch {

@@ -66,10 +66,6 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", test.model.Name, got, test.want)
 		}
 	}
-	now = now.Add(2 * time.Hour)
-	if got := s.Fit(bare); got.CacheLost != 0 {
-		t.Errorf("two hours later %d tokens are still in a cache", got.CacheLost)
-	}
 	s.SetHistoryMode(HistoryDynamic)
 	if got := s.Fit(bare); !got.Omitted || got.Share() > 1 {
 		t.Errorf("with the oldest turns left out: %+v", got)
@@ -77,6 +73,43 @@ func TestFit(t *testing.T) {
 	s.SetHistoryMode(HistoryStateless)
 	if got := s.Fit(bare); got.Tokens > 10_000 || got.Images > 0 {
 		t.Errorf("without what was said: %+v", got)
+	}
+}
+
+// TestFitKnowsWhenCachesExpire holds that a switch loses a cache for as long as the provider
+// of the model that answered keeps it, an hour if nobody knows, also once the conversation
+// was closed and the model is another.
+func TestFitKnowsWhenCachesExpire(t *testing.T) {
+	for _, tt := range []struct {
+		lifetime, idle time.Duration
+		lost           int // tokens
+	}{
+		{5 * time.Minute, 4 * time.Minute, 84_000},
+		{5 * time.Minute, 6 * time.Minute, 0},
+		{24 * time.Hour, 2 * time.Hour, 84_000},
+		{0, 59 * time.Minute, 84_000},
+		{0, 61 * time.Minute, 0},
+	} {
+		t.Run(fmt.Sprint(tt.lifetime, " after ", tt.idle), func(t *testing.T) {
+			lib, _ := newTestStore(t)
+			now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+			own := endpoint("own/m", llmtest.New(llmtest.Script(
+				llm.Delta{Block: "a", Part: say("an answer")}, llm.Usage{Input: 90_000, CacheRead: 80_000, CacheWrite: 4_000, Output: 2_000}, llm.Finish{Reason: llm.Stop})))
+			own.Cache.Lifetime = tt.lifetime
+			o := Options{Model: own, Log: lib.Create(Info{}), Now: func() time.Time { return now }}
+			s := New(o)
+			play(t.Context(), s, nil, say("what is this?"))
+			now = now.Add(tt.idle)
+			other := endpoint("far/m", nil)
+			if got := s.Fit(other).CacheLost; got != tt.lost {
+				t.Errorf("%d tokens are lost, want %d", got, tt.lost)
+			}
+			o.Model = endpoint("third/m", nil)
+			s = reopen(t, lib, s, o)
+			if got := s.Fit(other).CacheLost; got != tt.lost {
+				t.Errorf("once it was closed %d tokens are lost, want %d", got, tt.lost)
+			}
+		})
 	}
 }
 

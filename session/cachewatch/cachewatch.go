@@ -69,6 +69,8 @@ type Entry struct {
 	First  string  `json:"first,omitempty"`  // see Request
 	Prefix *Prefix `json:"prefix,omitempty"` // whose digest Key is; nil: an earlier response of the conversation has it
 	Told   bool    `json:"told,omitempty"`   // the user got a notice of what it missed
+
+	Lifetime time.Duration `json:"lifetime,omitempty"` // see llm.Cache, in ns; 0: not known
 }
 
 // A Miss is a part of a prompt that was in a provider's cache, and was not read from it.
@@ -123,7 +125,7 @@ func (l *Ledger) Restore(r Request, e Entry, missed Miss) {
 // messages of r do not begin with those of an earlier request; "" if they do.
 func (l *Ledger) Observe(r Request, p Prefix, f Facts, messages func(before Request) (Cause, string)) (e Entry, missed Miss, notice string) {
 	r.Key = p.key()
-	e = Entry{Key: r.Key, First: r.First}
+	e = Entry{Key: r.Key, First: r.First, Lifetime: f.Lifetime}
 	if l.addPrefix(r.Key, p) {
 		e.Prefix = &p
 	}
