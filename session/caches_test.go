@@ -356,7 +356,7 @@ func TestComparedModelsLoseNoCache(t *testing.T) {
 	c := newCacheTest(t, func(*cachingModel) {})
 	var told []string
 	others := []llm.Endpoint{newCachingModel(c.o.Now).endpoint("other/a"), newCachingModel(c.o.Now).endpoint("other/b")}
-	for e := range c.Compare(t.Context(), others, say("which?")) {
+	for e := range c.Compare(t.Context(), others, nil, say("which?")) {
 		if e, ok := e.(CandidateEvent); ok {
 			told = append(told, cacheNotices([]Event{e.Event})...)
 		}

@@ -34,6 +34,7 @@ type job struct {
 	rejected bool          // err stands, whatever the tools say
 	notice   string        // told to the model in front of the output
 	started  bool          // it runs, or ran, and may have changed something
+	outcome  tools.Outcome // of one that ran beside others, until result says it
 	result   *Result
 	media    []llm.Part // that goes with it
 

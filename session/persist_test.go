@@ -329,7 +329,7 @@ func TestLedger(t *testing.T) {
 	if err := s.GenerateTitle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range s.Compare(t.Context(), []llm.Endpoint{s.Model(), endpoint("b/b", other)}, say("which?")) {
+	for range s.Compare(t.Context(), []llm.Endpoint{s.Model(), endpoint("b/b", other)}, nil, say("which?")) {
 	}
 	for range s.Compact(t.Context()) {
 	}

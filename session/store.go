@@ -34,6 +34,7 @@ type (
 
 	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
 	Video      = store.Video      // a job that makes a video
+	Comparison = store.Comparison // which of several answers a user chose
 
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError

@@ -161,6 +161,20 @@ func (s *Set) WithTools(names ...string) (*Set, error) {
 	return view, nil
 }
 
+// Reading returns a view of s with the tools that do nothing but read in the workspace.
+func (s *Set) Reading() *Set {
+	view := &Set{workspace: s.workspace}
+	for _, e := range s.tools {
+		if slices.Contains(readingTools, e.name) {
+			view.tools = append(view.tools, e)
+		}
+	}
+	return view
+}
+
+// readingTools lists the tools whose actions have AccessRead, or are refused.
+var readingTools = []string{readTool, "list", "glob", "grep"}
+
 func (s *Set) toolNames() []string {
 	var names []string
 	for _, e := range s.allEntries() {

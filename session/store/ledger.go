@@ -75,6 +75,7 @@ const missedCost = `ALTER TABLE ledger ADD COLUMN missed_cost REAL NOT NULL DEFA
 const (
 	PurposeAnswer  = "answer"
 	PurposeCompare = "compare" // one of several models that were asked the same
+	PurposeJudge   = "judge"   // of the answers of those
 	PurposeTitle   = "title"
 	PurposeSummary = "summary"
 	PurposeEmbed   = "embed"

@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -164,4 +165,57 @@ func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	}
 	d.Parts = attached
 	return d, true, nil
+}
+
+// comparisonsTable holds which of several answers users chose. The JSON of a row is a
+// Comparison.
+const comparisonsTable = `CREATE TABLE comparisons (num INTEGER PRIMARY KEY, at INTEGER, comparison TEXT NOT NULL);`
+
+// A Comparison is which of several answers to the same prompt a user chose.
+type Comparison struct {
+	At      time.Time `json:"at"`
+	Session string    `json:"session"`          // ID of the conversation
+	Winner  string    `json:"winner"`           // provider/model
+	Losers  []string  `json:"losers"`           // the others that answered
+	Blind   bool      `json:"blind,omitempty"`  // the names were hidden until the choice
+	Judge   string    `json:"judge,omitempty"`  // model that gave its verdict before; "": none
+	Agreed  bool      `json:"agreed,omitempty"` // it preferred the same
+}
+
+// Comparisons are the choices of users among answers.
+type Comparisons struct{ db *DB }
+
+// Comparisons returns the choices of users among answers.
+func (db *DB) Comparisons() Comparisons { return Comparisons{db} }
+
+// Add keeps a choice, and gives it its time.
+func (of Comparisons) Add(c Comparison) error {
+	c.At = of.db.now()
+	row, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return of.db.write(func(w *writer) error {
+		return w.exec(`INSERT INTO comparisons (at, comparison) VALUES (?, ?)`, c.At.UnixNano(), string(row))
+	})
+}
+
+// List lists the choices from since on, until until; zero times are no bounds. Oldest
+// first; a row that cannot be read is left out.
+func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
+	err = of.db.read(func(q querier) error {
+		all = nil
+		return each(q, func(rows *sql.Rows) error {
+			var row []byte
+			if err := rows.Scan(&row); err != nil {
+				return err
+			}
+			var c Comparison
+			if json.Unmarshal(row, &c) == nil && !c.At.Before(since) && (until.IsZero() || c.At.Before(until)) {
+				all = append(all, c)
+			}
+			return nil
+		}, `SELECT comparison FROM comparisons ORDER BY num`)
+	})
+	return all, err
 }

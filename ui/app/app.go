@@ -33,7 +33,7 @@ type App struct {
 	Attached  []llm.Part       // goes with the next prompt
 	Clipboard *clip.Board
 	Recent    []string // models that were used, the latest first; the session's among them
-	Compared  []string // models that the next prompt goes to; none: the session's alone
+	comparing
 
 	// What a front end fills in.
 	Failed   func() bool                 // the last turn can be tried again
@@ -53,7 +53,7 @@ type App struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), Compared: o.Start.Compare,
+		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, ComparedHow: ComparedHow{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Failed: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
 		told: map[string]mcp.Status{},
 	}
@@ -219,6 +219,7 @@ type Start struct {
 	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
 	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
 	Compare []string   // models that the first prompt goes to; none: the session's
+	Judge   string     // of their answers; "": none
 }
 
 // TakeFork reports whether the conversation that was chosen now is to be copied:

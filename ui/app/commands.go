@@ -85,7 +85,7 @@ func Commands() []Command {
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
 		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: cannotConnect, Args: connectItems, Run: connect},
-		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "MODEL…", Help: "Compare models side by side", Unavailable: busy, Run: Compare},
+		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: busy, Run: Compare},
 		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: noOtherModel, Run: cycleModels(1)},
 		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: noOtherModel, Run: cycleModels(-1)},
 		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},

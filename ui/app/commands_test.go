@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
 )
@@ -242,10 +244,89 @@ func TestCompareOutOfReach(t *testing.T) {
 		t.Errorf("%+v; compared %q", e, a.Compared)
 	}
 	a.Compared = []string{"fake/m", "far/away"}
-	if _, models, err := TakeCompared(a); err == nil || len(models) > 0 || len(a.Compared) > 0 {
-		t.Errorf("%v, %v; compared %q", models, err, a.Compared)
+	if p, err := TakeCompared(a); err == nil || p != nil || len(a.Compared) > 0 {
+		t.Errorf("%v, %v; compared %q", p, err, a.Compared)
 	}
 	if e := run(t, a, "/compare"); e.View.Panel != PanelCompare {
 		t.Errorf("%+v", e)
+	}
+}
+
+// /compare says how models are compared, and refuses what cannot be meant.
+func TestCompareHow(t *testing.T) {
+	a := newApp(t)
+	for line, want := range map[string]string{
+		"/compare a/1 a/2 a/3 a/4 a/5":  "5 models are too many to compare: use at most 4",
+		"/compare --blnd a/1":           "unknown option --blnd: use --blind or --judge MODEL",
+		"/compare a/1 --judge":          "--judge needs a model",
+		"/compare a/1 --judge far/away": "set FAR_API_KEY",
+	} {
+		if e := run(t, a, line); e.Err == nil || e.Err.Error() != want || len(a.Compared) > 0 {
+			t.Errorf("%s: %v, want %s", line, e.Err, want)
+		}
+	}
+	if e := run(t, a, "/compare --blind --judge a/j"); e.View.Panel != PanelCompare || e.View.Query != "--blind --judge a/j" {
+		t.Errorf("%+v", e.View)
+	}
+	e := run(t, a, "/compare --blind a/1 --judge=a/j")
+	if want := "Next prompt goes to fake/m and a/1 · names hidden · judged by a/j · /compare turns it off"; e.Toast != want {
+		t.Errorf("%q, want %q", e.Toast, want)
+	}
+	p, err := TakeCompared(a)
+	if err != nil || !p.Blind || p.Judge == nil || p.Judge.Name != "a/j" || len(p.Models) != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i, name := range p.Names { // however they are shuffled
+		if p.Models[i].Name != name {
+			t.Errorf("%s is asked in the place of %s", p.Models[i].Name, name)
+		}
+	}
+	if again, err := TakeCompared(a); again != nil || err != nil {
+		t.Errorf("the next prompt goes to %+v", again)
+	}
+}
+
+// While names are hidden nothing tells whose an answer is: neither labels, states, prices nor
+// errors. The choice reveals them, and is kept.
+func TestBlind(t *testing.T) {
+	a := newApp(t)
+	models := []llm.Endpoint{}
+	p := &ComparedPrompt{Names: []string{"dear/one", "cheap/two", "lost/three"}, Blind: true}
+	for i, name := range p.Names {
+		model := llm.Endpoint{Name: name, Origin: name, Model: llmtest.New(llmtest.Script(
+			llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "an answer"}}, llm.Usage{Input: 1, Output: 1, Cost: 0.77, Priced: true}, llm.Finish{Reason: llm.Stop}))}
+		if i == 2 {
+			model.Model = llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "lost", Message: "buy more at lost.example"}))
+		}
+		models = append(models, model)
+	}
+	p.Models = models
+	a.Unnamed = true
+	list := NewComparison(p)
+	for e := range p.Ask(t.Context(), a.Session, []llm.Part{{Kind: llm.Text, Text: "which?"}}) {
+		if c, ok := e.(session.CandidateEvent); ok {
+			list.Take(c)
+		}
+	}
+	for i, c := range list {
+		said := c.Label + " " + c.State + " " + c.Outcome()
+		if err := c.Failure(); err != nil {
+			said += " " + ErrorText(err) + Hint(err)
+		}
+		if c.Label != session.Letter(i) || strings.Contains(said, "/") || strings.Contains(said, "$") || strings.Contains(said, "lost") {
+			t.Errorf("answer %d tells %q", i, said)
+		}
+	}
+	e := ContinueWith(a, list, 1)
+	if want := "Continuing with cheap/two · A was dear/one, B was cheap/two, C was lost/three"; e.Toast != want {
+		t.Errorf("%q, want %q", e.Toast, want)
+	}
+	if a.Unnamed || a.Session.Model().Name != "cheap/two" || list[0].Label != "dear/one" {
+		t.Errorf("the names stay hidden: %+v", list[0])
+	}
+	e.Async(t.Context())
+	kept, err := a.Library.Comparisons().List(time.Time{}, time.Time{})
+	if err != nil || len(kept) != 1 || kept[0].Winner != "cheap/two" || !slices.Equal(kept[0].Losers, []string{"dear/one"}) || !kept[0].Blind {
+		t.Errorf("kept %+v, %v", kept, err)
 	}
 }

@@ -1,7 +1,11 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -10,20 +14,41 @@ import (
 	"parley/ui/format"
 )
 
+// comparing is what is compared.
+type comparing struct {
+	Compared []string // models that the next prompt goes to; none: the session's alone
+	ComparedHow
+	Unnamed bool // models that are compared have no names yet, nor anything that tells them
+}
+
+// ComparedHow says how models are compared.
+type ComparedHow struct {
+	Blind bool   // their names are hidden until a user chooses, and so is their order
+	Judge string // model that says which answer is best; "": none
+}
+
 // Compare makes the next prompt go to the models that arg names, with one to that and the
 // session's; without any, to those that are chosen, or to one again.
 func Compare(a *App, arg string) Effect {
-	names := strings.Fields(arg)
+	names, how, err := parseComparing(arg)
 	switch {
-	case len(names) == 0 && len(a.Compared) > 0:
+	case err != nil:
+		return Effect{Err: err}
+	case arg == "" && len(a.Compared) > 0:
 		a.Compared = nil
 		return Say("Compare off")
 	case len(names) == 0:
-		return Effect{View: PanelQuery{Panel: PanelCompare}}
+		return Effect{View: PanelQuery{Panel: PanelCompare, Query: arg}}
 	case len(names) == 1:
 		names = []string{a.Session.Model().Name, names[0]}
 	}
-	for _, name := range names {
+	if err := session.CheckCompared(names); err != nil {
+		return Effect{Err: err}
+	}
+	for _, name := range append(slices.Clone(names), how.Judge) {
+		if name == "" {
+			continue
+		}
 		if _, err := a.Open(name); err != nil {
 			return Effect{Err: err}
 		}
@@ -31,8 +56,33 @@ func Compare(a *App, arg string) Effect {
 	for i, name := range names {
 		names[i] = a.Resolve(name)
 	}
-	a.Compared = names
+	a.Compared, a.ComparedHow = names, how
 	return Say(ComparedText(a))
+}
+
+// parseComparing reads "--blind --judge MODEL MODEL…".
+func parseComparing(arg string) (names []string, how ComparedHow, err error) {
+	words := strings.Fields(arg)
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		judge, is := strings.CutPrefix(word, "--judge")
+		switch {
+		case word == "--blind":
+			how.Blind = true
+		case is && judge == "" && len(words) > 0:
+			how.Judge, words = words[0], words[1:]
+		case is && strings.HasPrefix(judge, "=") && len(judge) > 1:
+			how.Judge = judge[1:]
+		case is && judge == "":
+			return nil, how, errors.New("--judge needs a model")
+		case strings.HasPrefix(word, "-"):
+			return nil, how, fmt.Errorf("unknown option %s: use --blind or --judge MODEL", word)
+		default:
+			names = append(names, word)
+		}
+	}
+	return names, how, nil
 }
 
 // CompareTitle stands above the models to choose from.
@@ -40,40 +90,131 @@ func CompareTitle(a *App) string { return "Compare " + a.Session.Model().Name + 
 
 // ComparedText says which models the next prompt goes to.
 func ComparedText(a *App) string {
-	return "Next prompt goes to " + strings.Join(CandidateLabels(a.Compared), " and ") + " · " + a.KeyOf("compare") + " turns it off"
+	text := "Next prompt goes to " + strings.Join(CandidateLabels(a.Compared), " and ")
+	if a.ComparedHow.Blind {
+		text += " · names hidden"
+	}
+	if a.ComparedHow.Judge != "" {
+		text += " · judged by " + a.ComparedHow.Judge
+	}
+	return text + " · " + a.KeyOf("compare") + " turns it off"
 }
 
-// TakeCompared opens the models that the next prompt goes to; none: that of the session
+// A ComparedPrompt is the models that a prompt goes to.
+type ComparedPrompt struct {
+	Names  []string
+	Models []llm.Endpoint
+	Judge  *llm.Endpoint // nil: none
+	Blind  bool
+}
+
+// Labels returns what the models are called until a user chooses.
+func (p *ComparedPrompt) Labels() (labels []string) {
+	for _, one := range NewComparison(p) {
+		labels = append(labels, one.Label)
+	}
+	return labels
+}
+
+// Ask sends parts to the models.
+func (p *ComparedPrompt) Ask(ctx context.Context, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
+	return s.Compare(ctx, p.Models, p.Judge, parts...)
+}
+
+// TakeCompared opens the models that the next prompt goes to; nil: that of the session
 // alone. The prompt behind it goes to one again, as it does after an error.
-func TakeCompared(a *App) (names []string, models []llm.Endpoint, err error) {
-	names, a.Compared = a.Compared, nil
-	for _, name := range names {
+func TakeCompared(a *App) (*ComparedPrompt, error) {
+	names, how := a.Compared, a.ComparedHow
+	a.Compared, a.ComparedHow = nil, ComparedHow{}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	p := &ComparedPrompt{Names: slices.Clone(names), Blind: how.Blind}
+	if how.Blind {
+		rand.Shuffle(len(p.Names), func(i, j int) { p.Names[i], p.Names[j] = p.Names[j], p.Names[i] })
+	}
+	for _, name := range p.Names {
 		model, err := a.Open(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		models = append(models, model)
+		p.Models = append(p.Models, model)
 	}
-	return names, models, nil
+	if how.Judge != "" {
+		judge, err := a.Open(how.Judge)
+		if err != nil {
+			return nil, err
+		}
+		p.Judge = &judge
+	}
+	a.Unnamed = how.Blind
+	return p, nil
 }
 
-// ContinueWith continues the conversation with an answer, and with the model that gave it.
-func ContinueWith(a *App, c *Candidate) Effect {
+// ContinueWith continues the conversation with the nth answer, and with the model that gave
+// it, and keeps which one was chosen.
+func ContinueWith(a *App, list Comparison, n int) Effect {
+	c := list[n]
 	if c.Answer.Seq == 0 {
 		return Effect{Entered: &Entered{}, Toast: c.Label + ": no answer"}
 	}
 	if err := a.Session.SwitchBranch(c.Answer.Seq); err != nil {
 		return Effect{Err: err}
 	}
+	names := list.Reveal(a)
 	var e Effect
 	if c.Name != a.Session.Model().Name {
 		e = a.Use(c.Name)
 	}
 	if c.Name == a.Session.Model().Name {
 		e.Toast = "Continuing with " + c.Label + " · other answers: " + a.KeyOf("tree")
+		if names != "" {
+			e.Toast = "Continuing with " + c.Name + " · " + names
+		}
 	}
 	e.Entered = &Entered{}
+	e.Async = together(e.Async, keepChoice(a, list, n))
 	return e
+}
+
+// together returns what runs both, one behind the other.
+func together(first, then func(context.Context) Effect) func(context.Context) Effect {
+	switch {
+	case first == nil:
+		return then
+	case then == nil:
+		return first
+	}
+	return func(ctx context.Context) Effect {
+		e := first(ctx)
+		if also := then(ctx); e.Err == nil {
+			e.Err = also.Err
+		}
+		return e
+	}
+}
+
+// keepChoice stores which of several models was preferred; nil: there was no choice.
+func keepChoice(a *App, list Comparison, n int) func(context.Context) Effect {
+	chosen := session.Comparison{Session: a.Session.ID(), Winner: list[n].Name, Blind: list[n].wasBlind}
+	for i, c := range list {
+		if i != n && c.Answer.Seq > 0 && c.Name != chosen.Winner && !slices.Contains(chosen.Losers, c.Name) {
+			chosen.Losers = append(chosen.Losers, c.Name)
+		}
+		if v := c.verdict; v != nil {
+			chosen.Judge, chosen.Agreed = v.Judge, v.Winner == n
+		}
+	}
+	if len(chosen.Losers) == 0 || a.Ephemeral {
+		return nil
+	}
+	lib := a.Library
+	return func(context.Context) Effect {
+		if err := lib.Comparisons().Add(chosen); err != nil && lib.ReadOnly() == nil {
+			return Effect{Err: err}
+		}
+		return Effect{}
+	}
 }
 
 // A Comparison is several models that are asked the same.
@@ -82,11 +223,16 @@ type Comparison []*Candidate
 // A Candidate is one of the models that are compared: how its answer stands.
 type Candidate struct {
 	Name   string // of the model
-	Label  string // the name, and a number if several have it
+	Label  string // the name, and a number if several have it; a letter while names are hidden
 	State  string // in a few words; a front end may say what it sees
 	Over   bool   // nothing more comes
 	Answer session.Response
-	Err    error // why the answer stopped early, or did not come
+	Usage  llm.Usage // of all its requests
+	Err    error     // why the answer stopped early, or did not come
+	Blind  bool      // its name is hidden, and what tells it
+
+	wasBlind bool             // until the choice
+	verdict  *session.Verdict // of the judge; nil: none
 }
 
 // States of a candidate that was asked, and that was not.
@@ -96,12 +242,52 @@ const (
 )
 
 // NewComparison returns a comparison of models that were asked nothing yet.
-func NewComparison(names []string) Comparison {
-	c := make(Comparison, len(names))
-	for i, label := range CandidateLabels(names) {
-		c[i] = &Candidate{Name: names[i], Label: label, State: candidateWaiting}
+func NewComparison(p *ComparedPrompt) Comparison {
+	c := make(Comparison, len(p.Names))
+	for i, label := range CandidateLabels(p.Names) {
+		switch {
+		case p.Blind:
+			label = session.Letter(i)
+		case p.Judge != nil:
+			label = session.Letter(i) + " · " + label
+		}
+		c[i] = &Candidate{Name: p.Names[i], Label: label, State: candidateWaiting, Blind: p.Blind, wasBlind: p.Blind}
 	}
 	return c
+}
+
+// Reveal shows the names from now on, and returns which letter was which model; "" if they
+// were shown before.
+func (c Comparison) Reveal(a *App) string {
+	a.Unnamed = false
+	var said []string
+	for i, one := range c {
+		if one.Blind {
+			one.Blind, one.Label = false, one.Name
+			said = append(said, session.Letter(i)+" was "+one.Name)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// Judged notes a verdict, and says it.
+func (c Comparison) Judged(v session.Verdict) string {
+	for _, one := range c {
+		one.verdict = &v
+	}
+	return VerdictText(v, true)
+}
+
+// VerdictText says what a judge prefers. In short, the winner is a letter only.
+func VerdictText(v session.Verdict, short bool) string {
+	winner := "no answer is better"
+	if v.Winner >= 0 {
+		winner = session.Letter(v.Winner)
+		if !short {
+			winner += ", " + v.Model
+		}
+	}
+	return "Judge " + v.Judge + ": " + winner + " · " + v.Reason
 }
 
 // Take notes what happened to one of the models, and returns it; nil if it is none of them.
@@ -113,9 +299,14 @@ func (c Comparison) Take(e session.CandidateEvent) *Candidate {
 	switch event := e.Event.(type) {
 	case llm.Retry:
 		one.State = RetryText(event, 0)
+	case session.Call:
+		one.State = "calling " + event.Part.Name
 	case session.Response:
-		one.Over, one.Answer, one.Err = true, event, e.Err
-		one.State = one.result()
+		one.Answer, one.Usage = event, one.Usage.Add(event.Usage)
+		if one.Over = e.Over; e.Over {
+			one.Err = e.Err
+			one.State = one.result()
+		}
 	}
 	return one
 }
@@ -154,24 +345,30 @@ func (c *Candidate) Failure() error {
 	if llm.Canceled(c.Err) {
 		return nil
 	}
+	if c.Blind && c.Err != nil { // its words may tell whose they are
+		return errors.New(FaultName(llm.FaultOf(c.Err)))
+	}
 	return c.Err
 }
 
 // result says how an answer ended, and what it took.
 func (c *Candidate) result() string {
 	said, a := []string{c.Outcome()}, c.Answer
-	if a.UsageKnown && a.Usage.Output > 0 {
-		said = append(said, format.Tokens(a.Usage.Output)+" out")
+	if a.UsageKnown && c.Usage.Output > 0 {
+		said = append(said, format.Tokens(c.Usage.Output)+" out")
 	}
-	if a.UsageKnown && a.Usage.Priced {
-		said = append(said, fmt.Sprintf("$%.4f", a.Usage.Cost))
+	if a.UsageKnown && c.Usage.Priced && !c.Blind { // a price tells who is dear
+		said = append(said, fmt.Sprintf("$%.4f", c.Usage.Cost))
 	}
 	return strings.Join(append(said, format.Seconds(a.Duration)), " · ")
 }
 
-// ComparedCall says that a model called a tool, which none may while comparing.
-func ComparedCall(tool string) string {
-	return "Wanted to call " + tool + " (tools are off while comparing)"
+// ComparedCall says that a model called a tool, which may read and no more while comparing.
+func ComparedCall(tool string, status CallStatus) string {
+	if status == CallRunning || status == CallDone {
+		return "Called " + tool
+	}
+	return "Wanted to call " + tool + " (not run while comparing)"
 }
 
 // CandidateLabels returns the names of models to tell their answers apart by: those that

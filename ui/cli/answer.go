@@ -59,7 +59,15 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		a.note(notice)
 	}
 	o.Answers = a.answers
-	a.status = print.Compare(s, names, s.Compare(ctx, models, parts...), cancel, o)
+	var judge *llm.Endpoint
+	if a.judge != "" {
+		model, err := a.openModel(a.judge, true)
+		if err != nil {
+			return a.fail(print.Config, err)
+		}
+		judge = &model
+	}
+	a.status = print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o)
 	return nil
 }
 

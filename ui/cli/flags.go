@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/print"
 )
 
@@ -36,6 +38,7 @@ type modelFlags struct {
 	model          string   // the first of them
 	exact          bool     // no name is mapped to another one
 	answers        int      // of each model
+	judge          string   // model that says which answer is best; "": none
 	fallback       []string
 	noFallback     bool
 	effort, system string
@@ -78,6 +81,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.IntVarP(&f.answers, "answers", "n", 1, "number of answers; they are compared and kept as branches")
 	set.StringSliceVar(&f.fallback, "fallback", nil, "fallback models if one fails; auto takes connected ones that are close to it")
 	set.BoolVar(&f.noFallback, "no-fallback", false, "do not use fallback models")
+	set.StringVar(&f.judge, "judge", "", "with several answers: model that says which is best, and why")
 	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
@@ -178,6 +182,9 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	if len(f.models) > 1 && (cmd.Flags().Changed("schema") || f.dryRun) {
 		return errors.New("-m twice compares answers: --schema and --dry-run work with one model")
 	}
+	if err := f.validateCompared(); err != nil {
+		return err
+	}
 	if cmd.Flags().Changed("schema") {
 		if f.codeOnly || f.render {
 			return errors.New("--schema prints JSON: --code and --render do not apply")
@@ -196,3 +203,15 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 
 // mostAnswers is how many answers one model can be asked for at once.
 const mostAnswers = 16
+
+// validateCompared refuses more models than can be compared, and a judge of one answer.
+func (f *modelFlags) validateCompared() error {
+	names := f.compared(cmp.Or(f.model, "model"))
+	if len(names) < 2 {
+		if f.judge != "" {
+			return errors.New("--judge says which of several answers is best: use -m twice, or -n")
+		}
+		return nil
+	}
+	return session.CheckCompared(names)
+}

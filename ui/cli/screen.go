@@ -93,6 +93,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
 		told := print.RequestsNotice(models, a.answers)
+		o.Start.Judge = a.judge
 		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
 	}
 	if asked {

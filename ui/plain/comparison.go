@@ -25,9 +25,9 @@ type comparison struct {
 	speaking int               // the one that is read; below 0: none
 }
 
-func newComparison(names []string, t *transcript) *comparison {
-	c := &comparison{Comparison: app.NewComparison(names), transcript: t, speaking: -1, waiting: make([][]session.Event, len(names))}
-	for range names {
+func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
+	c := &comparison{Comparison: app.NewComparison(p), transcript: t, speaking: -1, waiting: make([][]session.Event, len(p.Names))}
+	for range p.Names {
 		c.turns = append(c.turns, &turn{transcript: t})
 	}
 	return c
@@ -79,7 +79,7 @@ func (c *comparison) next() bool {
 	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Over }), 0)
 	c.speaking = c.begun[i]
 	c.begun = slices.Delete(c.begun, i, i+1)
-	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Name)
+	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
 	return true
 }
 
@@ -90,7 +90,7 @@ func (c *comparison) read(n int, e session.Event) {
 	}
 	t := c.turns[n]
 	for _, change := range t.Apply(e, c.now()) {
-		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock {
+		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.Comparison[n].Blind) {
 			t.change(change)
 		}
 	}
@@ -102,7 +102,7 @@ func (c *comparison) finished(n int) {
 	one := c.Comparison[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.say("%s.", app.ComparedCall(call.Name))
+		c.say("%s.", app.ComparedCall(call.Name, app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
 		c.say("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
@@ -116,10 +116,10 @@ func spokenResult(one *app.Candidate) string {
 	if !one.Over {
 		return parts[0]
 	}
-	if a.UsageKnown && a.Usage.Output > 0 {
-		parts = append(parts, format.Plural(a.Usage.Output, "token"))
+	if a.UsageKnown && one.Usage.Output > 0 {
+		parts = append(parts, format.Plural(one.Usage.Output, "token"))
 	}
-	if cost := money(a.Usage); a.UsageKnown && cost != "" {
+	if cost := money(one.Usage); a.UsageKnown && cost != "" && !one.Blind {
 		parts = append(parts, cost)
 	}
 	return strings.Join(append(parts, length(a.Duration)), ", ")
@@ -140,11 +140,11 @@ func (c *comparison) doing() string {
 }
 
 // compare sends parts to several models.
-func (t *turns) compare(names []string, models []llm.Endpoint, heard bool, parts ...llm.Part) {
+func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	s := t.app.Session
-	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
+	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
 	if t.current != nil {
-		t.current.compared = newComparison(names, t.transcript)
+		t.current.compared = newComparison(p, t.transcript)
 		t.current.set(t.current.compared.doing(), t.now())
 	}
 }
@@ -172,13 +172,16 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 	}
 	stay := func() {
 		t.say("Keeping %s.", keep)
+		if names := c.Reveal(t.app); names != "" {
+			t.say("%s.", names)
+		}
 		then()
 	}
 	t.questions.later(&question{
 		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
 		tell: func() {
 			for i, one := range c.Comparison {
-				t.say("%d. %s, %s", i+1, one.Name, spokenResult(one))
+				t.say("%d. %s, %s", i+1, one.Label, spokenResult(one))
 			}
 		},
 		answer: func(line string) bool {
@@ -194,7 +197,7 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 				t.say("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
 				return false
 			}
-			t.apply(app.ContinueWith(t.app, c.Comparison[n-1]))
+			t.apply(app.ContinueWith(t.app, c.Comparison, n-1))
 			then()
 			return true
 		},

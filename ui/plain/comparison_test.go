@@ -88,7 +88,7 @@ func TestCompareAnswers(t *testing.T) {
 		{"the first failed", fail, llmtest.Say("two"), []string{"1", "2"}, "two", "fake/two", []string{"no money left", "Answer 1 cannot be chosen: no answer.", "nothing to keep answer 2: 1"}},
 		{"the first failed, and nothing", fail, llmtest.Say("two"), []string{""}, "two", "fake/m", []string{"Keeping answer 2."}},
 		{"the second failed", llmtest.Say("one"), fail, nil, "one", "fake/m", []string{"no money left", "Answer 2: no answer"}},
-		{"a call", llmtest.Say("one"), llmtest.Call(llm.Part{ID: "c", Name: "shell", Input: `{}`}), []string{""}, "one", "fake/m", []string{"Wanted to call shell (tools are off while comparing)."}},
+		{"a call", llmtest.Say("one"), llmtest.Call(llm.Part{ID: "c", Name: "shell", Input: `{}`}), []string{""}, "one", "fake/m", []string{"A call to shell failed: This was not run: several models are asked at once, and they can only read."}},
 		{"stopped, and the second", llmtest.Hang("half of it. "), llmtest.Hang("less of it. "), []string{"^C", "2"}, "less of it. ", "fake/two", []string{"Stopping.", "Answer 1: stopped", "Answer 2: stopped"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

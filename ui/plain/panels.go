@@ -40,7 +40,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	case app.PanelWire:
 		p.exchanges()
 	case app.PanelCompare:
-		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, name)) })
+		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, strings.TrimSpace(query+" "+name))) })
 	case app.PanelBranches:
 		if p.idle() {
 			p.apply(app.Effect{List: app.ChooseBranch(p.app)})

@@ -75,11 +75,10 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 
 // dispatch sends a message, or queues it while a reply is running.
 func (s *sender) dispatch(text string, mentioned []llm.Part) {
-	var names []string
-	var models []llm.Endpoint
+	var compared *app.ComparedPrompt
 	if !s.app.Busy() {
 		var err error
-		if names, models, err = app.TakeCompared(s.app); err != nil {
+		if compared, err = app.TakeCompared(s.app); err != nil {
 			s.notSent(text, err)
 			return
 		}
@@ -94,8 +93,8 @@ func (s *sender) dispatch(text string, mentioned []llm.Part) {
 		s.say("Queued – sent when the answer is done. /unqueue takes it back.")
 		return
 	}
-	if len(models) > 0 {
-		s.turns.compare(names, models, true, parts...)
+	if compared != nil {
+		s.turns.compare(compared, true, parts)
 		return
 	}
 	s.turns.run(true, parts...)

@@ -78,13 +78,13 @@ func (p *frontend) first() {
 	switch {
 	case len(prompt) == 0:
 	case len(p.app.Compared) > 0:
-		names, models, err := app.TakeCompared(p.app)
+		compared, err := app.TakeCompared(p.app)
 		if err != nil {
 			p.fail(err)
 			p.draftPrompt(prompt)
 			return
 		}
-		p.turns.compare(names, models, false, prompt...)
+		p.turns.compare(compared, false, prompt)
 	case app.Awaits(p.app):
 		p.held = prompt
 	default:

@@ -41,6 +41,8 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.say("%s.", text)
+	case session.Verdict:
+		t.say("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:
 		t.say("%s.", app.CompactedText(e))
 	case session.ShellCommand: // as it was typed and said

@@ -1,11 +1,19 @@
 package print
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
+	"text/tabwriter"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -25,7 +33,8 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		queues[i] = newQueue()
 	}
 	var told sync.WaitGroup
-	told.Go(func() { demux(turn, queues) })
+	var verdict *session.Verdict
+	told.Go(func() { verdict = demux(turn, queues) })
 	defer told.Wait()
 	status, begun := OK, false
 	put := func(text string) error {
@@ -51,6 +60,12 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		got := Run(s, events, cancel, o)
 		if status == OK {
 			status = got
+		}
+	}
+	told.Wait()
+	if text := o.verdict(verdict); text != "" {
+		if err := put(text); err != nil {
+			return pipeStatus(err, o.Err)
 		}
 	}
 	if o.Format == "json" {
@@ -100,19 +115,51 @@ func (o Options) between(begun, asked bool) string {
 	return heading + "\n\n"
 }
 
-// demux gives every model what happened to it, as the events of a turn of its own.
-func demux(turn iter.Seq[session.Event], queues []*eventQueue) {
-	ended := make([]bool, len(queues))
+// verdict returns what stands behind the answers about who is best, told as such; "" if
+// nobody judged.
+func (o Options) verdict(v *session.Verdict) string {
+	if v == nil {
+		return ""
+	}
+	said := object{{"type", "verdict"}, {"judge", v.Judge}, {"reason", v.Reason}}
+	if v.Winner >= 0 {
+		said = append(said, field{"answer", v.Winner + 1}, field{"model", v.Model})
+	}
+	switch {
+	case o.Format == "json":
+		return "," + string(encode(said)) + "\n"
+	case o.Format == "jsonl":
+		return string(encode(said)) + "\n"
+	case o.Code:
+		return ""
+	}
+	return "\n" + sanitize.Text(app.VerdictText(*v, false)) + "\n"
+}
+
+// demux gives every model what happened to it, as the events of a turn of its own, and returns
+// the verdict on all of them; nil: there is none.
+func demux(turn iter.Seq[session.Event], queues []*eventQueue) (said *session.Verdict) {
+	ended, done := make([]bool, len(queues)), make([]session.Done, len(queues))
 	for e := range turn {
 		switch e := e.(type) {
 		case session.CandidateEvent:
 			queues[e.N].ask()
 			queues[e.N].put(e.Event)
-			if a, ok := e.Event.(session.Response); ok {
+			switch one := e.Event.(type) {
+			case session.Step:
+				done[e.N].Steps++
+			case session.Response:
+				done[e.N].Usage, done[e.N].Duration = done[e.N].Usage.Add(one.Usage), done[e.N].Duration+one.Duration
+				if !e.Over {
+					break
+				}
 				ended[e.N] = true
-				queues[e.N].put(session.Done{Reason: a.Finish.Reason, Err: e.Err, Usage: a.Usage, Steps: 1, Duration: a.Duration})
+				done[e.N].Reason, done[e.N].Err = one.Finish.Reason, e.Err
+				queues[e.N].put(done[e.N])
 				queues[e.N].close()
 			}
+		case session.Verdict:
+			said = &e
 		default:
 			for i, q := range queues {
 				if !ended[i] {
@@ -124,6 +171,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) {
 	for _, q := range queues {
 		q.close()
 	}
+	return said
 }
 
 // A eventQueue holds events until they are wanted. It has no bound: an answer is not
@@ -197,4 +245,88 @@ func (q *eventQueue) all() iter.Seq[session.Event] {
 			}
 		}
 	}
+}
+
+// comparisons prints which answers were chosen when models were compared.
+func (s SessionCommands) comparisons(since, until time.Time, output string) error {
+	return s.with(func(lib *session.Store) error {
+		all, err := lib.Comparisons().List(since, until)
+		if fatal(err, len(all)) != nil {
+			return err
+		}
+		if output == "csv" {
+			return app.UsageError{Err: errors.New("--compare: use -o text, json or jsonl")}
+		}
+		if output != "text" {
+			for _, c := range all {
+				if err := WriteJSON(s.Out, c); err != nil {
+					return err
+				}
+			}
+			return err
+		}
+		if len(all) == 0 {
+			s.Note("no comparisons in this period")
+			return nil
+		}
+		return s.lines(comparisonTally(all))
+	})
+}
+
+// A score is how often a model, or the first of a pair, was preferred.
+type score struct{ won, of, blind int }
+
+// comparisonTally returns a table of models, the most preferred first, and one of pairs.
+func comparisonTally(all []session.Comparison) string {
+	models, pairs := map[string]score{}, map[[2]string]score{}
+	add := func(s score, won, blind bool) score {
+		s.of++
+		if won {
+			s.won++
+		}
+		if blind {
+			s.blind++
+		}
+		return s
+	}
+	for _, c := range all {
+		models[c.Winner] = add(models[c.Winner], true, c.Blind)
+		for _, loser := range c.Losers {
+			models[loser] = add(models[loser], false, c.Blind)
+			pair, won := [2]string{c.Winner, loser}, true
+			if loser < c.Winner {
+				pair, won = [2]string{loser, c.Winner}, false
+			}
+			pairs[pair] = add(pairs[pair], won, c.Blind)
+		}
+	}
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	blind := func(s score) string {
+		if s.blind == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d blind", s.blind)
+	}
+	names := slices.SortedFunc(maps.Keys(models), func(a, b string) int {
+		x, y := models[a], models[b]
+		return cmp.Or(y.won*x.of-x.won*y.of, y.of-x.of, strings.Compare(a, b))
+	})
+	for _, name := range names {
+		s := models[name]
+		fmt.Fprintf(w, "%s\tchosen %d of %d\t%d%%\t%s\n", sanitize.Line(name), s.won, s.of, 100*s.won/s.of, blind(s))
+	}
+	fmt.Fprintln(w)
+	for _, pair := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int {
+		return cmp.Or(pairs[b].of-pairs[a].of, strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
+	}) {
+		s := pairs[pair]
+		fmt.Fprintf(w, "%s\t%d – %d\t%s\t%s\n", sanitize.Line(pair[0]), s.won, s.of-s.won, sanitize.Line(pair[1]), blind(s))
+	}
+	w.Flush()
+	var text strings.Builder
+	for line := range strings.Lines(out.String()) {
+		text.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return text.String()
 }

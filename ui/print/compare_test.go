@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -45,7 +47,7 @@ func TestCompare(t *testing.T) {
 		defer cancel(nil)
 		var out, err bytes.Buffer
 		test.o.Out, test.o.Err = &out, &err
-		status := Compare(s, names, s.Compare(ctx, models, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, test.o)
+		status := Compare(s, names, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, test.o)
 		if out.String() != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.name, out.String(), status, test.want, test.status, err.String())
 		}
@@ -73,7 +75,7 @@ func TestAnswers(t *testing.T) {
 		defer cancel(nil)
 		var out, err bytes.Buffer
 		o := Options{Format: test.format, Answers: 2, Out: &out, Err: &err}
-		status := Compare(s, []string{"m/0", "m/0"}, s.Compare(ctx, []llm.Endpoint{model, model}, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
+		status := Compare(s, []string{"m/0", "m/0"}, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
 		if got := answers(t, test.format, out.Bytes()); got != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.format, got, status, test.want, test.status, err.String())
 		}
@@ -142,7 +144,7 @@ func TestCompareNotAsked(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var out, err bytes.Buffer
-	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, []llm.Endpoint{model, model}, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
 		Options{Format: "text", Out: &out, Err: &err})
 	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "session limit of $1.00 reached") != 1 || status != Limit {
 		t.Errorf("printed %q and %q, status %d", out.String(), err.String(), status)
@@ -159,9 +161,61 @@ func TestCompareClosed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var err bytes.Buffer
-	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
 		Options{Format: "jsonl", Out: &isBrokenPipe{room: 40, err: syscall.EPIPE}, Err: &err})
 	if status != 128+13 {
 		t.Errorf("status %d, want that of SIGPIPE", status)
+	}
+}
+
+// A verdict stands behind the answers, as such: text, an object of its own in JSON.
+func TestCompareJudged(t *testing.T) {
+	for format, want := range map[string]string{
+		"text":  "## m/0\n\none\n\n## m/1\n\ntwo\n\nJudge j/judge: B, m/1 · It is short.\n",
+		"jsonl": `{"type":"verdict","judge":"j/judge","reason":"It is short.","answer":2,"model":"m/1"}` + "\n",
+		"json":  `,{"type":"verdict","judge":"j/judge","reason":"It is short.","answer":2,"model":"m/1"}` + "\n]\n",
+	} {
+		var models []llm.Endpoint
+		for name, text := range map[string]string{"m/0": "one", "m/1": "two"} {
+			models = append(models, llm.Endpoint{Model: llmtest.New(llmtest.Say(text)), Name: name, Origin: name, Strategy: "native"})
+		}
+		slices.SortFunc(models, func(a, b llm.Endpoint) int { return strings.Compare(a.Name, b.Name) })
+		judge := llm.Endpoint{Model: llmtest.New(llmtest.Say(`{"winner":"B","reason":"It is short."}`)), Name: "j/judge", Origin: "j"}
+		s := session.New(session.Options{Model: models[0]})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var out, told strings.Builder
+		status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, Options{Format: format, Out: &out, Err: &told})
+		if status != OK || !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s: %d\n%s\nwant the end\n%s", format, status, out.String(), want)
+		}
+	}
+}
+
+// TestComparisonTally tells per model and per pair which answers were chosen.
+func TestComparisonTally(t *testing.T) {
+	lib := session.MemoryStore()
+	for _, c := range []session.Comparison{
+		{Winner: "a/one", Losers: []string{"b/two", "c/three"}, Blind: true}, {Winner: "a/one", Losers: []string{"b/two"}}, {Winner: "b/two", Losers: []string{"a/one"}},
+	} {
+		if err := lib.Comparisons().Add(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	usage := SessionCommands{Open: func() (*session.Store, error) { return lib, nil }, Out: &out, Note: func(string) {}, Now: time.Now}.Usage()
+	usage.SetArgs([]string{"--compare"})
+	if err := usage.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	want := `a/one    chosen 2 of 3  66%  1 blind
+b/two    chosen 1 of 3  33%  1 blind
+c/three  chosen 0 of 1  0%   1 blind
+
+a/one  2 – 1  b/two    1 blind
+a/one  1 – 0  c/three  1 blind
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

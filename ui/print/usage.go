@@ -25,7 +25,8 @@ var usageFormats = []string{"text", "json", "jsonl", "csv"}
 // usageFlags are those of the command that sums up usage.
 type usageFlags struct {
 	since, until, by, output string
-	asLines, asCSV, cache    bool
+	asLines, asCSV           bool
+	cache, compared          bool
 }
 
 // Usage returns the command that sums up tokens and cost.
@@ -43,6 +44,9 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 			from, to, err := u.period(s.Now())
 			if err != nil {
 				return app.UsageError{Err: err}
+			}
+			if u.compared {
+				return s.comparisons(from, to, u.output)
 			}
 			return s.with(func(lib *session.Store) error {
 				if u.cache {
@@ -68,6 +72,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
 	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
+	f.BoolVar(&u.compared, "compare", false, "which answers were chosen when models were compared, by model and pair")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "output")
 	cmd.MarkFlagsMutuallyExclusive("cache", "by")
 	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(session.UsageKeys, cobra.ShellCompDirectiveNoFileComp))

@@ -152,3 +152,33 @@ func TestCompareOutOfReach(t *testing.T) {
 		t.Errorf("the draft is %q", got)
 	}
 }
+
+// TestCompareBlind hides who answers until an answer is chosen: in the columns, in the verdict
+// of a judge and in the status line. The choice tells.
+func TestCompareBlind(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{120, 24}, {50, 15}} {
+		t.Run(fmt.Sprint(size.w), func(t *testing.T) { compareBlindly(t, size.w, size.h) })
+	}
+}
+
+func compareBlindly(t *testing.T, w, h int) {
+	models := map[string]*llmtest.Fake{
+		"fake/one": llmtest.New(llmtest.Say("an answer")), "fake/two": llmtest.New(llmtest.Say("an answer")),
+		"fake/judge": llmtest.New(llmtest.Say(`{"winner":"B","reason":"It is short."}`)),
+	}
+	s := setUpWith(t, w, h, func(o *Options) {
+		o.Open = func(name string) (llm.Endpoint, error) {
+			return llm.Endpoint{Model: models[name], Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000}, nil
+		}
+	})
+	s.Type("/compare --blind --judge fake/judge fake/two").Press("enter").WaitForText("names hidden")
+	s.Type("which?").Press("enter").WaitForText("Judge fake/judge: B · It is short.")
+	_, screen, _ := strings.Cut(s.Screen(), "turns it off")
+	if strings.Contains(screen, "fake/two") || strings.Contains(screen, "$") {
+		t.Errorf("%d columns tell who answers:\n%s", w, screen)
+	}
+	s.Press("2", "enter").WaitForText("A was fake/")
+	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Model != s.m.App.Session.Model().Name {
+		t.Errorf("the conversation is %+v", got)
+	}
+}

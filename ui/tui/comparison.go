@@ -33,21 +33,25 @@ func (c *comparison) Update(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 // ask sends a prompt to every model that is compared.
-func (c *comparison) ask(names []string, models []llm.Endpoint, parts []llm.Part) tea.Cmd {
+func (c *comparison) ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 	s := c.App.Session
-	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Compare(ctx, models, parts...) })
-	c.chat.Turn.Model = strings.Join(names, " + ")
-	return tea.Batch(cmd, c.Open(compare.New(names, c.Theme, c.Config.Motion != "off", chat.DrawText)))
+	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
+	c.chat.Turn.Model = strings.Join(p.Labels(), " + ")
+	return tea.Batch(cmd, c.Open(compare.New(p, c.Theme, c.Config.Motion != "off", chat.DrawText)))
 }
 
 // goOn continues with an answer, and with the model that gave it.
 func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
 	c.Close()
-	if msg.Candidate == nil {
+	if msg.N < 0 {
+		names := msg.Reveal(c.App)
 		c.chat.Replay()
+		if names != "" {
+			return c.Say(names)
+		}
 		return nil
 	}
-	cmd := c.Perform(app.ContinueWith(c.App, msg.Candidate))
+	cmd := c.Perform(app.ContinueWith(c.App, msg.Comparison, msg.N))
 	c.chat.Transcript.Bottom()
 	return cmd
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -170,7 +171,7 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	case app.PanelWire:
 		return f.inspector.OpenAll()
 	case app.PanelCompare:
-		return f.models.Offer(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, name)) })
+		return f.models.Offer(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, strings.TrimSpace(v.Query+" "+name))) })
 	case app.PanelBranches:
 		return m.branches.tree()
 	case app.PanelRewind:

@@ -131,13 +131,13 @@ func (m *Model) first() tea.Cmd {
 	case len(prompt) == 0:
 		return nil
 	}
-	names, models, err := app.TakeCompared(m.App)
+	compared, err := app.TakeCompared(m.App)
 	switch {
 	case err != nil:
 		m.input.TakeBack(llm.Message{Role: llm.RoleUser, Parts: prompt})
 		return m.Say(err.Error())
-	case len(models) > 0:
-		return m.compare.ask(names, models, prompt)
+	case compared != nil:
+		return m.compare.ask(compared, prompt)
 	}
 	if app.Awaits(m.App) {
 		m.held.first = prompt

@@ -89,11 +89,10 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		m.input.Put(text)
 		return m.Say(err.Error())
 	}
-	var names []string
-	var models []llm.Endpoint
+	var compared *app.ComparedPrompt
 	if m.chat.Turn == nil {
 		var err error
-		if names, models, err = app.TakeCompared(m.App); err != nil {
+		if compared, err = app.TakeCompared(m.App); err != nil {
 			m.input.Put(text)
 			return m.Say(err.Error())
 		}
@@ -106,8 +105,8 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 		return tea.Batch(sent, m.SayWhile("Queued – sent when the answer is done · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
-	if len(models) > 0 {
-		return tea.Batch(sent, m.compare.ask(names, models, parts))
+	if compared != nil {
+		return tea.Batch(sent, m.compare.ask(compared, parts))
 	}
 	return tea.Batch(sent, m.chat.Run(parts...))
 }

@@ -29,6 +29,10 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
 			c.Take(e, m.Now())
 		}
+	case session.Verdict:
+		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
+			c.Judged(e)
+		}
 	}
 	return nil
 }

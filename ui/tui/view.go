@@ -219,6 +219,9 @@ func (m *Model) line() string {
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Usage()
 	fill := m.input.Filled()
+	if m.App.Unnamed { // what they cost tells who is dear
+		total = llm.Usage{}
+	}
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
@@ -267,6 +270,9 @@ func statusChanged(m *Model) tea.Cmd {
 	s := m.App.Session
 	model := s.Model()
 	total, _ := s.Usage()
+	if m.App.Unnamed {
+		total = llm.Usage{}
+	}
 	return m.features.status.Changed(features.StatusFacts{
 		Session: s.ID(), Title: s.Title(), Model: model.Name, Effort: string(s.Effort()), Mode: string(s.Policy().Mode()),
 		Window: model.Context, Filled: m.input.Filled(), Total: total, Busy: m.chat.Turn != nil, Queue: s.QueueLen(),

@@ -23,8 +23,11 @@ const (
 	columnGap   = 3
 )
 
-// A ChosenMsg says which answer the conversation goes on with; nil: the one it stands at.
-type ChosenMsg struct{ *app.Candidate }
+// A ChosenMsg says which answer the conversation goes on with.
+type ChosenMsg struct {
+	app.Comparison
+	N int // of the answer; below zero: the one it stands at
+}
 
 // A StopMsg asks for the end of what still runs in a comparison.
 type StopMsg struct{}
@@ -41,6 +44,7 @@ type Dialog struct {
 	wanted        int       // that was chosen while others still answered; below zero: none
 	running       bool      // somebody still answers
 	over          bool
+	verdict       string   // of a judge; "": none yet
 	view          string   // of the last View; "" if anything but a pane changed
 	shown         []string // the panes and states it is made of
 }
@@ -57,8 +61,8 @@ type column struct {
 type DrawText func(*transcript.Model, app.Change) bool
 
 // New returns a dialog about models that were asked nothing yet.
-func New(names []string, th *theme.Theme, motion bool, drawText DrawText) *Dialog {
-	c := &Dialog{Comparison: app.NewComparison(names), theme: th, running: true, wanted: -1}
+func New(p *app.ComparedPrompt, th *theme.Theme, motion bool, drawText DrawText) *Dialog {
+	c := &Dialog{Comparison: app.NewComparison(p), theme: th, running: true, wanted: -1}
 	for _, one := range c.Comparison {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
@@ -94,10 +98,11 @@ func (c *column) draw(b app.Change) {
 		}
 	case b.Op == app.Dropped:
 		c.pane.Remove(b.ID)
+	case b.Kind == app.EventBlock && c.Blind: // it may name the model
 	case b.Kind == app.EventBlock:
 		c.pane.Note(notice.Text)
-	case b.Kind == app.ToolBlock && b.Event == nil && b.Tool.Name != "":
-		c.pane.Replace(b.ID, transcript.Info, app.ComparedCall(b.Tool.Name))
+	case b.Kind == app.ToolBlock && b.Tool.Name != "":
+		c.pane.Replace(b.ID, transcript.Info, app.ComparedCall(b.Tool.Name, b.Tool.Status))
 	}
 }
 
@@ -216,11 +221,11 @@ func (c *Dialog) answer(n int) tea.Cmd {
 }
 
 // chosen returns the nth answer; below zero, the one that the conversation stands at.
-func (c *Dialog) chosen(n int) ChosenMsg {
-	if n < 0 {
-		return ChosenMsg{}
-	}
-	return ChosenMsg{c.Comparison[n]}
+func (c *Dialog) chosen(n int) ChosenMsg { return ChosenMsg{c.Comparison, n} }
+
+// Judged shows what a judge said.
+func (c *Dialog) Judged(v session.Verdict) {
+	c.verdict, c.view = sanitize.Line(c.Comparison.Judged(v)), ""
 }
 
 // View returns the columns that fit, the chosen one among them. What is made of the
@@ -247,6 +252,9 @@ func (c *Dialog) draw() string {
 	title := "Compare · choose an answer to continue with"
 	if fit < len(c.columns) {
 		title = fmt.Sprintf("Compare · choose an answer to continue with · %d of %d", c.at+1, len(c.columns))
+	}
+	if c.verdict != "" {
+		title = c.verdict
 	}
 	rows := make([]string, max(c.height, 0))
 	put := func(i int, row string) {

@@ -14,7 +14,7 @@ import (
 
 // A frame in which nothing changed costs nothing.
 func TestCompareCached(t *testing.T) {
-	c := New([]string{"a/a", "b/b", "c/c"}, theme.Dark(), true, func(t *transcript.Model, c app.Change) bool {
+	c := New(&app.ComparedPrompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true, func(t *transcript.Model, c app.Change) bool {
 		t.AppendAnswer(c.ID, c.Text)
 		return true
 	})

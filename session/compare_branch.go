@@ -1,0 +1,193 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"parley/providers/llm"
+	"parley/session/store"
+	"parley/tools"
+)
+
+func (c *comparison) onEvent(one *candidate, e llm.Event) {
+	r := one.last
+	if _, ok := e.(llm.Delta); ok && r.partial == nil {
+		r.event.TTFT = c.now().Sub(r.began)
+		r.partial = c.beginBranch(one, r.event.Message)
+	}
+	if shown := r.take(e); shown != nil {
+		c.emit(CandidateEvent{N: one.n, Event: shown})
+	}
+}
+
+// beginBranch begins to store a response of a candidate, next to those of others.
+func (c *comparison) beginBranch(one *candidate, m llm.Message) *partialResponse {
+	c.mu.Lock()
+	c.tree.head = one.tip
+	p := c.newPartial(m, true) // another may take the next place before this one is complete
+	c.tree.head = c.base
+	c.mu.Unlock()
+	p.node.Purpose = store.PurposeCompare
+	c.persist(p.node) // what is stored has no gaps
+	c.saveHead()      // what was answered so far is not to be hidden by it
+	return p
+}
+
+// saveHead stores where the conversation goes on if parley ends now: with the first
+// whole answer, or else where all of them begin.
+func (c *comparison) saveHead() {
+	head := c.base
+	if i := slices.IndexFunc(c.list, func(one *candidate) bool { return one.whole }); i >= 0 {
+		head = c.list[i].tip
+	}
+	c.persistHead(head)
+}
+
+// endStep ends a response of a candidate, and reports whether it was its last. Nothing is
+// stored of one that did not come.
+func (c *comparison) endStep(one *candidate) (over bool) {
+	r := one.last
+	if r.partial == nil && r.event.UsageKnown { // it was paid for
+		r.partial = c.beginBranch(one, r.event.Message)
+	}
+	c.endStream(r)
+	if r.partial != nil {
+		c.addResponse(r)
+	}
+	calls := r.event.Message.Calls()
+	over = len(calls) == 0 || c.reads == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
+	if r.event.Seq > 0 {
+		one.tip, one.whole = r.event.Seq, over && r.err == nil
+	}
+	if over && len(calls) > 0 {
+		c.refuseCalls(one, calls)
+	}
+	c.saveHead()
+	c.emit(CandidateEvent{N: one.n, Event: r.event, Err: r.err, Over: over})
+	if !over {
+		c.read(one, calls, r.event.Finish.Reason)
+	}
+	return over
+}
+
+// read runs the calls of a candidate that only read, beside whatever the others do.
+func (c *comparison) read(one *candidate, calls []llm.Part, reason llm.Reason) {
+	jobs := make([]*job, len(calls))
+	for i, call := range calls {
+		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
+		c.emit(CandidateEvent{N: one.n, Event: Call{call}})
+	}
+	c.asked.Go(func() {
+		done := modelEvent{n: one.n, read: jobs}
+		defer func() {
+			if p := recover(); p != nil {
+				done.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+			c.all <- done
+		}()
+		for _, j := range jobs {
+			j.outcome = c.readNow(j)
+		}
+	})
+}
+
+// readNow runs a call if it only reads, and nobody has to be asked about it.
+func (c *comparison) readNow(j *job) tools.Outcome {
+	fail := func(text string) tools.Outcome { return tools.Outcome{Text: text, Failed: true} }
+	reads := slices.ContainsFunc(c.reads.Tools(), func(t llm.Tool) bool { return t.Name == j.call.Name })
+	input := j.call.Input
+	if args, ok := llm.Arguments(input); ok {
+		input = string(args)
+	}
+	switch {
+	case c.ctx.Err() != nil:
+		return fail(canceledCallText)
+	case j.err != nil:
+		return fail(j.err.Error())
+	case !reads:
+		return fail(comparedWriteText)
+	}
+	action, err := c.reads.Plan(c.ctx, j.call.Name, input)
+	if err != nil {
+		return fail(err.Error())
+	}
+	verdict := c.policy.Decide(action)
+	switch {
+	case action.Access != tools.AccessRead:
+		return fail(comparedWriteText)
+	case verdict == tools.Deny:
+		return fail(notRun + c.policy.DenialReason(action))
+	case verdict != tools.Allow:
+		return fail(comparedAskText)
+	}
+	return action.Run(c.ctx, func(string) {})
+}
+
+// addResults puts what calls returned behind the response that has them.
+func (c *comparison) addResults(one *candidate, jobs []*job) {
+	own := *c.turn // whose events are those of the candidate
+	own.emit = func(e Event) { c.emit(CandidateEvent{N: one.n, Event: e}) }
+	for _, j := range jobs {
+		own.setResult(j, j.outcome)
+	}
+	c.addBehind(one, func(n store.Node) store.Node { return toolResults{n, jobs}.node() })
+}
+
+// refuseCalls answers the calls of a model that was not to call.
+func (c *comparison) refuseCalls(one *candidate, calls []llm.Part) {
+	c.addBehind(one, func(n store.Node) store.Node {
+		for _, call := range calls {
+			n.Parts = append(n.Parts, llm.Part{Kind: llm.Result, ID: call.ID, Name: call.Name, Text: comparedCallText, Failed: true})
+		}
+		return n
+	})
+}
+
+// addBehind adds a message of results at the end of a candidate's branch.
+func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node) {
+	c.mu.Lock()
+	c.tree.head = one.tip
+	n := fill(c.tree.NewNode(llm.Message{Role: llm.RoleTool}))
+	n.At = c.now()
+	c.tree.Put(n)
+	c.tree.head = c.base
+	c.mu.Unlock()
+	one.tip = n.Seq
+	c.persist(n)
+}
+
+// chooseBranch makes the conversation go on with the first answer that is whole, or
+// with the first there is.
+func (c *comparison) chooseBranch() error {
+	head, failures := 0, []error(nil)
+	for _, whole := range []bool{true, false} {
+		for _, one := range c.list {
+			r := one.last
+			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {
+				head = one.tip
+				c.done.Reason = r.event.Finish.Reason
+			}
+			if whole && r.err != nil {
+				failures = append(failures, fmt.Errorf("%s: %w", one.model.Name, r.err))
+			}
+		}
+	}
+	if head == 0 {
+		head = c.base
+	}
+	c.mu.Lock()
+	c.tree.head = head
+	c.last = c.tree.lastUsage()
+	c.mu.Unlock()
+	c.persistHead(head)
+	if c.turn.ctx.Err() != nil {
+		return context.Cause(c.turn.ctx)
+	}
+	if len(failures) == len(c.list) {
+		return errors.Join(failures...)
+	}
+	return nil
+}
