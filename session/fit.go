@@ -36,10 +36,10 @@ func (f Fit) Share() float64 {
 	return float64(f.Tokens) / float64(f.Window)
 }
 
-// Fit says what would happen to the conversation if model were asked next, which need not
+// FitOf says what would happen to the conversation if model were asked next, which need not
 // be open: its facts are enough. It compiles no request: what it takes is counted as the
 // conversation grows.
-func (s *Session) Fit(model llm.Endpoint) Fit {
+func FitOf(s *Session, model llm.Endpoint) Fit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tree.head == 0 {
@@ -54,7 +54,7 @@ func (s *Session) Fit(model llm.Endpoint) Fit {
 		f.Tokens = s.tokens.overhead(req)
 		return f
 	}
-	c := s.countBranch()
+	c := countBranch(s)
 	f.Tokens = s.contextTokens()
 	if c.lastOrigin != model.Origin {
 		f.Tokens -= c.lastThinking
@@ -128,7 +128,7 @@ const longestCache = time.Hour
 
 // countBranch returns what is counted of the current branch. It looks at what came since the
 // last time only, if the branch grew. The session is locked.
-func (s *Session) countBranch() branchCounts {
+func countBranch(s *Session) branchCounts {
 	c := s.tokens.branch
 	var fresh []int
 	at := s.tree.head

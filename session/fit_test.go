@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 	set, _ := workspace(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := New(Options{Model: own, Tools: set, Now: func() time.Time { return now }})
-	if got := s.Fit(own); !reflect.DeepEqual(got, Fit{}) {
+	if got := FitOf(s, own); !reflect.DeepEqual(got, Fit{}) {
 		t.Errorf("an empty conversation: %+v", got)
 	}
 	play(t.Context(), s, nil, image, pdf, notes, image, say("what is this?"))
@@ -60,18 +60,18 @@ func TestFit(t *testing.T) {
 		{moved, Fit{Tokens: 92_000, Window: 200_000, Strategy: "native", CacheLost: 84_000, CacheCost: 0.084, CachePriced: true}},
 	}
 	for _, test := range tests {
-		got := s.Fit(test.model)
+		got := FitOf(s, test.model)
 		got.CacheCost = math.Round(got.CacheCost*1e6) / 1e6
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", test.model.Name, got, test.want)
 		}
 	}
 	s.SetHistoryMode(HistoryDynamic)
-	if got := s.Fit(bare); !got.Omitted || got.Share() > 1 {
+	if got := FitOf(s, bare); !got.Omitted || got.Share() > 1 {
 		t.Errorf("with the oldest turns left out: %+v", got)
 	}
 	s.SetHistoryMode(HistoryStateless)
-	if got := s.Fit(bare); got.Tokens > 10_000 || got.Images > 0 {
+	if got := FitOf(s, bare); got.Tokens > 10_000 || got.Images > 0 {
 		t.Errorf("without what was said: %+v", got)
 	}
 }
@@ -101,12 +101,12 @@ func TestFitKnowsWhenCachesExpire(t *testing.T) {
 			play(t.Context(), s, nil, say("what is this?"))
 			now = now.Add(tt.idle)
 			other := endpoint("far/m", nil)
-			if got := s.Fit(other).CacheLost; got != tt.lost {
+			if got := FitOf(s, other).CacheLost; got != tt.lost {
 				t.Errorf("%d tokens are lost, want %d", got, tt.lost)
 			}
 			o.Model = endpoint("third/m", nil)
 			s = reopen(t, lib, s, o)
-			if got := s.Fit(other).CacheLost; got != tt.lost {
+			if got := FitOf(s, other).CacheLost; got != tt.lost {
 				t.Errorf("once it was closed %d tokens are lost, want %d", got, tt.lost)
 			}
 		})
@@ -147,7 +147,7 @@ func TestFitAgrees(t *testing.T) {
 			}
 			was := s.Model()
 			for _, model := range models {
-				fit, changes := s.Fit(model), map[string]int{}
+				fit, changes := FitOf(s, model), map[string]int{}
 				for _, c := range s.SetModel(model).Changes {
 					changes[c.What] = c.Count
 				}
@@ -159,13 +159,13 @@ func TestFitAgrees(t *testing.T) {
 			}
 		}
 		o.Model = s.Model()
-		grown := []Fit{s.Fit(models[0]), s.Fit(models[1]), s.Fit(models[2])}
+		grown := []Fit{FitOf(s, models[0]), FitOf(s, models[1]), FitOf(s, models[2])}
 		s = reopen(t, lib, s, o)
 		if at := s.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
 			t.Errorf("seed %d: %d tokens, and none in %+v", seed, at, grown[0])
 		}
 		for i, model := range models {
-			if got := s.Fit(model); !reflect.DeepEqual(got, grown[i]) {
+			if got := FitOf(s, model); !reflect.DeepEqual(got, grown[i]) {
 				t.Errorf("seed %d, %s:\ncounted as it grew %+v\nall at once         %+v", seed, model.Name, grown[i], got)
 			}
 		}
@@ -226,7 +226,7 @@ func BenchmarkFit(b *testing.B) {
 		b.Run(fmt.Sprintf("usage=%v", usage), func(b *testing.B) {
 			for range b.N {
 				for _, m := range models {
-					s.Fit(m)
+					FitOf(s, m)
 				}
 			}
 		})
@@ -236,7 +236,7 @@ func BenchmarkFit(b *testing.B) {
 				s := New(o)
 				b.StartTimer()
 				for _, m := range models {
-					s.Fit(m)
+					FitOf(s, m)
 				}
 			}
 		})
@@ -249,14 +249,14 @@ func TestFitKeepsCounts(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("one"), llmtest.Say("two"))
 	s := New(Options{Model: endpoint("own/m", fake), EstimateTokens: func(text string) int { estimated++; return len(text) / 4 }})
 	play(t.Context(), s, nil, say("first"))
-	first := s.Fit(s.Model())
+	first := FitOf(s, s.Model())
 	before := estimated
-	if again := s.Fit(endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
+	if again := FitOf(s, endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
 		t.Errorf("looking again estimated %d texts", estimated-before)
 	}
 	play(t.Context(), s, nil, say("second"))
 	before = estimated
-	s.Fit(s.Model())
+	FitOf(s, s.Model())
 	if news := estimated - before; news > 4 { // a text and an input for each of two messages
 		t.Errorf("two more messages took %d estimates", news)
 	}

@@ -143,7 +143,7 @@ func (s *Session) ContextTokens() int {
 }
 
 func (s *Session) contextTokens() int {
-	c := s.countBranch()
+	c := countBranch(s)
 	if c.tokens == 0 || c.counted {
 		return c.tokens
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/format"
 )
 
@@ -33,7 +34,7 @@ const leastCache = 1000
 // FitWords says what would happen to the conversation with a model, in pieces: what matters
 // most stands first. There are none for an empty conversation.
 func FitWords(a *App, model llm.Endpoint) (words []string) {
-	f := a.Session.Fit(model)
+	f := session.FitOf(a.Session, model)
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch share := int(math.Ceil(f.Share() * 100)); {
 	case share > 100:
