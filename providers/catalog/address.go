@@ -49,7 +49,7 @@ func (p Provider) Parse(v Variable, text string) (string, error) {
 		return text, nil
 	}
 	if !isName(text, "-._:") || len(text) > 128 || strings.Contains(text, "..") {
-		return "", fmt.Errorf("%s: %q must be letters, digits and -._:", v.Name, text)
+		return "", fmt.Errorf("%s: %q must be letters, digits and any of -._:, as in a path", v.Name, text)
 	}
 	return text, nil
 }

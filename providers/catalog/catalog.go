@@ -108,6 +108,9 @@ type entry struct {
 	id   string
 	head func() Provider
 	rows func() []row
+
+	once    sync.Once
+	offered []row // what offers returned
 }
 
 // row is the row of one model.
@@ -202,21 +205,24 @@ func (e *entry) source() *entry {
 	return e
 }
 
-// offers returns the rows of what e offers, and the ids it offers them under.
-func (e *entry) offers() (rows []row) {
-	all := e.source().rows()
-	if e.head().Offers == nil {
-		return all
-	}
-	for _, id := range e.head().Offers {
-		want := words(id)
-		if i := slices.IndexFunc(all, func(r row) bool { return slices.Equal(words(r.id), want) }); i >= 0 {
-			same := all[i]
-			same.id = id
-			rows = append(rows, same)
+// offers returns the rows of what e offers, with the ids it offers them under.
+func (e *entry) offers() []row {
+	e.once.Do(func() {
+		all := e.source().rows()
+		if e.head().Offers == nil {
+			e.offered = all
+			return
 		}
-	}
-	return rows
+		for _, id := range e.head().Offers {
+			want := words(id)
+			if i := slices.IndexFunc(all, func(r row) bool { return slices.Equal(words(r.id), want) }); i >= 0 {
+				same := all[i]
+				same.id = id
+				e.offered = append(e.offered, same)
+			}
+		}
+	})
+	return e.offered
 }
 
 func (e *entry) models() []Model {

@@ -158,7 +158,7 @@ func words(id string) []string {
 	if strings.Contains(id, "-q") || strings.Contains(id, ":q") || strings.Contains(id, "iq") {
 		id = quantized().ReplaceAllString(id, "")
 	}
-	id = strings.NewReplacer("_", "-", "@", "-").Replace(id)
+	id = strings.ReplaceAll(strings.ReplaceAll(id, "_", "-"), "@", "-")
 	if hasDashedDigits(id) {
 		id = dashed().ReplaceAllString(id, "$1.$2-")
 	}

@@ -199,6 +199,9 @@ func baseModel(model string) string {
 // matchesGlobs reports whether one of the globs, separated by spaces, fits all of id.
 func matchesGlobs(globs, id string) bool {
 	for glob := range strings.FieldsSeq(globs) {
+		if plain := glob[0] != '*' && glob[0] != '?' && glob[0] != '[' && glob[0] != '\\'; plain && (id == "" || id[0] != glob[0]) {
+			continue // most of them
+		}
 		if ok, _ := path.Match(glob, id); ok {
 			return true
 		}
