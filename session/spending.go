@@ -380,22 +380,3 @@ func confirmExpense(t *turn) error {
 	}
 	return nil
 }
-
-// estimateUsage counts a response that broke off or was stopped, of which providers
-// report nothing, or only what was sent: it is paid for all the same. The price of
-// an estimate is not known.
-func (t *turn) estimateUsage(r *Response) {
-	size := 0
-	for _, p := range r.Message.Parts {
-		if !p.Remote {
-			size += t.tokens.estimate(p.Text) + t.tokens.estimate(p.Input)
-		}
-	}
-	if size <= r.Usage.Output || len(r.Message.Parts) == 0 {
-		return
-	}
-	if r.Usage.Input == 0 {
-		r.Usage.Input = t.ContextTokens()
-	}
-	r.Usage.Output, r.Usage.Priced, r.UsageKnown = size, false, true
-}
