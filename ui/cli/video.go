@@ -79,7 +79,7 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 	f.StringVar(&w.Ratio, "ratio", "", "aspect ratio, such as 16:9")
 	f.StringVar(&c.first, "first", "", "image that it begins with")
 	f.StringVar(&c.last, "last", "", "image that it ends with")
-	f.StringArrayVar(&c.references, "reference", nil, "image of what is to be seen in it; repeat for several")
+	f.StringArrayVar(&c.references, "reference", nil, "image that the video is to follow; repeat for several")
 	f.StringVar(&c.source, "source", "", "video to change")
 	f.BoolVar(&w.Extend, "extend", false, "continue the --source video instead of changing it")
 	f.BoolVar(&c.audio, "audio", false, "with sound")
@@ -170,6 +170,9 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	m, err := media.Filming.Open(ctx, c.local.services(), c.name, c.openOptions())
 	if err != nil {
 		return c.fail(print.Config, err)
+	}
+	if err := media.CheckVideo(c.local.services(), m, c.wishes, os.Getenv); err != nil {
+		return c.fail(print.Failed, err)
 	}
 	if err := c.confirm(m.Name, m.Facts); err != nil {
 		return err
