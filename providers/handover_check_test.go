@@ -52,13 +52,17 @@ func (c *check) secrets() {
 // complete: everything that was said is there, and images as far as they are
 // looked at.
 func (c *check) complete() {
-	pictures := 0
+	pictures, papers := 0, 0
 	for _, m := range c.history {
 		for _, p := range m.Parts {
 			switch {
+			case p.Kind == llm.Media && p.MIME == paper.MIME:
+				papers++
 			case p.Kind == llm.Media:
 				pictures++
-			case (p.Kind == llm.Text || p.Kind == llm.Result) && !bytes.Contains(c.body, []byte(p.Text)):
+			case p.Kind == llm.Source && !bytes.Contains(c.body, []byte(p.URL)):
+				c.fail("the source %s is gone", p.URL)
+			case (p.Kind == llm.Text || p.Kind == llm.Result) && !bytes.Contains(c.body, []byte(strings.TrimSpace(p.Text))):
 				c.fail("%q is gone", p.Text)
 			}
 		}
@@ -70,6 +74,14 @@ func (c *check) complete() {
 	}
 	if shown != pictures || told != 0 {
 		c.fail("%d of %d pictures, %d otherwise", shown, pictures, told)
+	}
+	shown = bytes.Count(c.body, []byte(encoded(string(paper.Data))))
+	told = bytes.Count(c.body, []byte("[file left out: paper.pdf"))
+	if !c.Takes(paper.MIME) {
+		shown, told = told, shown
+	}
+	if shown != papers || told != 0 {
+		c.fail("%d of %d papers, %d otherwise", shown, papers, told)
 	}
 }
 
@@ -161,11 +173,18 @@ func (c *check) chatUser(m chatMessage) {
 	var parts []struct {
 		Type, Text string
 		Image      struct{ URL string } `json:"image_url"`
+		File       struct {
+			Name string `json:"filename"`
+			Data string `json:"file_data"`
+		}
 	}
 	if json.Unmarshal(m.Content, &parts) != nil || len(parts) == 0 {
 		c.fail("content %s", m.Content)
 	}
 	for _, p := range parts {
+		if p.Type == "file" && p.File.Name != "" && strings.HasPrefix(p.File.Data, "data:application/pdf;base64,") {
+			continue
+		}
 		if !(p.Type == "text" && p.Text != "") && !(p.Type == "image_url" && strings.HasPrefix(p.Image.URL, "data:image/png;base64,")) {
 			c.fail("a part %+v", p)
 		}
@@ -207,7 +226,8 @@ func (c *check) chatAssistant(m chatMessage) (ids []string) {
 // chatThinking: own thinking goes back as the family wants it, in its own field,
 // and nothing stands in place of that of others, but where the family insists.
 func (c *check) chatThinking(m chatMessage, own bool) {
-	due := own && (c.echo == "always" || c.echo == "calls" && len(m.Calls) > 0)
+	broken := bytes.Contains(m.Content, []byte(canceled)) && c.thinks == "details" // which were not signed to the end
+	due := own && !broken && (c.echo == "always" || c.echo == "calls" && len(m.Calls) > 0)
 	fields := map[string]bool{"reasoning_content": m.Thinking != nil, "reasoning": m.Reasoning != nil, "details": m.Details != nil}
 	for field, sent := range fields {
 		want := due && c.thinks == field

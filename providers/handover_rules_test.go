@@ -266,6 +266,8 @@ func (c *check) block(b contentBlock, role string) {
 		ok = strings.TrimSpace(b.Text) != ""
 	case "image":
 		ok = role == "user" && b.Source != nil && b.Source.Type == "base64" && b.Source.Media == "image/png"
+	case "document":
+		ok = role == "user" && b.Source != nil && b.Source.Type == "base64" && b.Source.Media == "application/pdf"
 	case "thinking":
 		ok = role == "assistant" && (b.Signature != "" || c.fill && b.Thinking == "")
 	case "redacted_thinking":

@@ -22,6 +22,21 @@ func (p *party) spoken(a answer) string {
 	return a.text + " " + p.tag()
 }
 
+// page returns the address of what an answer cites.
+func (p *party) page(n int) string { return fmt.Sprintf("https://%s.example/%d", p.kind, n) }
+
+// citation returns what an answer cites, on wires that have a place for that; "" if nothing.
+func (p *party) citation(a answer) string {
+	if a.calls {
+		return ""
+	}
+	kind, text := "url_citation", `"start_index":0,"end_index":1`
+	if p.kind == "anthropic" {
+		kind, text = "web_search_result_location", `"cited_text":"it says","encrypted_index":`+quoted(p.secret(a.n+20))
+	}
+	return fmt.Sprintf(`{"type":%q,"url":%q,"title":"A page",%s}`, kind, p.page(a.n), text)
+}
+
 // inputs holds the arguments of the two calls that a party makes.
 var inputs = [2]string{`{"path":"a.go"}`, `{}`}
 
@@ -66,8 +81,8 @@ func speakItems(p *party, a answer) []string {
 	output := []string{fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","summary":[{"type":"summary_text","text":%s}],"encrypted_content":%q}`,
 		a.n, quoted(p.thought(a.n)), p.secret(a.n))}
 	if text := p.spoken(a); text != "" {
-		output = append(output, fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":%s,"annotations":[]}]}`,
-			a.n, quoted(text)))
+		output = append(output, fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":%s,"annotations":[%s]}]}`,
+			a.n, quoted(text), p.citation(a)))
 	}
 	if a.calls {
 		for i, input := range inputs {
@@ -127,7 +142,11 @@ func speakBlocks(p *party, a answer) []string {
 		`{"type":"thinking_delta","thinking":`+quoted(p.thought(a.n))+`}`, fmt.Sprintf(`{"type":"signature_delta","signature":%q}`, p.secret(a.n)))
 	block(fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, p.secret(a.n+10)))
 	if text := p.spoken(a); text != "" {
-		block(`{"type":"text","text":""}`, `{"type":"text_delta","text":`+quoted(text)+`}`)
+		deltas := []string{`{"type":"text_delta","text":` + quoted(text) + `}`}
+		if cited := p.citation(a); cited != "" {
+			deltas = append(deltas, `{"type":"citations_delta","citation":`+cited+`}`)
+		}
+		block(`{"type":"text","text":""}`, deltas...)
 	}
 	reason := "end_turn"
 	if a.calls {

@@ -32,6 +32,15 @@ func FileText(p llm.Part) string {
 	return fmt.Sprintf("<file name=%q>\n%s\n</file>", FileName(p), p.Data)
 }
 
+// DescribeFile returns a file of the type kind in words, for the user to see which one is
+// not sent; see LeftOut.
+func DescribeFile(p llm.Part, kind string) string {
+	if len(p.Data) == 0 && p.URL != "" {
+		return fmt.Sprintf("%s by its address (%s)", FileName(p), kind)
+	}
+	return fmt.Sprintf("%s (%s, %d bytes)", FileName(p), kind, len(p.Data))
+}
+
 // OmittedFile returns what stands for a file of the type kind that cannot be sent.
 func OmittedFile(p llm.Part, kind string) string {
 	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", FileName(p), kind, len(p.Data))

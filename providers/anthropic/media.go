@@ -48,6 +48,12 @@ func (h *history) media(p llm.Part) map[string]any {
 	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
 		return textBlock(adapter.FileText(p))
 	}
+	return h.omit(p, kind)
+}
+
+// omit writes words in place of a file.
+func (h *history) omit(p llm.Part, kind string) map[string]any {
+	h.omitted = append(h.omitted, adapter.DescribeFile(p, kind))
 	return textBlock(adapter.OmittedFile(p, kind))
 }
 

@@ -22,6 +22,7 @@ type history struct {
 	takesPDFs bool              // documents are taken
 	ids       callIDs
 	list      []*message
+	omitted   []string // files that were left out, in words
 }
 
 // message is a message on the wire, its blocks in two groups: what opens a
@@ -89,7 +90,7 @@ func (h *history) addAssistant(m llm.Message, bare bool) {
 		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
-			blocks = append(blocks, textBlock(adapter.OmittedFile(p, mimeOf(p))))
+			blocks = append(blocks, h.omit(p, mimeOf(p)))
 		case p.Remote && own && p.State != nil && paired[p.ID]:
 			blocks = append(blocks, verbatim(p.State))
 		case p.Kind == llm.Call && !p.Remote:

@@ -53,6 +53,9 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 	}
 	h.add(req.Messages, t.pausedBlocks)
 	body["messages"] = h.finish(len(t.pausedBlocks) > 0)
+	for _, file := range h.omitted {
+		notices = append(notices, adapter.LeftOut(m.o.Model, file))
+	}
 	if m.facts.needsThinking && p.thinking["type"] != typeDisabled {
 		fillThinking(body)
 	}

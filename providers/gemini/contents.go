@@ -44,6 +44,7 @@ type history struct {
 	sameOrigin  bool              // the last assistant message is of this origin
 	names       map[string]string // its calls by id
 	textCalls   map[string]bool   // ids of those that are told as text
+	omitted     []string          // files that were left out, in words
 	currentTurn bool              // the current turn is being written, whose signatures are checked
 }
 
@@ -65,7 +66,7 @@ func (h *history) write(messages []llm.Message) []content {
 		h.currentTurn = i >= current
 		switch m.Role {
 		case llm.RoleUser:
-			h.add(roleUser, userParts(m.Parts)...)
+			h.add(roleUser, h.userParts(m.Parts)...)
 		case llm.RoleAssistant:
 			h.addAssistant(m)
 		case llm.RoleTool:
@@ -96,14 +97,14 @@ func (h *history) add(role string, parts ...any) {
 func textPart(text string) map[string]any { return map[string]any{"text": text} }
 
 // userParts writes what the user says.
-func userParts(list []llm.Part) []any {
+func (h *history) userParts(list []llm.Part) []any {
 	var out []any
 	for _, p := range list {
 		switch {
 		case p.Kind == llm.Text && p.Text != "":
 			out = append(out, textPart(p.Text))
 		case p.Kind == llm.Media:
-			out = append(out, media(p))
+			out = append(out, h.media(p))
 		}
 	}
 	return out
@@ -123,7 +124,7 @@ func (h *history) addAssistant(m llm.Message) {
 		case p.Kind == llm.Thinking && state != nil: // the rest is a summary, which nobody wants back
 			part = map[string]any{"text": p.Text, "thought": true}
 		case p.Kind == llm.Media:
-			part = media(p)
+			part = h.media(p)
 		case p.Kind == llm.Call && !p.Remote:
 			if state == nil && !signed {
 				state = h.signatureStandIn()
@@ -215,7 +216,7 @@ func (h *history) addResults(list []llm.Part) {
 			functions[p.ID] = response
 			turn = append(turn, map[string]any{"functionResponse": response})
 		case llm.Media:
-			picture := media(p)
+			picture := h.media(p)
 			response := functions[p.ID]
 			if _, blob := picture["inlineData"]; blob && inside && response != nil {
 				shown, _ := response["parts"].([]any)
@@ -268,7 +269,7 @@ func isReadable(kind string) bool {
 }
 
 // media writes an image or another file, as far as models read it.
-func media(p llm.Part) map[string]any {
+func (h *history) media(p llm.Part) map[string]any {
 	kind := adapter.MIMEType(p)
 	switch {
 	case len(p.Data) > 0 && isReadable(kind):
@@ -282,6 +283,7 @@ func media(p llm.Part) map[string]any {
 	case len(p.Data) > 0 && isText(kind, p.Data):
 		return textPart(adapter.FileText(p))
 	}
+	h.omitted = append(h.omitted, adapter.DescribeFile(p, kind))
 	return textPart(adapter.OmittedFile(p, kind))
 }
 

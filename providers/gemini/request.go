@@ -51,6 +51,9 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}
 	}
 	body["contents"] = h.write(req.Messages)
+	for _, file := range h.omitted {
+		notices = append(notices, adapter.LeftOut(m.o.Model, file))
+	}
 	if len(req.Tools) > 0 {
 		body["tools"] = []any{map[string]any{"functionDeclarations": encodeTools(req.Tools)}}
 		if choice := toolConfig(req.ToolChoice); choice != nil {

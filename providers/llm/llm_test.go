@@ -169,6 +169,8 @@ func TestPortable(t *testing.T) {
 	history := []Message{
 		UserText("hi"),
 		assistant("a", Part{Kind: Thinking, Text: "hm", State: sig}, text("answer"),
+			Part{Kind: Source, Name: "A page", Text: "which says so", URL: "https://a.example"}, text("and more"),
+			Part{Kind: Source, Text: "Another\npage", URL: "https://b.example"},
 			Part{Kind: Opaque, State: sig},
 			Part{Kind: Call, ID: "r", Name: "web_search", Input: `{"q":"x"}`, Remote: true},
 			Part{Kind: Call, ID: "1", Name: "read", Input: "{}", State: sig}),
@@ -184,13 +186,14 @@ func TestPortable(t *testing.T) {
 	foreign, changes := Portable(history, "b")
 	want := []Message{
 		UserText("hi"),
-		assistant("a", text("answer"), text(`[used the tool web_search: {"q":"x"}]`), call("1", "{}")),
+		assistant("a", text("answer"), text("and more"), text(`[used the tool web_search: {"q":"x"}]`),
+			text("[sources: A page https://a.example; Another page https://b.example]"), call("1", "{}")),
 		toolMessage(result("1", "out")),
 	}
 	if !reflect.DeepEqual(foreign, want) {
 		t.Errorf("to another origin:\n got %+v\nwant %+v", foreign, want)
 	}
-	if got := fmt.Sprint(changes); got != "[earlier models' thinking not sent (2) earlier models' private data not sent other providers' tool calls sent as text]" {
+	if got := fmt.Sprint(changes); got != "[earlier models' thinking not sent (2) earlier models' private data not sent other providers' tool calls sent as text sources sent as text (2)]" {
 		t.Errorf("changes: %s", got)
 	}
 	if after, _ := json.Marshal(history); string(after) != string(before) {

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ const (
 	changeThinking = "earlier models' thinking not sent"
 	changeState    = "earlier models' private data not sent"
 	changeRemote   = "other providers' tool calls sent as text"
+	changeSource   = "sources sent as text"
 	changeOrphan   = "unfinished tool calls closed"
 )
 
@@ -46,6 +48,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 			m.Parts = stripForeign(m.Parts, counts)
 		case m.Interrupted: // what its own tools did is nothing to a provider without State
 			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Remote })
+			m.Parts = sourcesAsText(m.Parts, counts)
 		}
 		out = append(out, m)
 	}
@@ -53,7 +56,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 	counts[changeOrphan] = closed
 
 	var changes []Change
-	for _, what := range []string{changeThinking, changeState, changeRemote, changeOrphan} {
+	for _, what := range []string{changeThinking, changeState, changeRemote, changeSource, changeOrphan} {
 		if counts[what] > 0 {
 			changes = append(changes, Change{what, counts[what]})
 		}
@@ -149,7 +152,28 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 			out = append(out, p)
 		}
 	}
-	return out
+	return sourcesAsText(out, counts)
+}
+
+// sourcesAsText names what an answer cites in a text behind it, in front of its calls: wires
+// have a place for sources in what their own provider said at most.
+func sourcesAsText(parts []Part, counts map[string]int) []Part {
+	var named []string
+	rest := slices.DeleteFunc(slices.Clone(parts), func(p Part) bool {
+		if p.Kind == Source {
+			named = append(named, strings.TrimSpace(oneLineName(cmp.Or(p.Name, p.Text))+" "+oneLineName(p.URL)))
+		}
+		return p.Kind == Source
+	})
+	if named == nil {
+		return parts
+	}
+	counts[changeSource] += len(named)
+	at := slices.IndexFunc(rest, func(p Part) bool { return p.Kind == Call })
+	if at < 0 {
+		at = len(rest)
+	}
+	return slices.Insert(rest, at, Part{Kind: Text, Text: "[sources: " + strings.Join(named, "; ") + "]"})
 }
 
 // NoResult is the output of a call that never got one: nothing says whether it

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -80,11 +79,7 @@ func (s *partEncoder) media(p llm.Part) map[string]any {
 	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
 		return s.textPart(adapter.FileText(p))
 	}
-	if len(p.Data) == 0 && p.URL != "" {
-		s.omitted = append(s.omitted, fmt.Sprintf("%s by its address (%s)", name, kind))
-	} else {
-		s.omitted = append(s.omitted, fmt.Sprintf("%s (%s, %d bytes)", name, kind, len(p.Data)))
-	}
+	s.omitted = append(s.omitted, adapter.DescribeFile(p, kind))
 	return s.textPart(adapter.OmittedFile(p, kind))
 }
 
