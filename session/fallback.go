@@ -67,28 +67,29 @@ type cooldown struct {
 	failures int // since it answered last
 }
 
-// firstCooldowns says how long a model is not asked after its first fault of that kind; one
-// that is not here has none. maxCooldown bounds what it grows to.
-var firstCooldowns = map[llm.Fault]time.Duration{
-	llm.Quota: 10 * time.Minute, llm.RateLimit: time.Minute, llm.Server: 30 * time.Second, llm.Network: 30 * time.Second,
-	llm.Authentication: 5 * time.Minute, llm.Permission: 10 * time.Minute, llm.ModelNotFound: time.Hour,
+// cooldownLengths says how long a model is not asked after its first fault of that kind, and
+// what that grows to; a fault that is not here has none. A connection that fails says little
+// about the model.
+var cooldownLengths = map[llm.Fault]struct{ first, most time.Duration }{
+	llm.Quota: {10 * time.Minute, 6 * time.Hour}, llm.RateLimit: {time.Minute, time.Hour}, llm.ModelNotFound: {time.Hour, 24 * time.Hour},
+	llm.Authentication: {5 * time.Minute, time.Hour}, llm.Permission: {10 * time.Minute, time.Hour},
+	llm.Server: {30 * time.Second, 15 * time.Minute}, llm.Network: {30 * time.Second, 2 * time.Minute},
 }
-
-const maxCooldown = time.Hour
 
 // Fail begins the cooldown of a model that failed at now, and returns its end. A wait that
 // the server named is kept whole.
 func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	fault := llm.FaultOf(err)
-	length, cools := firstCooldowns[fault]
+	lengths, cools := cooldownLengths[fault]
 	if !cools {
 		return now
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.byModel[model]
-	for range min(was.failures, 10) {
-		length = min(2*length, maxCooldown)
+	length := lengths.first
+	for range min(was.failures, 20) {
+		length = min(2*length, lengths.most)
 	}
 	if c.byModel == nil {
 		c.byModel = map[string]cooldown{}
@@ -127,7 +128,7 @@ func serverWait(err error) time.Duration {
 
 // isReason reports whether another model is asked after a fault.
 func (f *fallbackChain) isReason(fault llm.Fault) bool {
-	_, cools := firstCooldowns[fault]
+	_, cools := cooldownLengths[fault]
 	return cools || fault == llm.ContextOverflow || fault == llm.ContentFilter && f.onFilter
 }
 
@@ -147,7 +148,7 @@ func chooseModel(t *turn) {
 		fault = llm.ContextOverflow
 	}
 	if fault != "" {
-		if next, ok := nextModel(t, chosen, fault); ok {
+		if next, ok := nextModel(t, chosen, fault, false); ok {
 			goOnWith(t, next, Fallback{From: chosen.Name, Fault: fault, Until: until})
 			return
 		}
@@ -171,11 +172,15 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 }
 
 // nextModel opens the next model of the chain that can take the place of failed: first of
-// those that have no cooldown. Those that cannot be opened are told.
-func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault) (llm.Endpoint, bool) {
+// those that have no cooldown, then, with all, of the others. Those that cannot be opened are
+// told.
+func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
 	names := t.fallback.of(t.Model().Name)
 	t.tried[failed.Name] = true
 	for _, resting := range []bool{false, true} {
+		if resting && !all {
+			break
+		}
 		for _, name := range names {
 			until, _ := t.fallback.cooldowns.Of(name, t.now())
 			if t.tried[name] || !until.IsZero() != resting || fault == llm.Authentication && sameProvider(name, failed.Name) {
@@ -218,7 +223,7 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		}
 		f.overflowed[model.Name] = t.ContextTokens()
 	}
-	next, ok := nextModel(t, model, fault)
+	next, ok := nextModel(t, model, fault, true)
 	if !ok {
 		return false
 	}

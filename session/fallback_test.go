@@ -153,6 +153,25 @@ func TestCooldown(t *testing.T) {
 	})
 }
 
+// While every model rests, the chosen one is asked all the same; and being offline for long
+// does not keep it from being asked soon after.
+func TestEverythingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		offline := slices.Repeat([]llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Network})}, 20)
+		a := llmtest.New(append(slices.Clone(offline), llmtest.Say("back"))...)
+		s := New(chain(false, map[string]*llmtest.Fake{"a/a": a, "b/b": llmtest.New(slices.Repeat(offline, 2)...)}))
+		for range 20 {
+			if done := doneOf(t, play(t.Context(), s, nil, say("hi"))); llm.FaultOf(done.Err) != llm.Network {
+				t.Fatal(done.Err)
+			}
+		}
+		time.Sleep(2*time.Minute + time.Second)
+		if done := doneOf(t, play(t.Context(), s, nil, say("hi"))); done.Err != nil || len(a.Requests()) != 21 {
+			t.Errorf("%v after %d requests to a", done.Err, len(a.Requests()))
+		}
+	})
+}
+
 // A stand-in answers every step of its turn, and the return of the chosen one is told.
 func TestStandInFinishesItsTurn(t *testing.T) {
 	set, _ := workspace(t)
