@@ -76,8 +76,11 @@ var cooldownLengths = map[llm.Fault]struct{ first, most time.Duration }{
 	llm.Server: {30 * time.Second, 15 * time.Minute}, llm.Network: {30 * time.Second, 2 * time.Minute},
 }
 
+// maxServerWait bounds what a server can say for how long it is not to be asked.
+const maxServerWait = 6 * time.Hour
+
 // Fail begins the cooldown of a model that failed at now, and returns its end. A wait that
-// the server named is kept whole.
+// the server named is kept, up to maxServerWait.
 func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	fault := llm.FaultOf(err)
 	lengths, cools := cooldownLengths[fault]
@@ -94,7 +97,7 @@ func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	if c.byModel == nil {
 		c.byModel = map[string]cooldown{}
 	}
-	until := now.Add(max(length, serverWait(err)))
+	until := now.Add(max(length, min(serverWait(err), maxServerWait)))
 	c.byModel[model] = cooldown{until, fault, was.failures + 1}
 	return until
 }
@@ -177,26 +180,29 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
 	names := t.fallback.of(t.Model().Name)
 	t.tried[failed.Name] = true
-	for _, resting := range []bool{false, true} {
-		if resting && !all {
-			break
+	var rest []llm.Endpoint
+	for _, name := range names {
+		if t.tried[name] {
+			continue
 		}
-		for _, name := range names {
-			until, _ := t.fallback.cooldowns.Of(name, t.now())
-			if t.tried[name] || !until.IsZero() != resting || fault == llm.Authentication && sameProvider(name, failed.Name) {
-				continue
-			}
-			model, err := t.fallback.open(name)
-			if err != nil {
-				t.tried[name] = true
-				t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
-				continue
-			}
-			if fault == llm.ContextOverflow && model.Context <= max(failed.Context, t.ContextTokens()) {
-				continue
-			}
+		model, err := t.fallback.open(name)
+		if err != nil {
+			t.tried[name] = true
+			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
+			continue
+		}
+		until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
+		switch { // by its own name: a chain may have another one for it
+		case t.tried[model.Name], fault == llm.Authentication && sameProvider(model.Name, failed.Name),
+			fault == llm.ContextOverflow && model.Context <= max(failed.Context, t.ContextTokens()):
+		case until.IsZero():
 			return model, true
+		default:
+			rest = append(rest, model)
 		}
+	}
+	if all && len(rest) > 0 {
+		return rest[0], true
 	}
 	return llm.Endpoint{}, false
 }
@@ -214,6 +220,10 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 	f := &t.fallback
 	model, fault := t.current(), llm.FaultOf(err)
 	if t.ctx.Err() != nil || f.of == nil || f.open == nil || !f.isReason(fault) {
+		return false
+	}
+	if response.Model != model.Name { // the user chose another one meanwhile
+		f.cooldowns.Fail(response.Model, err, t.now())
 		return false
 	}
 	until := f.cooldowns.Fail(model.Name, err, t.now())

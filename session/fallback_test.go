@@ -34,6 +34,7 @@ func replies(t *testing.T, s *Session, actions []Action, parts ...llm.Part) (eve
 	for e := range s.Turn(t.Context(), parts...) {
 		events = append(events, e)
 		if q, ok := e.(Question); ok {
+			q.Show()
 			n := len(questions)
 			questions = append(questions, q)
 			if n < len(actions) && actions[n] != "" {
@@ -104,6 +105,43 @@ func TestFallback(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A chain may name models by other names than their own: each is asked once.
+func TestFallbackByOtherNames(t *testing.T) {
+	down := &llm.Error{Fault: llm.Server}
+	b := llmtest.New(llmtest.Fail(down))
+	o := chain(false, map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(down))})
+	o.Fallback = FallbackModels("b", "a", "bee")
+	open := o.OpenModel
+	o.OpenModel = func(name string) (llm.Endpoint, error) {
+		if name == "a" {
+			return open("a/a")
+		}
+		return endpoint("b/default", b), nil
+	}
+	s := New(o)
+	if events := play(t.Context(), s, nil, say("hi")); len(b.Requests()) != 1 || len(eventsOf[Fallback](events)) != 1 || !errors.Is(doneOf(t, events).Err, down) {
+		t.Errorf("%d requests, %v", len(b.Requests()), doneOf(t, events).Err)
+	}
+}
+
+// A countdown begins when the question is in sight, not before.
+func TestCountdownWaitsToBeShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(chain(true, map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Quota})), "b/b": llmtest.New(llmtest.Say("b"))}))
+		began := time.Now()
+		for e := range s.Turn(t.Context(), say("hi")) {
+			switch e := e.(type) {
+			case Question:
+				time.AfterFunc(time.Hour, e.Show)
+			case Done:
+				if took := time.Since(began); e.Err != nil || took != time.Hour+5*time.Second {
+					t.Errorf("%v after %v", e.Err, took)
+				}
+			}
+		}
+	})
 }
 
 // A wrong key of a provider is not tried with another of its models.

@@ -9,15 +9,16 @@ import (
 )
 
 // A Question wants a user's word on how the turn goes on. The turn waits for Reply, or for
-// Wait to pass, and emits Answered. Where no user attends the session, nothing is asked: the
-// default is taken.
+// Wait to pass since Show, and emits Answered. Where no user attends the session, nothing is
+// asked: the default is taken.
 type Question struct {
 	ID      int           // counts the questions of the turn from 1
 	About   any           // a Failure, an Overflow or an Overspend
 	Choices []Choice      // at least one; the last one ends the turn
-	Default int           // index of the choice that is taken after Wait, and where nobody is asked
+	Default int           // index of the choice that is taken Wait after Show, and where nobody is asked
 	Wait    time.Duration // 0: as long as the user takes
 	reply   chan int
+	shown   chan struct{}
 }
 
 // A Choice is a way for the turn to go on.
@@ -42,6 +43,9 @@ const (
 	StopTurn    Action = "stop"      // the turn ends
 )
 
+// Countdown reports that a question was shown: it comes to its default after Wait.
+type Countdown struct{ Question Question }
+
 // Answered reports which choice a question came to, by the user or after its Wait.
 type Answered struct {
 	Question Question
@@ -52,6 +56,15 @@ type Answered struct {
 func (q Question) Reply(choice int) {
 	select {
 	case q.reply <- choice:
+	default:
+	}
+}
+
+// Show says that the question is in sight now, and that the user does not write something
+// else. A countdown begins with that, not before.
+func (q Question) Show() {
+	select {
+	case q.shown <- struct{}{}:
 	default:
 	}
 }
@@ -67,26 +80,38 @@ func decide(t *turn, q Question) Choice {
 		return q.Choices[q.Default]
 	}
 	t.asked.questions++
-	q.ID, q.reply = t.asked.questions, make(chan int, 1)
+	q.ID, q.reply, q.shown = t.asked.questions, make(chan int, 1), make(chan struct{}, 1)
 	t.emit(q)
-	var late <-chan time.Time
-	if q.Wait > 0 {
-		timer := time.NewTimer(q.Wait)
-		defer timer.Stop()
-		late = timer.C
-	}
-	n := stop
-	select {
-	case n = <-q.reply:
-	case <-late:
-		n = q.Default
-	case <-t.ctx.Done():
-	}
+	n := answerTo(t, q)
 	if n < 0 || n >= len(q.Choices) {
 		n = stop
 	}
 	t.emit(Answered{Question: q, Choice: q.Choices[n]})
 	return q.Choices[n]
+}
+
+// answerTo waits for the answer to a question; that to end the turn once its context ends.
+func answerTo(t *turn, q Question) int {
+	shown, late := q.shown, (<-chan time.Time)(nil)
+	if q.Wait == 0 {
+		shown = nil
+	}
+	for {
+		select {
+		case n := <-q.reply:
+			return n
+		case <-shown:
+			shown = nil
+			timer := time.NewTimer(q.Wait)
+			defer timer.Stop()
+			late = timer.C
+			t.emit(Countdown{Question: q})
+		case <-late:
+			return q.Default
+		case <-t.ctx.Done():
+			return len(q.Choices) - 1
+		}
+	}
 }
 
 // pause waits before the same model is asked again, and reports whether it is to be.

@@ -111,8 +111,10 @@ func (t *turn) prepareStep(requests int) error {
 	if err := t.autoCompact(); err != nil {
 		return err
 	}
-	if err := fitWindow(t); err != nil {
+	if changed, err := fitWindow(t); err != nil {
 		return err
+	} else if changed { // what was checked may not hold any more
+		return t.prepareStep(requests)
 	}
 	return confirmExpense(t)
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 
 	"parley/providers/llm"
@@ -25,26 +26,29 @@ func (o Overflow) String() string {
 }
 
 // fitWindow asks what to do about a request that is too large for the model, before it is
-// sent. Where nobody can be asked it is told, and sent: estimates may be wrong.
-func fitWindow(t *turn) error {
+// sent, and reports whether another one is sent instead. Where nobody can be asked it is told,
+// and sent: estimates may be wrong.
+func fitWindow(t *turn) (changed bool, err error) {
 	if t.asked.sends {
-		return nil
+		return false, nil
 	}
 	over, own := overflow(t)
 	if over.Tokens == 0 {
-		return nil
+		return false, nil
 	}
 	if !t.attended {
 		t.asked.sends = true
 		t.emit(llm.Notice{Text: "sent as it is: " + over.String()})
-		return nil
+		return false, nil
 	}
 	choice := decide(t, overflowQuestion(t, over, own))
 	switch choice.Action {
 	case Summarize:
 		if err := t.summarize(); err != nil {
+			if t.ctx.Err() != nil {
+				return false, context.Cause(t.ctx)
+			}
 			t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
-			return fitWindow(t)
 		}
 	case OmitOldest:
 		set(t.Session, &t.omitsOldest, true)
@@ -52,15 +56,16 @@ func fitWindow(t *turn) error {
 		model, err := t.fallback.open(choice.Model)
 		if err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
-			return fitWindow(t)
+			return true, nil
 		}
 		goOnWith(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
 	case SendAnyway:
 		t.asked.sends = true
+		return false, nil
 	case StopTurn:
-		return t.cause(errStoppedAtQuestion)
+		return false, t.cause(errStoppedAtQuestion)
 	}
-	return nil
+	return true, nil
 }
 
 // overflow returns by how much the next request is too large, and how many tokens the turn
@@ -74,7 +79,14 @@ func overflow(t *turn) (o Overflow, own int) {
 	}
 	path := t.tree.Path()
 	own = t.tokens.overhead(t.emptyRequest(model))
-	for _, n := range path[turnStart(path, t.turnSeq):] {
+	from := turnStart(path, t.turnSeq)
+	for i, n := range path[from:] {
+		if n.Summary { // which stands for what is in front of it
+			from += i
+			break
+		}
+	}
+	for _, n := range path[from:] {
 		own += t.tokens.message(n)
 	}
 	size := t.contextTokens()

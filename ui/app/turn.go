@@ -143,7 +143,9 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.heard(now)
 		t.countDown(now)
 	case session.Question:
-		t.question(e, now)
+		t.await(Asking, now)
+	case session.Countdown:
+		t.question(e.Question, now)
 	case session.Answered:
 		t.endCountdown()
 	case session.Response:
@@ -192,13 +194,10 @@ func (t *Turn) endCountdown() {
 	t.drop(RetryBlock, &t.retryID)
 }
 
-// question shows the countdown of a question that has one.
+// question shows the countdown of a question.
 func (t *Turn) question(q session.Question, now time.Time) {
-	t.await(Asking, now)
-	if q.Wait > 0 {
-		t.retry, t.resend = q, now.Add(q.Wait)
-		t.countDown(now)
-	}
+	t.retry, t.resend = q, now.Add(q.Wait)
+	t.countDown(now)
 }
 
 // Tick returns what time alone changes: a countdown, a silence.

@@ -221,6 +221,7 @@ func (a *questions) decision(ask session.Question) *question {
 			for i, answer := range answers {
 				a.say("%d. %s", i+1, answer)
 			}
+			ask.Show()
 		},
 		answer: func(line string) bool {
 			n, err := strconv.Atoi(line)

@@ -68,7 +68,9 @@ func TestQuestionEndsByItself(t *testing.T) {
 	}
 	s.Press("f1").WaitForText("Keys")
 	s.Driver.Send(do(func() { s.m.event(q) }))
-	s.Press("esc").WaitFor(contains("Continue with b/y in 5.0 s", "› 1  Continue with b/y"))
+	s.Press("esc").WaitFor(contains("› 1  Continue with b/y")).WaitFor(lacks("in 5.0 s"))
+	s.Driver.Send(do(func() { s.m.event(session.Countdown{Question: q}) }))
+	s.WaitForText("Continue with b/y in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.Answered{Question: q, Choice: q.Choices[0]}) }))
 	s.Send(overlay.PaintedMsg{})
 	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Continue with b/y") })

@@ -59,6 +59,9 @@ func (o *Overlay) askQuestion() tea.Cmd {
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
 	q.dialog.Now = o.Now
+	if !o.Writing() { // who writes something else may not have seen it
+		q.Show()
+	}
 	return o.Open(q.dialog)
 }
 
