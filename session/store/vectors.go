@@ -14,8 +14,9 @@ import (
 )
 
 // A collection holds texts with their vectors, each text once. Its rows count from 0. Beside
-// each vector, which is float32 in little-endian order, its coarse codes stand in blocks of
-// blockRows: a search reads those, and the vectors of what it finds there.
+// each vector, which is float32 in little-endian order, its coarse codes stand in blocks, each
+// under the number of its first row divided by blockRows: a search reads those, and the vectors
+// of what it finds there.
 const vectorTables = `CREATE TABLE collections (
 	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
 	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
@@ -24,8 +25,13 @@ CREATE TABLE vectors (
 	text TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (collection, row), UNIQUE (collection, sha));
 CREATE TABLE coarse (collection INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (collection, block));`
 
-// blockRows is how many vectors a block of codes has: 400 kB of 1,536 dimensions.
-const blockRows = 256
+// A block of codes has blockRows vectors while it is filled: 400 kB of 1,536 dimensions. Once
+// there are joinedBlocks, they are made one, which stands in the file in one piece: a disk reads
+// it several times as fast as what is spread between the vectors.
+const (
+	blockRows    = 256
+	joinedBlocks = 16
+)
 
 // A Collection is a named set of vectors that can be compared.
 type Collection struct {
@@ -185,6 +191,9 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 				return err
 			}
 			block, number = block[:0], number+1
+			if err := w.joinBlocks(c, number); err != nil {
+				return err
+			}
 		}
 	}
 	if err := save(); err != nil {
@@ -192,6 +201,32 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 	}
 	c.Updated = now
 	return w.exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, nanos(now), c.num)
+}
+
+// joinBlocks makes the joinedBlocks before a number one, if that is how many are to be. What it
+// writes is written before what it takes the place of is deleted, so that it is not written into
+// the gaps.
+func (w *writer) joinBlocks(c *Collection, end int) error {
+	if end%joinedBlocks != 0 {
+		return nil
+	}
+	first := end - joinedBlocks
+	joined := make([]byte, 0, joinedBlocks*blockRows*vectors.RecordSize(c.Dimensions))
+	if err := each(w, func(rows *sql.Rows) error {
+		var data sql.RawBytes
+		err := rows.Scan(&data)
+		joined = append(joined, data...)
+		return err
+	}, `SELECT data FROM coarse WHERE collection = ? AND block >= ? AND block < ? ORDER BY block`, c.num, first, end); err != nil {
+		return err
+	}
+	if len(joined) != cap(joined) {
+		return c.damaged()
+	}
+	if err := w.exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, first, joined); err != nil {
+		return err
+	}
+	return w.exec(`DELETE FROM coarse WHERE collection = ? AND block > ? AND block < ?`, c.num, first, end)
 }
 
 func (c Collection) damaged() error {
@@ -205,27 +240,18 @@ func (v Vectors) Similar(c Collection, query []float32, n int) ([]SimilarText, e
 		return nil, &MixedError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := vectors.NewSearch(query, n)
-	const parts = 2 // more read no faster
-	blocks := (c.Rows + blockRows - 1) / blockRows
-	searches, errs := []*vectors.Search{search, search.Fork()}, make([]error, parts)
-	var done sync.WaitGroup
-	for i, s := range searches {
-		done.Go(func() { errs[i] = v.scanBlocks(c, s, blocks*i/parts, blocks*(i+1)/parts) })
-	}
-	done.Wait()
-	if err := errors.Join(errs...); err != nil {
+	const group = joinedBlocks * blockRows // which one part reads: somebody may join them meanwhile
+	if err := inParts(search, scanParts, (c.Rows+group-1)/group, func(s *vectors.Search, from, to int) error {
+		return v.scanBlocks(c, s, from*joinedBlocks, to*joinedBlocks)
+	}); err != nil {
 		return nil, err
 	}
-	search.Join(searches[1])
+	ids := search.Candidates()
+	if err := inParts(search, scoreParts, len(ids), func(s *vectors.Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
+		return nil, err
+	}
 	var found []SimilarText
 	err := v.db.read(func(q querier) error {
-		var data []byte
-		for _, id := range search.Candidates() {
-			if err := q.one(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
-				return c.scanError(err)
-			}
-			search.Score(id, vectors.FromBytes(data))
-		}
 		for _, m := range search.Best() {
 			t := SimilarText{Score: m.Score}
 			if err := q.one(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
@@ -236,6 +262,43 @@ func (v Vectors) Similar(c Collection, query []float32, n int) ([]SimilarText, e
 		return nil
 	})
 	return found, err
+}
+
+// In how many parts a search reads at the same time: codes, of which more parts are no faster,
+// and single vectors, for each of which the disk takes its time.
+const (
+	scanParts  = 2
+	scoreParts = 4
+)
+
+// inParts runs do on parts of n things at the same time, each with a search of its own, and
+// brings what they found together in search.
+func inParts(search *vectors.Search, parts, n int, do func(s *vectors.Search, from, to int) error) error {
+	searches, errs := make([]*vectors.Search, parts), make([]error, parts)
+	var done sync.WaitGroup
+	for i := range parts {
+		searches[i] = search.Fork()
+		done.Go(func() { errs[i] = do(searches[i], n*i/parts, n*(i+1)/parts) })
+	}
+	done.Wait()
+	for _, s := range searches {
+		search.Join(s)
+	}
+	return errors.Join(errs...)
+}
+
+// scoreRows compares rows exactly.
+func (v Vectors) scoreRows(c Collection, s *vectors.Search, ids []int64) error {
+	return v.db.read(func(q querier) error {
+		var data []byte
+		for _, id := range ids {
+			if err := q.one(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
+				return c.scanError(err)
+			}
+			s.Score(id, vectors.FromBytes(data))
+		}
+		return nil
+	})
 }
 
 func (c Collection) scanError(err error) error {

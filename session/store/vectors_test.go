@@ -105,6 +105,51 @@ func vectorRows(t *testing.T, db *DB) (n int) {
 	return n
 }
 
+// Codes stand in few large blocks, whatever the sizes in which vectors came, and a search while
+// more are added finds each text once.
+func TestSimilarWhileBlocksAreJoined(t *testing.T) {
+	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
+	const group = blockRows * joinedBlocks
+	all := unit(0, 2*group+blockRows+3, 8)
+	set := vectors.Set{Model: "mock/small", Dimensions: 8}
+	for at := 0; at < len(all); {
+		end := min(len(all), at+700)
+		if _, err := db.Vectors().Add("notes", set, all[at:end]); err != nil {
+			t.Fatal(err)
+		}
+		before := notes(t, db)
+		at = end
+		next := make(chan error)
+		go func() {
+			_, err := db.Vectors().Add("notes", set, all[at:min(len(all), at+600)])
+			next <- err
+		}()
+		found, err := db.Vectors().Similar(before, all[end-1].Vector, 400)
+		if err := <-next; err != nil {
+			t.Fatal(err)
+		}
+		at = min(len(all), at+600)
+		texts := map[string]bool{}
+		for _, f := range found {
+			texts[f.Text] = true
+		}
+		if err != nil || len(found) != 400 || len(texts) != 400 || found[0].Text != all[end-1].Text {
+			t.Fatalf("after %d: %d found, %d of them different, %v", end, len(found), len(texts), err)
+		}
+	}
+	var blocks, bytes int
+	if err := db.read(func(q querier) error {
+		return q.one(`SELECT count(*), sum(length(data)) FROM coarse`).Scan(&blocks, &bytes)
+	}); err != nil || blocks != 4 || bytes != len(all)*vectors.RecordSize(8) {
+		t.Errorf("%d blocks of %d bytes, %v", blocks, bytes, err)
+	}
+	for _, i := range []int{0, group - 1, group, 2*group - 1, 2 * group, len(all) - 1} {
+		if found, err := db.Vectors().Similar(notes(t, db), all[i].Vector, 1); err != nil || len(found) != 1 || found[0].Text != all[i].Text {
+			t.Errorf("text %d: %+v, %v", i, found, err)
+		}
+	}
+}
+
 // A collection holds vectors of one model, of as many dimensions, made for one task; each text
 // once; and of what cannot be added nothing.
 func TestCollectionsAreNotMixed(t *testing.T) {
