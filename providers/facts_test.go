@@ -24,7 +24,7 @@ const publicList = `{"data":[
 {"id":"openai/gpt-6-luna:free","context_length":8000,"pricing":{"prompt":"0","completion":"0"}},
 {"id":"openai/gpt-7-sol","context_length":3000000,"pricing":{"prompt":"0.000003","completion":"0.000009"}},
 {"id":"anthropic/claude-haiku-5.5","context_length":1000000,"pricing":{"prompt":"0.0000002","completion":"0.000001"}},
-{"id":"qwen/qwen3.8-max","context_length":5,"pricing":{"prompt":"0.000009","completion":"0.000009"}},
+{"id":"qwen/qwen3.8-max","context_length":5000,"pricing":{"prompt":"0.000009","completion":"0.000009"}},
 {"id":"acme/m","name":"Acme: M","context_length":64000,"pricing":{"prompt":"0.0000015","completion":"0.000006"},"supported_parameters":["tools","reasoning"]},
 {"id":"acme/free","pricing":{"prompt":"0","completion":"0"}},
 {"id":"acme/nan","pricing":{"prompt":"NaN","completion":"1"}},

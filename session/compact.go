@@ -20,6 +20,7 @@ var compactPrompt string
 // Bounds for what is summarized at once.
 const (
 	defaultChunkTokens = 24 << 10 // tokens, where a model's window is not known
+	minChunkTokens     = 1 << 10  // tokens, whatever is said of a window
 	maxQuoted          = 4 << 10  // bytes of a call's arguments, and of its result
 )
 
@@ -159,7 +160,7 @@ func writeSummary(t *turn, path []store.Node, paths []string) (model llm.Endpoin
 func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []string) (summary string, usage llm.Usage, err error) {
 	room := defaultChunkTokens
 	if model.Context > 0 {
-		room = model.Context / 2
+		room = max(model.Context/2, minChunkTokens)
 	}
 	for i, chunk := range t.tokens.chunks(path, room) {
 		t.done.Steps++

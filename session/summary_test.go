@@ -164,3 +164,23 @@ func TestSummaryModel(t *testing.T) {
 		t.Errorf("the summary is %q, notices %q", text, notices)
 	}
 }
+
+// TestSummaryOfTinyWindow: whatever is said of a model's window, it is shown the conversation
+// that it is to summarize.
+func TestSummaryOfTinyWindow(t *testing.T) {
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("All of it."))
+	o := Options{Model: endpoint("m/m", fake), Config: Config{SummaryModel: "s/small"}, OpenModel: func(name string) (llm.Endpoint, error) {
+		e := endpoint(name, fake)
+		e.Context = 1
+		return e, nil
+	}}
+	s := New(o)
+	for _, text := range []string{"one", "two"} {
+		play(t.Context(), s, nil, say(text+strings.Repeat(" long", 200)))
+	}
+	summarize(t, s)
+	requests := fake.Requests()
+	if asked := requests[len(requests)-1].Messages[0].Text(); len(requests) != 3 || !strings.Contains(asked, "one long long") || !strings.Contains(asked, "two long long") {
+		t.Errorf("after %d requests it was asked with %.300q", len(requests), asked)
+	}
+}

@@ -105,10 +105,11 @@ func (f Fetched) compare(before List) (List, []Change) {
 		}
 		row, builtin := FindExact(f.Builtin, m.ID)
 		old, kept := was[m.ID]
+		old, _ = old.plausible(row, row.Price) // it may be of before that was looked at
 		known := old.ApplyTo(row, before.Newer())
-		if why := implausible(known.Price, m.Price); why != "" {
+		m, refused = m.plausible(row, known.Price)
+		for _, why := range refused {
 			change(ChangeRefused, why, Facts{})
-			m.Price = Price{}
 		}
 		m = m.Over(old)
 		list.Models = append(list.Models, m)
@@ -180,11 +181,40 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 	return changes
 }
 
-// unbelievable is how many times a price may rise or fall before it is taken for a mistake.
-const unbelievable = 100
+// How many times a figure may rise or fall before it is taken for a mistake. Against what is
+// built in, the bounds hold however often it changes.
+const (
+	unbelievable     = 100 // prices
+	unbelievableDrop = 10  // prices, below the one that is built in
+	unbelievableSize = 4   // windows and output limits, against those that are built in
+)
 
-// implausible returns why a price is not taken over a known one; "" if it is.
-func implausible(known, listed Price) string {
+// plausible returns f without what is not taken over row, which is built in, and over the last
+// price that is known, and what that was, in words. The zero Model has nothing to compare with.
+func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
+	why := implausible(last, f.Price, unbelievable)
+	if why == "" {
+		why = implausible(row.Price, f.Price, unbelievableDrop)
+	}
+	if why != "" {
+		f.Price, refused = Price{}, append(refused, why)
+	}
+	for _, n := range []struct {
+		what  string
+		value *int
+		known int
+	}{{"window", &f.Context, row.Context}, {"output limit", &f.MaxOutput, row.MaxOutput}} {
+		if *n.value > 0 && n.known > 0 && (*n.value > n.known*unbelievableSize || *n.value*unbelievableSize < n.known) {
+			refused = append(refused, fmt.Sprintf("%s of %d tokens, and known to be %d", n.what, *n.value, n.known))
+			*n.value = 0
+		}
+	}
+	return f, refused
+}
+
+// implausible returns why a price is not taken over a known one, below which it may be drop
+// times at most; "" if it is.
+func implausible(known, listed Price, drop float64) string {
 	if !known.Known() || known.Free || !listed.Known() {
 		return ""
 	}
@@ -192,7 +222,7 @@ func implausible(known, listed Price) string {
 		return fmt.Sprintf("free, and known to cost $%g/$%g for a million tokens", known.Input, known.Output)
 	}
 	for _, p := range [][2]float64{{known.Input, listed.Input}, {known.Output, listed.Output}} {
-		if p[0] > 0 && (p[1] > p[0]*unbelievable || p[1]*unbelievable < p[0]) {
+		if p[0] > 0 && (p[1] > p[0]*unbelievable || p[1]*drop < p[0]) {
 			return fmt.Sprintf("price of $%g/$%g for a million tokens, and known to cost $%g/$%g", listed.Input, listed.Output, known.Input, known.Output)
 		}
 	}

@@ -29,6 +29,9 @@ const (
 	maxFactName   = 120 // runes
 	maxFactTokens = 100_000_000
 	maxFactPrice  = 10_000
+
+	minFactWindow = 1024 // tokens: of a model that answers; others, such as embedders, have less
+	minFactOutput = 256  // tokens
 )
 
 // Check returns f without what cannot be meant, and what that was, in words. Without an id
@@ -45,8 +48,9 @@ func (f Facts) Check() (checked Facts, refused []string) {
 	for _, n := range []struct {
 		what  string
 		value *int
-	}{{"window", &f.Context}, {"output limit", &f.MaxOutput}} {
-		if *n.value < 0 || *n.value > maxFactTokens {
+		least int
+	}{{"window", &f.Context, minFactWindow}, {"output limit", &f.MaxOutput, minFactOutput}} {
+		if *n.value < 0 || *n.value > maxFactTokens || *n.value > 0 && *n.value < n.least && Chats(f.ID) {
 			refuse("%s of %d tokens", n.what, *n.value)
 			*n.value = 0
 		}

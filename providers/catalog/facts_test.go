@@ -104,7 +104,7 @@ func TestFactsCheck(t *testing.T) {
 		want  Facts
 		told  string
 	}{
-		{"fine", Facts{ID: "a/b:c", Name: "A B", Context: 1, Price: Price{Input: 600}}, Facts{ID: "a/b:c", Name: "A B", Context: 1, Price: Price{Input: 600}}, ""},
+		{"fine", Facts{ID: "a/b:c", Name: "A B", Context: 1024, Price: Price{Input: 600}}, Facts{ID: "a/b:c", Name: "A B", Context: 1024, Price: Price{Input: 600}}, ""},
 		{"no id", Facts{Context: 5}, Facts{}, "id"},
 		{"an id with an escape sequence", Facts{ID: "a\x1b[31m"}, Facts{}, "id"},
 		{"an id with a space", Facts{ID: "a b"}, Facts{}, "id"},
@@ -112,11 +112,14 @@ func TestFactsCheck(t *testing.T) {
 		{"a long id", Facts{ID: strings.Repeat("a", 201)}, Facts{}, "id"},
 		{"a name with an escape sequence", Facts{ID: "a", Name: "x\x1b]0;y\x07\nz"}, Facts{ID: "a", Name: "x␛]0;y␇␊z"}, ""},
 		{"a long name", Facts{ID: "a", Name: strings.Repeat("é", 500)}, Facts{ID: "a", Name: strings.Repeat("é", 120)}, ""},
-		{"no number", Facts{ID: "a", Context: 5, Price: Price{Input: math.NaN(), Output: 1}}, Facts{ID: "a", Context: 5}, "price of NaN"},
+		{"no number", Facts{ID: "a", Context: 5000, Price: Price{Input: math.NaN(), Output: 1}}, Facts{ID: "a", Context: 5000}, "price of NaN"},
 		{"a negative price", Facts{ID: "a", Price: Price{Input: 1, Output: -1}}, Facts{ID: "a"}, "price of -1"},
 		{"an endless price", Facts{ID: "a", Price: Price{Input: math.Inf(1)}}, Facts{ID: "a"}, "price of +Inf"},
 		{"an absurd price", Facts{ID: "a", Price: Price{Input: 1, Tiers: []Tier{{Input: 1e6}}}}, Facts{ID: "a"}, "price of 1e+06"},
-		{"an absurd window", Facts{ID: "a", Context: 1 << 40, MaxOutput: 7}, Facts{ID: "a", MaxOutput: 7}, "window of 1099511627776"},
+		{"an absurd window", Facts{ID: "a", Context: 1 << 40, MaxOutput: 700}, Facts{ID: "a", MaxOutput: 700}, "window of 1099511627776"},
+		{"a window that holds no question", Facts{ID: "a", Context: 1023, MaxOutput: 1000}, Facts{ID: "a", MaxOutput: 1000}, "window of 1023 tokens"},
+		{"an output limit that holds no answer", Facts{ID: "a", MaxOutput: 1}, Facts{ID: "a"}, "output limit of 1 tokens"},
+		{"the window of an embedder", Facts{ID: "embedding-1", Context: 512}, Facts{ID: "embedding-1", Context: 512}, ""},
 	} {
 		got, told := tt.facts.Check()
 		if tt.name == "a name with an escape sequence" {
@@ -153,7 +156,7 @@ func TestCompare(t *testing.T) {
 	fetched := func(models ...Facts) Fetched {
 		return Fetched{List: List{Provider: "box", URL: groq, Fetched: later, Models: models}}
 	}
-	first := fetched(Facts{ID: "a", Context: 1000, Price: Price{Input: 1, Output: 2}}, Facts{ID: "b"}, Facts{ID: "whisper-1"})
+	first := fetched(Facts{ID: "a", Context: 10_000, Price: Price{Input: 1, Output: 2}}, Facts{ID: "b"}, Facts{ID: "whisper-1"})
 	for _, tt := range []struct {
 		name string
 		next Fetched
@@ -165,12 +168,12 @@ func TestCompare(t *testing.T) {
 		{"a new one that does not answer", fetched(Facts{ID: "a"}, Facts{ID: "b"}, Facts{ID: "text-embedding-9"}), nil},
 		{"one that is gone", fetched(Facts{ID: "a"}), []string{"gone b"}},
 		{"nothing at all", fetched(), nil},
-		{"price and window", fetched(Facts{ID: "a", Context: 2000, Price: Price{Input: 0.5, Output: 1}}, Facts{ID: "b", Context: 5}), []string{"price a", "window a", "window b"}},
+		{"price and window", fetched(Facts{ID: "a", Context: 20_000, Price: Price{Input: 0.5, Output: 1}}, Facts{ID: "b", Context: 5000}), []string{"price a", "window a", "window b"}},
 		{"free all at once", fetched(Facts{ID: "a", Price: Price{Free: true}}, Facts{ID: "b"}), []string{"refused a free, and known to cost $1/$2 for a million tokens"}},
 		{"a thousand times as dear", fetched(Facts{ID: "a", Price: Price{Input: 1000, Output: 2000}}, Facts{ID: "b"}), []string{"refused a price of $1000/$2000 for a million tokens, and known to cost $1/$2"}},
-		{"one twice", fetched(Facts{ID: "a"}, Facts{ID: "a", Context: 9}, Facts{ID: "b"}), nil},
+		{"one twice", fetched(Facts{ID: "a"}, Facts{ID: "a", Context: 9000}, Facts{ID: "b"}), nil},
 		{"at another address", Fetched{List: List{Provider: "box", URL: "https://moved", Fetched: later, Models: []Facts{{ID: "a"}}}}, []string{"new a"}},
-		{"some of them, from elsewhere", Fetched{List: List{Provider: "box", URL: groq, Fetched: later, Models: []Facts{{ID: "a", Context: 7}}}, Partial: true}, []string{"window a"}},
+		{"some of them, from elsewhere", Fetched{List: List{Provider: "box", URL: groq, Fetched: later, Models: []Facts{{ID: "a", Context: 7000}}}, Partial: true}, []string{"window a"}},
 	} {
 		k := keep(t, first)
 		update := k.Compare([]Fetched{tt.next})
@@ -195,11 +198,65 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// What is built in bounds what is believed, however often a figure changes: in four steps a
+// price does not fall to a hundredth, and no window shrinks to nothing, nor do files of before
+// bring it.
+func TestFactsDoNotDrift(t *testing.T) {
+	const id = "gpt-6-luna"
+	row, ok := FindExact("openai", id)
+	if !ok || row.Context == 0 || row.MaxOutput == 0 || row.Price.Input == 0 || row.Price.Free {
+		t.Fatalf("the test wants another model: %+v", row)
+	}
+	list := func(f Facts) List { return List{Provider: "openai", Fetched: later, Models: []Facts{f}} }
+	for _, tt := range []struct {
+		name string
+		next func(step int) Facts
+		last bool // the file holds it already
+		told string
+	}{
+		{"a price that falls by thirds", func(n int) Facts {
+			return Facts{ID: id, Price: Price{Input: row.Price.Input / math.Pow(3, float64(n)), Output: row.Price.Output / math.Pow(3, float64(n))}}
+		}, false, "price of"},
+		{"a price that rises tenfold", func(n int) Facts {
+			return Facts{ID: id, Price: Price{Input: row.Price.Input * math.Pow(10, float64(n)), Output: row.Price.Output * math.Pow(10, float64(n))}}
+		}, false, "price of"},
+		{"a small window", func(int) Facts { return Facts{ID: id, Context: row.Context/4 - 1} }, false, "window of"},
+		{"a large window", func(int) Facts { return Facts{ID: id, Context: row.Context*4 + 1} }, false, "window of"},
+		{"a small output limit", func(int) Facts { return Facts{ID: id, MaxOutput: row.MaxOutput/4 - 1} }, false, "output limit of"},
+		{"a file of before", func(int) Facts { return Facts{ID: id, Context: 2000, Price: Price{Input: 1e-6, Output: 1e-6}} }, true, ""},
+	} {
+		var kept List
+		var told []string
+		if tt.last {
+			kept = list(tt.next(0))
+			kept, _ = Fetched{List: list(Facts{ID: id}), Builtin: "openai"}.compare(kept)
+		} else {
+			for step := range 6 {
+				var changes []Change
+				kept, changes = Fetched{List: list(tt.next(step + 1)), Builtin: "openai"}.compare(kept)
+				for _, c := range changes {
+					if c.Kind == ChangeRefused {
+						told = append(told, c.Why)
+					}
+				}
+			}
+		}
+		now := kept.Models[0].ApplyTo(row, true)
+		if now.Context*4 < row.Context || now.Context > row.Context*4 || now.MaxOutput*4 < row.MaxOutput ||
+			now.Price.Input*10 < row.Price.Input || now.Price.Output > row.Price.Output*100.1 {
+			t.Errorf("%s: from %+v to %+v", tt.name, row, now)
+		}
+		if !strings.Contains(strings.Join(told, ";"), tt.told) {
+			t.Errorf("%s: told %q", tt.name, told)
+		}
+	}
+}
+
 // The file survives a round trip, other lists in it stay, and a look at one model decodes one
 // line.
 func TestKept(t *testing.T) {
 	yes := true
-	rows := []Facts{{ID: "x/<a>&b", Name: `a "name"`, Context: 5, Price: Price{Free: true}, Tools: &yes}, {ID: "b", Price: Price{Input: 1, Output: 2, Tiers: []Tier{{Above: 3, Input: 4}}}}}
+	rows := []Facts{{ID: "x/<a>&b", Name: `a "name"`, Context: 5000, Price: Price{Free: true}, Tools: &yes}, {ID: "b", Price: Price{Input: 1, Output: 2, Tiers: []Tier{{Above: 3, Input: 4}}}}}
 	k := keep(t, Fetched{List: List{Provider: "one", URL: "u", Fetched: later, Models: rows}})
 	if err := k.Compare([]Fetched{{List: List{Provider: "two", URL: "u", Fetched: earlier, Models: []Facts{{ID: "c"}}}}}).Save(); err != nil {
 		t.Fatal(err)
@@ -242,7 +299,7 @@ func TestKeptHostile(t *testing.T) {
 		"a bad head":   {"{\"version\":1}\n{\"provider\":7}\n", "damaged"},
 		"bad lines":    {head + "{\"id\":\"ok\"}\n{\"id\":\"cut\n{\"id\":\"a\\u001b\"}\n{\"id\":\"b\",\"id\":\"c\"}\nnull\n{\"id\":\"n\",\"context\":-5,\"price\":{\"input\":-1}}\n", ""},
 		"many models":  {head + manyLines(maxKeptModels+50), ""},
-		"the same one": {head + "{\"id\":\"ok\",\"context\":1}\n{\"id\":\"ok\",\"context\":2}\n", ""},
+		"the same one": {head + "{\"id\":\"ok\",\"context\":5001}\n{\"id\":\"ok\",\"context\":5002}\n", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "models.jsonl")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
@@ -264,7 +321,7 @@ func TestKeptHostile(t *testing.T) {
 		if f, _, ok := k.Find("p", "u", "n"); ok && (f.Context != 0 || f.Price.Known()) {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if f, _, _ := k.Find("p", "u", "ok"); f.Context == 2 {
+		if f, _, _ := k.Find("p", "u", "ok"); f.Context == 5002 {
 			t.Errorf("%s: the later line counts", name)
 		}
 		if err := k.Compare([]Fetched{{List: List{Provider: "q", URL: "u", Fetched: later, Models: []Facts{{ID: "m"}}}}}).Save(); err != nil && name != "many models" {
@@ -292,13 +349,13 @@ func manyLines(n int) string {
 
 // What is read while it is written is the old file or the new one.
 func TestKeptIsReplacedInOneStep(t *testing.T) {
-	k := keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 1}}}})
+	k := keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 5000}}}})
 	done := make(chan error)
 	go func() {
 		var err error
 		for i := range 50 {
 			if err == nil {
-				err = OpenKept(k.path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: i + 1}}}}}).Save()
+				err = OpenKept(k.path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 5001 + i}}}}}).Save()
 			}
 		}
 		done <- err
