@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -164,7 +165,15 @@ func resolveAliases(a *program) {
 	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &a.model} {
 		*name = c.Resolve(*name)
 	}
-	for _, names := range [][]string{c.Fallback, a.models, a.fallback} {
+	lists := [][]string{c.Fallback, a.models, a.fallback}
+	for _, name := range slices.Sorted(maps.Keys(c.Fallbacks)) {
+		chain := c.Fallbacks[name]
+		lists = append(lists, chain)
+		if _, own := c.Fallbacks[c.Resolve(name)]; !own { // what names the model itself counts
+			c.Fallbacks[c.Resolve(name)] = chain
+		}
+	}
+	for _, names := range lists {
 		for i, name := range names {
 			names[i] = c.Resolve(name)
 		}

@@ -57,3 +57,17 @@ func TestFallbacks(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Aliases stand in chains, and name the models that chains are of; a chain of the model itself
+// comes before one of its alias.
+func TestFallbackAliases(t *testing.T) {
+	a := newProgram()
+	a.config.Aliases = map[string]string{"fast": "p/small", "best": "q/large", "old": "q/old"}
+	a.config.Fallbacks = map[string][]string{"best": {"fast", "auto/x"}, "q/old": {"r/own"}, "old": {"fast"}, "p": {"best"}}
+	resolveAliases(a)
+	for model, want := range map[string][]string{"q/large": {"p/small", "auto/x"}, "q/old": {"r/own"}, "p/small": {"q/large"}} {
+		if got := fallbacks(a)(model); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", model, got, want)
+		}
+	}
+}
