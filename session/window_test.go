@@ -3,9 +3,11 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
@@ -118,5 +120,83 @@ func TestOverflowSummaryFails(t *testing.T) {
 	}
 	if events, asked := replies(t, s, []Action{Summarize, StopTurn}, long(300)); len(asked) != 2 || len(eventsOf[llm.Notice](events)) != 1 {
 		t.Errorf("%d questions, told %+v", len(asked), eventsOf[llm.Notice](events))
+	}
+}
+
+// windowedModels lists models of the catalog with windows of every size there is.
+var windowedModels = []string{
+	"zai/glm-4-airx", "openai/gpt-4", "moonshot/moonshot-v1-32k", "xai/grok-2-vision", "cerebras/qwen-3.8-27b", "mistral/mistral-small-2506",
+	"openrouter/meta-llama/llama-3.3-70b-instruct", "groq/openai/gpt-oss-120b", "anthropic/claude-haiku-4-5", "minimax/MiniMax-M2.7",
+	"qwen/qwen3.6-max-preview", "moonshot/kimi-k2.6", "openai/gpt-5.4-mini", "xai/grok-4.7", "openrouter/minimax/minimax-m3",
+	"anthropic/claude-sonnet-5-5", "deepseek/deepseek-v4-pro", "openai/gpt-6.1-sol", "gemini/gemini-4-argon", "gemini/gemini-1.5-pro",
+}
+
+// TestWindowsOfTheCatalog holds that no model gets a request above its window without a word
+// before it: not by a prompt that fills it by itself, nor by one that does so together with
+// what was said, whether a user can be asked or not. What fits is sent in silence.
+func TestWindowsOfTheCatalog(t *testing.T) {
+	windows := map[int]bool{}
+	for _, name := range windowedModels {
+		provider, id, _ := strings.Cut(name, "/")
+		facts, ok := catalog.FindExact(provider, id)
+		if !ok || facts.Context == 0 {
+			t.Fatalf("the catalog has no window of %s", name)
+		}
+		windows[facts.Context] = true
+		for _, share := range []int{90, 96, 150} {
+			for _, before := range []int{0, 40} { // percent of the window that an earlier turn takes
+				for _, attended := range []bool{false, true} {
+					t.Run(fmt.Sprint(name, " at ", share, " after ", before, ", attended ", attended), func(t *testing.T) {
+						fillWindow(t, name, facts.Context, before, share, attended)
+					})
+				}
+			}
+		}
+	}
+	if len(windows) < 15 {
+		t.Errorf("%d windows, want more", len(windows))
+	}
+}
+
+// fillWindow plays a turn that takes before percent of a model's window, and one that takes
+// it to share, and checks what is told of that before the second is sent.
+func fillWindow(t *testing.T, name string, window, before, share int, attended bool) {
+	words := func(percent int) llm.Part { return say(strings.Repeat("four", window*percent/100)) }
+	var turns []llmtest.Turn
+	if before > 0 {
+		turns = append(turns, llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: window * before / 100, Output: 1}, llm.Finish{Reason: llm.Stop}))
+	}
+	fake := llmtest.New(append(turns, llmtest.Say("and yes"))...)
+	model := endpoint(name, fake)
+	model.Context = window
+	s := New(Options{Model: model, Attended: attended})
+	if before > 0 {
+		if events, asked := replies(t, s, nil, words(before)); len(asked)+len(eventsOf[llm.Notice](events)) > 0 {
+			t.Fatalf("asked %+v about the first turn", asked)
+		}
+	}
+	told := 0
+	for e := range s.Turn(t.Context(), words(share-before)) {
+		text := ""
+		switch e := e.(type) {
+		case llm.Notice:
+			text = e.Text
+		case Question:
+			text = fmt.Sprint(e.About)
+			e.Reply(slices.IndexFunc(e.Choices, func(c Choice) bool { return c.Action == SendAnyway }))
+		}
+		if strings.Contains(text, fmt.Sprintf("the context window of %s is %d", name, window)) {
+			told++
+			if sent := len(fake.Requests()); sent != len(turns) {
+				t.Errorf("told once %d requests were sent, want %d", sent, len(turns))
+			}
+		}
+	}
+	want := 0
+	if share > 95 {
+		want = 1
+	}
+	if told != want || len(fake.Requests()) != len(turns)+1 {
+		t.Errorf("told %d times, want %d; %d requests", told, want, len(fake.Requests()))
 	}
 }
