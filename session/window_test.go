@@ -161,7 +161,7 @@ func TestWindowsOfTheCatalog(t *testing.T) {
 // fillWindow plays a turn that takes before percent of a model's window, and one that takes
 // it to share, and checks what is told of that before the second is sent.
 func fillWindow(t *testing.T, name string, window, before, share int, attended bool) {
-	words := func(percent int) llm.Part { return say(strings.Repeat("four", window*percent/100)) }
+	words := func(percent int) llm.Part { return say(strings.Repeat("w", window*percent/100)) } // a token is a byte
 	var turns []llmtest.Turn
 	if before > 0 {
 		turns = append(turns, llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: window * before / 100, Output: 1}, llm.Finish{Reason: llm.Stop}))
@@ -169,7 +169,7 @@ func fillWindow(t *testing.T, name string, window, before, share int, attended b
 	fake := llmtest.New(append(turns, llmtest.Say("and yes"))...)
 	model := endpoint(name, fake)
 	model.Context = window
-	s := New(Options{Model: model, Attended: attended})
+	s := New(Options{Model: model, Attended: attended, EstimateTokens: func(text string) int { return len(text) }})
 	if before > 0 {
 		if events, asked := replies(t, s, nil, words(before)); len(asked)+len(eventsOf[llm.Notice](events)) > 0 {
 			t.Fatalf("asked %+v about the first turn", asked)
