@@ -53,6 +53,8 @@ type Program struct {
 	LoggedIn bool   // as far as its files tell
 	Hidden   bool   // they do not tell: only an answer does
 	Login    string // command that logs in
+
+	KeepsTools bool // no flag takes its tools away: it runs in its sandbox, in an empty folder
 }
 
 // Programs lists the agents' programs that are installed, in the order of a picker. None
@@ -69,6 +71,7 @@ func Programs(c Config, getenv func(string) string) []Program {
 			list = append(list, Program{
 				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, Login: agentcli.LoginCommand(s.kind),
 				LoggedIn: loggedIn, Hidden: !loggedIn && agentcli.HidesLogin(s.kind),
+				KeepsTools: agentcli.KeepsTools(s.kind),
 			})
 		}
 	}

@@ -8,7 +8,8 @@
 // What the programs do differently is a row of flavors: arguments, environment,
 // where prompts and files go, decoder, exit codes. They are used for chat alone: their own tools, settings
 // and memory are switched off as far as they let themselves be, and tools that
-// they run nevertheless are shown, never run again. Claude Code and Gemini CLI keep their
+// they run nevertheless are shown, never run again. A version that does not know the flags
+// for that is not used. Claude Code and Gemini CLI keep their
 // conversations themselves; the id of one rides in the State of the answer, and the
 // next request goes on from there. Where that is not possible, the conversation
 // so far is told as text. A program never outlives the stream it answers.
@@ -26,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,10 +197,13 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
 			return err
 		}
-		switch flags := m.learnRefusedFlags(a.firstStderr); {
+		flags, missed := m.learnRefusedFlags(r.args, a.firstStderr)
+		switch {
 		case r.resume.Session != "" && m.flavor.lostSession().MatchString(err.Error()+a.firstStderr):
 			anew = true
 			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is sent as text", m.flavor.program))
+		case missed != "":
+			return m.flavor.outdated(missed)
 		case len(flags) > 0:
 			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; not sent", m.flavor.program, strings.Join(flags, ", ")))
 		default:
@@ -207,21 +212,32 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	}
 }
 
-// learnRefusedFlags returns the flags that a program complained about, as far as it can
-// do without them, and leaves them out from now on.
-func (m *Model) learnRefusedFlags(said string) (flags []string) {
+// learnRefusedFlags returns the flags of args that a program complained about, as far as it
+// can do without them, and leaves them out from now on. Missed is the first without which it
+// does not run; "" if there is none.
+func (m *Model) learnRefusedFlags(args []string, said string) (flags []string, missed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, complaint := range unknownFlagRE().FindAllStringSubmatch(said, -1) {
 		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), isSeparator) {
 			flag := "--" + strings.TrimLeft(name, "-")
-			if m.flavor.optional[flag] && !m.refused[flag] {
+			switch {
+			case !slices.ContainsFunc(args, func(arg string) bool { return flagOf(arg) == flag }):
+			case !m.flavor.optional[flag]:
+				missed = cmp.Or(missed, flag)
+			case !m.refused[flag]:
 				m.refused[flag] = true
 				flags = append(flags, flag)
 			}
 		}
 	}
-	return flags
+	return flags, missed
+}
+
+// flagOf returns an argument without its value.
+func flagOf(arg string) string {
+	flag, _, _ := strings.Cut(arg, "=")
+	return flag
 }
 
 func isSeparator(r rune) bool { return r == ',' || r == ' ' }
@@ -232,8 +248,7 @@ func (m *Model) supportedArgs(args []string) []string {
 	defer m.mu.Unlock()
 	kept := make([]string, 0, len(args))
 	for _, arg := range args {
-		flag, _, _ := strings.Cut(arg, "=")
-		if !m.refused[flag] {
+		if !m.refused[flagOf(arg)] {
 			kept = append(kept, arg)
 		}
 	}

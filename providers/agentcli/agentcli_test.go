@@ -180,57 +180,6 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// Versions that lack a flag run without it, from then on, if they can.
-func TestUnknownFlags(t *testing.T) {
-	help := strings.Repeat("  --flag  does something\n", 400)
-	for _, tt := range []struct {
-		kind     string
-		says     []step
-		refuses  []string
-		without  []string
-		notices  int
-		fault    llm.Fault
-		mentions string
-	}{
-		{"claude-cli", claudeSays, []string{"error: unknown option '--effort=high'\n(Did you mean --help?)\n", "error: unknown option '--disable-slash-commands'\n"},
-			[]string{"--effort", "--disable-slash-commands"}, 2, "", ""},
-		{"gemini-cli", geminiSays, []string{"Unknown arguments: extensions, allowed-mcp-server-names, allowedMcpServerNames\n" + help}, []string{"--extensions", "--allowed-mcp-server-names"}, 2, "", ""},
-		{"gemini-cli", geminiSays, []string{"Invalid values:\n  Argument: output-format, Given: \"stream-json\", Choices: \"text\", \"json\"\n" + help}, []string{"--output-format"}, 2, "", ""},
-		// Without these it would be an agent, not a model.
-		{"claude-cli", claudeSays, []string{"error: unknown option '--tools='\n"}, nil, 0, llm.Unknown, "unknown option '--tools='"},
-	} {
-		var scripts [][]step
-		for _, said := range tt.refuses {
-			scripts = append(scripts, []step{{Err: said, Exit: 1}})
-		}
-		s := script(t, append(scripts, tt.says)...)
-		m := s.model(tt.kind)
-		req := asking("Hi")
-		req.Effort = llm.EffortHigh
-		got := take(t, m.Stream(t.Context(), req))
-		if tt.fault != "" {
-			if llm.FaultOf(got.err) != tt.fault || !strings.Contains(got.err.Error(), tt.mentions) || len(s.visits()) != 1 {
-				t.Errorf("%q: %v after %d runs", tt.refuses, got.err, len(s.visits()))
-			}
-			continue
-		}
-		check(t, got, []llm.Part{text("Hello")}, llm.Stop, "")
-		if len(got.notices) != tt.notices {
-			t.Errorf("%q: notices %q", tt.refuses, got.notices)
-		}
-		again := take(t, m.Stream(t.Context(), req))
-		v := s.visits()
-		if len(v) != len(tt.refuses)+2 || len(again.notices) > 0 {
-			t.Fatalf("%q: %d runs, notices %q", tt.refuses, len(v), again.notices)
-		}
-		for _, flag := range tt.without {
-			if strings.Contains(strings.Join(v[len(v)-1].Args, " "), flag) {
-				t.Errorf("%s is still there: %q", flag, v[len(v)-1].Args)
-			}
-		}
-	}
-}
-
 func TestPlainText(t *testing.T) {
 	s := script(t, []step{{Out: "Two\nlines.\n"}})
 	got := take(t, s.model("gemini-cli").Stream(t.Context(), asking("Hi")))

@@ -102,6 +102,12 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	return fault
 }
 
+// outdated returns the error for a version that does not know a flag without which it could
+// do more than answer, or not answer at all.
+func (f flavor) outdated(flag string) *llm.Error {
+	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install)}
+}
+
 // unknownForm returns the error for an answer in which nothing was understood.
 func (a *answer) unknownForm() *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}

@@ -19,6 +19,10 @@ func Programs() (names []string) {
 	return names
 }
 
+// KeepsTools reports whether no flag takes the tools of the program of a kind away: they can
+// read at most, for nobody approves more, in its sandbox and a folder that is empty.
+func KeepsTools(kind string) bool { return flavors[kind].keepsTools }
+
 // A flavor is what one program does differently from another.
 type flavor struct {
 	names
@@ -26,7 +30,7 @@ type flavor struct {
 
 	args     func(r *run) []string
 	env      func(r *run) []string // nil for nothing of its own
-	optional map[string]bool       // flags it can do without, for versions that lack them
+	optional map[string]bool       // flags that a version may lack: they change what is shown or kept; no other can be left out
 	decoder  func(a *answer) decoder
 	sparse   bool // its output is not documented: an end without a last line is one, and an unknown form is told
 
@@ -42,12 +46,14 @@ type flavor struct {
 	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
 }
 
-// names are what one program is called, and how one gets it.
+// names are what one program is called, how one gets it, and what to know of it.
 type names struct {
 	program string // its usual name
 	install string // command that installs it
 	login   string // command that logs in
 	key     string // variable that can hold a key for it
+
+	keepsTools bool // no flag takes its tools away
 }
 
 // A place is where a program takes a system prompt from.
@@ -102,11 +108,10 @@ var flavors = map[string]flavor{
 			login:   "claude /login",
 			key:     "ANTHROPIC_API_KEY",
 		},
-		endSignal: syscall.SIGINT, // it then writes its session; after SIGTERM it does not
-		args:      claudeArgs,
-		env:       claudeEnv,
-		optional: set("--include-partial-messages", "--disable-slash-commands", "--effort", "--thinking",
-			"--max-thinking-tokens", "--json-schema"),
+		endSignal:    syscall.SIGINT, // it then writes its session; after SIGTERM it does not
+		args:         claudeArgs,
+		env:          claudeEnv,
+		optional:     set("--include-partial-messages", "--effort", "--thinking", "--max-thinking-tokens", "--json-schema"),
 		decoder:      newClaude,
 		system:       systemInArg,
 		media:        inBlocks,
@@ -133,7 +138,7 @@ var flavors = map[string]flavor{
 		},
 		endSignal: syscall.SIGINT,
 		args:      codexArgs,
-		optional:  set("--ignore-user-config", "--ignore-rules", "--ephemeral"),
+		optional:  set("--ephemeral"),
 		decoder:   newCodex,
 		system:    systemInFile,
 		media:     imageArgs,
@@ -149,7 +154,7 @@ var flavors = map[string]flavor{
 		endSignal:   syscall.SIGTERM,
 		args:        geminiArgs,
 		env:         geminiEnv,
-		optional:    set("--output-format", "--approval-mode", "--extensions", "--allowed-mcp-server-names"),
+		optional:    set("--output-format"),
 		decoder:     newGemini,
 		system:      systemInFile,
 		media:       mentioned,
@@ -171,16 +176,19 @@ var flavors = map[string]flavor{
 			"FatalUntrustedWorkspaceError": llm.Permission,
 		},
 	},
+	// Antigravity CLI has no flag against its tools. What protects is its sandbox, that nobody
+	// approves what they ask for, and the empty folder it runs in: they can read at most.
 	"antigravity-cli": {
 		names: names{
 			program: "agy",
 			install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",
 			login:   "agy",
 			key:     "ANTIGRAVITY_API_KEY",
+
+			keepsTools: true,
 		},
 		endSignal: syscall.SIGTERM,
 		args:      antigravityArgs,
-		optional:  set("--sandbox"),
 		decoder:   newAntigravity,
 		sparse:    true,
 		prompt:    asEvent,
@@ -194,12 +202,11 @@ var flavors = map[string]flavor{
 		},
 		endSignal: syscall.SIGINT,
 		args:      copilotArgs,
-		optional: set("--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update",
-			"--no-remote-export", "--reasoning-effort", "--attachment"),
-		decoder:  newCopilot,
-		media:    fileArgs,
-		settings: set("effort"),
-		codes:    map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
+		optional:  set("--no-ask-user", "--no-auto-update", "--reasoning-effort", "--attachment"),
+		decoder:   newCopilot,
+		media:     fileArgs,
+		settings:  set("effort"),
+		codes:     map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
 	},
 	"grok-cli": {
 		names: names{
@@ -210,7 +217,7 @@ var flavors = map[string]flavor{
 		},
 		endSignal: syscall.SIGTERM,
 		args:      grokArgs,
-		optional:  set("--no-auto-update", "--no-subagents", "--system-prompt-override"),
+		optional:  set("--no-auto-update", "--system-prompt-override"),
 		decoder:   newGrok,
 		sparse:    true,
 		system:    systemInArgOrWords,
@@ -226,11 +233,10 @@ var flavors = map[string]flavor{
 		endSignal: syscall.SIGTERM,
 		args:      qwenArgs,
 		env:       qwenEnv,
-		optional: set("--include-partial-messages", "--approval-mode", "--extensions", "--allowed-mcp-server-names",
-			"--core-tools", "--exclude-tools", "--chat-recording"),
-		decoder: newQwen,
-		system:  systemInFile,
-		media:   mentioned,
+		optional:  set("--include-partial-messages", "--chat-recording"),
+		decoder:   newQwen,
+		system:    systemInFile,
+		media:     mentioned,
 	},
 }
 

@@ -360,12 +360,12 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestClapFlags: what clap and Go's flags complain about is left out.
+// TestClapFlags: what clap and Go's flags complain about is left out, if it only changes what is shown or kept.
 func TestClapFlags(t *testing.T) {
 	for kind, words := range map[string]string{
-		"codex-cli":       "error: unexpected argument '--ephemeral' found\n\nUsage: codex exec\n",
-		"antigravity-cli": "flag provided but not defined: -sandbox\nUsage of agy:\n",
-		"copilot-cli":     "error: unexpected argument '--no-ask-user' found\n",
+		"codex-cli":   "error: unexpected argument '--ephemeral' found\n\nUsage: codex exec\n",
+		"grok-cli":    "error: unexpected argument '--no-auto-update' found\n",
+		"copilot-cli": "error: unexpected argument '--no-ask-user' found\n",
 	} {
 		s := script(t, []step{{Err: words, Exit: 2}}, []step{{Out: hello[kind]}})
 		got := take(t, s.model(kind).Stream(t.Context(), asking("Hi")))

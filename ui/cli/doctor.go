@@ -64,6 +64,9 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 			i := slices.IndexFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider })
 			if i >= 0 && c.Status == app.Works {
 				tellLogin(&c, programs[i])
+				if programs[i].KeepsTools {
+					c.Detail += " · its tools cannot be turned off: read at most, in an empty folder"
+				}
 			}
 		}
 		list = append(list, c)
