@@ -157,7 +157,7 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 func (s service) version(ctx context.Context, program string) (string, error) {
 	var out limitedBuffer
 	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.Env = append(os.Environ(), "TERM=dumb", "NO_COLOR=1", "CI=true")
+	cmd.Env = append(agentcli.Environment(s.kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // what it started may hold the pipe open
 	err := cmd.Run()

@@ -47,7 +47,7 @@ type Options struct {
 	KeyName     string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
 	IdleTimeout time.Duration // longest silence; 0 is 300 s
 	Grace       time.Duration // between the request to end and the end by force; 0 is 5 s
-	Env         []string      // NAME=value, on top of parley's own environment
+	Env         []string      // NAME=value, on top of what Environment passes of parley's own
 	Workdir     string        // where the program runs; "" is an empty directory of parley's
 	Tap         *wire.Tap     // keeps what is said; nil for none
 	Replay      *wire.Replay  // answers in the place of the program; nil for none

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -191,48 +189,6 @@ func (r *run) cleanUp() {
 	for _, path := range r.temps {
 		os.RemoveAll(path) // in vain only where nothing can be done about it
 	}
-}
-
-// hiddenVariables lists variables by which a program would think that it runs inside
-// itself.
-var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
-
-// environment returns parley's own, which holds the credentials of the program, with
-// what keeps it from treating its output as a screen.
-func (m *Model) environment(r *run) []string {
-	vars := map[string]string{}
-	for _, list := range [][]string{os.Environ(), baseEnvironment(r), m.flavorEnv(r), m.o.Env} {
-		for _, v := range list {
-			name, value, _ := strings.Cut(v, "=")
-			vars[name] = value
-		}
-	}
-	for _, name := range hiddenVariables {
-		delete(vars, name)
-	}
-	// The program runs elsewhere, where a relative path leads nowhere.
-	if file := vars["GOOGLE_APPLICATION_CREDENTIALS"]; file != "" {
-		if abs, err := filepath.Abs(file); err == nil {
-			vars["GOOGLE_APPLICATION_CREDENTIALS"] = abs
-		}
-	}
-	env := make([]string, 0, len(vars))
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		env = append(env, name+"="+vars[name])
-	}
-	return env
-}
-
-// flavorEnv returns what one program needs beside that.
-func (m *Model) flavorEnv(r *run) []string {
-	if m.flavor.env == nil {
-		return nil
-	}
-	return m.flavor.env(r)
-}
-
-func baseEnvironment(r *run) []string {
-	return []string{"TERM=dumb", "NO_COLOR=1", "CI=true", "PWD=" + r.dir}
 }
 
 // maskCredentials takes credentials out of what a program said.
