@@ -201,7 +201,7 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	return Choice{
 		Facts: endpointFacts(s, id, m, known, toolStrategyOf(s, id, m, known, memory)),
 		Name:  s.name + "/" + id, Provider: s.name, Model: id, Title: title,
-		Ready: why == "", Unavailable: why, LacksKey: notReady(s) != nil && !s.keyless(),
+		Ready: why == "", Connected: s.connected, Unavailable: why, LacksKey: notReady(s) != nil && !s.keyless(),
 		Context: m.Context, Price: m.Price,
 		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,
 	}

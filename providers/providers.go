@@ -63,6 +63,7 @@ type Choice struct {
 	Model       string
 	Title       string       // the model's name for people
 	Ready       bool         // can be asked now
+	Connected   bool         // the user gave its service a key, a table, or the use of a login: it was not merely found
 	Unavailable string       // why it is not ready, such as "set XAI_API_KEY"
 	LacksKey    bool         // all that is missing is a key, which the user can give: see VerifyKey
 	Facts       llm.Endpoint // as Open tells them, without the model

@@ -31,6 +31,7 @@ type service struct {
 	exactNames bool // models are asked as they are named
 	kept       *catalog.Kept
 	address    address
+	connected  bool // see Choice.Connected
 }
 
 // service looks name up. It is false for what is neither built in nor
@@ -55,7 +56,23 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && found.State != discover.NeedKey {
 		s.key = key{} // it answered without one
 	}
+	s.connected = configured || s.kind == kindDemo || isConnected(s, c.Stored)
 	return s, true
+}
+
+// isConnected reports whether the user gave a service without a table a key, or the use of
+// another program's login. A login that is there for other programs alone is none.
+func isConnected(s service, stored KeyStore) bool {
+	switch {
+	case s.isProgram() || s.key.name == "":
+		return false
+	case s.key.token == nil:
+		return true
+	case stored == nil:
+		return false
+	}
+	_, ok := stored.Variables(s.name)
+	return ok
 }
 
 // responsesHosts lists hosts that are known to speak Responses, with those below them.

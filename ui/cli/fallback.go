@@ -10,6 +10,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/session"
+	"parley/ui/app"
 )
 
 // autoFallback stands in a chain for models that are as close as possible to the one that
@@ -36,7 +37,7 @@ func fallbacks(a *program) func(model string) []string {
 		var names []string
 		for _, name := range append(slices.Clone(a.fallback), chain...) {
 			if name == autoFallback {
-				names = append(names, alternatives(providers.Choices(a.local.services(), os.Getenv), model, false)...)
+				names = append(names, alternatives(connectedChoices(a), model, false)...)
 				continue
 			}
 			names = append(names, name)
@@ -45,12 +46,26 @@ func fallbacks(a *program) func(model string) []string {
 	}
 }
 
+// connectedChoices returns all choices; ready are those of services alone that the user
+// connected, or agreed to be answered by: what was merely found on this machine is not.
+func connectedChoices(a *program) []providers.Choice {
+	answers := app.LocalAnswers{}
+	if a.library != nil {
+		answers = app.ReadLocalAnswers(a.library)
+	}
+	choices := providers.Choices(a.local.services(), os.Getenv)
+	for i, c := range choices {
+		choices[i].Ready = c.Ready && (c.Connected || answers[c.Provider])
+	}
+	return choices
+}
+
 // larger returns models with a larger window than model has, for a conversation that does not
 // fit: those of its chain, and others that are connected.
 func larger(a *program) func(model string) []string {
 	chain := fallbacks(a)
 	return func(model string) []string {
-		return append(chain(model), alternatives(providers.Choices(a.local.services(), os.Getenv), model, true)...)
+		return append(chain(model), alternatives(connectedChoices(a), model, true)...)
 	}
 }
 

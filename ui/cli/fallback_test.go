@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"parley/providers"
 	"parley/providers/catalog"
+	"parley/session"
+	"parley/ui/app"
 )
 
 // Auto stands for models of other providers that can do the same, the nearest price first;
@@ -69,5 +73,72 @@ func TestFallbackAliases(t *testing.T) {
 		if got := fallbacks(a)(model); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", model, got, want)
 		}
+	}
+}
+
+// What is merely found on this machine - programs, servers, another program's login - is
+// chosen by no chain, no offer and no folder, until the user connects it.
+func TestFoundIsNotConnected(t *testing.T) {
+	bin := t.TempDir()
+	for _, name := range []string{"codex", "claude"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range catalog.Heads() {
+		for _, name := range append(slices.Clone(p.KeyEnv), p.URLEnv...) {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("HOME", bin)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(bin, "adc.json"))
+	t.Setenv("GOOGLE_CLOUD_PROJECT", "p")
+	t.Setenv("GOOGLE_CLOUD_LOCATION", "global")
+	t.Setenv("DEEPSEEK_API_KEY", "sk-0123456789")
+	a := newProgram()
+	a.library = session.MemoryStore()
+	a.local.found.Store(&[]providers.LocalServer{{Provider: "ollama", Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1"}})
+	ready := func() (names []string) {
+		for _, c := range providers.Choices(a.local.services(), os.Getenv) {
+			if c.Ready && c.Provider != "demo" {
+				names = append(names, c.Provider)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	connected := func() (names []string) {
+		for _, c := range connectedChoices(a) {
+			if c.Ready && c.Provider != "demo" {
+				names = append(names, c.Provider)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	if got := ready(); !slices.Contains(got, "codex-cli") || !slices.Contains(got, "vertex") {
+		t.Fatalf("the test finds only %q", got)
+	}
+	if got := connected(); !slices.Equal(got, []string{"deepseek"}) {
+		t.Errorf("connected: %q", got)
+	}
+	a.config.Fallback = []string{autoFallback}
+	for _, names := range [][]string{fallbacks(a)("demo/parley"), larger(a)("demo/parley")} {
+		for _, name := range names {
+			if filepath.Dir(name) != "deepseek" {
+				t.Errorf("%s is offered", name)
+			}
+		}
+	}
+	if providerReady(a, "codex-cli/gpt-6-luna") || providerReady(a, "vertex/gemini-4-argon") || !providerReady(a, "deepseek/x") {
+		t.Error("a folder can choose what was merely found")
+	}
+	if err := app.SaveLocalAnswer(a.library, "codex-cli", true); err != nil {
+		t.Fatal(err)
+	}
+	a.config.Providers = map[string]providers.Provider{"claude-cli": {}}
+	if got := connected(); !slices.Equal(got, []string{"claude-cli", "codex-cli", "deepseek"}) {
+		t.Errorf("connected after the user agreed: %q", got)
 	}
 }

@@ -61,7 +61,7 @@ func (a *program) applyProjectConfig() error {
 		if err := config.Decode(f.Text, &p); err != nil {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
 		}
-		if p.Model != "" && !a.config.providerReady(p.Model) {
+		if p.Model != "" && !providerReady(a, p.Model) {
 			return fmt.Errorf("%s: model = %q: a folder can only choose a provider that you have set up", f.Name, p.Model)
 		}
 		a.project.model = p.Model
@@ -76,9 +76,9 @@ func (a *program) applyProjectConfig() error {
 }
 
 // providerReady reports whether the user has set up the provider of a model.
-func (c *Config) providerReady(model string) bool {
-	return slices.ContainsFunc(providers.Choices(c.Config, os.Getenv), func(choice providers.Choice) bool {
-		provider, _, _ := strings.Cut(c.Resolve(model), "/")
+func providerReady(a *program, model string) bool {
+	return slices.ContainsFunc(connectedChoices(a), func(choice providers.Choice) bool {
+		provider, _, _ := strings.Cut(a.config.Resolve(model), "/")
 		return choice.Ready && choice.Provider == provider
 	})
 }
