@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -177,11 +178,13 @@ func (s *Session) UndoSummary() error {
 		if i < 0 {
 			return 0, ErrNoSummary
 		}
-		if rest := path[i+1:]; len(rest) == 1 && rest[0].Role == llm.RoleUser {
-			for _, n := range t.nodes {
-				if n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && n.Text() == rest[0].Text() {
-					return n.Seq, nil
-				}
+		rest := path[i+1:]
+		if len(rest) == 0 || slices.ContainsFunc(rest, func(n store.Node) bool { return n.Role != llm.RoleUser }) {
+			return path[i].Parent, nil
+		}
+		for _, n := range t.nodes { // what waited stands beside the summary, with the same parts
+			if n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && reflect.DeepEqual(n.Parts, rest[0].Parts) {
+				return n.Seq, nil
 			}
 		}
 		return path[i].Parent, nil

@@ -113,6 +113,39 @@ func TestUndoSummary(t *testing.T) {
 	}
 }
 
+// TestUndoSummaryBeforeWaitingPrompt: the prompt that waited for its answer while the summary
+// was made waits again, with its own attachments, also where another has the same words and
+// where more was said after it.
+func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
+	file := func(name string) llm.Part {
+		return llm.Part{Kind: llm.Media, Name: name, MIME: "image/png", Data: []byte("png of " + name)}
+	}
+	for _, later := range []int{0, 1} {
+		no := llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest})
+		fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), no, no, llmtest.Say("They count."), no)
+		s := New(Options{Model: endpoint("m/m", fake)})
+		play(t.Context(), s, nil, say("one"))
+		play(t.Context(), s, nil, say("two"))
+		play(t.Context(), s, nil, say("look"), file("a.png"))
+		last := s.Path()
+		if _, err := s.Edit(last[len(last)-1].Seq); err != nil {
+			t.Fatal(err)
+		}
+		play(t.Context(), s, nil, say("look"), file("b.png"))
+		summarize(t, s)
+		for range later {
+			play(t.Context(), s, nil, say("now"))
+		}
+		if err := s.UndoSummary(); err != nil {
+			t.Fatal(err)
+		}
+		path := s.Path()
+		if waits := path[len(path)-1]; len(path) != 5 || len(waits.Parts) != 2 || waits.Parts[1].Name != "b.png" {
+			t.Errorf("%d said later: %d messages, the last is %+v", later, len(path), waits.Parts)
+		}
+	}
+}
+
 // TestSummaryPaths: every file that a tool was called with is told to the summarizer, and
 // stands in the summary whatever the model made of it; also in the next summary.
 func TestSummaryPaths(t *testing.T) {
