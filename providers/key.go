@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type key struct {
 	command string            // prints the key, when it is first needed
 	token   *wire.TokenSource // has tokens in the place of a key; nil: there are none
 	stored  KeyStore          // has the key, when it is first needed; nil: it is not stored
+	domain  string            // the only one that tokens go to, with hosts below it; "": any
 	hint    string            // what the user has to do to have one; "" if there is one or none is needed
 }
 
@@ -74,7 +76,26 @@ func findGoogleLogin(s service, stored KeyStore, getenv func(string) string) key
 	if !connected {
 		return key{hint: "set " + googleCredentials}
 	}
-	return key{name: "Google's application default credentials", token: wire.TokensOfGoogle(nil)}
+	return key{name: "Google's application default credentials", token: wire.TokensOfGoogle(nil), domain: "googleapis.com"}
+}
+
+// checkTokenAddress returns why the tokens of s cannot go to its address; nil if they can. They
+// open more than models, and go in plain text to this machine alone.
+func checkTokenAddress(s service) error {
+	u, err := url.Parse(s.url)
+	if s.key.token == nil || err != nil || loopbackPort(s.url) != "" {
+		return nil
+	}
+	reason := ""
+	switch host := u.Hostname(); {
+	case u.Scheme != "https":
+		reason = "a token does not go over " + u.Scheme + ": use an https address in base_url"
+	case s.key.domain != "" && host != s.key.domain && !strings.HasSuffix(host, "."+s.key.domain):
+		reason = "Google's login goes to hosts of " + s.key.domain + " alone: give this address a token of its own, with token_command or api_key under [providers." + s.name + "]"
+	default:
+		return nil
+	}
+	return &llm.Error{Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Key: s.key.name, Message: reason}
 }
 
 // used reports whether a table says anything.

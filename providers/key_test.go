@@ -101,3 +101,24 @@ func TestKeyCommandIsCanceled(t *testing.T) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
+
+// Google's login goes to Google alone, and no token over plain text, but to this machine.
+func TestTokensStayWhereTheyBelong(t *testing.T) {
+	for _, tt := range []struct{ url, command, want string }{
+		{"https://aiplatform.googleapis.com/v1", "", ""}, {"https://x.googleapis.com", "", ""}, {"http://127.0.0.1:9/v1", "", ""},
+		{"https://gate.example/v1", "", "googleapis.com alone"}, {"https://evilgoogleapis.com/v1", "", "googleapis.com alone"},
+		{"https://googleapis.com.evil.example/v1", "", "googleapis.com alone"}, {"http://x.googleapis.com/v1", "", "over http"},
+		{"https://gate.example/v1", "echo t", ""}, {"http://localhost:9/v1", "echo t", ""}, {"http://gate.example/v1", "echo t", "over http"},
+	} {
+		c := Config{Providers: map[string]Provider{"vertex": {BaseURL: tt.url, TokenCommand: tt.command}}}
+		s, ok := c.service("vertex", func(string) string { return "" })
+		if !ok || s.key.token == nil {
+			t.Fatalf("%s: no tokens", tt.url)
+		}
+		s.address.missing = ""
+		_, err := s.target(t.Context())
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s with %q: %v, want %q", tt.url, tt.command, err, tt.want)
+		}
+	}
+}

@@ -252,6 +252,9 @@ func (s service) target(ctx context.Context) (target, error) {
 	if err := addressError(s); err != nil {
 		return target{}, err
 	}
+	if err := checkTokenAddress(s); err != nil {
+		return target{}, err
+	}
 	key, err := s.resolveKey(ctx)
 	if err != nil {
 		return target{}, err
