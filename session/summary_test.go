@@ -217,3 +217,31 @@ func TestSummaryOfTinyWindow(t *testing.T) {
 		t.Errorf("after %d requests it was asked with %.300q", len(requests), asked)
 	}
 }
+
+// TestSummaryFails: a summary that is refused, or longer than what it stands for, leaves the
+// conversation as it was.
+func TestSummaryFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		turn llmtest.Turn
+		want string
+	}{
+		"refused": {llmtest.Script(llm.Delta{Block: "1", Part: say("I cannot.")}, llm.Finish{Reason: llm.Refused}), "the model returned no summary"},
+		"longer":  {llmtest.Say(strings.Repeat("long ", 4000)), "not summarized: the summary would have about"},
+	} {
+		s := New(Options{Model: endpoint("m/m", llmtest.New(llmtest.Say("1"), llmtest.Say("2"), tt.turn))})
+		play(t.Context(), s, nil, say("one"))
+		play(t.Context(), s, nil, say("two"))
+		var err error
+		for e := range s.Compact(t.Context()) {
+			if d, ok := e.(Done); ok {
+				err = d.Err
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2"}) {
+			t.Errorf("%s: the conversation is %q", name, got)
+		}
+	}
+}
