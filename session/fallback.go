@@ -120,6 +120,14 @@ func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.
 	return time.Time{}, ""
 }
 
+// Wake ends the cooldown of the model that s has chosen, and reports whether it had one.
+func Wake(s *Session) bool {
+	name := s.Model().Name
+	until, _ := s.fallback.cooldowns.Of(name, s.now())
+	s.fallback.cooldowns.Clear(name)
+	return !until.IsZero()
+}
+
 // serverWait returns how long the server asked to wait.
 func serverWait(err error) time.Duration {
 	var e *llm.Error
@@ -139,13 +147,14 @@ func (f *fallbackChain) isReason(fault llm.Fault) bool {
 // that may be asked again.
 func chooseModel(t *turn) {
 	f := &t.fallback
-	set(t.Session, &f.standIn, llm.Endpoint{}) // the chosen one has its place again
+	t.mu.Lock()
+	chosen, stoodIn := t.model, f.stoodIn
+	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
+	t.mu.Unlock()
 	t.tried = map[string]bool{}
 	if f.of == nil || f.open == nil {
 		return
 	}
-	chosen, stoodIn := t.Model(), f.stoodIn
-	f.stoodIn = ""
 	until, fault := f.cooldowns.Of(chosen.Name, t.now())
 	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && t.ContextTokens() >= at {
 		fault = llm.ContextOverflow
@@ -170,8 +179,9 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 	if _, changes := model.Portable(t.History()); len(changes) > 0 {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
-	set(t.Session, &t.fallback.standIn, model)
-	t.fallback.stoodIn = model.Name
+	t.mu.Lock()
+	t.fallback.standIn, t.fallback.stoodIn = model, model.Name
+	t.mu.Unlock()
 }
 
 // nextModel opens the next model of the chain that can take the place of failed: first of
@@ -238,7 +248,13 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		return false
 	}
 	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
-	switch decide(t, failureQuestion(failed, fault)).Action {
+	chosen := t.Model().Name
+	choice := decide(t, failureQuestion(failed, fault))
+	if t.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
+		t.abandonPartial()
+		return true
+	}
+	switch choice.Action {
 	case SwitchModel:
 		t.abandonPartial()
 		goOnWith(t, next, Fallback{From: model.Name, Fault: fault})

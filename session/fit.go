@@ -140,7 +140,7 @@ func countBranch(s *Session) branchCounts {
 	}
 	counted := slices.IndexFunc(fresh, func(seq int) bool { // what is older needs no estimate
 		n := s.tree.nodes[seq-1]
-		return n.Summary || countsRequest(n)
+		return n.Summary || countsRequest(n, s.mode)
 	})
 	whole := true
 	for i, seq := range slices.Backward(fresh) {
@@ -153,7 +153,7 @@ func countBranch(s *Session) branchCounts {
 		if counted < 0 || i <= counted {
 			size = s.tokens.message(n)
 		}
-		c.add(n, size)
+		c.add(n, size, countsRequest(n, s.mode))
 	}
 	if whole {
 		s.tokens.branch = c
@@ -161,8 +161,12 @@ func countBranch(s *Session) branchCounts {
 	return c
 }
 
-// countsRequest reports whether n holds what a provider counted of the request before it.
-func countsRequest(n store.Node) bool {
+// countsRequest reports whether n holds what a provider counted of the request before it, and
+// the next one is made as that was: what left turns out says little about one that does not.
+func countsRequest(n store.Node, mode History) bool {
+	if n.Trimmed && mode == HistoryFull {
+		return false
+	}
 	return n.Usage != nil && !n.Summary && n.Usage.Input > 0 && n.Origin != llm.OriginImages
 }
 
@@ -171,13 +175,13 @@ func newBranchCounts() branchCounts {
 }
 
 // add counts a message behind the others, which takes about size tokens.
-func (c *branchCounts) add(n store.Node, size int) {
+func (c *branchCounts) add(n store.Node, size int, counted bool) {
 	if n.Summary { // it stands for all before it
 		*c = newBranchCounts()
 	}
 	c.head = n.Seq
 	c.tokens += size
-	if countsRequest(n) {
+	if counted {
 		c.tokens, c.counted = n.Usage.Input+n.Usage.Output, true
 		if n.Usage.Shared {
 			c.tokens = n.Usage.Input + size

@@ -18,6 +18,7 @@ type responseStream struct {
 	event   Response
 	began   time.Time
 	err     error // why it broke off
+	trimmed bool  // the request leaves out a part of the branch
 
 	notice string // about the provider's cache; "" if there is nothing to tell
 }
@@ -78,6 +79,7 @@ func (t *turn) addResponse(r *responseStream) {
 	n := r.partial.node
 	r.event.At, r.event.ThinkingDurations = n.At, n.ThinkingDurations
 	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = r.event.Message, false, r.event.Finish.Reason, r.event.TTFT, r.event.Duration
+	n.Trimmed = r.trimmed
 	if r.event.UsageKnown {
 		n.Usage = &r.event.Usage
 	}
@@ -109,6 +111,7 @@ func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 // streamFrom does so with a model and a request of the caller's.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
+	r.trimmed = t.omittedTurns > 0 || t.HistoryMode() == HistoryStateless
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()

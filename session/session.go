@@ -171,18 +171,19 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		}
 		func() {
 			defer s.turn.Unlock()
+			defer func() { // also after a panic
+				settle(t)
+				t.mu.Lock()
+				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn = 0, nil, false, llm.Endpoint{}
+				t.mu.Unlock()
+			}()
 			if s.tools != nil {
 				t.tools = s.tools.Snapshot()
 			}
 			set(s, &s.turnTools, t.tools)
-			set(s, &s.turnUsage, llm.Usage{})
 			t.done.Err = f(t)
-			settle(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()
-			t.mu.Lock()
-			t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn = 0, nil, false, llm.Endpoint{}
-			t.mu.Unlock()
 		}()
 		t.done.Duration = s.now().Sub(t.start)
 		if t.done.Err != nil {

@@ -39,14 +39,12 @@ func (s *Session) Model() llm.Endpoint { return get(s, &s.model) }
 
 // SetModel makes the next request go to model, also in the middle of a turn, and
 // returns what of the conversation has to be adapted for it. Nothing is lost:
-// going back restores what the first model said, byte for byte. A model that was not to be
-// asked for a while is asked again.
+// going back restores what the first model said, byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.model.Name
 	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
-	s.fallback.cooldowns.Clear(model.Name)
 	_, changes := model.Portable(messages(s.tree.Path()))
 	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }
@@ -73,4 +71,9 @@ func (s *Session) SetSystem(text string) {
 func (s *Session) HistoryMode() History { return get(s, &s.mode) }
 
 // SetHistoryMode changes what of the conversation later requests hold.
-func (s *Session) SetHistoryMode(h History) { set(s, &s.mode, h) }
+func (s *Session) SetHistoryMode(h History) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = h
+	s.tokens.branch = branchCounts{} // what was sent says something else now
+}

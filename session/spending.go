@@ -242,7 +242,7 @@ func (t *turn) addUsage(u llm.Usage) {
 	t.hasUnpriced = t.hasUnpriced || !u.Priced
 	t.total = t.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
-	t.turnUsage = t.done.Usage
+	t.turnUsage = t.turnUsage.Add(u)
 }
 
 // checkBudget asks what to do once a limit is reached, and reserves what n requests may

@@ -49,15 +49,13 @@ func (t *turn) run(parts []llm.Part) error {
 
 // answer answers the prompt that the conversation stands at, and those that are queued.
 func answer(t *turn) error {
+	beginPrompt(t)
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
 		}
 		if step > t.maxSteps {
 			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
-		}
-		if step == 1 {
-			chooseModel(t)
 		}
 		if err := t.prepareStep(1); err != nil {
 			return err
@@ -66,11 +64,12 @@ func answer(t *turn) error {
 		response, reason, err := t.streamResponse(step)
 		if err != nil {
 			if t.compactOnOverflow(err) || fallBack(t, response, err) {
+				step-- // only answers count
 				continue
 			}
 			return t.cause(err)
 		}
-		t.fallback.cooldowns.Clear(t.current().Name)
+		t.fallback.cooldowns.Clear(response.Model)
 		if calls := response.Calls(); len(calls) > 0 {
 			if err := t.runCalls(calls, reason); err != nil {
 				return err
@@ -89,8 +88,18 @@ func answer(t *turn) error {
 			return nil
 		}
 		t.prompt(m)
+		beginPrompt(t)
 		step = 0
 	}
+}
+
+// beginPrompt begins to answer a prompt: what was decided about the one before holds no longer.
+func beginPrompt(t *turn) {
+	t.asked.sends, t.asked.expense, t.compactedOnOverflow = false, false, false
+	t.mu.Lock()
+	t.omitsOldest, t.turnUsage = false, llm.Usage{}
+	t.mu.Unlock()
+	chooseModel(t)
 }
 
 // begin adds the prompt that parts make, or makes ready to go on from where the

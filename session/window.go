@@ -32,7 +32,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 	if t.asked.sends {
 		return false, nil
 	}
-	over, own := overflow(t)
+	over, own, rest := overflow(t)
 	if over.Tokens == 0 {
 		return false, nil
 	}
@@ -41,7 +41,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 		t.emit(llm.Notice{Text: "sent as it is: " + over.String()})
 		return false, nil
 	}
-	choice := decide(t, overflowQuestion(t, over, own))
+	choice := decide(t, overflowQuestion(t, over, own, rest))
 	switch choice.Action {
 	case Summarize:
 		if err := t.summarize(); err != nil {
@@ -68,17 +68,22 @@ func fitWindow(t *turn) (changed bool, err error) {
 	return true, nil
 }
 
-// overflow returns by how much the next request is too large, and how many tokens the turn
-// itself takes of it; the zero value if the request fits, or nobody knows.
-func overflow(t *turn) (o Overflow, own int) {
+// overflow returns by how much the next request is too large, how many tokens the turn itself
+// takes of it, and what would be left beside a summary; the zero value if the request fits, or
+// nobody knows.
+func overflow(t *turn) (o Overflow, own, rest int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	model := t.answering()
 	if model.Context <= 0 {
-		return o, 0
+		return o, 0, 0
 	}
 	path := t.tree.Path()
-	own = t.tokens.overhead(t.emptyRequest(model))
+	rest = t.tokens.overhead(t.emptyRequest(model))
+	own = rest
+	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
+		rest += t.tokens.message(path[n-1])
+	}
 	from := turnStart(path, t.turnSeq)
 	for i, n := range path[from:] {
 		if n.Summary { // which stands for what is in front of it
@@ -96,7 +101,7 @@ func overflow(t *turn) (o Overflow, own int) {
 	if size > model.Context*fullWindow/100 {
 		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
 	}
-	return o, own
+	return o, own, rest
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
@@ -108,18 +113,17 @@ func (s *Session) historyMode() History {
 }
 
 // overflowQuestion returns what to ask about a request that is too large. What would not help
-// is not offered: where the turn by itself is too large, that is to summarize what stands in
-// front of it, or to leave that out.
-func overflowQuestion(t *turn, o Overflow, own int) Question {
+// is not offered: a summary where a prompt by itself is too large, and to leave out what stands
+// in front of the turn where that by itself is.
+func overflowQuestion(t *turn, o Overflow, own, rest int) Question {
 	q := Question{About: o}
 	path, _ := t.summarizable()
-	if own <= o.Window*fullWindow/100 {
-		if len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
-			q.Choices = append(q.Choices, Choice{Action: Summarize})
-		}
-		if t.HistoryMode() == HistoryFull && hasTurns(path) {
-			q.Choices = append(q.Choices, Choice{Action: OmitOldest})
-		}
+	room := o.Window * fullWindow / 100
+	if rest <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
+		q.Choices = append(q.Choices, Choice{Action: Summarize})
+	}
+	if own <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
+		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
 	if name := fittingModel(t, o); name != "" {
 		q.Choices = append(q.Choices, Choice{Action: SwitchModel, Model: name})

@@ -51,6 +51,7 @@ type Node struct {
 	// Of answers.
 	Usage    *llm.Usage    `json:"usage,omitempty"` // nil: not reported
 	Reason   llm.Reason    `json:"reason,omitempty"`
+	Trimmed  bool          `json:"trimmed,omitempty"` // the request left out a part of the branch
 	Purpose  string        `json:"purpose,omitempty"` // what it was asked for, such as PurposeCompare; "": PurposeAnswer
 	Missed   CacheMiss     `json:"missed,omitzero"`
 	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns

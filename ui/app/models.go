@@ -100,10 +100,14 @@ func (a *App) model(arg string) Effect {
 // Use switches to another model in mid-conversation.
 func (a *App) Use(name string) Effect {
 	if name = a.Resolve(name); name == a.Session.Model().Name {
+		if session.Wake(a.Session) {
+			return Say(name + " is asked again with the next prompt")
+		}
 		return Say("Already using " + name)
 	}
 	e, switched := a.use(name)
 	if switched {
+		session.Wake(a.Session)
 		a.rememberModel(a.Session.Model().Name)
 		e.Async = a.keepModels(a.Recent).Async
 	}
