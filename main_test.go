@@ -2116,7 +2116,7 @@ func TestVideoLater(t *testing.T) {
 	}
 	out, _ = s.run(0, "usage", "--by", "model")
 	s.wants(out, "$0.30")
-	s.wants(out, "1 answer ")
+	s.wants(out, "xai/grok-imagine-video         1 ")
 	if s.made() != 1 {
 		t.Errorf("%d jobs", s.made())
 	}

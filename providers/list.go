@@ -22,15 +22,17 @@ import (
 	"parley/providers/wire"
 )
 
-// A listing gets this much time, and this much of each page of it is read:
+// This much of a listing and of each page of it is read:
 // gateways list hundreds of models with long descriptions.
 const (
-	listTimeout  = 10 * time.Second
 	maxListPage  = 16 << 20
 	maxListPages = 20
 	maxListed    = 10_000  // models
 	maxListField = 1 << 16 // bytes of what stands in a page beside its models
 )
+
+// listTimeout bounds how long a list of models is waited for.
+var listTimeout = 10 * time.Second
 
 // List asks a provider for the ids of its models, in alphabetical order. It
 // ends with an *llm.Error after ten seconds at the latest.

@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -10,6 +11,7 @@ import (
 // The SDK of Gemini brings a library that starts a goroutine when the program
 // does.
 func TestMain(m *testing.M) {
+	listTimeout = time.Minute // a loaded machine reads slowly; what is tested is how much
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
