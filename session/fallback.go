@@ -269,6 +269,8 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		delete(t.tried, model.Name)
 		t.abandonPartial()
 		return true
+	case StopTurn:
+		f.cooldowns.Clear(model.Name) // nobody else is wanted: it is asked with the next prompt
 	}
 	return false
 }

@@ -19,6 +19,7 @@ type Question struct {
 	Wait    time.Duration // 0: as long as the user takes
 	reply   chan int
 	shown   chan struct{}
+	held    chan struct{}
 }
 
 // A Choice is a way for the turn to go on.
@@ -43,8 +44,12 @@ const (
 	StopTurn    Action = "stop"      // the turn ends
 )
 
-// Countdown reports that a question was shown: it comes to its default after Wait.
-type Countdown struct{ Question Question }
+// Countdown reports that a question was shown: it comes to its default after Wait, unless it
+// is held, which a later one reports.
+type Countdown struct {
+	Question Question
+	Held     bool // the user takes as long as they want
+}
 
 // Answered reports which choice a question came to, by the user or after its Wait.
 type Answered struct {
@@ -69,6 +74,14 @@ func (q Question) Show() {
 	}
 }
 
+// Hold ends the countdown of a question: the user deals with it.
+func (q Question) Hold() {
+	select {
+	case q.held <- struct{}{}:
+	default:
+	}
+}
+
 // errStoppedAtQuestion holds why a turn ended whose user chose to end it.
 var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
 
@@ -80,7 +93,7 @@ func decide(t *turn, q Question) Choice {
 		return q.Choices[q.Default]
 	}
 	t.asked.questions++
-	q.ID, q.reply, q.shown = t.asked.questions, make(chan int, 1), make(chan struct{}, 1)
+	q.ID, q.reply, q.shown, q.held = t.asked.questions, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	t.emit(q)
 	n := answerTo(t, q)
 	if n < 0 || n >= len(q.Choices) {
@@ -106,6 +119,10 @@ func answerTo(t *turn, q Question) int {
 			defer timer.Stop()
 			late = timer.C
 			t.emit(Countdown{Question: q})
+		case <-q.held:
+			if shown, late = nil, nil; q.Wait > 0 {
+				t.emit(Countdown{Question: q, Held: true})
+			}
 		case <-late:
 			return q.Default
 		case <-t.ctx.Done():

@@ -19,6 +19,7 @@ type Effect struct {
 	Failed   error                                         // stands between the messages as an error with its hint
 	Notes    []string                                      // kept with the conversation as notices, and shown
 	Text     string                                        // put in front of the draft
+	Line     bool                                          // Text is a line of the user's own, which runs when it is sent
 	Attached []llm.Part                                    // added to App.Attached
 	Toast    string                                        // said in a few words
 	Err      error                                         // said like a Toast: what did not work

@@ -145,7 +145,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case session.Question:
 		t.await(Asking, now)
 	case session.Countdown:
-		t.question(e.Question, now)
+		t.count(e, now)
 	case session.Answered:
 		t.endCountdown()
 	case session.Response:
@@ -194,9 +194,13 @@ func (t *Turn) endCountdown() {
 	t.drop(RetryBlock, &t.retryID)
 }
 
-// question shows the countdown of a question.
-func (t *Turn) question(q session.Question, now time.Time) {
-	t.retry, t.resend = q, now.Add(q.Wait)
+// count shows the countdown of a question, until it is held.
+func (t *Turn) count(c session.Countdown, now time.Time) {
+	if c.Held {
+		t.endCountdown()
+		return
+	}
+	t.retry, t.resend = c.Question, now.Add(c.Question.Wait)
 	t.countDown(now)
 }
 

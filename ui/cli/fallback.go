@@ -20,8 +20,8 @@ const autoFallback = "auto"
 // maxAuto is how many models "auto" stands for at most.
 const maxAuto = 3
 
-// fallbacks returns the models to go on with when one fails: those of --fallback, and the
-// chain of the model, or else of its provider, or else the general one.
+// fallbacks returns the models to go on with when one fails: those of --fallback, or else
+// the chain of the model, or else of its provider, or else the general one.
 func fallbacks(a *program) func(model string) []string {
 	return func(model string) []string {
 		if a.noFallback {
@@ -35,7 +35,10 @@ func fallbacks(a *program) func(model string) []string {
 			}
 		}
 		var names []string
-		for _, name := range append(slices.Clone(a.fallback), chain...) {
+		if len(a.fallback) > 0 {
+			chain = a.fallback
+		}
+		for _, name := range chain {
 			if name == autoFallback {
 				names = append(names, alternatives(connectedChoices(a), model, false)...)
 				continue

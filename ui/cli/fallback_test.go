@@ -41,8 +41,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// The chain of a model counts, or else that of its provider, or else the general one, behind
-// what the command line says.
+// The chain of a model counts, or else that of its provider, or else the general one; what
+// the command line says comes before all of them.
 func TestFallbacks(t *testing.T) {
 	a := newProgram()
 	a.config.Fallback = []string{"g/1"}
@@ -53,7 +53,7 @@ func TestFallbacks(t *testing.T) {
 		}
 	}
 	a.fallback = []string{"f/0"}
-	if got := fallbacks(a)("p/y"); !slices.Equal(got, []string{"f/0", "p/2"}) {
+	if got := fallbacks(a)("p/y"); !slices.Equal(got, []string{"f/0"}) {
 		t.Errorf("%q", got)
 	}
 	a.noFallback = true

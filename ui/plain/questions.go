@@ -226,6 +226,7 @@ func (a *questions) decision(ask session.Question) *question {
 		answer: func(line string) bool {
 			n, err := strconv.Atoi(line)
 			if err != nil || n < 1 || n > len(answers) {
+				ask.Hold()
 				a.say("Type one of the numbers.")
 				return false
 			}

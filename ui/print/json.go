@@ -159,6 +159,7 @@ type jsonWriter struct {
 	think []string
 	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
+	wrote string            // the model of the last answer; "": none came
 }
 
 func (w *jsonWriter) start(s *session.Session) { w.s = s }
@@ -172,6 +173,7 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 			w.text = append(w.text, "\n\n")
 		}
 	case session.Response: // which shares its text with the conversation
+		w.wrote = e.Message.Model
 		for _, p := range e.Message.Parts {
 			switch {
 			case p.Kind == llm.Text && p.Text != "":
@@ -194,6 +196,9 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 }
 
 func (w *jsonWriter) done(d session.Done, status int) error {
+	if w.o.Model == "" {
+		w.o.Model = w.wrote // another one may have gone on
+	}
 	o := append(w.o.about(w.s),
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {

@@ -37,6 +37,10 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 				return tea.Batch(cmd, m.overlay.PaintSoon())
 			}
 		}
+		if q, ok := m.overlay.Dialog.(*dialog.Confirmation); ok && q.Leaves(msg) { // it was on its way into the draft
+			cmd := m.input.Composer.Update(msg)
+			return tea.Batch(cmd, m.input.Changed(), m.overlay.Input(msg))
+		}
 		return m.overlay.Input(msg)
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing

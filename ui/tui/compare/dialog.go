@@ -71,6 +71,9 @@ func New(p *app.ComparedPrompt, th *theme.Theme, motion bool, drawText DrawText)
 	return c
 }
 
+// AwaitsTurn marks the dialog as one that a question of its turn may cover.
+func (*Dialog) AwaitsTurn() {}
+
 // Wide marks the dialog as one that takes the whole width.
 func (*Dialog) Wide() {}
 

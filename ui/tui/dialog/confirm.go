@@ -35,6 +35,7 @@ type Confirmation struct {
 	answers  []string // yes, no; of a list, each has a number
 	list     bool
 	selected int      // -1: none
+	Touched  func()   // is called when the user deals with a list; nil: nothing is
 	rows     []string // text, laid out for the width
 	bright   bool     // the last View showed that the answers work
 }
@@ -145,6 +146,13 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.wake(c.Now())
 	}
 	press, ok := msg.(tea.KeyPressMsg)
+	if (ok || prints(msg)) && c.Touched != nil {
+		c.Touched()
+	}
+	if c.Leaves(msg) {
+		c.selected = -1 // enter is for what is written
+		return c.onTyping()
+	}
 	switch {
 	case (!c.list || c.Scrolls()) && c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
 		return nil
@@ -166,6 +174,14 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.onSelecting()
 	}
 	return c.onTyping()
+}
+
+// Leaves reports whether msg is no answer to a list, but something that is written: its
+// owner keeps that.
+func (c *Confirmation) Leaves(msg tea.Msg) bool {
+	press, ok := msg.(tea.KeyPressMsg)
+	digit := ok && len(press.Text) == 1 && press.Text[0] >= '1' && int(press.Text[0]-'0') <= len(c.answers)
+	return c.list && prints(msg) && !(digit && c.isArmed())
 }
 
 // onSelecting notes that another answer was selected: in a list, nobody types with arrows.

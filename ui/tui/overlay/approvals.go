@@ -19,6 +19,7 @@ type approvals struct {
 	open *dialog.Approval // asks about the first, also while another dialog lies over it; nil: it was not asked about
 
 	question *turnQuestion // about the turn itself; nil: none waits
+	under    dialog.Dialog // that the question lies over until it is answered; nil: none
 }
 
 // A turnQuestion is a question about the turn, with its words.
@@ -41,12 +42,18 @@ func (o *Overlay) Decided(q session.Question) {
 	}
 }
 
+// A waiting dialog shows a turn that may ask a question before it can go on.
+type waiting interface{ AwaitsTurn() }
+
 // forgetQuestion takes back the question about the turn.
 func (o *Overlay) forgetQuestion() {
 	if q := o.approvals.question; q != nil && q.dialog != nil && o.Dialog == dialog.Dialog(q.dialog) {
 		o.Close()
 	}
 	o.approvals.question = nil
+	if under := o.approvals.under; under != nil {
+		o.Dialog, o.approvals.under = under, nil
+	}
 }
 
 // askQuestion opens the question about the turn. One that was covered by another dialog is
@@ -54,11 +61,11 @@ func (o *Overlay) forgetQuestion() {
 func (o *Overlay) askQuestion() tea.Cmd {
 	q := o.approvals.question
 	selected := q.Default
-	if o.Writing() {
-		selected = -1
+	if o.Writing() || q.Wait == 0 && q.Choices[selected].Action != session.StopTurn {
+		selected = -1 // enter by habit sends nothing
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
-	q.dialog.Now = o.Now
+	q.dialog.Now, q.dialog.Touched = o.Now, q.Hold
 	if !o.Writing() { // who writes something else may not have seen it
 		q.Show()
 	}
@@ -98,6 +105,11 @@ func (o *Overlay) Forget() {
 // open: what is open first is answered first. An approval that another dialog took the
 // place of comes back as it was left.
 func (o *Overlay) AskNext() tea.Cmd {
+	if q := o.approvals.question; q != nil && q.dialog == nil && o.Dialog != nil {
+		if _, ok := o.Dialog.(waiting); ok { // for the same turn
+			o.approvals.under, o.Dialog = o.Dialog, nil
+		}
+	}
 	if o.Dialog != nil || !o.Waiting() {
 		return nil
 	}
