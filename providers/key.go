@@ -91,7 +91,7 @@ func checkTokenAddress(s service) error {
 	case u.Scheme != "https":
 		reason = "a token does not go over " + u.Scheme + ": use an https address in base_url"
 	case s.key.domain != "" && host != s.key.domain && !strings.HasSuffix(host, "."+s.key.domain):
-		reason = "Google's login goes to hosts of " + s.key.domain + " alone: give this address a token of its own, with token_command or api_key under [providers." + s.name + "]"
+		reason = "Google's login goes to hosts of " + s.key.domain + " alone: give this address its own token, with token_command or api_key under [providers." + s.name + "]"
 	default:
 		return nil
 	}

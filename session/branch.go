@@ -179,7 +179,10 @@ func (s *Session) UndoSummary() error {
 			return 0, ErrNoSummary
 		}
 		rest := path[i+1:]
-		if len(rest) == 0 || slices.ContainsFunc(rest, func(n store.Node) bool { return n.Role != llm.RoleUser }) {
+		if slices.ContainsFunc(rest, func(n store.Node) bool { return n.Role != llm.RoleUser }) {
+			return 0, errAfterSummary
+		}
+		if len(rest) == 0 {
 			return path[i].Parent, nil
 		}
 		for _, n := range t.nodes { // what waited stands beside the summary, with the same parts
@@ -190,3 +193,6 @@ func (s *Session) UndoSummary() error {
 		return path[i].Parent, nil
 	})
 }
+
+// errAfterSummary keeps what was said since a summary in sight.
+var errAfterSummary = errors.New("not undone: answers follow the summary; /rewind goes back to in front of them")

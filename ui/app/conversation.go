@@ -182,7 +182,7 @@ func compact(a *App, arg string) Effect {
 		if !ok {
 			return Effect{Err: session.ErrNoSummary}
 		}
-		return Effect{Text: "/compact edit " + summary, Line: true}
+		return Effect{Text: editSummary + summary}
 	case action == "edit":
 		if err := a.Session.EditSummary(text); err != nil {
 			return Effect{Err: err}

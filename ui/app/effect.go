@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -19,7 +20,6 @@ type Effect struct {
 	Failed   error                                         // stands between the messages as an error with its hint
 	Notes    []string                                      // kept with the conversation as notices, and shown
 	Text     string                                        // put in front of the draft
-	Line     bool                                          // Text is a line of the user's own, which runs when it is sent
 	Attached []llm.Part                                    // added to App.Attached
 	Toast    string                                        // said in a few words
 	Err      error                                         // said like a Toast: what did not work
@@ -39,6 +39,15 @@ type Effect struct {
 // their draft.
 func (e Effect) Held() (draft bool) {
 	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
+}
+
+// editSummary begins the line that replaces a summary.
+const editSummary = "/compact edit "
+
+// TextRuns reports whether Text is a line of the user's own, which runs when it is sent: a
+// command to be completed, or one that failed.
+func (e Effect) TextRuns() bool {
+	return strings.HasPrefix(e.Text, editSummary) || EditsImage(e.Text) && (e.Failed != nil || e.Err != nil)
 }
 
 // Say returns the effect that says text.

@@ -144,10 +144,8 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.countDown(now)
 	case session.Question:
 		t.await(Asking, now)
-	case session.Countdown:
+	case session.Countdown, session.Answered:
 		t.count(e, now)
-	case session.Answered:
-		t.endCountdown()
 	case session.Response:
 		t.answer(e, now)
 	case session.Call:
@@ -188,20 +186,15 @@ func (t *Turn) await(what Doing, now time.Time) {
 	t.do(what, "", now)
 }
 
-// endCountdown takes away what was going to happen.
-func (t *Turn) endCountdown() {
-	t.resend = time.Time{}
-	t.drop(RetryBlock, &t.retryID)
-}
-
-// count shows the countdown of a question, until it is held.
-func (t *Turn) count(c session.Countdown, now time.Time) {
-	if c.Held {
-		t.endCountdown()
+// count shows the countdown of a question, until it is held or answered.
+func (t *Turn) count(e session.Event, now time.Time) {
+	if c, counts := e.(session.Countdown); counts && !c.Held {
+		t.retry, t.resend = c.Question, now.Add(c.Question.Wait)
+		t.countDown(now)
 		return
 	}
-	t.retry, t.resend = c.Question, now.Add(c.Question.Wait)
-	t.countDown(now)
+	t.resend = time.Time{}
+	t.drop(RetryBlock, &t.retryID)
 }
 
 // Tick returns what time alone changes: a countdown, a silence.

@@ -31,7 +31,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
 	}
 	if e.Text != "" {
-		if e.Line || app.EditsImage(e.Text) && (e.Failed != nil || e.Err != nil) { // the user's own line, which did not run
+		if e.TextRuns() {
 			m.input.Composer.SetValue(e.Text)
 		} else {
 			m.input.Put(e.Text)

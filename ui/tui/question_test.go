@@ -32,7 +32,7 @@ func half(_ context.Context, _ llm.Request, out *llm.Out) error {
 }
 
 // A model that fails in the middle is told, and what follows is the user's choice: by number,
-// by arrows and enter, or esc. What was typed before the question was read answers nothing.
+// by arrows and enter, or esc.
 func TestQuestionOnTheScreen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keys []string
@@ -50,11 +50,19 @@ func TestQuestionOnTheScreen(t *testing.T) {
 			s := setUpWith(t, 80, 24, attended(other), half, llmtest.Say("again"))
 			s.ask("hi", "Ask fake/one again")
 			s.WaitFor(contains("half an answer", "fake/one: Server error (fake): no luck", "1  Continue with other/two", "› 3  Stop", "waiting for you"))
-			s.Type("1") // before it was in sight for a while
 			s.seen().Press(tt.keys...).WaitForText(tt.want)
 			s.WaitFor(lacks("Ask fake/one again"))
 		})
 	}
+}
+
+// What was on its way into the draft gets there, and enter behind it answers nothing.
+func TestQuestionKeepsWhatIsTyped(t *testing.T) {
+	s := setUpWith(t, 80, 24, attended(llmtest.New()), half)
+	s.ask("hi", "Ask fake/one again")
+	s.Type("1 more thing")
+	s.seen().Press("enter").WaitFor(contains("  1  Continue with other/two", "  3  Stop"))
+	s.Press("esc").WaitFor(contains("› 1 more thing"))
 }
 
 // Another model goes on by itself when the countdown is over: the question goes with it, and
