@@ -61,6 +61,12 @@ const minKeyLength = 8
 // secretHeader is how headers are called that hold keys.
 var secretHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`) })
 
+// tokenShape is what tokens that do not last look like, JSON Web Tokens and Google's: those of
+// another process are known by nothing else.
+var tokenShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|\bya29\.[\w.-]{15,}[\w-]`)
+})
+
 // MaskKeys returns a function that takes the keys of c, stored ones included, and those the
 // environment holds for providers of the catalog, out of text. It runs the
 // commands that print keys; the error names those that failed, whose keys stay.
@@ -99,7 +105,8 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 			err = errors.Join(err, fmt.Errorf("stored keys are not masked: %w", trouble))
 		}
 	}
-	return wire.MaskText(keys, minKeyLength), err
+	known := wire.MaskText(keys, minKeyLength)
+	return func(text string) string { return tokenShape().ReplaceAllString(known(text), redacted) }, err
 }
 
 // commandKeys runs the commands of c that print keys, all at once.
@@ -108,12 +115,17 @@ func (c Config) commandKeys(ctx context.Context) ([]string, error) {
 	names := slices.Sorted(maps.Keys(c.Providers))
 	keys, errs := make([]string, len(names)), make([]error, len(names))
 	for i, name := range names {
-		command := c.Providers[name].APIKeyCommand
-		if command == "" {
+		p := c.Providers[name]
+		if p.APIKeyCommand == "" && p.TokenCommand == "" {
 			continue
 		}
 		group.Go(func() {
-			if keys[i], errs[i] = runKeyCommand(ctx, command); errs[i] != nil {
+			if p.APIKeyCommand != "" {
+				keys[i], errs[i] = runKeyCommand(ctx, p.APIKeyCommand)
+			} else {
+				keys[i], errs[i] = wire.TokensOfCommand(p.TokenCommand, p.TokenLifetime).Get(ctx, "")
+			}
+			if errs[i] != nil {
 				errs[i] = fmt.Errorf("the key of providers.%s is not masked: %w", name, errs[i])
 			}
 		})
