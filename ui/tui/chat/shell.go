@@ -104,9 +104,7 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 	c.Go(func() {
 		defer cancel()
 		ended := o.RecordShell(draft, command)
-		if o.ForgetDraft != nil {
-			o.ForgetDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
-		}
+		o.ForgetDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
 		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
 	})
