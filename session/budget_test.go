@@ -1,9 +1,12 @@
 package session_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -187,4 +190,157 @@ func TestPeriodsBegin(t *testing.T) {
 			t.Error(fmt.Sprint(period, ": ", used.Cost, err))
 		}
 	}
+}
+
+// A limit of one provider is about the models that are asked there, whatever asks them: models
+// that are compared, a judge, one that draws, one that writes summaries, one for titles.
+func TestProviderLimitsOfEveryRequest(t *testing.T) {
+	limit := Limit{Period: PerDay, Provider: "b", Cost: 1}
+	begin := func(t *testing.T, o Options) (*Session, *llmtest.Fake) {
+		lib, _ := newTestStore(t)
+		if err := lib.Ledger().Add(LedgerEntry{Model: "b/b", Purpose: PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
+			t.Fatal(err)
+		}
+		limited := llmtest.New(spends(), spends())
+		o.Model, o.Log, o.Limits = endpoint("a/a", llmtest.New(spends(), spends(), spends(), spends())), lib.Create(Info{}), []Limit{limit}
+		o.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("b/b", limited), nil }
+		s := New(o)
+		t.Cleanup(func() { s.Close() })
+		return s, limited
+	}
+	reached := func(t *testing.T, err error, limited *llmtest.Fake) {
+		t.Helper()
+		var e *BudgetError
+		if !errors.As(err, &e) || e.Limit != limit {
+			t.Errorf("ended with %v", err)
+		}
+		if n := len(limited.Requests()); n != 0 {
+			t.Errorf("%d requests above the limit", n)
+		}
+	}
+	t.Run("compare", func(t *testing.T) {
+		s, limited := begin(t, Options{})
+		models := []llm.Endpoint{endpoint("c/c", llmtest.New(spends())), endpoint("b/b", limited)}
+		reached(t, doneOf(t, slices.Collect(s.Compare(t.Context(), models, nil, say("which?")))).Err, limited)
+	})
+	t.Run("judge", func(t *testing.T) {
+		s, limited := begin(t, Options{})
+		judge := endpoint("b/b", limited)
+		models := []llm.Endpoint{endpoint("c/1", llmtest.New(spends())), endpoint("c/2", llmtest.New(spends()))}
+		events := slices.Collect(s.Compare(t.Context(), models, &judge, say("which?")))
+		if n := notices(events); doneOf(t, events).Err != nil || len(n) != 1 || !strings.HasPrefix(n[0], "not judged: "+limit.String()) || len(limited.Requests()) > 0 {
+			t.Errorf("told %q after %d requests", n, len(limited.Requests()))
+		}
+	})
+	t.Run("draw", func(t *testing.T) {
+		s, limited := begin(t, Options{})
+		reached(t, doneOf(t, slices.Collect(s.Draw(t.Context(), endpoint("b/b", limited), false, say("a fox")))).Err, limited)
+	})
+	t.Run("summary", func(t *testing.T) {
+		s, limited := begin(t, Options{Config: Config{SummaryModel: "b/b"}})
+		play(t.Context(), s, nil, say("one"))
+		events := slices.Collect(s.Compact(t.Context()))
+		if n := notices(events); len(limited.Requests()) > 0 || len(n) != 1 || !strings.Contains(n[0], limit.String()) {
+			t.Errorf("told %q after %d requests", n, len(limited.Requests()))
+		}
+	})
+	t.Run("title", func(t *testing.T) {
+		s, limited := begin(t, Options{Config: Config{TitleModel: "b/b"}})
+		play(t.Context(), s, nil, say("one"))
+		if err := s.GenerateTitle(t.Context()); err != nil || len(limited.Requests()) > 0 {
+			t.Errorf("%v after %d requests", err, len(limited.Requests()))
+		}
+	})
+	t.Run("another provider", func(t *testing.T) {
+		s, _ := begin(t, Options{})
+		s.SetModel(endpoint("b/b", llmtest.New()))
+		if err := doneOf(t, slices.Collect(s.Draw(t.Context(), endpoint("c/c", llmtest.New(spends())), false, say("a fox")))).Err; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Room is reserved at each provider that is asked, and what a comparison itself reserves is no
+// reason to stop it.
+func TestComparisonReservesAtEachProvider(t *testing.T) {
+	lib, _ := newTestStore(t)
+	caps := []Limit{{Period: PerDay, Cost: 100}, {Period: PerDay, Provider: "b", Cost: 100}}
+	var models []llm.Endpoint
+	var held []error
+	for _, name := range []string{"a/1", "b/1", "b/2"} {
+		m := endpoint(name, llmtest.New(func(ctx context.Context, r llm.Request, out *llm.Out) error {
+			return spends()(ctx, r, out)
+		}))
+		m.Cost = func(llm.Usage) (float64, bool) { return 60, true }
+		models = append(models, m)
+	}
+	s := New(Options{Model: endpoint("own/own", llmtest.New()), Log: lib.Create(Info{}), Limits: caps})
+	defer s.Close()
+	for e := range s.Compare(t.Context(), models, nil, say("which?")) {
+		if c, ok := e.(CandidateEvent); ok && held == nil {
+			if _, first := c.Event.(Step); first {
+				_, err := Reserve(lib.Ledger(), time.Now(), caps[1:], "b/3", llm.Usage{})
+				held = append(held, err)
+			}
+		}
+		if d, ok := e.(Done); ok && d.Err != nil {
+			t.Error(d.Err)
+		}
+	}
+	if len(held) != 1 || !errors.Is(held[0], ErrBudget) {
+		t.Errorf("while they are asked, b has room: %v", held)
+	}
+	if _, err := Reserve(lib.Ledger(), time.Now(), caps[1:], "b/3", llm.Usage{}); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A summary in several pieces stops between two of them once a limit is reached.
+func TestSummaryStopsAtALimit(t *testing.T) {
+	fake := llmtest.New(spends(), spends(), spends(), spends(), spends(), spends(), spends())
+	model := endpoint("a/a", fake)
+	model.Context = 400
+	s := New(Options{Model: model, Config: Config{History: "stateless"}, EstimateTokens: func(text string) int { return len(text) / 40 }})
+	for range 3 {
+		play(t.Context(), s, nil, long(6000))
+	}
+	s.SetLimit(Limit{Period: PerSession, Cost: 4})
+	events := slices.Collect(s.Compact(t.Context()))
+	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(fake.Requests()) != 4 {
+		t.Errorf("%v after %d requests, 3 of them answers", err, len(fake.Requests()))
+	}
+}
+
+// That nothing can be reserved is told once in a session, and keeps nobody from asking.
+func TestReservationsThatFailAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	s := budgeted(t, path, false, 3, Limit{Period: PerDay, Cost: 100})
+	play(t.Context(), s, nil, say("hi"))
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.Exec(`DROP TABLE reservations`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var told []string
+	for range 2 {
+		events := play(t.Context(), s, nil, say("hi"))
+		told = append(told, notices(events)...)
+		if err := doneOf(t, events).Err; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "limits of a day and a month") {
+		t.Errorf("told %q", told)
+	}
+}
+
+// notices returns the texts of the notices among events.
+func notices(events []Event) (texts []string) {
+	for _, n := range eventsOf[llm.Notice](events) {
+		texts = append(texts, n.Text)
+	}
+	return texts
 }

@@ -33,9 +33,6 @@ const summaryPreface = "The conversation up to here was summarized to save room.
 func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		chooseModel(t) // the one that answers at the moment
-		if err := checkBudget(t, 1); err != nil {
-			return err
-		}
 		return t.summarize()
 	})
 }
@@ -53,6 +50,9 @@ func (t *turn) autoCompact() error {
 	if err := t.summarize(); err != nil {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
+		}
+		if errors.Is(err, ErrBudget) {
+			return err
 		}
 		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 	}
@@ -98,11 +98,6 @@ func (t *turn) summarize() error {
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
 	model, summary, usage, err := writeSummary(t, path, paths)
-	if err == nil || usage != (llm.Usage{}) { // paid for all the same
-		t.mu.Lock()
-		t.addUsage(usage)
-		t.mu.Unlock()
-	}
 	if err != nil {
 		return err
 	}
@@ -146,7 +141,7 @@ func writeSummary(t *turn, path []store.Node, paths []string) (model llm.Endpoin
 	if name := t.titles.summary; name != "" && t.titles.open != nil {
 		other, err := t.titles.open(name)
 		if err == nil {
-			if summary, usage, err = t.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil {
+			if summary, usage, err = t.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || t.attended && errors.Is(err, ErrBudget) {
 				return other, summary, usage, err
 			}
 		}
@@ -164,6 +159,9 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 		room = max(model.Context/2, minChunkTokens)
 	}
 	for i, chunk := range t.tokens.chunks(path, room) {
+		if err := checkBudget(t, model); err != nil {
+			return "", usage, err
+		}
 		t.done.Steps++
 		t.emit(Step{Model: model.Name, N: i + 1})
 		text := "<conversation>\n" + chunk + "\n</conversation>\n\nSummarize this conversation."
@@ -175,7 +173,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
 		said, used, err := complete(t.ctx, model, req, t.emit)
-		t.spend(store.PurposeSummary, model.Name, used, err)
+		payAside(t, store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
 			err = errors.New("the model returned no summary")

@@ -83,6 +83,7 @@ type candidate struct {
 	tip   int // Seq where its branch ends
 	steps int
 	whole bool            // it answered
+	over  bool            // it is not asked any more
 	last  *responseStream // its last request
 }
 
@@ -107,7 +108,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	if err := t.prepareStep(len(models)); err != nil {
+	if err := t.prepareStep(models...); err != nil {
 		return err
 	}
 	c := &comparison{turn: t, base: t.Head(), all: make(chan modelEvent)}
@@ -141,10 +142,11 @@ func (c *comparison) run(models []llm.Endpoint) error {
 		}
 		over := c.take(c.list[e.n], e)
 		if over {
+			c.list[e.n].over = true
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := overBudget(c.turn); err != nil {
+			if err := overBudget(c.Session, c.running()...); err != nil {
 				c.stop(err)
 			}
 		}
@@ -153,6 +155,16 @@ func (c *comparison) run(models []llm.Endpoint) error {
 		return err
 	}
 	return context.Cause(c.ctx)
+}
+
+// running returns the models that may be asked again, or answer still.
+func (c *comparison) running() (models []llm.Endpoint) {
+	for _, one := range c.list {
+		if !one.over {
+			models = append(models, one.model)
+		}
+	}
+	return models
 }
 
 // wait ends what still runs.
@@ -271,13 +283,13 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		c.emit(llm.Notice{Text: "not judged: fewer than two answers are complete"})
 		return nil
 	}
-	if err := overBudget(c.turn); err != nil {
-		c.emit(llm.Notice{Text: fmt.Sprintf("not judged: %v", err)})
-		return nil
-	}
 	verdict, err := c.askJudge(model, answered)
 	if c.turn.ctx.Err() != nil {
 		return context.Cause(c.turn.ctx)
+	}
+	if errors.Is(err, ErrBudget) {
+		c.emit(llm.Notice{Text: fmt.Sprintf("not judged: %v", err)})
+		return nil
 	}
 	if err != nil {
 		c.emit(llm.Notice{Text: fmt.Sprintf("the judge %s gave no verdict: %v", model.Name, err)})
@@ -294,12 +306,12 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 	for again := false; ; again = true {
 		sent := req
 		sent.Messages, _ = model.Portable(req.Messages)
+		if err := checkBudget(c.turn, model); err != nil {
+			return Verdict{}, err
+		}
 		c.done.Steps++
 		text, usage, err := complete(c.turn.ctx, model, sent, func(Event) {})
-		c.mu.Lock()
-		c.addUsage(usage)
-		c.mu.Unlock()
-		c.spend(store.PurposeJudge, model.Name, usage, err)
+		payAside(c.turn, store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}

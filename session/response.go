@@ -174,8 +174,8 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 // warnUnpriced tells once, where there is a limit, that it does not count a response, and where
 // its model, "" if it cannot have one there, can be given a price: as soon as the response is
 // there, for there may be no other.
-func warnUnpriced(t *turn, model string) {
-	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t, t.current())) == 0 {
+func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
+	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t.Session, orCurrent(t, asked)...)) == 0 {
 		return
 	}
 	t.warnedUnpriced = true

@@ -105,18 +105,6 @@ func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 // An Overspend is what a Question is about when a limit is reached.
 type Overspend struct{ BudgetError }
 
-// An Expense is what a Question is about when one request is estimated to cost much.
-type Expense struct {
-	Model  string
-	Tokens int     // of its input
-	Cost   float64 // US dollars
-}
-
-// String says what the request may cost.
-func (e Expense) String() string {
-	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
-}
-
 // Budget holds the [budget] section of the configuration. 0 is no limit.
 type Budget struct {
 	Confirm float64 `toml:"confirm"` // US dollars: what is estimated to cost more is asked about
@@ -182,6 +170,7 @@ type spending struct {
 	told                        map[Limit]bool // limits of which noticeShare was told
 	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool // the price of a response is unknown; the user was told
+	toldUnreserved              bool // that nothing could be reserved
 }
 
 // Usage returns what the session used so far, and what its last response used,
@@ -245,12 +234,25 @@ func (t *turn) addUsage(u llm.Usage) {
 	t.turnUsage = t.turnUsage.Add(u)
 }
 
-// checkBudget asks what to do once a limit is reached, and reserves what n requests may
-// use. Where nobody can be asked, or the user stops, it returns a *BudgetError. Once it tells
-// that a price is unknown, and that a limit is about to be reached.
-func checkBudget(t *turn, n int) error {
-	limits := limitsOf(t, t.current())
-	warnUnpriced(t, "")
+// payAside counts a request of the turn that is no message. One that failed before anything was
+// used was not paid for.
+func payAside(t *turn, purpose, model string, u llm.Usage, err error) {
+	t.spend(purpose, model, u, err)
+	if err == nil || u != (llm.Usage{}) {
+		t.mu.Lock()
+		t.addUsage(u)
+		t.mu.Unlock()
+	}
+}
+
+// checkBudget asks what to do once a limit of models that are to be asked is reached, those
+// that answer where there are none, and reserves what one request to each may use. Where nobody
+// can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
+// unknown, and that a limit is about to be reached.
+func checkBudget(t *turn, models ...llm.Endpoint) error {
+	models = orCurrent(t, models)
+	limits := limitsOf(t.Session, models...)
+	warnUnpriced(t, "", models...)
 	for _, l := range limits {
 		used, err := t.Used(l)
 		if err != nil {
@@ -261,7 +263,7 @@ func checkBudget(t *turn, n int) error {
 			if err := overspent(t, &BudgetError{l, used}); err != nil {
 				return err
 			}
-			return checkBudget(t, n)
+			return checkBudget(t, models...)
 		case share >= noticeShare && !t.told[l]:
 			if t.told == nil {
 				t.told = map[Limit]bool{}
@@ -270,18 +272,28 @@ func checkBudget(t *turn, n int) error {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 		}
 	}
-	return reserve(t, limits, n)
+	return reserve(t, limits, models)
 }
 
-// limitsOf returns the limits that hold for a model.
-func limitsOf(t *turn, model llm.Endpoint) []Limit {
-	return slices.DeleteFunc(t.Limits(), func(l Limit) bool { return l.Provider != "" && l.Provider != store.ProviderOf(model.Name) })
+// orCurrent returns models, or the one that answers if there are none.
+func orCurrent(t *turn, models []llm.Endpoint) []llm.Endpoint {
+	if len(models) == 0 {
+		models = []llm.Endpoint{t.current()}
+	}
+	return models
 }
 
-// overBudget returns a *BudgetError once a limit is reached.
-func overBudget(t *turn) error {
-	for _, l := range limitsOf(t, t.current()) {
-		if used, err := t.Used(l); err == nil && l.share(used) >= 1 {
+// limitsOf returns the limits that hold for one of models or more.
+func limitsOf(s *Session, models ...llm.Endpoint) []Limit {
+	return slices.DeleteFunc(s.Limits(), func(l Limit) bool {
+		return l.Provider != "" && !slices.ContainsFunc(models, func(m llm.Endpoint) bool { return store.ProviderOf(m.Name) == l.Provider })
+	})
+}
+
+// overBudget returns a *BudgetError once a limit of models is reached.
+func overBudget(s *Session, models ...llm.Endpoint) error {
+	for _, l := range limitsOf(s, models...) {
+		if used, err := s.Used(l); err == nil && l.share(used) >= 1 {
 			return &BudgetError{l, used}
 		}
 	}
@@ -309,74 +321,67 @@ func overspent(t *turn, e *BudgetError) error {
 	return nil
 }
 
-// reserve keeps room in the limits that other processes share for n requests, until settle.
-func reserve(t *turn, limits []Limit, n int) error {
-	var caps []store.Cap
+// reserve keeps room in the limits that other processes share for a request to each of models,
+// until settle.
+func reserve(t *turn, limits []Limit, models []llm.Endpoint) error {
+	settle(t)
+	if t.log == nil {
+		return nil
+	}
+	byProvider := map[string][]llm.Endpoint{}
+	for _, m := range models {
+		provider := store.ProviderOf(m.Name)
+		byProvider[provider] = append(byProvider[provider], m)
+	}
+	for i, provider := range slices.Sorted(maps.Keys(byProvider)) {
+		hold := limits
+		if i > 0 { // what was just reserved is no reason not to ask the others
+			hold = slices.DeleteFunc(slices.Clone(limits), func(l Limit) bool { return l.Provider != provider })
+		}
+		held, err := Reserve(t.log.Ledger(), t.now(), hold, byProvider[provider][0].Name, estimateRequests(t, byProvider[provider]))
+		var full *BudgetError
+		switch {
+		case errors.As(err, &full): // other processes spend at this moment
+			settle(t)
+			if err := overspent(t, full); err != nil {
+				return err
+			}
+			return checkBudget(t, models...)
+		case err != nil && !t.toldUnreserved: // what cannot be written now is counted all the same once it can be
+			t.toldUnreserved = true
+			t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
+		}
+		t.reservations = append(t.reservations, held)
+	}
+	return nil
+}
+
+// Reserve keeps room for what a request to a model is estimated to use in those of limits that
+// are about days and months, which all processes share. A *BudgetError reports one that is
+// reached, another error that nothing can be written.
+func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimate llm.Usage) (Reservation, error) {
+	var caps []Cap
 	var of []Limit
 	for _, l := range limits {
 		if l.Period == PerDay || l.Period == PerMonth {
-			of, caps = append(of, l), append(caps, store.Cap{Since: l.Period.began(t.now()), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
+			of, caps = append(of, l), append(caps, Cap{Since: l.Period.began(now), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
 		}
 	}
-	if len(caps) == 0 || t.log == nil {
-		return nil
+	if len(caps) == 0 {
+		return Reservation{}, nil
 	}
-	settle(t)
-	model := t.current()
-	estimate := estimateRequest(t, model)
-	estimate.Input, estimate.Output, estimate.Cost = n*estimate.Input, n*estimate.Output, float64(n)*estimate.Cost
-	reservation, err := t.log.Ledger().Reserve(model.Name, estimate, caps...)
-	var full *store.CapError
-	if errors.As(err, &full) { // other processes spend at this moment
-		used := full.Spent.Usage.Add(full.Reserved)
-		if err := overspent(t, &BudgetError{of[max(slices.Index(caps, full.Cap), 0)], used}); err != nil {
-			return err
-		}
-		return checkBudget(t, n)
+	held, err := ledger.Reserve(model, estimate, caps...)
+	var full *CapError
+	if errors.As(err, &full) {
+		return held, &BudgetError{of[max(slices.Index(caps, full.Cap), 0)], full.Spent.Usage.Add(full.Reserved)}
 	}
-	if err == nil {
-		t.reservation = reservation
-	}
-	return nil // what cannot be written now is counted all the same once it can be
+	return held, err
 }
 
-// settle ends what was reserved: the answer is in the ledger.
+// settle ends what was reserved: the answers are in the ledger.
 func settle(t *turn) {
-	_ = t.reservation.Settle()
-	t.reservation = store.Reservation{}
-}
-
-// usualOutput is how many tokens an answer is estimated to have.
-const usualOutput = 2000
-
-// estimateRequest returns what the next request may use.
-func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
-	u := llm.Usage{Input: t.ContextTokens(), Output: usualOutput}
-	if model.Cost != nil {
-		u.Cost, u.Priced = model.Cost(u)
+	for _, r := range t.reservations {
+		_ = r.Settle()
 	}
-	return u
-}
-
-// confirmExpense asks before a request that is estimated to cost much, once in a turn. Where
-// nobody can be asked it is told.
-func confirmExpense(t *turn) error {
-	model := t.current()
-	if t.confirmCost <= 0 || t.asked.expense {
-		return nil
-	}
-	estimate := estimateRequest(t, model)
-	if !estimate.Priced || estimate.Cost <= t.confirmCost || math.IsNaN(estimate.Cost) {
-		return nil
-	}
-	t.asked.expense = true
-	about := Expense{Model: model.Name, Tokens: estimate.Input, Cost: estimate.Cost}
-	if !t.attended {
-		t.emit(llm.Notice{Text: about.String()})
-		return nil
-	}
-	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
-		return t.cause(errStoppedAtQuestion)
-	}
-	return nil
+	t.reservations = nil
 }

@@ -47,6 +47,9 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
+	if overBudget(s, model) != nil {
+		return nil // the first words do
+	}
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
 	said, usage, err := complete(ctx, model, req, func(Event) {})

@@ -1,6 +1,10 @@
 package session
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"parley/providers/llm"
 	"parley/session/store"
 )
@@ -64,4 +68,72 @@ func (c *tokenCounter) overhead(req llm.Request) int {
 		}
 	}
 	return c.fixed[1]
+}
+
+// usualOutput is how many tokens an answer is estimated to have.
+const usualOutput = 2000
+
+// estimateRequest returns what the next request to a model may use.
+func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
+	u := llm.Usage{Input: t.ContextTokens(), Output: usualOutput}
+	if model.Origin == llm.OriginImages { // which has a price for each image
+		u = llm.Usage{}
+	}
+	if model.Cost != nil {
+		u.Cost, u.Priced = model.Cost(u)
+	}
+	return u
+}
+
+// estimateRequests returns what a request to each of models may use together; priced if all are.
+func estimateRequests(t *turn, models []llm.Endpoint) (sum llm.Usage) {
+	for _, m := range models {
+		sum = sum.Add(estimateRequest(t, m))
+	}
+	return sum
+}
+
+// An Expense is what a Question is about when requests are estimated to cost much.
+type Expense struct {
+	Model  string  // or several
+	Tokens int     // of its input
+	Cost   float64 // US dollars
+}
+
+// String says what the request may cost.
+func (e Expense) String() string {
+	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
+}
+
+// confirmExpense asks before requests to models, that answer where there are none, which are
+// estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
+// a known price are not counted.
+func confirmExpense(t *turn, models ...llm.Endpoint) error {
+	if t.confirmCost <= 0 || t.asked.expense {
+		return nil
+	}
+	var about Expense
+	var names []string
+	for _, m := range orCurrent(t, models) {
+		estimate := estimateRequest(t, m)
+		if !estimate.Priced || !(estimate.Cost > 0) {
+			continue
+		}
+		about.Tokens, about.Cost = about.Tokens+estimate.Input, about.Cost+estimate.Cost
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	if about.Cost <= t.confirmCost {
+		return nil
+	}
+	about.Model, t.asked.expense = strings.Join(names, ", "), true
+	if !t.attended {
+		t.emit(llm.Notice{Text: about.String()})
+		return nil
+	}
+	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
+		return t.cause(errStoppedAtQuestion)
+	}
+	return nil
 }

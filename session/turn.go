@@ -22,10 +22,10 @@ type turn struct {
 	tools        *tools.Set      // the tools as they were when it began; nil: none
 	omittedTurns int             // turns the last request left out
 
-	results             toolResults       // of the last response's calls, while they run
-	compactedOnOverflow bool              // the conversation was summarized because it did not fit
-	asked               asked             // of the user
-	reservation         store.Reservation // of what the running requests may cost
+	results             toolResults         // of the last response's calls, while they run
+	compactedOnOverflow bool                // the conversation was summarized because it did not fit
+	asked               asked               // of the user
+	reservations        []store.Reservation // of what the running requests may cost
 
 	partial   *partialResponse // the response that arrives; nil: none does
 	capped    bool             // the last response ended at a limit of parley's: asking again would only be paid again
@@ -57,7 +57,7 @@ func answer(t *turn) error {
 		if step > t.maxSteps {
 			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
 		}
-		if err := t.prepareStep(1); err != nil {
+		if err := t.prepareStep(); err != nil {
 			return err
 		}
 		t.done.Steps = step
@@ -112,20 +112,21 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// prepareStep checks whether requests may go out at once, and makes room for them.
-func (t *turn) prepareStep(requests int) error {
-	if err := checkBudget(t, requests); err != nil {
-		return err
-	}
+// prepareStep makes room for requests to models, that answer where there are none, and checks
+// whether they may go out at once.
+func (t *turn) prepareStep(models ...llm.Endpoint) error {
 	if err := t.autoCompact(); err != nil {
 		return err
 	}
 	if changed, err := fitWindow(t); err != nil {
 		return err
 	} else if changed { // what was checked may not hold any more
-		return t.prepareStep(requests)
+		return t.prepareStep(models...)
 	}
-	return confirmExpense(t)
+	if err := checkBudget(t, models...); err != nil { // which model answers is certain now
+		return err
+	}
+	return confirmExpense(t, models...)
 }
 
 func (t *turn) prompt(m llm.Message) {

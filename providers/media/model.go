@@ -19,7 +19,7 @@ type Keep func(prompt string, b llm.Blob) (part llm.Part, told string, err error
 func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], keep Keep) llm.Endpoint {
 	return llm.Endpoint{
 		Model: drawer{m.Service, keep, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
-		Known: m.Known, Vision: m.Facts.Inputs > 0,
+		Known: m.Known, Vision: m.Facts.Inputs > 0, Cost: func(llm.Usage) (float64, bool) { return m.Facts.Cost(1) },
 	}
 }
 
