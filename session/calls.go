@@ -255,13 +255,16 @@ func (t *turn) executeCalls(jobs []*job) {
 	t.recordStart(jobs)
 	stoppable := t.runningCalls.start(t.ctx, jobs)
 	events := make(chan news)
-	slots := make(chan struct{}, maxParallelCalls)
+	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
 	var running sync.WaitGroup
 	for i, j := range jobs {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out := j.action.Run(stoppable[i], func(text string) { events <- news{job: j, text: text} })
+			ctx, turn := media.Turn(stoppable[i])
+			defer turn.End()
+			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
+			t.prepare(j, &out, turn)
 			if stopped := t.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
@@ -278,6 +281,30 @@ func (t *turn) executeCalls(jobs []*job) {
 			continue
 		}
 		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
+	}
+}
+
+// prepare makes the media of an outcome fit to be sent, while the call has its turn.
+func (t *turn) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
+	media := out.Media
+	out.Media = nil
+	for _, p := range media {
+		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, cmp.Or(p.Name, j.call.Name)
+		if t.prepareMedia != nil {
+			prepared, told, err := llm.Part{}, "", turn.Wait()
+			if err == nil {
+				prepared, told, err = t.prepareMedia(p)
+			}
+			if err != nil {
+				out.Text += "\n[not shown: " + err.Error() + "]"
+				continue
+			}
+			if p = prepared; told != "" {
+				out.Text += "\n[" + told + "]"
+			}
+			p.Kind, p.ID = llm.Media, j.call.ID
+		}
+		out.Media = append(out.Media, p)
 	}
 }
 
@@ -303,21 +330,7 @@ func (t *turn) setResult(j *job, out tools.Outcome) {
 
 		Stopped: j.stopped,
 	}
-	for _, p := range out.Media {
-		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, cmp.Or(p.Name, j.call.Name)
-		if t.prepareMedia != nil {
-			prepared, told, err := t.prepareMedia(p)
-			if err != nil {
-				j.result.Part.Text += "\n[not shown: " + err.Error() + "]"
-				continue
-			}
-			if p = prepared; told != "" {
-				j.result.Part.Text += "\n[" + told + "]"
-			}
-			p.Kind, p.ID = llm.Media, j.call.ID
-		}
-		j.media = append(j.media, p)
-	}
+	j.media = out.Media
 	t.emit(*j.result)
 }
 

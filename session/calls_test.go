@@ -2,8 +2,11 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,4 +134,53 @@ func TestShownMediaIsPrepared(t *testing.T) {
 	if !strings.Contains(parts[0].Text, "[downscaled]") || !strings.Contains(parts[2].Text, "[not shown: b.png is broken]") {
 		t.Errorf("told %q and %q", parts[0].Text, parts[2].Text)
 	}
+}
+
+// Many large pictures that an answer asks for at once are in memory one at a time: reading the
+// next begins when the one before is prepared.
+func TestMediaOneAtATime(t *testing.T) {
+	const files, size = 16, 8 << 20
+	dir := t.TempDir()
+	var calls []llm.Part
+	for i := range files {
+		name := fmt.Sprint(i, ".png")
+		if err := os.WriteFile(filepath.Join(dir, name), append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, size)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, call(fmt.Sprint(i), "read", `{"path":"`+name+`"}`))
+	}
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := heap(), uint64(0)
+	model := llmtest.New(llmtest.Call(calls...), llmtest.Say("foxes"))
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+		if len(p.Data) < size {
+			return p, "", errors.New("not whole")
+		}
+		now := heap()
+		most = max(most, now-min(now, before))
+		p.Data = slices.Clone(p.Data[:8])
+		return p, "", nil
+	}})
+	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "look"}) {
+	}
+	shown := 0
+	for _, p := range model.Requests()[1].Messages[2].Parts {
+		if p.Kind == llm.Media {
+			shown++
+		}
+	}
+	if shown != files || most > 2*size+size/2 {
+		t.Errorf("%d of %d shown, with %d MB at most in memory", shown, files, most>>20)
+	}
+	t.Logf("%d MB at most for %d pictures of %d MB", most>>20, files, size>>20)
 }

@@ -103,3 +103,55 @@ func (a *Action) Sensitive() bool { return a.placeClass != "" }
 func failedOutcome(format string, args ...any) Outcome {
 	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }
+
+// A MediaGate lets one action at a time have media in memory that are not prepared yet: they may
+// be large, and as pixels many times as large.
+type MediaGate chan struct{}
+
+// NewMediaGate returns a gate that is free.
+func NewMediaGate() MediaGate { return make(MediaGate, 1) }
+
+// A MediaTurn is an action's turn at a gate. It is for one goroutine.
+type MediaTurn struct {
+	gate   MediaGate
+	ctx    context.Context
+	passed bool
+}
+
+// mediaTurnKey is the key of a *MediaTurn in a context.
+type mediaTurnKey struct{}
+
+// Turn returns a context for [Action.Run], which waits for the turn before it reads media. The
+// turn goes on until End: media are to be prepared by then.
+func (g MediaGate) Turn(ctx context.Context) (context.Context, *MediaTurn) {
+	turn := &MediaTurn{gate: g, ctx: ctx}
+	return context.WithValue(ctx, mediaTurnKey{}, turn), turn
+}
+
+// Wait returns once no other action has the turn, or with why the context ended before.
+func (m *MediaTurn) Wait() error {
+	if m == nil || m.passed {
+		return nil
+	}
+	select {
+	case m.gate <- struct{}{}:
+		m.passed = true
+		return nil
+	case <-m.ctx.Done():
+		return context.Cause(m.ctx)
+	}
+}
+
+// End lets the next one have the turn.
+func (m *MediaTurn) End() {
+	if m.passed {
+		<-m.gate
+		m.passed = false
+	}
+}
+
+// awaitMediaTurn waits until media may be read.
+func awaitMediaTurn(ctx context.Context) error {
+	turn, _ := ctx.Value(mediaTurnKey{}).(*MediaTurn)
+	return turn.Wait()
+}

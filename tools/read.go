@@ -101,7 +101,7 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, maxScan), sum), 64<<10)
 	if kind := peekMedia(in); kind != "" {
-		err = p.readMedia(in, kind)
+		err = p.readMedia(ctx, in, kind)
 	} else {
 		err = p.readText(ctx, in)
 	}
@@ -118,7 +118,7 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 }
 
 // readMedia reads a file that goes to the model as it is.
-func (p *readResult) readMedia(in io.Reader, kind string) error {
+func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) error {
 	most := int64(maxScan)
 	if kind == "application/pdf" {
 		most = maxPDF
@@ -126,11 +126,15 @@ func (p *readResult) readMedia(in io.Reader, kind string) error {
 	if p.size > most {
 		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), most>>20)
 	}
-	data, err := io.ReadAll(in)
-	if err != nil {
+	if err := awaitMediaTurn(ctx); err != nil {
+		return err
+	}
+	var data bytes.Buffer
+	data.Grow(int(min(p.size, most)) + bytes.MinRead) // growing by steps takes several times as much
+	if _, err := data.ReadFrom(in); err != nil {
 		return explainError(p.file, err)
 	}
-	p.media = &llm.Part{Kind: llm.Media, Name: path.Base(p.file), MIME: kind, Data: data}
+	p.media = &llm.Part{Kind: llm.Media, Name: path.Base(p.file), MIME: kind, Data: data.Bytes()}
 	return nil
 }
 
