@@ -344,3 +344,48 @@ func notices(events []Event) (texts []string) {
 	}
 	return texts
 }
+
+// An answer that broke off is paid for: it counts at the price of its model.
+func TestCutAnswerIsPriced(t *testing.T) {
+	model := endpoint("a/a", llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Network}, llm.Delta{Block: "1", Part: long(100)})))
+	model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 100, true }
+	s := New(Options{Model: model})
+	play(t.Context(), s, nil, say("hi"))
+	if total, _ := s.Usage(); total.Cost != 1 || !total.Priced {
+		t.Errorf("%+v", total)
+	}
+}
+
+// A raise leaves room, however much was spent above the limit.
+func TestRaiseLeavesRoom(t *testing.T) {
+	s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), true, 10, Limit{Period: PerSession, Cost: 100})
+	for range 3 {
+		replies(t, s, nil, say("hi"))
+	}
+	s.SetLimit(Limit{Period: PerSession, Cost: 0.5})
+	if _, asked := replies(t, s, []Action{RaiseLimit}, say("hi")); len(asked) != 1 || s.Limits()[0].Cost != 4 {
+		t.Errorf("asked %d times, %v", len(asked), s.Limits())
+	}
+}
+
+// That a limit is about to be reached is told once for each day, and for each prompt where it
+// is about one.
+func TestNoticesOfLimits(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
+	lib, _ := newTestStore(t)
+	set, _ := workspace(t)
+	var script []llmtest.Turn
+	for range 4 {
+		script = append(script, asksDear(), spends())
+	}
+	s := New(Options{Model: endpoint("a/a", llmtest.New(script...)), Tools: set, Log: lib.Create(Info{}), Now: func() time.Time { return now },
+		Limits: []Limit{{Period: PerTurn, Cost: 1.2}, {Period: PerDay, Cost: 3.7}}})
+	var told []int
+	for _, day := range []int{0, 0, 1, 0} {
+		now = now.AddDate(0, 0, day)
+		told = append(told, len(eventsOf[llm.Notice](play(t.Context(), s, allow, say("hi")))))
+	}
+	if fmt.Sprint(told) != "[1 2 1 2]" {
+		t.Errorf("told %v times", told)
+	}
+}

@@ -70,7 +70,7 @@ func (t *turn) endStream(r *responseStream) {
 	if !llm.Canceled(r.err) {
 		r.partial.node.InterruptedBy = r.err.Error()
 	}
-	t.estimateUsage(&r.event)
+	t.estimateUsage(r.model, &r.event)
 }
 
 // addResponse adds a response to the conversation and its usage to the totals, and
@@ -187,9 +187,9 @@ func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
 }
 
 // estimateUsage counts a response that broke off or was stopped, of which providers
-// report nothing, or only what was sent: it is paid for all the same. The price of
-// an estimate is not known.
-func (t *turn) estimateUsage(r *Response) {
+// report nothing, or only what was sent: it is paid for all the same, at the
+// price of the model where that is known.
+func (t *turn) estimateUsage(model llm.Endpoint, r *Response) {
 	size := 0
 	for _, p := range r.Message.Parts {
 		if !p.Remote {
@@ -203,4 +203,7 @@ func (t *turn) estimateUsage(r *Response) {
 		r.Usage.Input = t.ContextTokens()
 	}
 	r.Usage.Output, r.Usage.Priced, r.UsageKnown = size, false, true
+	if model.Cost != nil {
+		r.Usage.Cost, r.Usage.Priced = model.Cost(r.Usage)
+	}
 }

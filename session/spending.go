@@ -140,7 +140,7 @@ func (b Budget) Validate() error {
 		}
 	}
 	if !(b.Confirm >= 0) || math.IsInf(b.Confirm, 0) {
-		return errors.New("budget.confirm cannot be negative; 0 asks about everything that costs")
+		return errors.New("budget.confirm cannot be negative; 0 asks about every image and video")
 	}
 	return nil
 }
@@ -166,8 +166,8 @@ func (b Budget) all() []Limit {
 // A spending holds what a session has used so far, and what it may use.
 type spending struct {
 	limits                      []Limit
-	confirmCost                 float64        // US dollars of one request above which it is asked about; 0: never
-	told                        map[Limit]bool // limits of which noticeShare was told
+	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
+	told                        map[Limit]time.Time // limits of which noticeShare was told, and when
 	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool // the price of a response is unknown; the user was told
 	toldUnreserved              bool // that nothing could be reserved
@@ -264,11 +264,11 @@ func checkBudget(t *turn, models ...llm.Endpoint) error {
 				return err
 			}
 			return checkBudget(t, models...)
-		case share >= noticeShare && !t.told[l]:
+		case share >= noticeShare && t.told[l].Before(l.Period.began(t.now())):
 			if t.told == nil {
-				t.told = map[Limit]bool{}
+				t.told = map[Limit]time.Time{}
 			}
-			t.told[l] = true
+			t.told[l] = t.now()
 			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 		}
 	}
@@ -302,10 +302,12 @@ func overBudget(s *Session, models ...llm.Endpoint) error {
 
 // overspent asks what to do about a limit that is reached.
 func overspent(t *turn, e *BudgetError) error {
-	choices := []Choice{{Action: RaiseLimit, Amount: e.Limit.Cost + 1}, {Action: RaiseLimit, Amount: e.Limit.Cost * 1.5}, {Action: StopTurn}}
+	from := max(e.Limit.Cost, e.Used.Cost) // a raise leaves room
+	choices := []Choice{{Action: RaiseLimit, Amount: from + 1}, {Action: RaiseLimit, Amount: from * 1.5}, {Action: StopTurn}}
 	byTokens := e.Limit.share(e.Used) > e.Limit.share(llm.Usage{Cost: e.Used.Cost})
 	if byTokens {
-		choices = []Choice{{Action: RaiseLimit, Amount: float64(e.Limit.Tokens) * 1.5}, {Action: RaiseLimit, Amount: float64(e.Limit.Tokens) * 2}, {Action: StopTurn}}
+		from := float64(max(e.Limit.Tokens, e.Used.Input+e.Used.Output))
+		choices = []Choice{{Action: RaiseLimit, Amount: from * 1.5}, {Action: RaiseLimit, Amount: from * 2}, {Action: StopTurn}}
 	}
 	choice := decide(t, Question{About: Overspend{*e}, Choices: choices, Default: len(choices) - 1})
 	if choice.Action != RaiseLimit {

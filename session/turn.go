@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"parley/providers/llm"
@@ -99,6 +100,7 @@ func beginPrompt(t *turn) {
 	t.mu.Lock()
 	t.omitsOldest, t.turnUsage = false, llm.Usage{}
 	t.mu.Unlock()
+	maps.DeleteFunc(t.told, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 	chooseModel(t)
 }
 

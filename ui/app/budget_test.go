@@ -65,9 +65,9 @@ func TestQuestionText(t *testing.T) {
 			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Skip the oldest turns|Continue with c/z|Send anyway|Stop"},
 		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 6}, {Action: session.RaiseLimit, Amount: 7.5}, {Action: session.StopTurn}}},
-			"Daily limit of $5.00 reached: $5.20 used|Raise by $1 to $6.00|Raise by 50% to $7.50|Stop"},
+			"Daily limit of $5.00 reached: $5.20 used|Raise it to $6.00|Raise it to $7.50|Stop"},
 		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: session.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
-			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise by 50% to 1.5k tokens|Stop"},
+			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise it to 1.5k tokens|Stop"},
 		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},
 	} {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -170,13 +169,10 @@ func choiceText(q session.Question, c session.Choice) string {
 
 // raiseText says what a limit becomes for the rest of the session.
 func raiseText(l session.Limit, amount float64) string {
-	switch {
-	case l.Cost == 0 || l.Tokens > 0 && amount > float64(l.Tokens):
-		return fmt.Sprintf("Raise by %d%% to %s tokens", int(math.Round(100*amount/float64(l.Tokens)))-100, format.Tokens(int(amount)))
-	case amount == l.Cost+1:
-		return fmt.Sprintf("Raise by $1 to %s", format.Cost(amount, true))
+	if l.Cost == 0 || l.Tokens > 0 && amount > float64(l.Tokens) {
+		return "Raise it to " + format.Tokens(int(amount)) + " tokens"
 	}
-	return fmt.Sprintf("Raise by %d%% to %s", int(math.Round(100*amount/l.Cost))-100, format.Cost(amount, true))
+	return "Raise it to " + format.Cost(amount, true)
 }
 
 // hints holds the advice for errors that are not a model's.
