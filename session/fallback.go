@@ -270,7 +270,9 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		t.abandonPartial()
 		return true
 	case StopTurn:
-		f.cooldowns.Clear(model.Name) // nobody else is wanted: it is asked with the next prompt
+		if t.attended { // the user wants nobody else: it is asked with the next prompt
+			f.cooldowns.Clear(model.Name)
+		}
 	}
 	return false
 }

@@ -137,17 +137,18 @@ type nodeExtra struct {
 	Purpose string             `json:"purpose,omitempty"`
 	Missed  CacheMiss          `json:"missed,omitzero"`
 	Cache   *cachewatch.Entry  `json:"cache,omitempty"`
+	Trimmed bool               `json:"trimmed,omitempty"`
 }
 
 func extraOf(n Node) nodeExtra {
-	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache}
+	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache, n.Trimmed}
 }
 
 func (r nodeExtra) into(n *Node) {
 	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
-	n.Missed, n.Cache = r.Missed, r.Cache
+	n.Missed, n.Cache, n.Trimmed = r.Missed, r.Cache, r.Trimmed
 }
 
 // encode marshals v without the escapes that HTML needs.

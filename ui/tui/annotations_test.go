@@ -67,6 +67,7 @@ func scrolled(d *uitest.Driver) []string {
 func (k *reopened) sameAgain() string {
 	k.t.Helper()
 	k.idle()
+	k.clock.Add(time.Minute) // what was said above the composer is over
 	live := scrolled(k.Driver)
 	if err := k.m.App.Session.Close(); err != nil {
 		k.t.Fatal(err)

@@ -127,7 +127,7 @@ func TestManyApprovals(t *testing.T) {
 			s := setUp(t, 80, 24, append(turns, llmtest.Say("all of it is done"))...)
 			s.m.App.Session.Policy().SetMode(tools.ModeAsk)
 			blind := []string{"enter", "esc", "y", "a", "p", "e", "w", "n", "up", "down", "tab", "left", "x", "space", "pgdown", "ctrl+o"}
-			over := [][]string{{"ctrl+p"}, {"f1"}, {"ctrl+x", "m"}, {"ctrl+x", "u"}, {"ctrl+x", "esc"}, {"ctrl+x", "y"}}
+			over := [][]string{{"Commands", "ctrl+p"}, {"Keys", "f1"}, {"Model", "ctrl+x", "m"}, {"Usage", "ctrl+x", "u"}, {"", "ctrl+x", "esc"}, {"", "ctrl+x", "y"}} // by their title; "": none opens
 			sizes := [][2]int{{80, 24}, {50, 15}, {120, 40}, {24, 9}}
 			s.ask("do it", "$ touch f0")
 			allowed := map[int]bool{}
@@ -146,8 +146,9 @@ func TestManyApprovals(t *testing.T) {
 				}
 				there("before it was seen")
 				if random.IntN(2) == 0 {
-					s.seen().Press(over[random.IntN(len(over))]...)
-					if _, approval := current(s).(*dialog.Approval); approval { // a leader alone, which counts as writing
+					other := over[random.IntN(len(over))]
+					s.seen().Press(other[1:]...).WaitForText(other[0])
+					if other[0] == "" { // a leader alone, which counts as writing
 						s.Press("enter")
 					} else {
 						s.Press("esc").WaitForText(asks).Press("enter").Press("esc")
