@@ -12,7 +12,6 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools"
-	"parley/ui/tui/dialog"
 	"parley/ui/tui/overlay"
 )
 
@@ -192,6 +191,3 @@ func TestManyApprovals(t *testing.T) {
 		})
 	}
 }
-
-// current returns the open dialog, where the loop is at rest.
-func current(s *stage) dialog.Dialog { return s.m.overlay.Current() }
