@@ -57,7 +57,7 @@ func TestModelOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued; c.change(o) })
-			s.Press("ctrl+x", "m").WaitForText("Model").Press(c.keys...)
+			s.Press("ctrl+x", "m").WaitForText("Model").WaitForText("openai/gpt-x").Press(c.keys...)
 			if got := s.order(); got != c.want {
 				t.Errorf("got  %s\nwant %s\n%s", got, c.want, s.Screen())
 			}
