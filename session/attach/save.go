@@ -118,13 +118,11 @@ func Save(path string, data []byte) (string, error) {
 // of the file, in the directory of path, which may depend on what it is.
 func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {
 	saving := func(err error) error { return fmt.Errorf("saving %s: %w", printable(path), plain(err)) }
-	removeStale(filepath.Dir(path))
-	part, err := newPart(filepath.Dir(path))
+	part, err := CreatePart(path)
 	if err != nil {
-		return "", saving(err)
+		return "", err
 	}
 	defer func() { _ = os.Remove(part.Name()) }()
-	_ = tryLock(part) // see removeStale
 	named, err := write(part)
 	var disk *fs.PathError
 	switch {
@@ -140,6 +138,18 @@ func SaveWith(path string, write func(*os.File) (path string, err error)) (strin
 		return "", saving(err)
 	}
 	return path, nil
+}
+
+// CreatePart makes a file beside path, to be written and then given its name by [Place], or to
+// be removed. Parts that were left behind there are removed.
+func CreatePart(path string) (*os.File, error) {
+	removeStale(filepath.Dir(path))
+	part, err := newPart(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("saving %s: %w", printable(path), plain(err))
+	}
+	_ = tryLock(part) // see removeStale
+	return part, nil
 }
 
 // Place renames a file to path, or, if there is a file, to that with a number behind its name,

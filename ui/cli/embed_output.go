@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -230,7 +229,7 @@ func (r *embedRun) newWhole(path, format string) (*wholeSink, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	f, err := attach.CreatePart(path)
 	if err != nil {
 		return nil, usageError(err)
 	}

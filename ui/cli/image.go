@@ -195,7 +195,10 @@ func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
 	case c.mask != "" && len(c.inputs) == 0:
 		return r, errors.New("--mask needs the image that it is for: name it with --image")
 	}
-	if err := c.checkTarget(); err != nil {
+	if c.to == "-" && c.n > 1 {
+		return r, errors.New("--to -: standard output takes one image: name a file, or a folder")
+	}
+	if err := checkTarget(c.to, c.output, true); err != nil {
 		return r, err
 	}
 	if r.Prompt, r.Inputs, err = c.prompt(words); err != nil {
@@ -259,31 +262,6 @@ func (c *imageCommand) image(path string) (llm.Blob, error) {
 		c.note(path + ": " + a.Note)
 	}
 	return llm.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
-}
-
-// checkTarget refuses a place where nothing can be saved before anything is paid for.
-func (c *imageCommand) checkTarget() error {
-	if c.to == "-" {
-		switch {
-		case term.IsTerminal(os.Stdout.Fd()):
-			return errors.New("--to -: standard output is a terminal: redirect it, or name a file")
-		case c.n > 1:
-			return errors.New("--to -: standard output takes one image: name a file, or a folder")
-		case c.output != "text":
-			return fmt.Errorf("--to - and -o %s both write to standard output: use one of them", c.output)
-		}
-		return nil
-	}
-	path := c.to
-	if info, err := os.Stat(path); path != "" && err == nil && info.IsDir() {
-		path = filepath.Join(path, "x")
-	} else if _, err := os.Lstat(path); path != "" && err == nil {
-		return fmt.Errorf("--to: %s already exists: give another name", path)
-	}
-	if err := attach.CanSave(cmp.Or(path, "x")); err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	return nil
 }
 
 // save saves an image. What was paid for is not lost because the disk is full: then it goes to

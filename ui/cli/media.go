@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
+	"parley/session/attach"
 	"parley/ui/print"
 )
 
@@ -78,4 +84,32 @@ func completeMedia[T, F any](a *program, of media.Ability[T, F]) cobra.Completio
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// checkTarget refuses a place where nothing can be saved, before anything is paid for: what --to
+// says, "" for a name of our own in the working directory. A directory is one for several files
+// only.
+func checkTarget(to, format string, several bool) error {
+	if to == "-" {
+		switch {
+		case term.IsTerminal(os.Stdout.Fd()):
+			return errors.New("--to -: standard output is a terminal: redirect it, or name a file")
+		case format != "text":
+			return fmt.Errorf("--to - and -o %s both write to standard output: use one of them", format)
+		}
+		return nil
+	}
+	path := cmp.Or(to, "x")
+	if info, err := os.Stat(to); to != "" && err == nil && info.IsDir() {
+		if !several {
+			return fmt.Errorf("--to %s: this is a directory: name a file in it", to)
+		}
+		path = filepath.Join(to, "x")
+	} else if _, err := os.Lstat(to); to != "" && err == nil {
+		return fmt.Errorf("--to %s: already exists: give another name", to)
+	}
+	if err := attach.CanSave(path); err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -164,7 +163,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.readWishes(cmd); err != nil {
 		return c.fail(print.Usage, err)
 	}
-	if err := c.checkTarget(); err != nil {
+	if err := c.checkOutput(false); err != nil {
 		return c.fail(print.Usage, err)
 	}
 	m, err := media.Filming.Open(ctx, c.local.services(), c.name, c.openOptions())
@@ -197,8 +196,6 @@ func (c *videoCommand) readWishes(cmd *cobra.Command) error {
 		return fmt.Errorf("--seconds %d: use a number above 0", w.Seconds)
 	case w.Extend && c.source == "":
 		return errors.New("--extend continues a video: name it with --source")
-	case c.variant != "" && !slices.Contains(llm.VideoVariants, c.variant):
-		return fmt.Errorf("--variant %s: use one of %s", c.variant, strings.Join(llm.VideoVariants, ", "))
 	}
 	if c.audio || c.silent {
 		w.Audio = &c.audio
@@ -226,30 +223,16 @@ func (c *videoCommand) readWishes(cmd *cobra.Command) error {
 	return all
 }
 
-// checkTarget refuses files that nothing can be saved in, before anything is paid for.
-func (c *videoCommand) checkTarget() error {
+// checkOutput refuses what cannot be saved, and where, before anything is paid for. A job that
+// is kept may have a name of its own.
+func (c *videoCommand) checkOutput(kept bool) error {
 	switch {
 	case c.variant != "" && !slices.Contains(llm.VideoVariants, c.variant):
 		return fmt.Errorf("--variant %s: use one of %s", c.variant, strings.Join(llm.VideoVariants, ", "))
-	case c.to == "":
-		return nil
-	case c.to == "-" && term.IsTerminal(os.Stdout.Fd()):
-		return errors.New("--to -: a video is nothing for a terminal: name a file, or pipe it to a program")
-	case c.to == "-" && c.format != "text":
-		return errors.New("--to - writes the video to standard output: -o " + c.format + " does not fit")
-	case c.to == "-":
+	case c.to == "" && (c.noWait || kept):
 		return nil
 	}
-	if info, err := os.Lstat(c.to); err == nil && info.IsDir() {
-		return fmt.Errorf("--to %s: this is a directory: name a file in it", c.to)
-	} else if err == nil {
-		return fmt.Errorf("--to %s: this file exists: give another name", c.to)
-	}
-	info, err := os.Stat(filepath.Dir(c.to))
-	if err != nil || !info.IsDir() {
-		return fmt.Errorf("--to %s: there is no directory %s", c.to, filepath.Dir(c.to))
-	}
-	return nil
+	return checkTarget(c.to, c.format, false)
 }
 
 // confirm says what a video costs, and asks if it is much.

@@ -149,7 +149,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 }
 
 func (c *videoCommand) get(ctx context.Context, id string) error {
-	if err := c.checkTarget(); err != nil {
+	if err := c.checkOutput(true); err != nil {
 		return c.fail(print.Usage, err)
 	}
 	r, err := c.open(ctx, id)
