@@ -83,8 +83,11 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	h.Reachable = err == nil || errors.As(err, &told) && told.Status != 0
 	switch {
 	case err == nil:
-	case told != nil && (told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed):
-		h.Hint = "it answers, but has no model list, so its key and models are not checked"
+	case told != nil && hasNoList(s, told.Status):
+		h.Hint = fmt.Sprintf("It answers, but has no list of models, so its key is not checked: parley -m %s -p hi tries it", s.exampleModel())
+		if told.Status == http.StatusForbidden && told.Message != "" {
+			h.Hint += ". It said: " + told.Message
+		}
 	default:
 		h.fail(err)
 	}
@@ -150,7 +153,42 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 			return nil, s.listError(err)
 		}
 	}
-	return s.listModels(ctx, o)
+	offers, err := s.listModels(ctx, o)
+	switch check := keyCheckOf(s); {
+	case err != nil || s.isProgram() || s.kind == kindDemo:
+	case listsNone(s): // offers are built in: nothing was sent
+		err = keyCheck{paths: []string{"models"}}.ask(ctx, s, o)
+	case s.key.name != "" && slices.Contains(openLists, s.kind):
+		refusal := check.ask(ctx, s, o)
+		if verdict, _ := check.verdict(s, refusal); verdict == KeyRejected || llm.FaultOf(refusal) == llm.Quota {
+			err = refusal
+		}
+	}
+	if err != nil {
+		err = s.listError(err)
+	}
+	return offers, err
+}
+
+// openLists holds the kinds of services that list their models to anybody, or may do: only
+// another request tells whether they know a key.
+var openLists = []string{"openrouter", "deepseek", "moonshot"}
+
+// hasNoList reports whether an answer to the request for a list says nothing but that there is
+// none. Those that are known to have none refuse it in their own ways.
+func hasNoList(s service, status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return true
+	case http.StatusBadRequest, http.StatusForbidden:
+		return listsNone(s)
+	}
+	return false
+}
+
+// exampleModel returns the name of a model of s, or the form of one.
+func (s service) exampleModel() string {
+	return s.name + "/" + cmp.Or(s.defaultModel(), s.firstModel(), "MODEL")
 }
 
 // version runs the program that s is, which should tell its own.

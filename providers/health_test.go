@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		{"any", "", true, 2, "any/m", true, "", "", ""},
 		{"other", "", true, 2, "other/gpt-4o", false, "prompt", llm.ModelNotFound, "parley models"},
 		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "The key in providers.locked.api_key was rejected"},
-		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no model list"},
+		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no list of models"},
 		{"gone", "", false, 0, "", false, "", llm.Network, "Check the connection"},
 		{"keyless", "", false, 0, "", false, "", llm.Authentication, "Set NO_SUCH_KEY or run parley connect keyless"},
 		{"broken", "providers.broken.api_key_command", false, 0, "", false, "", llm.Authentication, "Check providers.broken.api_key_command"},
@@ -98,6 +98,66 @@ func TestCheck(t *testing.T) {
 	if err != nil || leaks(string(text)) != "" {
 		t.Errorf("%v: a secret is in %s", err, text)
 	}
+}
+
+// A provider whose models are built in is asked nonetheless, with its key or its token, as is
+// one that lists its models to anybody: nothing that was not reached, or that refused the key,
+// is well.
+func TestCheckReachesWhatHasNoList(t *testing.T) {
+	refused := httptest.NewServer(nil)
+	refused.Close()
+	serve := func(status int, body string) string { return httptestServer(t, answer(status, body)).URL }
+	open := httptestServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			answer(200, `{"data":[{"id":"m"}]}`)(w, r)
+			return
+		}
+		answer(401, `{"error":{"message":"User not found."}}`)(w, r)
+	}).URL
+	for _, tt := range []struct {
+		name, provider, url string
+		conf                Provider
+		fault               llm.Fault
+		reachable           bool
+		hint                string
+	}{
+		{"a port that is closed", "vertex-express", refused.URL, Provider{}, llm.Network, false, "Check the connection"},
+		{"a key that is refused", "vertex-express", serve(401, `{"error":{"message":"API keys are not supported"}}`), Provider{}, llm.Authentication, true, "rejected"},
+		{"no list", "vertex-express", serve(404, `{}`), Provider{}, "", true, "parley -m vertex-express/gemini-3.5-flash -p hi"},
+		{"no list for this key", "foundry-claude", serve(403, `{"error":{"message":"Public access is disabled"}}`), Provider{}, "", true, "Public access is disabled"},
+		{"a list after all", "azure", serve(200, `{"data":[]}`), Provider{}, "", true, ""},
+		{"a server fault", "azure", serve(500, `{}`), Provider{}, llm.Server, true, "try again"},
+		{"a token that is refused", "vertex-claude", serve(401, `{}`), Provider{TokenCommand: "echo ya29.refused"}, llm.Authentication, true, "rejected"},
+		{"no token", "vertex-claude", serve(200, `{}`), Provider{TokenCommand: "exit 1"}, llm.Authentication, false, "token_command"},
+		{"a list that is open to all", "openrouter", open, Provider{}, llm.Authentication, true, "rejected"},
+		{"a balance that is refused", "deepseek", open, Provider{}, llm.Authentication, true, "rejected"},
+		{"no balance to ask for", "deepseek", serve(200, `{"data":[]}`), Provider{}, "", true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := tt.conf
+			if p.BaseURL = tt.url; p.TokenCommand == "" {
+				p.APIKey = canary
+			}
+			list := Check(t.Context(), Config{Providers: map[string]Provider{tt.provider: p}}, OpenOptions{Getenv: env()})
+			if len(list) != 1 {
+				t.Fatalf("checked %+v", list)
+			}
+			h := list[0]
+			if h.Fault != tt.fault || h.Reachable != tt.reachable || !strings.Contains(h.Hint, tt.hint) || (h.Hint == "") != (tt.hint == "") {
+				t.Errorf("got %+v\nwant %+v", h, tt)
+			}
+			if leaks(h.Error+h.Hint) != "" {
+				t.Errorf("a key is in %q, %q", h.Error, h.Hint)
+			}
+		})
+	}
+}
+
+// httptestServer serves until the test ends.
+func httptestServer(t *testing.T, serve http.HandlerFunc) *httptest.Server {
+	s := httptest.NewServer(serve)
+	t.Cleanup(s.Close)
+	return s
 }
 
 func mustList(t *testing.T, name string) []string {
