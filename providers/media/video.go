@@ -1,12 +1,10 @@
 package media
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,6 +21,7 @@ import (
 // made downloaded.
 type videoService struct {
 	kind   string
+	models func(model string) bool  // those that it has; nil: all that no row before it has
 	root   func(base string) string // what paths are put behind; nil: the base URL
 	key    string                   // header of the key; "" is Authorization
 	create videoCreation
@@ -58,6 +57,8 @@ type videoState struct {
 // A videoFiles says where the files are that a job made.
 type videoFiles struct {
 	urls      string
+	lookup    string // address that tells, with {id}, where one of urls is, which are ids; "" if they are addresses
+	found     string // which that answer has here
 	thumbnail string // addresses of first images; "" if there are none
 	content   string // address of the video where it is the service's own, with {id} and {index}
 	variants  bool   // which has them behind variant=
@@ -109,7 +110,7 @@ func wishes(r llm.VideoRequest) (list []videoWish) {
 }
 
 // videoServices lists them, each in a file of its own or with those like it.
-var videoServices = []videoService{veo, grokVideo, wanVideo, minimaxVideo, glmVideo, openRouterVideo, openAIVideo}
+var videoServices = []videoService{veo, grokVideo, wanVideo, hailuoVideo, minimaxVideo, glmVideo, openRouterVideo, openAIVideo}
 
 // jobStates holds the words of all services for how far a job is, in small letters. None
 // means two things.
@@ -132,7 +133,7 @@ type videoJobs struct {
 // newVideoJobs returns the jobs of the model that o describes. Nothing is sent before Start.
 func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
 	o = o.WithDefaults()
-	i := slices.IndexFunc(videoServices, func(s videoService) bool { return s.kind == kind })
+	i := slices.IndexFunc(videoServices, func(s videoService) bool { return s.kind == kind && (s.models == nil || s.models(o.Model)) })
 	v := &videoJobs{o: o, service: openAIVideo} // which several kinds speak
 	if i >= 0 {
 		v.service = videoServices[i]
@@ -303,7 +304,7 @@ func (v *videoJobs) address(path string) string {
 // longestJobID bounds an id, in bytes.
 const longestJobID = 512
 
-// path puts an id, which the service made and may hold anything, into a path.
+// path puts an id, which the service made and may hold anything, into a path, or what is asked behind it.
 func (v *videoJobs) path(pattern, id string) (string, error) {
 	parts := []string{id}
 	if v.service.create.named {
@@ -311,9 +312,11 @@ func (v *videoJobs) path(pattern, id string) (string, error) {
 	}
 	for i, part := range parts {
 		if part == "" || len(id) > longestJobID || strings.Trim(part, ".") == "" || slices.Contains(strings.Split(part, "/"), "..") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", fmt.Errorf("%s is no id of a job", strconv.QuoteToASCII(wire.Excerpt(id)))
+			return "", fmt.Errorf("%s is no id", strconv.QuoteToASCII(wire.Excerpt(id)))
 		}
-		parts[i] = url.PathEscape(part)
+		if parts[i] = url.PathEscape(part); strings.Contains(pattern, "={id}") {
+			parts[i] = url.QueryEscape(part)
+		}
 	}
 	return strings.ReplaceAll(pattern, "{id}", strings.Join(parts, "/")), nil
 }
@@ -336,51 +339,4 @@ func (v *videoJobs) Cancel(ctx context.Context, j llm.Job) error {
 		return v.failed(ctx, err)
 	}
 	return nil
-}
-
-// maxVideo bounds a file that is downloaded, in bytes.
-const maxVideo = 4 << 30
-
-// Fetch implements llm.VideoJobs.
-func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
-	address, err := v.fileAddress(ctx, j, o)
-	if err != nil {
-		return llm.Blob{}, err
-	}
-	mime, _, err := v.o.Fetch(ctx, adapter.Download{URL: address, Headers: v.client.Headers, Limit: maxVideo, Public: v.public}, w)
-	if err != nil {
-		return llm.Blob{}, err
-	}
-	return llm.Blob{MIME: mime}, nil
-}
-
-// fileAddress asks where an output is.
-func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutput) (string, error) {
-	s := v.service.files
-	if o.Variant != "" && !s.variants && (o.Variant != "thumbnail" || s.thumbnail == "") {
-		return "", v.o.WithProvider(&llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s has no %s of a video", v.o.Model, o.Variant)})
-	}
-	answer, err := v.ask(ctx, j)
-	if err != nil {
-		return "", err
-	}
-	if now := v.updated(j, answer); now.State != llm.JobDone {
-		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is not done: " + cmp.Or(now.Failure, now.Word, string(now.State))})
-	}
-	if s.content != "" {
-		path, err := v.path(strings.ReplaceAll(s.content, "{index}", strconv.Itoa(o.Index)), j.ID)
-		if err == nil && o.Variant != "" {
-			path += "?variant=" + url.QueryEscape(o.Variant)
-		}
-		return v.address(path), err
-	}
-	from := s.urls
-	if o.Variant != "" {
-		from = s.thumbnail
-	}
-	found := texts(answer, from)
-	if o.Index < 0 || o.Index >= len(found) {
-		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is done, but there is no such file"})
-	}
-	return found[o.Index], nil
 }

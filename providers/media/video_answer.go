@@ -40,7 +40,7 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 		j.State = llm.JobFailed
 		fallthrough
 	case j.State == llm.JobFailed:
-		if isRefusal(code, text) {
+		if isRefusal(code, text) || s.kind == "minimax" && isRefusal("minimax"+code, text) { // its codes are those of others, too
 			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
 			break
 		}
@@ -100,7 +100,11 @@ func failureOf(answer map[string]any, path string) (code, text string) {
 	for _, found := range values(answer, path) {
 		switch e := found.(type) {
 		case map[string]any:
-			return scalar(e["code"]), scalar(e["message"])
+			code, text = scalar(e["code"]), scalar(e["message"])
+			if said := scalar(e["status_code"]); said != "" && said != "0" { // MiniMax's base_resp
+				code, text = said, scalar(e["status_msg"])
+			}
+			return code, text
 		case string:
 			return "", e
 		}

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +20,9 @@ const aVideo = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom and what follow
 // address of the file that was made.
 type videoWire struct {
 	kind, base               string // base is the path of the base URL
+	name, model              string // "" are the kind, and "m"
 	create, poll, file       string // "METHOD path"
+	lookup, located          string // path that tells where FILE is, and what it answers; "" if polls do
 	key                      string // header, with the key
 	created, waiting, done   string
 	failed, refused, nothing string // the last: done, without a video
@@ -69,6 +72,17 @@ var videoWires = []videoWire{
 		sent: `"role":"first_frame"`,
 	},
 	{
+		kind: "minimax", name: "minimax-v1", model: "MiniMax-Hailuo-2.3", base: "/v1", key: "Authorization: Bearer k-secret",
+		create: "POST /v1/video_generation", poll: "GET /v1/query/video_generation?task_id=job1", file: "GET /files/f",
+		lookup: "GET /v1/files/retrieve?file_id=176844028768320", located: `{"file":{"file_id":176844028768320,"bytes":5896337,"filename":"output.mp4","download_url":"FILE"},"base_resp":{"status_code":0,"status_msg":"success"}}`,
+		created: `{"task_id":"job1","base_resp":{"status_code":0,"status_msg":"success"}}`, waiting: `{"task_id":"job1","status":"Processing","file_id":"","base_resp":{"status_code":0,"status_msg":"success"}}`,
+		done:    `{"task_id":"job1","status":"Success","file_id":"176844028768320","video_width":1366,"base_resp":{"status_code":0,"status_msg":"success"}}`,
+		failed:  `{"task_id":"job1","status":"Fail","file_id":"","base_resp":{"status_code":1000,"status_msg":"out of memory"}}`,
+		refused: `{"task_id":"job1","status":"Fail","base_resp":{"status_code":1027,"status_msg":"output has sensitive content"}}`,
+		nothing: `{"task_id":"job1","status":"Success","file_id":"","base_resp":{"status_code":0,"status_msg":"success"}}`, strange: `{"status":"Dreaming","base_resp":{"status_code":0}}`,
+		sent: `"first_frame_image":"data:image/png;base64,cG5n"`,
+	},
+	{
 		kind: "glm", base: "/api/paas/v4", key: "Authorization: Bearer k-secret",
 		create: "POST /api/paas/v4/videos/generations", poll: "GET /api/paas/v4/async-result/job1", file: "GET /files/f",
 		created: `{"id":"job1","request_id":"r","task_status":"PROCESSING"}`, waiting: `{"id":"job1","task_status":"PROCESSING"}`,
@@ -98,6 +112,9 @@ var videoWires = []videoWire{
 	},
 }
 
+// called is the wire's name in tests.
+func (w videoWire) called() string { return cmp.Or(w.name, w.kind) }
+
 // A videoServer speaks as a videoWire does. Polls and downloads are answered by what stands
 // in answers, one each, the last for ever.
 type videoServer struct {
@@ -112,6 +129,7 @@ type videoServer struct {
 	create   func(http.ResponseWriter) // nil answers as the wire does
 	answers  []func(http.ResponseWriter)
 	file     func(http.ResponseWriter, *http.Request)
+	address  string // of the file; "" is the server's own
 }
 
 func newVideoServer(t *testing.T, w videoWire) *videoServer {
@@ -120,7 +138,7 @@ func newVideoServer(t *testing.T, w videoWire) *videoServer {
 	t.Cleanup(func() {
 		s.Close()
 		for _, p := range s.problems {
-			t.Error(w.kind + ": " + p)
+			t.Error(w.called() + ": " + p)
 		}
 	})
 	return s
@@ -134,7 +152,13 @@ func (s *videoServer) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get(name) != value {
 		s.problems = append(s.problems, r.URL.Path+" came without the key")
 	}
-	switch r.Method + " " + r.URL.Path {
+	asked := r.Method + " " + r.URL.Path
+	if strings.Contains(s.wire.poll, "?") && r.URL.RawQuery != "" {
+		asked += "?" + r.URL.RawQuery
+	}
+	switch asked {
+	case s.wire.lookup:
+		s.text(s.wire.located)(w)
 	case s.wire.create:
 		s.creates = append(s.creates, string(body))
 		if s.wire.kind == "qwen" && r.Header.Get("X-DashScope-Async") != "enable" {
@@ -165,7 +189,7 @@ func (s *videoServer) serve(w http.ResponseWriter, r *http.Request) {
 // text puts the address of the server's file into an answer.
 func (s *videoServer) text(answer string) func(http.ResponseWriter) {
 	_, path, _ := strings.Cut(s.wire.file, " ")
-	return say(strings.ReplaceAll(answer, "FILE", s.URL+path))
+	return say(strings.ReplaceAll(answer, "FILE", cmp.Or(s.address, s.URL+path)))
 }
 
 func say(answer string) func(http.ResponseWriter) { return status(200, answer) }
@@ -179,7 +203,7 @@ func status(code int, answer string) func(http.ResponseWriter) {
 }
 
 func (s *videoServer) jobs() *videoJobs {
-	o := adapter.Options{Provider: "mock", Model: "m", BaseURL: s.URL + s.wire.base, Key: "k-secret", KeyName: "K"}
+	o := adapter.Options{Provider: "mock", Model: cmp.Or(s.wire.model, "m"), BaseURL: s.URL + s.wire.base, Key: "k-secret", KeyName: "K"}
 	return newVideoJobs(o, s.wire.kind).(*videoJobs)
 }
 
@@ -195,6 +219,6 @@ func (s *videoServer) running(t *testing.T) llm.Job {
 
 func eachVideoWire(t *testing.T, test func(t *testing.T, s *videoServer)) {
 	for _, w := range videoWires {
-		t.Run(w.kind, func(t *testing.T) { test(t, newVideoServer(t, w)) })
+		t.Run(w.called(), func(t *testing.T) { test(t, newVideoServer(t, w)) })
 	}
 }

@@ -1,7 +1,6 @@
 package media
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -141,47 +140,6 @@ var wanVideo = videoService{
 	job:    videoState{address: "/tasks/{id}", state: "output.task_status", states: map[string]llm.JobState{"unknown": llm.JobExpired}, failure: "output"},
 	files:  videoFiles{urls: "output.video_url"},
 	cancel: "POST /tasks/{id}/cancel",
-}
-
-// minimaxVideo is version 2 of MiniMax's (vercel/ai minimax-video-model.ts), which MiniMax-H3
-// needs. Addresses of files run out, and each poll brings new ones.
-var minimaxVideo = videoService{
-	kind: "minimax",
-	root: func(base string) string { return hostOf(base) + "/v2" },
-	create: videoCreation{
-		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			frames := r.First != nil || r.Last != nil
-			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
-			case err != nil:
-				return "", nil, err
-			case r.Last != nil && r.First == nil:
-				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
-			case frames && r.Ratio != "":
-				return "", nil, unsupportedWish(model+", with a first frame,", wishRatio)
-			}
-			content := []any{map[string]any{"type": "text", "text": r.Prompt}}
-			add := func(role string, b *llm.Blob) {
-				if b != nil {
-					content = append(content, map[string]any{"type": "image_url", "role": role, "image_url": map[string]any{"url": dataURL(*b)}})
-				}
-			}
-			add("first_frame", r.First)
-			add("last_frame", r.Last)
-			for _, b := range r.References {
-				add("reference_image", &b)
-			}
-			body := map[string]any{ // both are always sent: what a video costs depends on them
-				"model": model, "content": content, "resolution": strings.ToUpper(cmp.Or(r.Resolution, "2K")), "duration": cmp.Or(r.Seconds, 5),
-			}
-			put(body, "ratio", r.Ratio)
-			return "/video_generation", body, nil
-		},
-		lacks: []videoWish{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
-		id:    "task_id",
-	},
-	job:   videoState{address: "/query/video_generation/{id}", state: "task.status", failure: "task.error"},
-	files: videoFiles{urls: "task.content.url"},
-	bill:  videoBill{seconds: "task.usage.output_seconds"},
 }
 
 // longestGLM bounds a prompt of CogVideoX, in characters.
