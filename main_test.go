@@ -573,6 +573,7 @@ func TestImports(t *testing.T) {
 		"session":             {"session/store", "session/cachewatch", "tools", llm, "providers/schema"},
 		"session/cachewatch":  {llm},
 		"session/store":       {"session/vectors", "session/cachewatch", llm},
+		"session/storetest":   {"session/store", llm},
 		"session/vectors":     {},
 		"session/archive":     {"session/store", diff, llm},
 		"session/attach":      {llm},

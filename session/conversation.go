@@ -62,6 +62,19 @@ func (c *conversation) ID() string {
 // History returns the messages of the current branch.
 func (c *conversation) History() []llm.Message { return locked(&c.mu, c.tree.messages) }
 
+// Empty reports whether nothing was said on the current branch: History would be empty. It
+// looks at the end of the branch only.
+func (c *conversation) Empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := c.tree.head; i > 0; i = c.tree.nodes[i-1].Parent {
+		if n := &c.tree.nodes[i-1]; len(n.Parts) > 0 && !n.Summary {
+			return false
+		}
+	}
+	return true
+}
+
 // Path returns the current branch with everything that is known of each message.
 func (c *conversation) Path() []Node { return locked(&c.mu, c.tree.Path) }
 

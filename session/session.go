@@ -233,7 +233,7 @@ func (s *Session) Close() error {
 	if s.log == nil {
 		return nil
 	}
-	if len(s.History()) > 0 {
+	if !s.Empty() {
 		s.saveInfo()
 	}
 	return s.log.Close()

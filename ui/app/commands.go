@@ -219,7 +219,7 @@ func busy(a *App) string {
 }
 
 func nothingSaid(a *App) string {
-	if len(a.Session.History()) == 0 {
+	if a.Session.Empty() {
 		return "The conversation is empty"
 	}
 	return ""

@@ -21,7 +21,7 @@ func writer(key string) string { return "draft of " + key }
 // DraftKey names the draft of the open conversation, or that of the directory in which
 // none has begun.
 func (a *App) DraftKey() string {
-	if len(a.Session.Path()) > 0 {
+	if a.Session.Head() > 0 {
 		return "session:" + a.Session.ID()
 	}
 	return "folder:" + a.Folder

@@ -163,7 +163,7 @@ func ModelWord(name string) string {
 // begin switches an empty conversation to a model that was found: nothing stands there yet
 // that could tell of a switch.
 func begin(a *App, name string) Effect {
-	if len(a.Session.History()) > 0 {
+	if !a.Session.Empty() {
 		return a.Use(name)
 	}
 	model, err := a.Open(name)

@@ -71,7 +71,7 @@ func (c *conversation) entered(e app.Entered) {
 	c.concurrent(e.Close)
 	c.saveErr, c.drafts.text, c.turns.failed = nil, "", false
 	c.onSave()
-	if len(c.app.Session.Path()) == 0 {
+	if c.app.Session.Head() == 0 {
 		c.say("New conversation.")
 	}
 	c.open()

@@ -60,7 +60,7 @@ func present(m *Model, root tea.Model) int {
 	case !back:
 	case m.lost != nil:
 		fmt.Fprintln(os.Stderr, "parley: could not save the end of this conversation: "+sanitize.Line(m.lost.Error()))
-	case status == 0 && m.chat.Unsaved == nil && m.App.Left != nil && len(m.App.Session.History()) > 0:
+	case status == 0 && m.chat.Unsaved == nil && m.App.Left != nil && !m.App.Session.Empty():
 		m.App.Left(m.App.Session.ID())
 	}
 	return status

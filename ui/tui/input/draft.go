@@ -151,7 +151,7 @@ func (in *Input) History() tea.Cmd {
 func (in *Input) Filled() int {
 	const short = 200 // tokens of a first draft that are not worth a figure
 	fill := in.App.Session.ContextTokens()
-	if fill == 0 && len(in.App.Session.History()) == 0 {
+	if fill == 0 && in.App.Session.Empty() {
 		for _, f := range in.App.Context() {
 			fill += f.Tokens
 		}
