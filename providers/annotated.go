@@ -120,6 +120,9 @@ func estimateTokens(req llm.Request) int {
 
 // explainError adds to an error what may help.
 func (m *annotated) explainError(err error) error {
+	if err == nil {
+		return nil
+	}
 	if advised, ok := adviseCloud(m.service, err, m.id); ok {
 		return advised
 	}

@@ -17,8 +17,8 @@ type answer struct {
 	round
 	out            *llm.Out
 	names          adapter.Names
-	needsSignature bool  // thinking is worth nothing without its signature
-	reused         event // the last one: its memory is used again
+	needsSignature bool // thinking is worth nothing without its signature
+	shape          adapter.Shape[event]
 
 	blocks   int // blocks so far, of all rounds
 	open     map[int]*block

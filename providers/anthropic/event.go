@@ -19,10 +19,21 @@ type event struct {
 	Usage   *usage          `json:"usage"`
 }
 
-// reset forgets what e says, but keeps the memory of what mostly comes.
-func (e *event) reset() {
+// decodeEvent reads an event into e, whatever e held, but keeps the memory of what mostly
+// comes.
+func decodeEvent(data []byte, e *event) error {
 	d := delta{Text: e.Delta.Text[:0], Thinking: e.Delta.Thinking[:0], Input: e.Delta.Input[:0]}
 	*e = event{Delta: d}
+	return adapter.DecodeLenient(data, e)
+}
+
+// eventDeltas returns the fields of e in which an answer arrives. An event that its name tells
+// apart has none.
+func eventDeltas(e *event) []json.Unmarshaler {
+	if e.Type == "" {
+		return nil
+	}
+	return []json.Unmarshaler{&e.Delta.Text, &e.Delta.Thinking, &e.Delta.Input}
 }
 
 // An envelope is a whole answer, or what opens a streamed one.

@@ -41,9 +41,8 @@ func (a *answer) OnBody(data []byte) error {
 
 // OnEvent reads one event of a stream.
 func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
-	e := &a.reused
-	e.reset()
-	if err := adapter.DecodeLenient(data, e); err != nil {
+	e, err := a.shape.Decode(data, decodeEvent, eventDeltas)
+	if err != nil {
 		if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // in the last event
 			err = a.OnEnd(false)
 		}

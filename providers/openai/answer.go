@@ -24,8 +24,8 @@ type answer struct {
 	hasText    bool // text was sent that is no refusal
 	hasRefusal bool // a refusal was sent
 
-	reused      chunk // the last one: its memory is used again
-	labelChecks int   // chunks that were searched for the label
+	shape       adapter.Shape[chunk]
+	labelChecks int // chunks that were searched for the label
 }
 
 // An outcome is why an answer ended.

@@ -43,8 +43,8 @@ func TestChunkAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}) / chunks
-	if per > 11 {
-		t.Errorf("%.1f allocations for a chunk, want at most 11", per)
+	if per > 3 {
+		t.Errorf("%.1f allocations for a chunk, want at most 3", per)
 	}
 }
 

@@ -126,11 +126,24 @@ func unquote(b []byte, s *string) error {
 	return nil
 }
 
-// decode reads a chunk.
-func (c *chunk) decode(data []byte) error {
+// decodeChunk reads a chunk into c, whatever c held.
+func decodeChunk(data []byte, c *chunk) error {
 	clear(c.Choices[:cap(c.Choices)]) // json keeps what it does not find
 	*c = chunk{Choices: c.Choices[:0]}
 	return adapter.DecodeLenient(data, c)
+}
+
+// chunkDeltas returns the fields of c in which an answer arrives.
+func chunkDeltas(c *chunk) []json.Unmarshaler {
+	if len(c.Choices) != 1 {
+		return nil
+	}
+	d := &c.Choices[0].Delta
+	fields := []json.Unmarshaler{&d.Content, &d.Thinking, &d.Reasoning}
+	if len(d.Calls) == 1 {
+		fields = append(fields, &d.Calls[0].Function.Arguments)
+	}
+	return fields
 }
 
 // usage counts tokens in every dialect there is. Numbers are floats, because

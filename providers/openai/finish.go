@@ -15,11 +15,18 @@ func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	if name == "error" { // LM Studio
 		return false, a.bodyError(data)
 	}
-	return false, a.onChunk(&a.reused, data)
+	c, err := a.shape.Decode(data, decodeChunk, chunkDeltas)
+	if err != nil {
+		return false, wire.DecodeError(data, err)
+	}
+	return false, a.onChunk(c, data)
 }
 
 func (a *answer) OnBody(data []byte) error {
 	var c chunk
+	if err := decodeChunk(data, &c); err != nil {
+		return wire.DecodeError(data, err)
+	}
 	if err := a.onChunk(&c, data); err != nil {
 		return err
 	}
@@ -29,11 +36,8 @@ func (a *answer) OnBody(data []byte) error {
 	return a.OnEnd(true)
 }
 
-// onChunk reads one chunk, which may hold an error instead of an answer.
+// onChunk takes what is in one chunk, which may hold an error instead of an answer.
 func (a *answer) onChunk(c *chunk, data []byte) error {
-	if err := c.decode(data); err != nil {
-		return wire.DecodeError(data, err)
-	}
 	if a.label.ID == "" && a.labelChecks < 8 { // Azure's first chunk has none
 		a.labelChecks++
 		adapter.DecodeLenient(data, &a.label)

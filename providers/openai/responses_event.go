@@ -28,7 +28,7 @@ type responsesAnswer struct {
 	answerState
 	names adapter.Names
 
-	reused     event // the last one: its memory is used again
+	shape      adapter.Shape[event]
 	items      map[int]*openItem
 	order      []*openItem
 	owners     map[string]*openItem // by the ids of calls
@@ -50,9 +50,8 @@ type openItem struct {
 }
 
 func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err error) {
-	e := &o.reused
-	*e = event{}
-	if err := adapter.DecodeLenient(data, e); err != nil {
+	e, err := o.shape.Decode(data, decodeEvent, eventDeltas)
+	if err != nil {
 		return false, wire.DecodeError(data, err)
 	}
 	if e.Type == "" {
@@ -84,6 +83,21 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 		}
 	}
 	return false, nil
+}
+
+// decodeEvent reads an event into e, whatever e held.
+func decodeEvent(data []byte, e *event) error {
+	*e = event{}
+	return adapter.DecodeLenient(data, e)
+}
+
+// eventDeltas returns the field of e in which an answer arrives. An event that its name tells
+// apart has none.
+func eventDeltas(e *event) []json.Unmarshaler {
+	if e.Type == "" {
+		return nil
+	}
+	return []json.Unmarshaler{&e.Delta}
 }
 
 // indexOf returns where an event belongs: servers that do not say mean the last item.
