@@ -47,13 +47,20 @@ func (t *turn) autoCompact() error {
 	if !full {
 		return nil
 	}
-	if err := t.summarize(); err != nil {
-		if t.ctx.Err() != nil {
-			return context.Cause(t.ctx)
-		}
-		if errors.Is(err, ErrBudget) {
-			return err
-		}
+	return summarizeOrTell(t)
+}
+
+// summarizeOrTell summarizes the conversation. That it could not is told, unless it ends the
+// turn, which the error is for then.
+func summarizeOrTell(t *turn) error {
+	err := t.summarize()
+	switch {
+	case err == nil:
+	case t.ctx.Err() != nil:
+		return context.Cause(t.ctx)
+	case errors.Is(err, ErrBudget):
+		return err
+	default:
 		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 	}
 	return nil

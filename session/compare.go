@@ -85,6 +85,8 @@ type candidate struct {
 	whole bool            // it answered
 	over  bool            // it is not asked any more
 	last  *responseStream // its last request
+	left  error           // why it is not asked at all; nil: it is
+	sends bool            // that a request of it does not fit was told, or asked about
 }
 
 // modelEvent holds what the nth model sent, or that it is done.
@@ -108,34 +110,49 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	if err := t.prepareStep(models...); err != nil {
+	c := &comparison{turn: t, all: make(chan modelEvent)}
+	for n, model := range models {
+		c.list = append(c.list, &candidate{n: n, model: model})
+	}
+	if err := t.autoCompact(); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, base: t.Head(), all: make(chan modelEvent)}
+	if err := fitCandidates(t, c.list); err != nil {
+		return err
+	}
+	if err := checkExpense(t, modelsOf(c.list)...); err != nil {
+		return err
+	}
+	c.base = t.Head()
 	if t.tools != nil {
 		if reads := t.tools.Reading(); len(reads.Tools()) > 0 {
 			c.reads = reads
 			set(t.Session, &t.turnTools, reads)
 		}
 	}
-	if err := c.run(models); err != nil || judge == nil {
+	if err := c.run(); err != nil || judge == nil {
 		return err
 	}
 	return c.judge(*judge)
 }
 
 // run asks all models until each has answered.
-func (c *comparison) run(models []llm.Endpoint) error {
+func (c *comparison) run() error {
 	c.ctx, c.stop = context.WithCancelCause(c.turn.ctx)
 	defer c.wait()
-	for n, model := range models {
-		c.list = append(c.list, &candidate{n: n, model: model, tip: c.base})
-		c.prepare(c.list[n])
+	var asked []*candidate
+	for _, one := range c.list {
+		if one.tip = c.base; one.left != nil {
+			c.leaveOut(one)
+			continue
+		}
+		asked = append(asked, one)
+		c.prepare(one)
 	}
-	for n, shared := range newCandidates(models) {
-		c.ask(c.list[n], shared)
+	for i, shared := range newCandidates(modelsOf(asked)) {
+		c.ask(asked[i], shared)
 	}
-	for running := len(c.list); running > 0; {
+	for running := len(asked); running > 0; {
 		e := <-c.all
 		if e.crash != "" {
 			panic(e.crash) // as it would be if this model answered alone
@@ -146,7 +163,7 @@ func (c *comparison) run(models []llm.Endpoint) error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := overBudget(c.Session, c.running()...); err != nil {
+			if err := overBudget(c.Session, modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}
@@ -155,16 +172,6 @@ func (c *comparison) run(models []llm.Endpoint) error {
 		return err
 	}
 	return context.Cause(c.ctx)
-}
-
-// running returns the models that may be asked again, or answer still.
-func (c *comparison) running() (models []llm.Endpoint) {
-	for _, one := range c.list {
-		if !one.over {
-			models = append(models, one.model)
-		}
-	}
-	return models
 }
 
 // wait ends what still runs.
@@ -183,6 +190,7 @@ func (c *comparison) prepare(one *candidate) {
 	c.mu.Lock()
 	c.tree.head = one.tip
 	req, _ := c.compile(one.model, nil)
+	over, _, _ := overflowOf(c.Session, one.model)
 	c.tree.head = c.base
 	c.mu.Unlock()
 	if one.steps++; c.reads == nil || one.steps == comparedSteps {
@@ -191,6 +199,10 @@ func (c *comparison) prepare(one *candidate) {
 	one.last = newResponseStream(one.model, req, c.now())
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
+	if over.Tokens > 0 && !one.sends {
+		one.sends = true
+		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: sentAnyway(over)}})
+	}
 }
 
 // ask sends the request of a candidate, which may share its response with others.

@@ -23,6 +23,12 @@ func (c *comparison) onEvent(one *candidate, e llm.Event) {
 	}
 }
 
+// leaveOut ends a candidate that is not asked.
+func (c *comparison) leaveOut(one *candidate) {
+	one.over, one.last = true, newResponseStream(one.model, llm.Request{}, c.now())
+	c.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.left, Over: true})
+}
+
 // beginBranch begins to store a response of a candidate, next to those of others.
 func (c *comparison) beginBranch(one *candidate, m llm.Message) *partialResponse {
 	c.mu.Lock()
@@ -162,10 +168,13 @@ func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node)
 // chooseBranch makes the conversation go on with the first answer that is whole, or
 // with the first there is.
 func (c *comparison) chooseBranch() error {
-	head, failures := 0, []error(nil)
+	head, asked, failures := 0, 0, []error(nil)
 	for _, whole := range []bool{true, false} {
 		for _, one := range c.list {
 			r := one.last
+			if whole && one.left == nil {
+				asked++
+			}
 			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {
 				head = one.tip
 				c.done.Reason = r.event.Finish.Reason
@@ -186,7 +195,7 @@ func (c *comparison) chooseBranch() error {
 	if c.turn.ctx.Err() != nil {
 		return context.Cause(c.turn.ctx)
 	}
-	if len(failures) == len(c.list) {
+	if len(failures) == asked {
 		return errors.Join(failures...)
 	}
 	return nil

@@ -25,7 +25,7 @@ type Question struct {
 // A Choice is a way for the turn to go on.
 type Choice struct {
 	Action Action
-	Model  string  // SwitchModel: that goes on
+	Model  string  // SwitchModel: that goes on; LeaveOut: that does not
 	Amount float64 // RaiseLimit: what the limit becomes, in its unit
 }
 
@@ -38,7 +38,9 @@ const (
 	WaitAndTry  Action = "wait"      // the same model is asked again after a while
 	TryAgain    Action = "again"     // the same model is asked again now
 	Summarize   Action = "summarize" // a summary stands for the conversation in requests
+	Fork        Action = "fork"      // the turn ends, and is to go on from a summary in a copy; see Done
 	OmitOldest  Action = "omit"      // the oldest turns are left out of this turn's requests
+	LeaveOut    Action = "leave"     // the model is left out of the comparison
 	SendAnyway  Action = "send"      // the request goes out as it is
 	RaiseLimit  Action = "raise"     // the limit is raised
 	StopTurn    Action = "stop"      // the turn ends

@@ -181,7 +181,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.tools = s.tools.Snapshot()
 			}
 			set(s, &s.turnTools, t.tools)
-			t.done.Err = f(t)
+			if t.done.Err = f(t); t.done.Err == errForked {
+				t.done.Err, t.done.Fork = nil, t.Head()
+			}
 			t.annotate(t.done, 0)
 			t.saveInfo()
 		}()

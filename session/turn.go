@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"time"
 
@@ -51,6 +52,26 @@ func (t *turn) run(parts []llm.Part) error {
 // answer answers the prompt that the conversation stands at, and those that are queued.
 func answer(t *turn) error {
 	beginPrompt(t)
+	return answerSteps(t)
+}
+
+// TurnFromSummary goes on from where the conversation stands, as Turn does without parts, once
+// a summary stands for what was said before. That there can be none is told.
+func TurnFromSummary(ctx context.Context, s *Session) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error {
+		if err := t.prepareRetry(); err != nil {
+			return err
+		}
+		beginPrompt(t)
+		if err := summarizeOrTell(t); err != nil {
+			return err
+		}
+		return answerSteps(t)
+	})
+}
+
+// answerSteps asks models until everything is answered.
+func answerSteps(t *turn) error {
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
@@ -114,18 +135,23 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// prepareStep makes room for requests to models, that answer where there are none, and checks
-// whether they may go out at once.
-func (t *turn) prepareStep(models ...llm.Endpoint) error {
+// prepareStep makes room for the next request, and checks whether it may go out.
+func (t *turn) prepareStep() error {
 	if err := t.autoCompact(); err != nil {
 		return err
 	}
 	if changed, err := fitWindow(t); err != nil {
 		return err
 	} else if changed { // what was checked may not hold any more
-		return t.prepareStep(models...)
+		return t.prepareStep()
 	}
-	if err := checkBudget(t, models...); err != nil { // which model answers is certain now
+	return checkExpense(t) // which model answers is certain now
+}
+
+// checkExpense checks whether requests to models, that answer where there are none, may be
+// paid for at once.
+func checkExpense(t *turn, models ...llm.Endpoint) error {
+	if err := checkBudget(t, models...); err != nil {
 		return err
 	}
 	return confirmExpense(t, models...)

@@ -1,8 +1,9 @@
 package session
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -11,6 +12,9 @@ import (
 // fullWindow is the share of a model's window, in percent, above which a request is not sent
 // without a word: what is counted is an estimate.
 const fullWindow = 95
+
+// errForked ends a turn that is to go on in a copy of the conversation.
+var errForked = errors.New("the turn continues in a copy of the conversation")
 
 // An Overflow is what a Question is about when the next request would not fit the window of
 // the model that is to answer.
@@ -32,59 +36,123 @@ func fitWindow(t *turn) (changed bool, err error) {
 	if t.asked.sends {
 		return false, nil
 	}
-	over, own, rest := overflow(t)
+	over, own, rest := overflow(t, t.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
 	if !t.attended {
 		t.asked.sends = true
-		t.emit(llm.Notice{Text: "sent as it is: " + over.String()})
+		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
 	}
-	choice := decide(t, overflowQuestion(t, over, own, rest))
+	q := overflowQuestion(t, over, own, rest)
+	if i := slices.IndexFunc(q.Choices, func(c Choice) bool { return c.Action == Summarize }); i >= 0 && t.log != nil {
+		q.Choices = slices.Insert(q.Choices, i+1, Choice{Action: Fork})
+		q.Default++
+	}
+	choice := decide(t, q)
+	if choice.Action == SendAnyway {
+		t.asked.sends = true
+		return false, nil
+	}
+	model, err := makeRoom(t, choice)
+	if model.Name != "" {
+		goOnWith(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
+	}
+	return true, err
+}
+
+// sentAnyway says that a request goes out although it does not fit.
+func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
+
+// makeRoom does what was chosen about a request that is too large. It returns the model that
+// is to be asked in the place of the one that it is too large for, if that was chosen and can
+// be opened.
+func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 	switch choice.Action {
 	case Summarize:
-		if err := t.summarize(); err != nil {
-			if t.ctx.Err() != nil {
-				return false, context.Cause(t.ctx)
-			}
-			t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
-		}
+		return model, summarizeOrTell(t)
+	case Fork:
+		return model, errForked
 	case OmitOldest:
 		set(t.Session, &t.omitsOldest, true)
 	case SwitchModel:
-		model, err := t.fallback.open(choice.Model)
-		if err != nil {
+		if model, err = t.fallback.open(choice.Model); err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
-			return true, nil
+			return llm.Endpoint{}, nil
 		}
-		goOnWith(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
-	case SendAnyway:
-		t.asked.sends = true
-		return false, nil
 	case StopTurn:
-		return false, t.cause(errStoppedAtQuestion)
+		return model, t.cause(errStoppedAtQuestion)
 	}
-	return true, nil
+	return model, nil
 }
 
-// overflow returns by how much the next request is too large, how many tokens the turn itself
-// takes of it, and what would be left beside a summary; the zero value if the request fits, or
-// nobody knows.
-func overflow(t *turn) (o Overflow, own, rest int) {
+// fitCandidates asks about each of the models that are to be compared for which the request is
+// too large: another one is asked in its place, none, or all of them something shorter. Where
+// nobody can be asked nothing changes.
+func fitCandidates(t *turn, list []*candidate) error {
+	for i := 0; t.attended && i < len(list); i++ {
+		over, own, rest := overflow(t, list[i].model)
+		if over.Tokens == 0 || list[i].left != nil || list[i].sends {
+			continue
+		}
+		q := overflowQuestion(t, over, own, rest, modelsOf(list)...)
+		if slices.ContainsFunc(list, func(one *candidate) bool { return one.left == nil && one.model.Name != over.Model }) {
+			q.Choices = slices.Insert(q.Choices, q.Default, Choice{Action: LeaveOut, Model: over.Model})
+			q.Default++
+		}
+		choice := decide(t, q)
+		other, err := makeRoom(t, choice)
+		if err != nil {
+			return err
+		}
+		for _, one := range list { // a model may be asked several times
+			switch {
+			case one.model.Name != over.Model:
+			case other.Name != "":
+				one.model = other
+			case choice.Action == LeaveOut:
+				one.left = &llm.Error{Fault: llm.ContextOverflow, Message: "skipped in this comparison: " + over.String()}
+			case choice.Action == SendAnyway:
+				one.sends = true
+			}
+		}
+		i = -1 // what fitted before may not any more, and the other way round
+	}
+	return nil
+}
+
+// modelsOf returns the models of candidates that are asked, or were not yet.
+func modelsOf(list []*candidate) (models []llm.Endpoint) {
+	for _, one := range list {
+		if one.left == nil && !one.over {
+			models = append(models, one.model)
+		}
+	}
+	return models
+}
+
+// overflow returns by how much the next request to a model is too large, how many tokens the
+// turn itself takes of it, and what would be left beside a summary; the zero value if the
+// request fits, or nobody knows.
+func overflow(t *turn, model llm.Endpoint) (o Overflow, own, rest int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	model := t.answering()
+	return overflowOf(t.Session, model)
+}
+
+// overflowOf does so where the session is locked.
+func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
-	path := t.tree.Path()
-	rest = t.tokens.overhead(t.emptyRequest(model))
+	path := s.tree.Path()
+	rest = s.tokens.overhead(s.emptyRequest(model))
 	own = rest
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
-		rest += t.tokens.message(path[n-1])
+		rest += s.tokens.message(path[n-1])
 	}
-	from := turnStart(path, t.turnSeq)
+	from := turnStart(path, s.turnSeq)
 	for i, n := range path[from:] {
 		if n.Summary { // which stands for what is in front of it
 			from += i
@@ -92,16 +160,25 @@ func overflow(t *turn) (o Overflow, own, rest int) {
 		}
 	}
 	for _, n := range path[from:] {
-		own += t.tokens.message(n)
+		own += s.tokens.message(n)
 	}
-	size := t.contextTokens()
-	if t.historyMode() != HistoryFull { // the rest fits: see compile
+	size := s.contextTokens()
+	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
+		size -= c.lastThinking
+	}
+	if s.historyMode() != HistoryFull { // the rest fits: see compile
 		size = own
 	}
-	if size > model.Context*fullWindow/100 {
+	if !fits(model, size) {
 		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
 	}
 	return o, own, rest
+}
+
+// fits reports whether a request of that many tokens fits the window of a model, as far as is
+// known.
+func fits(model llm.Endpoint, tokens int) bool {
+	return model.Context <= 0 || tokens <= model.Context*fullWindow/100
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
@@ -114,8 +191,8 @@ func (s *Session) historyMode() History {
 
 // overflowQuestion returns what to ask about a request that is too large. What would not help
 // is not offered: a summary where a prompt by itself is too large, and to leave out what stands
-// in front of the turn where that by itself is.
-func overflowQuestion(t *turn, o Overflow, own, rest int) Question {
+// in front of the turn where that by itself is. Models that are asked already are not offered.
+func overflowQuestion(t *turn, o Overflow, own, rest int, asked ...llm.Endpoint) Question {
 	q := Question{About: o}
 	path, _ := t.summarizable()
 	room := o.Window * fullWindow / 100
@@ -125,7 +202,7 @@ func overflowQuestion(t *turn, o Overflow, own, rest int) Question {
 	if own <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
-	if name := fittingModel(t, o); name != "" {
+	if name := fittingModel(t, o, asked); name != "" {
 		q.Choices = append(q.Choices, Choice{Action: SwitchModel, Model: name})
 	}
 	q.Default = len(q.Choices)
@@ -143,13 +220,15 @@ func hasTurns(path []store.Node) bool {
 	return false
 }
 
-// fittingModel returns the first model to go on with whose window takes o; "" if there is none.
-func fittingModel(t *turn, o Overflow) string {
+// fittingModel returns the first model to go on with whose window takes o; "" if there is
+// none but those that are asked.
+func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
 	if t.fallback.open == nil || t.fallback.larger == nil {
 		return ""
 	}
 	for _, name := range t.fallback.larger(o.Model) {
-		if m, err := t.fallback.open(name); err == nil && m.Name != o.Model && m.Context*fullWindow/100 >= o.Tokens {
+		m, err := t.fallback.open(name)
+		if err == nil && m.Context > 0 && fits(m, o.Tokens) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
 			return m.Name
 		}
 	}

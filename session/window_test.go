@@ -30,11 +30,12 @@ func TestOverflowIsAsked(t *testing.T) {
 		sent    int    // messages of its last request
 	}{
 		{name: "fits", turns: 1, prompt: 300, model: "a/a", sent: 3},
-		{name: "summarize", turns: 3, prompt: 300, choose: Summarize, offered: "[summarize omit switch send stop]", model: "a/a", sent: 1},
-		{name: "omit", turns: 3, prompt: 300, choose: OmitOldest, offered: "[summarize omit switch send stop]", model: "a/a", sent: 3},
-		{name: "switch", turns: 3, prompt: 300, choose: SwitchModel, offered: "[summarize omit switch send stop]", model: "big/big", sent: 7},
-		{name: "send", turns: 3, prompt: 300, choose: SendAnyway, offered: "[summarize omit switch send stop]", model: "a/a", sent: 7},
-		{name: "stop", turns: 3, prompt: 300, choose: StopTurn, offered: "[summarize omit switch send stop]"},
+		{name: "summarize", turns: 3, prompt: 300, choose: Summarize, offered: "[summarize fork omit switch send stop]", model: "a/a", sent: 1},
+		{name: "fork", turns: 3, prompt: 300, choose: Fork, offered: "[summarize fork omit switch send stop]", model: "a/a", sent: 1},
+		{name: "omit", turns: 3, prompt: 300, choose: OmitOldest, offered: "[summarize fork omit switch send stop]", model: "a/a", sent: 3},
+		{name: "switch", turns: 3, prompt: 300, choose: SwitchModel, offered: "[summarize fork omit switch send stop]", model: "big/big", sent: 7},
+		{name: "send", turns: 3, prompt: 300, choose: SendAnyway, offered: "[summarize fork omit switch send stop]", model: "a/a", sent: 7},
+		{name: "stop", turns: 3, prompt: 300, choose: StopTurn, offered: "[summarize fork omit switch send stop]"},
 		{name: "the prompt itself", turns: 1, prompt: 1500, choose: SwitchModel, offered: "[switch send stop]", model: "big/big", sent: 3},
 		{name: "larger than any", turns: 1, prompt: 9000, choose: StopTurn, offered: "[send stop]"},
 	} {
@@ -43,7 +44,7 @@ func TestOverflowIsAsked(t *testing.T) {
 			for range tt.turns {
 				turns = append(turns, llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Finish{Reason: llm.Stop}))
 			}
-			if tt.choose == Summarize {
+			if tt.choose == Summarize || tt.choose == Fork {
 				turns = append(turns, llmtest.Say(summary), llmtest.Say(summary), llmtest.Say(summary)) // of three parts
 			}
 			a, big := llmtest.New(append(turns, llmtest.Say("a"))...), llmtest.New(llmtest.Say("big"))
@@ -53,7 +54,9 @@ func TestOverflowIsAsked(t *testing.T) {
 				return e, nil
 			}
 			first, _ := open("a/a")
-			s := New(Options{Model: first, Attended: true, OpenModel: open, Alternatives: FallbackModels("a/a", "big/big")})
+			lib, _ := newTestStore(t)
+			o := Options{Model: first, Attended: true, OpenModel: open, Alternatives: FallbackModels("a/a", "big/big"), Log: lib.Create(Info{})}
+			s := New(o)
 			for range tt.turns {
 				if _, asked := replies(t, s, nil, long(300)); len(asked) > 0 {
 					t.Fatalf("asked %+v", asked)
@@ -81,6 +84,18 @@ func TestOverflowIsAsked(t *testing.T) {
 					t.Errorf("%v, %d requests", done.Err, len(a.Requests())-before)
 				}
 				return
+			}
+			if tt.choose == Fork { // nothing was sent, nor said in this one
+				if done.Fork != s.Head() || len(a.Requests()) != before {
+					t.Fatalf("%+v after %d requests", done, len(a.Requests())-before)
+				}
+				o.Log, _ = lib.Fork(s.ID(), done.Fork)
+				s = New(o)
+				events = nil
+				for e := range TurnFromSummary(t.Context(), s) {
+					events = append(events, e)
+				}
+				done = doneOf(t, events)
 			}
 			model := map[string]*llmtest.Fake{"a/a": a, "big/big": big}[tt.model]
 			path := s.History()
@@ -198,5 +213,98 @@ func fillWindow(t *testing.T, name string, window, before, share int, attended b
 	}
 	if told != want || len(fake.Requests()) != len(turns)+1 {
 		t.Errorf("told %d times, want %d; %d requests", told, want, len(fake.Requests()))
+	}
+}
+
+// Each model that is compared is checked against its own window before anything is sent, and
+// asked about where it does not fit. Others are not held up by that.
+func TestComparedWindows(t *testing.T) {
+	const all = "[summarize omit switch leave send stop]"
+	for _, tt := range []struct {
+		name     string
+		attended bool
+		prompt   int // tokens, behind a turn of 600
+		choose   []Action
+		offered  []string
+		answered string // by whom, in the order of the models
+		left     int    // candidates that were left out
+		told     string // models about which it was told that their request goes out as it is
+	}{
+		{name: "all fit", attended: true, prompt: 100, answered: "small/s mid/m big/b"},
+		{name: "summarize", attended: true, prompt: 700, choose: []Action{Summarize}, offered: []string{all}, answered: "small/s mid/m big/b"},
+		{name: "omit", attended: true, prompt: 700, choose: []Action{OmitOldest}, offered: []string{all}, answered: "small/s mid/m big/b"},
+		{name: "switch", attended: true, prompt: 700, choose: []Action{SwitchModel}, offered: []string{all}, answered: "huge/h mid/m big/b"},
+		{name: "leave out", attended: true, prompt: 700, choose: []Action{LeaveOut}, offered: []string{all}, answered: "mid/m big/b", left: 1},
+		{name: "send", attended: true, prompt: 700, choose: []Action{SendAnyway}, offered: []string{all}, answered: "small/s mid/m big/b"},
+		{name: "stop", attended: true, prompt: 700, choose: []Action{StopTurn}, offered: []string{all}},
+		{name: "two do not fit", attended: true, prompt: 1500, choose: []Action{LeaveOut, SwitchModel}, answered: "huge/h big/b", left: 1,
+			offered: []string{"[switch leave send stop]", "[summarize omit switch leave send stop]"}},
+		{name: "all but one left out", attended: true, prompt: 1500, choose: []Action{LeaveOut, LeaveOut}, answered: "big/b", left: 2,
+			offered: []string{"[switch leave send stop]", "[summarize omit switch leave send stop]"}},
+		{name: "the last is not left out", attended: true, prompt: 5000, choose: []Action{LeaveOut, LeaveOut, SwitchModel}, answered: "huge/h", left: 2,
+			offered: []string{"[switch leave send stop]", "[switch leave send stop]", "[switch send stop]"}},
+		{name: "nobody to ask", prompt: 1500, answered: "small/s mid/m big/b", told: "small/s mid/m"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fakes := map[string]*llmtest.Fake{}
+			open := func(name string) (llm.Endpoint, error) {
+				if fakes[name] == nil {
+					fakes[name] = llmtest.New(slices.Repeat([]llmtest.Turn{llmtest.Script(llm.Delta{Block: "1", Part: say(name)}, llm.Finish{Reason: llm.Stop})}, 8)...)
+				}
+				e := endpoint(name, fakes[name])
+				e.Context = map[string]int{"small/s": 1300, "mid/m": 2000, "big/b": 5000, "huge/h": 20000}[name]
+				return e, nil
+			}
+			models := make([]llm.Endpoint, 3)
+			for i, name := range []string{"small/s", "mid/m", "big/b"} {
+				models[i], _ = open(name)
+			}
+			chosen, _ := open("writer/w") // which fits anything, and is none of them
+			s := New(Options{Model: chosen, Attended: tt.attended, OpenModel: open, Alternatives: FallbackModels("small/s", "big/b", "huge/h")})
+			replies(t, s, nil, long(600))
+			var offered []string
+			var told []string
+			left, answered, steps := 0, make([]string, 3), 0
+			for e := range s.Compare(t.Context(), models, nil, long(tt.prompt)) {
+				switch e := e.(type) {
+				case Question:
+					var list []Action
+					for _, c := range e.Choices {
+						list = append(list, c.Action)
+					}
+					e.Reply(slices.Index(list, tt.choose[len(offered)]))
+					offered = append(offered, fmt.Sprint(list))
+					if steps > 0 {
+						t.Error("asked once something was sent")
+					}
+				case CandidateEvent:
+					switch event := e.Event.(type) {
+					case Step:
+						steps++
+					case llm.Notice:
+						told = append(told, models[e.N].Name)
+					case Response:
+						if e.Err == nil {
+							answered[e.N] = event.Message.Model
+						} else if event.Seq == 0 && strings.Contains(e.Err.Error(), "skipped") {
+							left++
+						}
+					}
+				case Done:
+					if (e.Err == nil) != (tt.answered != "") {
+						t.Error(e.Err)
+					}
+				}
+			}
+			slices.Sort(told)
+			slices.Reverse(told)
+			got := strings.Join(slices.DeleteFunc(answered, func(name string) bool { return name == "" }), " ")
+			if !slices.Equal(offered, tt.offered) || got != tt.answered || left != tt.left || strings.Join(told, " ") != tt.told {
+				t.Errorf("offered %q\n%s answered, %d left out, told of %q", offered, got, left, told)
+			}
+			if tt.answered == "" && steps > 0 {
+				t.Errorf("%d requests", steps)
+			}
+		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/clip"
+	"parley/ui/format"
 )
 
 // App is one run of parley without a screen: the open conversation and all a user can
@@ -270,4 +271,12 @@ func (o Options) WithDefaults() Options {
 		o.Resolve = func(name string) string { return name }
 	}
 	return o
+}
+
+// Age returns how long ago something was; "" where that is not known.
+func (o Options) Age(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return format.Age(o.Now().Sub(at))
 }

@@ -61,8 +61,8 @@ func TestQuestionText(t *testing.T) {
 		{session.Question{About: session.Failure{Err: errors.New("it was cut"), From: "a/x", To: "b/y", Visible: true}, Choices: []session.Choice{{Action: session.TryAgain}, {Action: session.StopTurn}}},
 			"a/x: It was cut\nThe answer stopped halfway. A new one replaces it; this one stays on a branch.|Ask a/x again|Stop"},
 		{session.Question{About: session.Overflow{Model: "a/x", Tokens: 222_000, Window: 100_000}, Choices: []session.Choice{
-			{Action: session.Summarize}, {Action: session.OmitOldest}, {Action: session.SwitchModel, Model: "c/z"}, {Action: session.SendAnyway}, {Action: session.StopTurn}}},
-			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Skip the oldest turns|Continue with c/z|Send anyway|Stop"},
+			{Action: session.Summarize}, {Action: session.Fork}, {Action: session.OmitOldest}, {Action: session.SwitchModel, Model: "c/z"}, {Action: session.LeaveOut, Model: "a/x"}, {Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Fork: summarize in a copy, keep this as is|Skip the oldest turns|Continue with c/z|Leave a/x out|Send anyway|Stop"},
 		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 6}, {Action: session.RaiseLimit, Amount: 7.5}, {Action: session.StopTurn}}},
 			"Daily limit of $5.00 reached: $5.20 used|Raise it to $6.00|Raise it to $7.50|Stop"},

@@ -297,6 +297,10 @@ func (c Comparison) Take(e session.CandidateEvent) *Candidate {
 	}
 	one := c[e.N]
 	switch event := e.Event.(type) {
+	case session.Step:
+		if event.Model != one.Name { // which it took the place of
+			one.Name, one.Label = event.Model, strings.Replace(one.Label, one.Name, event.Model, 1)
+		}
 	case llm.Retry:
 		one.State = RetryText(event, 0)
 	case session.Call:

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
-	"parley/ui/format"
 )
 
 // replace puts another conversation in the place of the open one.
@@ -49,6 +47,9 @@ func (a *App) OpenSession(id string, seq int) Effect {
 	return a.open(id, seq, func() (*session.Session, string, error) { return a.Resume(id) })
 }
 
+// openedCopy says that a copy is open.
+const openedCopy = "Opened as a copy; the original is unchanged"
+
 // ForkSession opens a copy of a conversation that ends with the message head; 0 is its end.
 func (a *App) ForkSession(id string, head int) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
@@ -60,10 +61,42 @@ func (a *App) ForkSession(id string, head int) Effect {
 			s.SetHistoryMode(mode)
 		}
 		if note == "" {
-			note = "Opened as a copy; the original is unchanged"
+			note = openedCopy
 		}
 		return s, note, err
 	})
+}
+
+// ContinueInFork goes on in a copy of the conversation that ends with the message head, from a
+// summary. The prompt that waits there is the copy's then, and so are those that are queued.
+func ContinueInFork(a *App, head int) Effect {
+	left, e := a.Session, a.ForkSession(a.Session.ID(), head)
+	prepare := e.Prepare
+	if prepare == nil {
+		return e
+	}
+	e.Prepare = func(ctx context.Context) func() Effect {
+		open := prepare(ctx)
+		return func() Effect {
+			e := open()
+			own := a.Session
+			if own == left { // it could not be opened
+				return e
+			}
+			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
+				_, _ = left.Edit(head) // which is no turn of its own any more
+			}
+			for _, m := range left.Unqueue() {
+				own.Queue(m.Parts...)
+			}
+			if e.Toast == openedCopy {
+				e.Toast = "Forked: this copy continues from a summary; the original is unchanged"
+			}
+			e.Turn = func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFromSummary(ctx, own) }
+			return e
+		}
+	}
+	return e
 }
 
 func forkHere(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
@@ -351,49 +384,10 @@ func ChooseBranch(a *App) *List {
 	return l
 }
 
-// Age returns how long ago something was; "" where that is not known.
-func (o Options) Age(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return format.Age(o.Now().Sub(at))
-}
-
 // Author says who wrote a message, in a list of them.
 func Author(m llm.Message) string {
 	if m.Role == llm.RoleUser {
 		return "you"
 	}
 	return "answer"
-}
-
-// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
-// is chosen.
-func ChooseRewind(a *App, edit func(seq int) Effect) *List {
-	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
-		seq, _ := strconv.Atoi(i.Value)
-		return edit(seq)
-	}}
-}
-
-// rewindItems returns the messages of the user's, the latest first.
-func rewindItems(a *App) (items []Item) {
-	for _, n := range a.Session.Path() {
-		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
-		}
-	}
-	slices.Reverse(items)
-	return items
-}
-
-// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
-func EditMessage(a *App, seq int) Effect {
-	msg, err := a.Session.Edit(seq)
-	if err != nil {
-		return Effect{Err: err}
-	}
-	text, attached := SplitPrompt(msg)
-	a.Attached = append(a.Attached, attached...)
-	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
 }

@@ -104,3 +104,34 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 		return strings.TrimRight(string(b), "\n"), err
 	}, nil
 }
+
+// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
+// is chosen.
+func ChooseRewind(a *App, edit func(seq int) Effect) *List {
+	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
+		seq, _ := strconv.Atoi(i.Value)
+		return edit(seq)
+	}}
+}
+
+// rewindItems returns the messages of the user's, the latest first.
+func rewindItems(a *App) (items []Item) {
+	for _, n := range a.Session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+		}
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
+func EditMessage(a *App, seq int) Effect {
+	msg, err := a.Session.Edit(seq)
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text, attached := SplitPrompt(msg)
+	a.Attached = append(a.Attached, attached...)
+	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+}

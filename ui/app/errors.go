@@ -156,6 +156,10 @@ func choiceText(q session.Question, c session.Choice) string {
 		return "Ask " + failure.From + " again"
 	case session.Summarize:
 		return "Summarize the conversation first"
+	case session.Fork:
+		return "Fork: summarize in a copy, keep this as is"
+	case session.LeaveOut:
+		return "Leave " + c.Model + " out"
 	case session.OmitOldest:
 		return "Skip the oldest turns"
 	case session.SendAnyway:

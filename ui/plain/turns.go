@@ -119,7 +119,7 @@ func (t *turns) done(d session.Done) {
 	if ended.compared != nil {
 		ended.compared.End()
 	}
-	t.current, t.failed = nil, d.Err != nil
+	t.current, t.failed = nil, d.Err != nil || d.Fork > 0
 	t.questions.dropCalls()
 	ended.end(d)
 	if d.Err != nil {
@@ -137,6 +137,8 @@ func (t *turns) follow(d session.Done) {
 	t.again = false
 	switch {
 	case t.over:
+	case d.Fork > 0:
+		t.apply(app.ContinueInFork(t.app, d.Fork))
 	case again && d.Err == nil:
 		t.run(true)
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +92,65 @@ func do(f func()) doMsg {
 		f()
 		return nil
 	}
+}
+
+// windowed makes the session of a stage ask about requests that do not fit a window of 1,200
+// tokens, at four bytes a token.
+func windowed(o *Options) {
+	small := func(e llm.Endpoint, err error) (llm.Endpoint, error) {
+		e.Context = 1200
+		return e, err
+	}
+	lib, open := o.Library, o.Open
+	model, _ := small(o.Session.Model(), nil)
+	build := func(log *session.Log) *session.Session {
+		return session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: log})
+	}
+	o.Session = build(lib.Create(session.Info{Dir: o.Folder}))
+	o.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
+	o.Fork = func(id string, head int) (*session.Session, string, error) {
+		log, err := lib.Fork(id, head)
+		return build(log), "", err
+	}
+}
+
+// A conversation that does not fit goes on in a copy, from a summary: the prompt is sent there
+// and what is queued goes along, while the original ends where it did before.
+func TestQuestionForks(t *testing.T) {
+	for _, size := range []struct{ w, h int }{{120, 40}, {80, 24}, {50, 15}} {
+		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
+			one := strings.Repeat("word ", 700)
+			said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: one}}, llm.Finish{Reason: llm.Stop})
+			s := setUpWith(t, size.w, size.h, windowed, said, llmtest.Say("in short"), llmtest.Say("an answer in the copy"), llmtest.Say("and to what was queued"))
+			s.ask("one", "word")
+			s.idle()
+			first := s.m.App.Session
+			first.Queue(llm.Part{Kind: llm.Text, Text: "then this"})
+			s.Type(strings.Repeat("more ", 300)).Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
+			s.seen().Press("2").WaitForText("to what was queued")
+			s.WaitFor(contains("an answer in the copy"))
+			if own := s.m.App.Session; own.ID() == first.ID() || len(first.History()) != 2 || first.QueueLen() > 0 {
+				t.Errorf("the original has %d messages, %d queued", len(first.History()), first.QueueLen())
+			}
+			requests := s.fake.Requests()
+			if sent := requests[len(requests)-2].Messages; !strings.Contains(sent[0].Text(), "in short") || !strings.Contains(sent[len(sent)-1].Text(), "more more") {
+				t.Errorf("sent %.300v", sent)
+			}
+		})
+	}
+}
+
+// A copy that cannot be made loses nothing: what was asked can be sent from where it is.
+func TestQuestionForkFails(t *testing.T) {
+	said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("word ", 700)}}, llm.Finish{Reason: llm.Stop})
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		windowed(o)
+		o.Fork = func(string, int) (*session.Session, string, error) { return nil, "", errors.New("the disk is full") }
+	}, said, llmtest.Say("an answer"))
+	s.ask("one", "word")
+	s.idle()
+	s.Type(strings.Repeat("more ", 300)).Press("enter").WaitForText("2  Fork")
+	s.seen().Press("2").WaitForText("The disk is full")
+	s.Press("ctrl+x", "r").WaitForText("4  Send anyway")
+	s.seen().Press("4").WaitForText("an answer")
 }

@@ -49,7 +49,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	m.chat.Apply(d, func(b app.Change) bool { // those that are compared have it each in its column
 		return b.Kind == app.EventBlock && compares && c.Told()
 	})
-	m.chat.Turn, m.chat.Failed = nil, m.chat.Failed || d.Err != nil
+	m.chat.Turn, m.chat.Failed = nil, m.chat.Failed || d.Err != nil || d.Fork > 0
 	m.overlay.Forget()
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
@@ -57,6 +57,8 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	again := m.compacting
 	m.compacting = false
 	switch {
+	case d.Fork > 0:
+		return m.perform(app.ContinueInFork(m.App, d.Fork))
 	case again && d.Err == nil:
 		return m.chat.Run()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.overlay.Dialog == nil:
