@@ -31,6 +31,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -2265,5 +2266,55 @@ func TestVideoKilledInDownload(t *testing.T) {
 	s.run(0, "video", "get", "1")
 	if s.file("fox.mp4") != someVideo {
 		t.Errorf("%q", s.file("fox.mp4"))
+	}
+}
+
+// TestMediaLists uses what OpenRouter's own lists say of models that film, draw and embed: once
+// with --refresh, and always after --update.
+func TestMediaLists(t *testing.T) {
+	s := newStudio(t)
+	var creates atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/v1/models":
+			fmt.Fprint(w, `{"data":[{"id":"acme/chat","context_length":9000}]}`)
+		case "/v1/videos/models":
+			fmt.Fprint(w, `{"data":[{"id":"acme/film","name":"Acme \u001b[31mFilm","supported_resolutions":["720p"],"supported_durations":[4,8],"supported_frame_images":["first_frame"],"pricing_skus":{"duration_seconds":"0.5"}}]}`)
+		case "/v1/images/models":
+			fmt.Fprint(w, `{"data":[{"id":"acme/draw","name":"Acme Draw","architecture":{"input_modalities":["text"],"output_modalities":["image"]},"supported_parameters":{}}]}`)
+		case "/v1/embeddings/models":
+			fail(w, 404, `{"error":{"message":"nothing here"}}`)
+		default:
+			creates.Add(1)
+			fail(w, 500, `{}`)
+		}
+	}))
+	defer server.Close()
+	config := fmt.Sprintf("[providers.openrouter]\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n[budget]\nconfirm = 1.0\n", server.URL+"/v1")
+	if err := os.WriteFile(filepath.Join(s.home, "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := s.run(0, "models", "--video", "film", "--refresh")
+	s.wants(out, "openrouter/acme/film")
+	s.wants(out, "$0.50 a second · first frame")
+	if out, _ = s.run(0, "models", "--video", "film"); out != "" {
+		t.Errorf("a look is kept: %s", out)
+	}
+	out, said := s.run(0, "models", "--update")
+	s.wants(out, "+ acme/film")
+	if strings.Contains(said, "embedding models") {
+		t.Errorf("a list that is not there is an error: %s", said)
+	}
+	out, _ = s.run(0, "models", "--video", "film")
+	s.wants(out, "openrouter/acme/film")
+	out, _ = s.run(0, "models", "--image", "acme")
+	s.wants(out, "openrouter/acme/draw")
+	_, said = s.run(1, "video", "a fox", "-m", "openrouter/acme/film", "--seconds", "5")
+	s.wants(said, "4 or 8 seconds, not 5")
+	_, said = s.run(5, "video", "a fox", "-m", "openrouter/acme/film", "--seconds", "8")
+	s.wants(said, "$4.00")
+	if n := creates.Load(); n > 0 {
+		t.Errorf("%d requests for videos", n)
 	}
 }

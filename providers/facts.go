@@ -2,13 +2,17 @@ package providers
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"parley/providers/catalog"
+	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
@@ -37,6 +41,9 @@ func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 			offers[i], failed[i] = s.listModels(ctx, o)
 		})
 	}
+	var besides json.RawMessage
+	var missed []error
+	wait.Go(func() { besides, missed = c.fetchMedia(ctx, o) })
 	wait.Wait()
 	public := pricesByName(offers[len(names)-1])
 	for i, s := range services {
@@ -45,6 +52,9 @@ func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 			continue
 		}
 		lists = append(lists, fetchedList(s, offers[i], public, now))
+		if s.name == openRouter {
+			lists[len(lists)-1].Media, errs = besides, append(errs, missed...)
+		}
 	}
 	return append(lists, c.vendorFacts(o.Getenv, public, lists, now)...), errs
 }
@@ -52,6 +62,71 @@ func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 // openRouter is the provider whose list of models is open to all, and tells the prices of many
 // vendors.
 const openRouter = "openrouter"
+
+// mediaLists holds the lists of OpenRouter's models that do something else than answer, with
+// what such a model is called.
+var mediaLists = []struct {
+	path, what string
+	read       func(*catalog.Media, []any)
+}{
+	{"embeddings/models", "embedding models", func(m *catalog.Media, rows []any) { m.Embeddings = catalog.ReadEmbeddings(rows) }},
+	{"images/models", "image models", func(m *catalog.Media, rows []any) { m.Images = catalog.ReadImages(rows) }},
+	{"videos/models", "video models", func(m *catalog.Media, rows []any) { m.Videos = catalog.ReadVideos(rows) }},
+}
+
+// FetchMedia asks OpenRouter for its models that embed, draw and film. What did not come is told
+// in errs.
+func FetchMedia(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
+	o = o.withDefaults()
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	found, errs := c.fetchMedia(ctx, o)
+	if s, ok := c.service(openRouter, o.Getenv); ok && len(found) > 0 {
+		f := catalog.Fetched{List: emptyList(s, now), Builtin: s.builtin.ID, Partial: true}
+		f.Media = found
+		lists = append(lists, f)
+	}
+	return lists, errs
+}
+
+// fetchMedia reads the lists of OpenRouter's models that do something else than answer. A
+// server in its place may have none, and without a key they may be closed: that is no error.
+func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage, []error) {
+	s, ok := c.service(openRouter, o.Getenv)
+	if !ok {
+		return nil, nil
+	}
+	open := s.key.hint == ""
+	if !open {
+		s.key = key{}
+	}
+	t, err := s.target(ctx)
+	if err != nil {
+		return nil, []error{s.listError(err)}
+	}
+	t.transport, t.log, t.tap = o.transport(s.name, ""), wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
+	l := lister{service: s, Options: t.withClient()}
+	defer l.HTTP.CloseIdleConnections()
+	var found catalog.Media
+	var errs []error
+	for _, list := range mediaLists {
+		page, err := l.fetchPage(ctx, list.path)
+		var e *llm.Error
+		switch {
+		case errors.As(err, &e) && (e.Status == http.StatusNotFound || !open && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)):
+		case err != nil:
+			err = s.listError(err)
+			if errors.As(err, &e) {
+				e.Message = "the list of " + list.what + ": " + e.Message
+			}
+			errs = append(errs, err)
+		default:
+			rows, _ := page["data"].([]any)
+			list.read(&found, rows)
+		}
+	}
+	return catalog.EncodeMedia(found), errs
+}
 
 // passedThrough holds the vendors that OpenRouter asks for their own prices, by their names
 // there: their models run nowhere else, or cost the same there.

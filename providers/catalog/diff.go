@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/sanitize"
 )
@@ -65,6 +66,9 @@ func (k *Kept) Compare(fetched []Fetched) Update {
 			before = List{}
 		}
 		list, changes := f.compare(before)
+		if len(list.Media) == 0 {
+			list.Media = before.Media
+		}
 		old[f.Provider] = list
 		u.Changes = append(u.Changes, changes...)
 	}
@@ -76,6 +80,23 @@ func (k *Kept) Compare(fetched []Fetched) Update {
 
 // Save keeps what was fetched in place of what was kept.
 func (u Update) Save() error { return u.kept.save(u.lists) }
+
+// Preview returns what was fetched in place of what was kept, without keeping it.
+func (u Update) Preview() *Kept {
+	path := ""
+	if u.kept != nil {
+		path = u.kept.path
+	}
+	return &Kept{path, sync.OnceValue(func() keptFile {
+		b, err := encodeLists(u.lists)
+		if err != nil {
+			return keptFile{err: err}
+		}
+		found, err := parseKept(b.String())
+		found.err = err
+		return found
+	})}
+}
 
 // compare returns the list to keep, and how it differs from what is known: what is built in,
 // and the list that was kept before.
@@ -127,6 +148,7 @@ func (f Fetched) compare(before List) (List, []Change) {
 	} else {
 		changes = append(changes, f.gone(before, listed)...)
 	}
+	changes = append(changes, f.mediaChanges(before)...)
 	slices.SortStableFunc(changes, func(a, b Change) int {
 		return cmp.Or(slices.Index(changeOrder, a.Kind)-slices.Index(changeOrder, b.Kind), strings.Compare(a.Model, b.Model))
 	})

@@ -40,6 +40,8 @@ type List struct {
 	URL      string    `json:"url"`      // where it is; a service that has moved has another list
 	Fetched  time.Time `json:"fetched"`
 	Models   []Facts   `json:"-"`
+
+	Media json.RawMessage `json:"media,omitempty"` // a [Media] of models that do something else than answer
 }
 
 // Newer reports whether l was fetched after the built-in facts were revised.
@@ -68,6 +70,7 @@ type keptList struct {
 	List
 	rows  string // after the head, each behind a line break
 	lines func() map[string]string
+	media func() Media
 	ids   []string    // in the order of the file; after lines
 	known atomic.Bool // lines have been asked for
 }
@@ -211,7 +214,16 @@ func readKept(path string) keptFile {
 	if _, err := io.Copy(&read, io.LimitReader(file, maxKeptFile+1)); err != nil {
 		return keptFile{err: err}
 	}
-	text := read.String()
+	found, err := parseKept(read.String())
+	if err != nil {
+		return fail(err)
+	}
+	return found
+}
+
+// parseKept reads the text of the file, without the lines of models.
+func parseKept(text string) (keptFile, error) {
+	fail := func(err error) (keptFile, error) { return keptFile{}, err }
 	if len(text) > maxKeptFile {
 		return fail(fmt.Errorf("more than %d MiB", maxKeptFile>>20))
 	}
@@ -237,9 +249,10 @@ func readKept(path string) keptFile {
 			return fail(errors.New("damaged"))
 		}
 		l.lines = sync.OnceValue(l.index)
+		l.media = sync.OnceValue(func() Media { return decodeMedia(l.Media) })
 		found.lists[l.Provider] = l
 	}
-	return found
+	return found, nil
 }
 
 // index returns the lines of models by id.
@@ -260,19 +273,9 @@ func (l *keptList) index() map[string]string {
 
 // save replaces the file in one step: these lists, and those of other services as they were.
 func (k *Kept) save(lists []List) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\"version\":%d}\n", keptVersion)
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // ids are searched for as they are
-	for _, l := range lists {
-		if err := out.Encode(l); err != nil {
-			return err
-		}
-		for _, f := range l.Models {
-			if err := out.Encode(f); err != nil {
-				return err
-			}
-		}
+	b, err := encodeLists(lists)
+	if err != nil {
+		return err
 	}
 	if b.Len() > maxKeptFile {
 		return fmt.Errorf("%s: it would have more than %d MiB", sanitize.Line(k.path), maxKeptFile>>20)
@@ -294,4 +297,23 @@ func (k *Kept) save(lists []List) error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// encodeLists writes lists as the file has them.
+func encodeLists(lists []List) (*bytes.Buffer, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"version\":%d}\n", keptVersion)
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // ids are searched for as they are
+	for _, l := range lists {
+		if err := out.Encode(l); err != nil {
+			return nil, err
+		}
+		for _, f := range l.Models {
+			if err := out.Encode(f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &b, nil
 }

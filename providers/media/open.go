@@ -14,6 +14,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/wire"
 )
 
 // A family is how one or more kinds of services embed, draw and film. Nil functions are what
@@ -110,7 +111,7 @@ type Choice[F any] struct {
 func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) []Choice[F] {
 	var ready, not []Choice[F]
 	for _, s := range a.services(c, getenv) {
-		for _, row := range a.rows(catalog.MediaOf(s.Catalog)) {
+		for _, row := range a.known(c, s) {
 			choice := Choice[F]{s.Name + "/" + a.id(row), s.Missing, row}
 			if s.Missing == "" {
 				ready = append(ready, choice)
@@ -120,6 +121,12 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 		}
 	}
 	return append(ready, not...)
+}
+
+// known returns what is known of the models of a provider with the ability: what is built in,
+// and what its list says that is kept.
+func (a Ability[T, F]) known(c providers.Config, s providers.Service) []F {
+	return a.rows(c.Kept.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL)))
 }
 
 // services lists the providers that have the ability.
@@ -166,7 +173,7 @@ func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name s
 		return Model[T, F]{}, err
 	}
 	m := Model[T, F]{Name: s.Name + "/" + id}
-	rows := a.rows(catalog.MediaOf(s.Catalog))
+	rows := a.known(c, s)
 	if i := slices.IndexFunc(rows, func(f F) bool { return a.id(f) == id }); i >= 0 {
 		m.Facts, m.Known = rows[i], true
 	}
@@ -203,7 +210,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 	if a.opener(s) == nil {
 		return providers.Service{}, "", a.unsupported(c, s.Name, getenv)
 	}
-	if rows := a.rows(catalog.MediaOf(s.Catalog)); id == "" && len(rows) > 0 {
+	if rows := a.known(c, s); id == "" && len(rows) > 0 {
 		id = a.id(rows[0])
 	}
 	if id == "" {

@@ -52,7 +52,7 @@ func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error
 		return unsupported("does not take %s", wishLast)
 	case len(r.References) > 0 && m.References == 0:
 		return unsupported("does not take %s", wishReferences)
-	case len(r.References) > m.References:
+	case len(r.References) > m.References && m.References != catalog.AnyNumber:
 		return unsupported("takes %d reference images, not %d", m.References, len(r.References))
 	case r.Source != nil && !m.Source:
 		return unsupported("does not take %s", wishSource)

@@ -173,7 +173,7 @@ func (f *embedFlags) validate(texts []string) error {
 func (r *embedRun) checkFacts() error {
 	facts := r.model.Facts
 	switch {
-	case !r.model.Known || r.dimensions == 0 || r.dimensions == facts.Dimensions:
+	case !r.model.Known || facts.Dimensions == 0 || r.dimensions == 0 || r.dimensions == facts.Dimensions:
 	case facts.Least == 0:
 		return usageError(fmt.Errorf("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions))
 	case r.dimensions < facts.Least || r.dimensions > facts.Most:

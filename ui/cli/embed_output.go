@@ -113,7 +113,7 @@ func (r *embedRun) checkOld() error {
 	if why := r.old.Differs(want); why != "" {
 		return usageError(fmt.Errorf("%s: its vectors have %s", r.where, why))
 	}
-	if r.model.Known && r.model.Facts.Dimensions != want.Dimensions {
+	if r.model.Known && r.model.Facts.Dimensions > 0 && r.model.Facts.Dimensions != want.Dimensions {
 		r.dimensions = want.Dimensions
 	}
 	return nil

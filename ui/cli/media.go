@@ -106,7 +106,7 @@ func checkTarget(to, format string, several bool) error {
 		}
 		path = filepath.Join(to, "x")
 	} else if _, err := os.Lstat(to); to != "" && err == nil {
-		return fmt.Errorf("--to %s: already exists: give another name", to)
+		return fmt.Errorf("--to: %s already exists: give another name", to)
 	}
 	if err := attach.CanSave(path); err != nil {
 		return fmt.Errorf("--to: %w", err)

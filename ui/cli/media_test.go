@@ -38,7 +38,7 @@ func TestCheckTarget(t *testing.T) {
 		{filepath.Join("folder", "new.png"), "text", false, ""},
 		{"folder", "text", true, ""},
 		{"folder", "text", false, "--to folder: this is a directory"},
-		{"there.png", "text", true, "--to there.png: already exists"},
+		{"there.png", "text", true, "--to: there.png already exists"},
 		{"link.png", "text", false, "already exists"},
 		{filepath.Join("none", "new.png"), "text", false, "none: no such directory"},
 		{filepath.Join("there.png", "new.png"), "text", true, "there.png"},

@@ -7,11 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"parley/providers"
 	"parley/providers/media"
+	"parley/ui/app"
 	"parley/ui/print"
 )
 
@@ -86,6 +88,10 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	switch {
 	case c.update:
 		return c.updateFacts(cmd.Context(), as)
+	case c.refresh && (c.images || c.embeddings || c.video):
+		c.lookAtMedia(cmd.Context())
+	}
+	switch {
 	case c.images:
 		err = print.Models(os.Stdout, imageModelRows(c.program), words, c.all, as, c.note)
 	case c.embeddings:
@@ -103,6 +109,16 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 		return c.fail(print.Failed, err)
 	}
 	return nil
+}
+
+// lookAtMedia puts what lists say now of models that do something else than answer over what is
+// known of them.
+func (c *modelsCommand) lookAtMedia(ctx context.Context) {
+	lists, failed := providers.FetchMedia(ctx, c.config.Config, c.openOptions(), time.Now())
+	for _, err := range failed {
+		c.note(app.ErrorText(err))
+	}
+	c.config.Kept = c.config.Kept.Compare(lists).Preview()
 }
 
 // imageModelRows returns the models that make images.

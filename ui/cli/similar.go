@@ -243,7 +243,7 @@ func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, s
 	if o.Task == llm.TaskDocument {
 		o.Task = llm.TaskQuery
 	}
-	if m.Known && m.Facts.Dimensions != set.Dimensions {
+	if m.Known && m.Facts.Dimensions > 0 && m.Facts.Dimensions != set.Dimensions {
 		o.Dimensions = set.Dimensions
 	}
 	spent := &spending{purpose: session.PurposeEmbed, model: m.Name}

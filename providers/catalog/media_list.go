@@ -1,0 +1,335 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"parley/tools/sanitize"
+)
+
+// Media that a list names are read from OpenRouter's lists of them (openrouter.ai/docs,
+// November 2026), kept beside the facts of models that answer, and put over what is built in.
+
+// AnyNumber is the number of references of a video model whose list does not tell it.
+const AnyNumber = -1
+
+// Bounds of what is believed of a list.
+const (
+	maxMediaModels = 500 // of one kind
+	maxMediaWords  = 40  // such as sizes
+	maxMediaWord   = 24  // bytes
+	maxMediaLength = 600 // seconds
+	maxMediaPrice  = 100 // US dollars a second
+)
+
+// ReadEmbeddings returns the embedding models of rows of GET /embeddings/models.
+func ReadEmbeddings(rows []any) (list []Embedding) {
+	for _, r := range readRows[struct {
+		ID           string
+		Context      float64 `json:"context_length"`
+		Pricing      struct{ Prompt string }
+		Architecture listedArchitecture
+	}](rows) {
+		if !slices.Contains(r.Architecture.Output, "embeddings") {
+			continue
+		}
+		e := Embedding{ID: r.ID}
+		if r.Context >= 1 && r.Context <= maxFactTokens {
+			e.MaxInput = int(r.Context)
+		}
+		if dollars, err := strconv.ParseFloat(r.Pricing.Prompt, 64); err == nil && IsPrice(dollars*1e6) {
+			e.Price.Input = math.Round(dollars*1e12) / 1e6
+			e.Price.Free = dollars == 0
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// listedArchitecture says what goes into a model and comes out.
+type listedArchitecture struct {
+	Input  []string `json:"input_modalities"`
+	Output []string `json:"output_modalities"`
+}
+
+// ReadImages returns the image models of rows of GET /images/models, which tells no prices.
+func ReadImages(rows []any) (list []ImageModel) {
+	type parameter struct {
+		Values []string
+		Max    float64
+	}
+	for _, r := range readRows[struct {
+		ID, Name     string
+		Architecture listedArchitecture
+		Streams      bool                 `json:"supports_streaming"`
+		Parameters   map[string]parameter `json:"supported_parameters"`
+	}](rows) {
+		if !slices.Contains(r.Architecture.Output, "image") {
+			continue
+		}
+		m := ImageModel{
+			ID: r.ID, Name: r.Name, Partials: r.Streams, Transparent: slices.Contains(r.Parameters["background"].Values, "transparent"),
+			Ratios: r.Parameters["aspect_ratio"].Values, Tiers: r.Parameters["resolution"].Values, Sizes: r.Parameters["size"].Values,
+			Qualities: r.Parameters["quality"].Values, Formats: r.Parameters["output_format"].Values,
+		}
+		if n := r.Parameters["n"].Max; n >= 1 && n <= maxMediaWords {
+			m.MaxN = int(n)
+		}
+		if slices.Contains(r.Architecture.Input, "image") {
+			m.Inputs = mostReferences
+			if n := r.Parameters["input_references"].Max; n >= 1 && n < mostReferences {
+				m.Inputs = int(n)
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// mostReferences is how many images a request of OpenRouter's takes.
+const mostReferences = 16
+
+// ReadVideos returns the video models of rows of GET /videos/models.
+func ReadVideos(rows []any) (list []VideoModel) {
+	for _, r := range readRows[struct {
+		ID, Name    string
+		Resolutions []string          `json:"supported_resolutions"`
+		Ratios      []string          `json:"supported_aspect_ratios"`
+		Durations   []float64         `json:"supported_durations"`
+		Frames      []string          `json:"supported_frame_images"`
+		Audio       *bool             `json:"generate_audio"`
+		Prices      map[string]string `json:"pricing_skus"`
+	}](rows) {
+		if r.Resolutions == nil && r.Durations == nil && r.Prices == nil {
+			continue
+		}
+		m := VideoModel{
+			ID: r.ID, Name: r.Name, Resolutions: r.Resolutions, Ratios: r.Ratios, PerSecond: perSecond(r.Prices), References: AnyNumber,
+			First: slices.Contains(r.Frames, "first_frame"), Last: slices.Contains(r.Frames, "last_frame"), Audio: r.Audio != nil && *r.Audio,
+		}
+		for _, seconds := range r.Durations {
+			if seconds >= 1 && seconds <= maxMediaLength {
+				m.Lengths = append(m.Lengths, int(seconds))
+			}
+		}
+		slices.Sort(m.Lengths)
+		list = append(list, m)
+	}
+	return list
+}
+
+// perSecond reads prices, whose names say what of: duration_seconds_with_audio_1080p and
+// per-video-second-1080p in dollars, cents_per_second_output in cents. Of several for one
+// resolution the dearest counts. Where something else than seconds is paid for, nothing is known.
+func perSecond(prices map[string]string) map[string]float64 {
+	rates := map[string]float64{}
+	for name, text := range prices {
+		words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' })
+		dollars, err := strconv.ParseFloat(text, 64)
+		if err != nil || !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "second") }) {
+			return nil
+		}
+		if words[0] == "cents" {
+			dollars /= 100
+		}
+		of := "any"
+		for _, w := range words {
+			if n, err := strconv.Atoi(strings.TrimRight(w, "pk")); err == nil && n > 0 && w != strconv.Itoa(n) {
+				of = w
+			}
+		}
+		rates[of] = max(rates[of], dollars)
+	}
+	return rates
+}
+
+// readRows decodes those of rows that have the form of T. What does not have it is left out.
+func readRows[T any](rows []any) (list []T) {
+	for _, row := range rows[:min(len(rows), maxMediaModels)] {
+		text, err := json.Marshal(row)
+		var r T
+		if err == nil && json.Unmarshal(text, &r) == nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Check returns m without what cannot be meant.
+func (m Media) Check() Media {
+	m.Embeddings = slices.DeleteFunc(slices.Clone(m.Embeddings), func(e Embedding) bool {
+		return !isPlainID(e.ID) || e.MaxInput < 0 || !IsPrice(e.Price.Input)
+	})
+	m.Images, m.Videos = slices.Clone(m.Images), slices.Clone(m.Videos)
+	for i := range m.Images {
+		image := &m.Images[i]
+		image.Name, image.Price = mediaName(image.Name), ImagePrice{} // lists tell none
+		for _, words := range []*[]string{&image.Formats, &image.Qualities, &image.Sizes, &image.Ratios, &image.Tiers} {
+			*words = mediaWords(*words)
+		}
+	}
+	m.Images = slices.DeleteFunc(m.Images, func(m ImageModel) bool { return !isPlainID(m.ID) || m.Inputs < 0 || m.MaxN < 0 })
+	for i := range m.Videos {
+		v := &m.Videos[i]
+		v.Name, v.Resolutions, v.Ratios = mediaName(v.Name), mediaWords(v.Resolutions), mediaWords(v.Ratios)
+		rates := map[string]float64{}
+		for of, dollars := range v.PerSecond {
+			if len(of) <= maxMediaWord && dollars > 0 && dollars <= maxMediaPrice {
+				rates[of] = dollars
+			}
+		}
+		if v.PerSecond = rates; len(rates) == 0 {
+			v.PerSecond = nil
+		}
+		v.Lengths = slices.DeleteFunc(slices.Clone(v.Lengths), func(n int) bool { return n < 1 || n > maxMediaLength })
+	}
+	m.Videos = slices.DeleteFunc(m.Videos, func(v VideoModel) bool { return !isPlainID(v.ID) })
+	return m
+}
+
+func mediaName(name string) string {
+	name = strings.TrimSpace(sanitize.Line(name))
+	if utf8.RuneCountInString(name) > maxFactName {
+		name = string([]rune(name)[:maxFactName])
+	}
+	return name
+}
+
+// mediaWords returns those of words that a user can type.
+func mediaWords(words []string) []string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !isPlainID(w) || len(w) > maxMediaWord })
+	return words[:min(len(words), maxMediaWords)]
+}
+
+// Empty reports whether m holds no models.
+func (m Media) Empty() bool { return len(m.Embeddings)+len(m.Images)+len(m.Videos) == 0 }
+
+// over returns what is built in with what m tells put over it, model by model; others stand
+// behind it.
+func (m Media) over(older Media) Media {
+	return Media{
+		Embeddings: mediaOver(m.Embeddings, older.Embeddings, func(e Embedding) string { return e.ID }, func(now, old Embedding) Embedding {
+			now.Dimensions, now.Least, now.Most, now.Batch = cmp.Or(now.Dimensions, old.Dimensions), cmp.Or(now.Least, old.Least), cmp.Or(now.Most, old.Most), cmp.Or(now.Batch, old.Batch)
+			now.MaxInput = cmp.Or(now.MaxInput, old.MaxInput)
+			if !now.Price.Known() {
+				now.Price = old.Price
+			}
+			return now
+		}),
+		Images: mediaOver(m.Images, older.Images, func(m ImageModel) string { return m.ID }, func(now, old ImageModel) ImageModel {
+			now.Name, now.Price, now.MaxN = cmp.Or(old.Name, now.Name), old.Price, cmp.Or(now.MaxN, old.MaxN)
+			now.Mask, now.Step, now.MaxPixels, now.MaxRatio, now.MaxPrompt = old.Mask, old.Step, old.MaxPixels, old.MaxRatio, old.MaxPrompt
+			now.Partials, now.Transparent = now.Partials || old.Partials, now.Transparent || old.Transparent
+			if old.Inputs > 0 {
+				now.Inputs = old.Inputs
+			}
+			return now
+		}),
+		Videos: mediaOver(m.Videos, older.Videos, func(v VideoModel) string { return v.ID }, func(now, old VideoModel) VideoModel {
+			now.Name, now.Default, now.Resolution, now.MaxPrompt = cmp.Or(old.Name, now.Name), old.Default, old.Resolution, old.MaxPrompt
+			if now.References = old.References; now.PerSecond == nil {
+				now.PerSecond, now.PerVideo = old.PerSecond, old.PerVideo
+			}
+			now.Source, now.Sound = old.Source, old.Sound
+			return now
+		}),
+	}
+}
+
+// mediaOver puts models over older ones by their ids.
+func mediaOver[T any](list, older []T, id func(T) string, over func(now, old T) T) []T {
+	all := slices.Clone(older)
+	for _, m := range list {
+		if i := slices.IndexFunc(all, func(o T) bool { return id(o) == id(m) }); i >= 0 {
+			if i < len(older) {
+				all[i] = over(m, older[i])
+			}
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// MediaOf returns the media models of a service: those of a provider of the catalog, and over
+// them what the list of the service that is kept says.
+func (k *Kept) MediaOf(provider, service, url string) Media {
+	builtin := MediaOf(provider)
+	l := k.list(service, url)
+	if l == nil || len(l.Media) == 0 {
+		return builtin
+	}
+	kept := l.media()
+	if l.Newer() {
+		return kept.over(builtin)
+	}
+	return kept.behind(builtin)
+}
+
+// behind returns first, and behind it those of m that it lacks.
+func (m Media) behind(first Media) Media {
+	return Media{
+		Embeddings: mediaOver(m.Embeddings, first.Embeddings, func(e Embedding) string { return e.ID }, func(_, is Embedding) Embedding { return is }),
+		Images:     mediaOver(m.Images, first.Images, func(m ImageModel) string { return m.ID }, func(_, is ImageModel) ImageModel { return is }),
+		Videos:     mediaOver(m.Videos, first.Videos, func(v VideoModel) string { return v.ID }, func(_, is VideoModel) VideoModel { return is }),
+	}
+}
+
+// mediaChanges returns the media models that a list names, and was not known to.
+func (f Fetched) mediaChanges(before List) (changes []Change) {
+	if len(f.Media) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	note := func(m Media, do func(id, name string)) {
+		for _, e := range m.Embeddings {
+			do(e.ID, "")
+		}
+		for _, i := range m.Images {
+			do(i.ID, i.Name)
+		}
+		for _, v := range m.Videos {
+			do(v.ID, v.Name)
+		}
+	}
+	note(MediaOf(f.Builtin), func(id, _ string) { known[id] = true })
+	note(decodeMedia(before.Media), func(id, _ string) { known[id] = true })
+	for _, m := range before.Models {
+		known[m.ID] = true
+	}
+	for _, m := range f.Models {
+		known[m.ID] = true // it is told of already
+	}
+	note(decodeMedia(f.Media), func(id, name string) {
+		if !known[id] {
+			known[id] = true
+			changes = append(changes, Change{Provider: f.Provider, Model: ShownID(id), Kind: ChangeNew, New: Facts{ID: id, Name: name}})
+		}
+	})
+	return changes
+}
+
+// EncodeMedia returns m as a list holds it; nil if it is empty.
+func EncodeMedia(m Media) json.RawMessage {
+	if m = m.Check(); m.Empty() {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil // there is a number that is none
+	}
+	return text
+}
+
+// decodeMedia returns what a list holds. What cannot be meant is left out, whoever wrote it.
+func decodeMedia(text json.RawMessage) (m Media) {
+	if len(text) == 0 || json.Unmarshal(text, &m) != nil {
+		return Media{}
+	}
+	return m.Check()
+}
