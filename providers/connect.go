@@ -56,9 +56,9 @@ func unknownVariableError(s service, name string) error {
 		names = append(names, v.Name)
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("the address of %s has no variables", cmp.Or(s.builtin.Name, s.name))
+		return fmt.Errorf("%s has nothing to set: it has one address for all", cmp.Or(s.builtin.Name, s.name))
 	}
-	return unknownWordError("variables", name, names)
+	return fmt.Errorf("%s has no %q to set; it has %s", cmp.Or(s.builtin.Name, s.name), name, strings.Join(names, ", "))
 }
 
 // WithVariables returns c with values in the address of a provider.
@@ -85,6 +85,17 @@ func (c Config) WithVariables(provider string, values map[string]string) (Config
 	}
 	c.Providers[s.name] = conf
 	return c, nil
+}
+
+// AddressError returns why a provider cannot be connected with these variables of its address;
+// nil if it can. Those without a value are named, and how to set them.
+func (c Config) AddressError(provider string, values map[string]string, getenv func(string) string) error {
+	c, err := c.WithVariables(provider, values)
+	if err != nil {
+		return err
+	}
+	s, _ := c.service(provider, getenv)
+	return addressError(s)
 }
 
 // connectionVariables returns the variables of the address of s, as they are.
@@ -221,6 +232,7 @@ type KeyReport struct {
 	Verdict Verdict
 	Reason  string // why it was rejected, or not checked, or what the key does not allow; "" for nothing
 	Models  int    // how many models the picker has of the provider; 0 if it has none
+	Place   string // what its address has of the user's own, such as "region us-east-1"; "" for nothing
 }
 
 // String returns what the key unlocked, as a sentence without a period.
@@ -235,8 +247,13 @@ func (r KeyReport) String() string {
 	}
 	if r.Model != "" {
 		facts = append(facts, "default "+strings.TrimPrefix(r.Model, r.Provider+"/"))
+	} else if r.Models == 0 {
+		facts = append(facts, "name a model as "+r.Provider+"/MODEL")
 	}
 	text := r.Name + " connected"
+	if r.Place != "" {
+		text += " (" + r.Place + ")"
+	}
 	if r.Verdict == KeyUnchecked {
 		text += ", but the key is not checked"
 	}
@@ -250,8 +267,9 @@ func (r KeyReport) String() string {
 }
 
 // VerifyKey asks the provider called name whether key is one of its keys, by the cheapest
-// request that costs nothing: one, at the provider's own address, within ten seconds. The
-// error says that there is no such provider, or that it takes no key.
+// request that costs nothing: one, at the provider's own address, within ten seconds; "" is the
+// key that the provider has. The error says that there is no such provider, that it takes no
+// key, or that its address is not complete.
 func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOptions) (KeyReport, error) {
 	o = o.withDefaults()
 	about, err := c.Connection(name, o.Getenv)
@@ -263,25 +281,38 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 	}
 	s, _ := c.service(name, o.Getenv)
 	if err := addressError(s); err != nil {
-		return KeyReport{}, errors.New(cmp.Or(llm.InShell.Hint(err), err.Error()))
+		return KeyReport{}, err
 	}
-	report := KeyReport{Connection: about, Models: len(s.modelIDs())}
+	if key != "" {
+		s.key.name, s.key.value, s.key.command, s.key.stored = "the key", key, "", nil
+	}
+	report := KeyReport{Connection: about, Models: len(s.modelIDs()), Place: placeOf(s)}
 	if about.Login {
 		return report.checkLogin(ctx, s)
 	}
 	check := keyCheckOf(s)
 	if len(check.paths) == 0 {
 		report.Verdict, report.Reason = KeyValid, "not checked: "+about.Name+" has no free way to check a key"
-		if !slices.ContainsFunc(check.prefixes, func(p string) bool { return strings.HasPrefix(key.Reveal(), p) }) {
+		if key != "" && !slices.ContainsFunc(check.prefixes, func(p string) bool { return strings.HasPrefix(key.Reveal(), p) }) {
 			report.Verdict, report.Reason = KeyRejected, "its keys begin with "+strings.Join(check.prefixes, " or ")
 		}
 		return report, nil
 	}
-	s.key.name, s.key.value, s.key.command, s.key.stored = "the key", key, "", nil
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	report.Verdict, report.Reason = check.verdict(s, check.ask(ctx, s, o))
 	return report, nil
+}
+
+// placeOf returns the variables in the address of s, as a user says them.
+func placeOf(s service) string {
+	var parts []string
+	for _, v := range s.builtin.Variables {
+		if value := cmp.Or(s.address.values[v.Name], v.Default); value != "" && !v.Models {
+			parts = append(parts, v.Name+" "+value)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // checkLogin reports whether there are tokens for a provider. No model is asked.
@@ -290,7 +321,13 @@ func (r KeyReport) checkLogin(ctx context.Context, s service) (KeyReport, error)
 		return r, s.missingKeyError()
 	}
 	if _, err := s.key.token.Get(ctx, ""); err != nil {
-		return r, fmt.Errorf("no token from %s: %w", s.key.name, err)
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		return r, &llm.Error{
+			Fault: llm.Authentication, Provider: s.name, Key: s.key.name, Login: s.key.token.Login, Param: connectArgs(s),
+			KeyMissing: s.key.token.Login != "", Message: fmt.Sprintf("no token from %s: %v", s.key.name, err),
+		}
 	}
 	r.Verdict, r.Reason = KeyValid, "with a token from "+s.key.name
 	return r, nil

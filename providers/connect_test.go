@@ -214,11 +214,12 @@ func TestKeyReport(t *testing.T) {
 		return Connection{Provider: "anthropic", Name: "Anthropic", Model: model}
 	}
 	for want, r := range map[string]KeyReport{
-		"Anthropic connected: 9 models, default claude-x":                      {about("anthropic/claude-x"), KeyValid, "", 9},
-		"Anthropic connected: 1 model":                                         {about(""), KeyValid, "", 1},
-		"Anthropic connected":                                                  {about(""), KeyValid, "", 0},
-		"Anthropic connected: 9 models (no money)":                             {about(""), KeyValid, "no money", 9},
-		"Anthropic connected, but the key is not checked: 9 models, default a": {about("anthropic/a"), KeyUnchecked, "no network", 9},
+		"Anthropic connected: 9 models, default claude-x":                      {about("anthropic/claude-x"), KeyValid, "", 9, ""},
+		"Anthropic connected: 1 model":                                         {about(""), KeyValid, "", 1, ""},
+		"Anthropic connected: name a model as anthropic/MODEL":                 {about(""), KeyValid, "", 0, ""},
+		"Anthropic connected (region us-east-1): 1 model":                      {about(""), KeyValid, "", 1, "region us-east-1"},
+		"Anthropic connected: 9 models (no money)":                             {about(""), KeyValid, "no money", 9, ""},
+		"Anthropic connected, but the key is not checked: 9 models, default a": {about("anthropic/a"), KeyUnchecked, "no network", 9, ""},
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

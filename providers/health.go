@@ -84,7 +84,7 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	switch {
 	case err == nil:
 	case told != nil && hasNoList(s, told.Status):
-		h.Hint = fmt.Sprintf("It answers, but has no list of models, so its key is not checked: parley -m %s -p hi tries it", s.exampleModel())
+		h.Hint = fmt.Sprintf("It answers, but has no list of models, so its key is not checked: parley -m %s -p hi tries it", exampleModel(s))
 		if told.Status == http.StatusForbidden && told.Message != "" {
 			h.Hint += ". It said: " + told.Message
 		}
@@ -187,7 +187,7 @@ func hasNoList(s service, status int) bool {
 }
 
 // exampleModel returns the name of a model of s, or the form of one.
-func (s service) exampleModel() string {
+func exampleModel(s service) string {
 	return s.name + "/" + cmp.Or(s.defaultModel(), s.firstModel(), "MODEL")
 }
 

@@ -165,10 +165,16 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 
 // missingKeyError returns the error for a service whose key is nowhere.
 func (s service) missingKeyError() error {
+	if s.builtin.TokenFrom == catalog.FromGoogle {
+		return &llm.Error{
+			Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Login: wire.GoogleLogin, Param: connectArgs(s),
+			KeyMissing: true, Message: "no Google login for " + cmp.Or(s.builtin.Name, s.name), Err: llm.ErrNoKey,
+		}
+	}
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url),
-		Key:        cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key under [providers."+s.name+"] in config.toml"),
-		KeyMissing: true, Message: "no API key for " + cmp.Or(s.builtin.Name, s.name),
+		Key:   cmp.Or(strings.TrimPrefix(s.key.hint, "set "), "api_key under [providers."+s.name+"] in config.toml"),
+		Param: connectArgs(s), KeyMissing: true, Message: "no API key for " + cmp.Or(s.builtin.Name, s.name),
 		Err: llm.ErrNoKey,
 	}
 }

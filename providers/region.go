@@ -16,10 +16,11 @@ import (
 
 // An address is what is the user's own in the address of a service.
 type address struct {
-	values  map[string]string // of the variables of the catalog's address
-	models  []string          // names that the user gave to models there
-	missing string            // what the user has to do before there is an address; "" if nothing
-	err     error             // why a value cannot stand there
+	values  map[string]string  // of the variables of the catalog's address
+	models  []string           // names that the user gave to models there
+	missing string             // what the user has to do before there is an address; "" if nothing
+	lacking []catalog.Variable // without a value, that the address or its models need
+	err     error              // why a value cannot stand there
 }
 
 // fillAddress puts the values of its variables into the catalog's address: those of the
@@ -58,7 +59,13 @@ func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	var missing []catalog.Variable
 	s.url, missing = s.builtin.Expand(s.url, a.values)
 	for _, v := range missing {
+		a.lacking = append(a.lacking, v)
 		a.missing = cmp.Or(a.missing, "set "+strings.Join(append(v.Env, v.Name+" under [providers."+s.name+".variables]"), " or "))
+	}
+	for _, v := range s.builtin.Variables {
+		if v.Models && a.values[v.Name] == "" {
+			a.lacking = append(a.lacking, v)
+		}
 	}
 	if a.err != nil {
 		a.missing = "correct " + a.err.Error()
@@ -74,10 +81,33 @@ func addressError(s service) error {
 	if s.address.err != nil {
 		return fmt.Errorf("%s cannot be asked: %w", s.name, s.address.err)
 	}
+	return lackingError(s)
+}
+
+// lackingError returns the error for a service whose address, or whose models, need a variable
+// that has no value: the first of them is named, and how to set all.
+func lackingError(s service) error {
+	v := s.address.lacking[0]
 	return &llm.Error{
-		Fault: llm.Authentication, Provider: s.name, Key: strings.TrimPrefix(s.address.missing, "set "),
-		KeyMissing: true, Message: "the address of " + s.builtin.Name + " is not complete", Err: llm.ErrNoKey,
+		Fault: llm.Authentication, Provider: s.name, Key: strings.Join(v.Env[:min(len(v.Env), 1)], ""), Param: connectArgs(s),
+		KeyMissing: true, Message: fmt.Sprintf("%s needs its %s: %s", s.builtin.Name, v.Noun(), strings.ToLower(v.Help[:1])+v.Help[1:]), Err: llm.ErrNoKey,
 	}
+}
+
+// connectArgs returns what connecting s has to set: the variables that lack a value by their
+// names, the others, where they differ from what is usual, as NAME=VALUE.
+func connectArgs(s service) string {
+	var args []string
+	for _, v := range s.builtin.Variables {
+		value := s.address.values[v.Name]
+		switch {
+		case slices.ContainsFunc(s.address.lacking, func(l catalog.Variable) bool { return l.Name == v.Name }):
+			args = append(args, v.Name)
+		case value != "" && value != v.Default:
+			args = append(args, v.Name+"="+value)
+		}
+	}
+	return strings.Join(args, " ")
 }
 
 // notReady returns why a service cannot be asked: it has no key, or no address; nil if it can.

@@ -262,7 +262,9 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
 		model = cmp.Or(model, s.defaultModel(), s.firstModel())
-		if model == "" {
+		if model == "" && len(s.address.lacking) > 0 {
+			return service{}, "", lackingError(s)
+		} else if model == "" {
 			return service{}, "", notFoundError("name a model of it, as in %q", provider+"/MODEL")
 		}
 		return s, model, nil

@@ -25,7 +25,9 @@ const maxModels = 50
 // Parse returns the value of a variable of p in what a user wrote: the value, or an address of
 // the service that has it.
 func (p Provider) Parse(v Variable, text string) (string, error) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); text == "" {
+		return "", fmt.Errorf("the %s must not be empty", v.Noun())
+	}
 	if v.Models {
 		names := v.ModelNames(text)
 		if len(names) == 0 || len(names) > maxModels {
@@ -53,6 +55,9 @@ func (p Provider) Parse(v Variable, text string) (string, error) {
 	}
 	return text, nil
 }
+
+// Noun returns the title of v as it stands in a sentence.
+func (v Variable) Noun() string { return strings.ToLower(v.Title[:1]) + v.Title[1:] }
 
 // ModelNames returns the names of models in a value of v.
 func (v Variable) ModelNames(value string) []string {

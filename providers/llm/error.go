@@ -38,7 +38,7 @@ type Error struct {
 	Provider string        `json:"provider,omitempty"` // as configured, such as "openai"
 	Status   int           `json:"status,omitempty"`   // HTTP status; 0 if there was none
 	Code     string        `json:"code,omitempty"`     // the provider's own code, such as "insufficient_quota"
-	Param    string        `json:"param,omitempty"`    // the request field the provider complains about
+	Param    string        `json:"param,omitempty"`    // the request field the provider complains about; with KeyMissing what connecting it has to set: names, and NAME=VALUE
 	Wait     time.Duration `json:"wait,omitempty"`     // how long the server asked us to wait; zero if it did not say
 	Message  string        `json:"message,omitempty"`  // the provider's words; untrusted text
 	ID       string        `json:"id,omitempty"`       // the provider's id of the request, for its support
@@ -107,12 +107,12 @@ func FaultOf(err error) Fault {
 }
 
 // An Audience is where a hint is read: what a user can type there.
-type Audience struct{ connect, model, image, models string }
+type Audience struct{ connect, set, model, image, models string }
 
 // Where hints are read.
 var (
 	InChat  = Audience{connect: "/connect", model: "/model", image: "/image"}
-	InShell = Audience{connect: "parley connect", model: "-m", image: "-m", models: "parley models"}
+	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models"}
 )
 
 // Hint returns what a user can do about err, in one sentence without a final
@@ -192,7 +192,16 @@ func authenticationHint(e *Error, a Audience) string {
 	if e.Provider != "" {
 		connect += " " + e.Provider
 	}
+	if e.KeyMissing && a.set != "" { // a chat asks for it
+		for _, part := range strings.Fields(e.Param) {
+			if connect += a.set + part; !strings.Contains(part, "=") {
+				connect += "=" + strings.ToUpper(part)
+			}
+		}
+	}
 	switch {
+	case e.KeyMissing && e.Login != "":
+		return fmt.Sprintf("Run %s, then %s", e.Login, connect)
 	case e.Login != "" && e.Key != "":
 		return fmt.Sprintf("Check %s, or log in with %q", e.Key, e.Login)
 	case e.Login != "":

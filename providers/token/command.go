@@ -56,12 +56,14 @@ func (h *limitedBuffer) Write(p []byte) (int, error) {
 // command share its token.
 var sources sync.Map
 
-// shared returns the source of a name, which is made once.
-func shared(name any, mint func(context.Context) (Token, error)) *Source {
+// shared returns the source of a name, which is made once; login is its Login.
+func shared(name any, login string, mint func(context.Context) (Token, error)) *Source {
 	if s, ok := sources.Load(name); ok {
 		return s.(*Source)
 	}
-	s, _ := sources.LoadOrStore(name, NewSource(mint, nil))
+	made := NewSource(mint, nil)
+	made.Login = login
+	s, _ := sources.LoadOrStore(name, made)
 	return s.(*Source)
 }
 
@@ -73,7 +75,7 @@ func Command(command string, lifetime time.Duration) *Source {
 		command  string
 		lifetime time.Duration
 	}
-	return shared(name{command, lifetime}, MintByCommand(command, lifetime, time.Now))
+	return shared(name{command, lifetime}, "", MintByCommand(command, lifetime, time.Now))
 }
 
 // MintByCommand returns what mints a token by running a command.

@@ -3,7 +3,9 @@ package token
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -19,11 +21,16 @@ const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 // login, or the machine's own account on Google Cloud. Nothing is looked for before the
 // first token. Transport carries the requests for tokens; http.DefaultTransport if nil.
 func Google(transport http.RoundTripper) *Source {
-	if transport != nil {
-		return NewSource(mintGoogle(transport), nil)
+	if transport == nil {
+		return shared("google", GoogleLogin, mintGoogle(nil))
 	}
-	return shared("google", mintGoogle(nil))
+	s := NewSource(mintGoogle(transport), nil)
+	s.Login = GoogleLogin
+	return s
 }
+
+// GoogleLogin is the command that makes application default credentials.
+const GoogleLogin = "gcloud auth application-default login"
 
 // mintGoogle returns what mints one token. The credentials are read each time: whoever logs
 // in again does not restart parley.
@@ -32,14 +39,20 @@ func mintGoogle(transport http.RoundTripper) func(context.Context) (Token, error
 	return func(ctx context.Context) (Token, error) {
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 		found, err := google.FindDefaultCredentials(ctx, googleScope)
-		if err != nil {
-			return Token{}, errors.New("none were found or they cannot be read: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a key file")
+		switch file := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); {
+		case err == nil:
+		case file != "":
+			return Token{}, fmt.Errorf("the file of GOOGLE_APPLICATION_CREDENTIALS cannot be read: %s", file)
+		case strings.Contains(err.Error(), "could not find default credentials"):
+			return Token{}, errors.New("none were found")
+		default:
+			return Token{}, errors.New("they cannot be read")
 		}
 		t, err := found.TokenSource.Token()
 		var refused *oauth2.RetrieveError
 		switch {
 		case errors.As(err, &refused) && (refused.ErrorCode == "invalid_grant" || strings.Contains(string(refused.Body), "invalid_grant")):
-			return Token{}, errors.New("Google no longer accepts them (invalid_grant): run gcloud auth application-default login")
+			return Token{}, errors.New("Google no longer accepts them (invalid_grant)")
 		case errors.As(err, &refused) && refused.Response != nil:
 			return Token{}, errors.New("Google gave no token for them (" + refused.Response.Status + ")")
 		case err != nil && ctx.Err() != nil:

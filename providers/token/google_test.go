@@ -99,11 +99,12 @@ func TestAuthorizedUser(t *testing.T) {
 	user["refresh_token"] = "revoked"
 	credentialsFile(t, user)
 	_, err := Google(carrier).Get(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "run gcloud auth application-default login") || strings.Contains(err.Error(), "secret-123") {
+	if err == nil || !strings.Contains(err.Error(), "no longer accepts them") || Google(carrier).Login != "gcloud auth application-default login" || strings.Contains(err.Error(), "secret-123") {
 		t.Errorf("revoked: %v", err)
 	}
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none.json"))
-	if _, err = Google(carrier).Get(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "none were found") {
+	none := filepath.Join(t.TempDir(), "none.json")
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", none)
+	if _, err = Google(carrier).Get(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "cannot be read: "+none) {
 		t.Errorf("no file: %v", err)
 	}
 }

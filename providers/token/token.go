@@ -35,6 +35,8 @@ const (
 
 // A Source has one token at a time. It may be used by many at once.
 type Source struct {
+	Login string // command that a user runs to have tokens again; "" if there is none
+
 	mint func(context.Context) (Token, error)
 	now  func() time.Time
 

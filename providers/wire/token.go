@@ -22,6 +22,9 @@ func TokensOfCommand(command string, lifetime time.Duration) *TokenSource {
 	return token.Command(command, lifetime)
 }
 
+// GoogleLogin is the command that makes application default credentials.
+const GoogleLogin = token.GoogleLogin
+
 // TokensOfGoogle returns the source of tokens by Google's application default credentials.
 func TokensOfGoogle(t http.RoundTripper) *TokenSource { return token.Google(t) }
 
@@ -115,5 +118,5 @@ func (t *transport) tokenError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return t.complete(&llm.Error{Fault: llm.Authentication, Message: "no token from " + t.Key + ": " + err.Error()})
+	return t.complete(&llm.Error{Fault: llm.Authentication, Login: t.Token.Login, Message: "no token from " + t.Key + ": " + err.Error()})
 }

@@ -37,6 +37,19 @@ func hintFor(a llm.Audience, err error) string {
 	return a.Hint(err)
 }
 
+// RefusalText says in the chat why a command did nothing and, where a model's service is the
+// reason, what a user can do about it.
+func RefusalText(err error) string {
+	if !errors.As(err, new(*llm.Error)) {
+		return err.Error()
+	}
+	text := ErrorText(err)
+	if hint := Hint(err); hint != "" {
+		text += " · " + hint
+	}
+	return text
+}
+
 // faultNames says what failed, as the beginning of a sentence.
 var faultNames = map[llm.Fault]string{
 	llm.Quota: "Quota exceeded", llm.RateLimit: "Rate limited", llm.Authentication: "Authentication failed", llm.Permission: "Permission denied",

@@ -45,3 +45,22 @@ func TestRetryText(t *testing.T) {
 		}
 	}
 }
+
+// A command that a model's service refuses is told as a turn is, with what to do in a chat.
+func TestRefusalText(t *testing.T) {
+	lacks := &llm.Error{
+		Fault: llm.Authentication, Provider: "vertex", KeyMissing: true, Login: "gcloud auth application-default login",
+		Param: "project=p", Message: "no token from Google's application default credentials: none were found",
+	}
+	for want, err := range map[string]error{
+		"No token from Google's application default credentials: none were found · Run gcloud auth application-default login, then /connect vertex": lacks,
+		"there is no provider x": errors.New("there is no provider x"),
+	} {
+		if got := RefusalText(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got, want := ShellHint(lacks), "Run gcloud auth application-default login, then parley connect vertex --set project=p"; got != want {
+		t.Errorf("in the shell %q, want %q", got, want)
+	}
+}

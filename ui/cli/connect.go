@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/credentials"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -152,7 +153,7 @@ func (c *connectCommand) listKeys(name string) error {
 		used[p.Provider] = p.Stored || p.Login
 	}
 	for _, e := range stored {
-		if !used[e.Provider] {
+		if !used[e.Provider] && e.Where != credentials.ByLogin {
 			where, _, _ := c.credentials.Find(e.Provider)
 			row(e.Provider, fmt.Sprintf("%s, for %s (not used)", where, e.Host))
 		}
@@ -232,6 +233,9 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 	if err != nil {
 		return c.fail(print.Usage, err)
 	}
+	if err := c.config.AddressError(about.Provider, variables, os.Getenv); err != nil {
+		return c.fail(print.Usage, usageError(err))
+	}
 	if about.Login {
 		said, err := connect(ctx, c.program, about, givenKey{variables: variables})
 		if err != nil {
@@ -239,6 +243,11 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		}
 		fmt.Println(sanitize.Text(said))
 		return nil
+	}
+	if config, err := c.config.WithVariables(about.Provider, variables); err == nil {
+		if now, err := config.Connection(about.Provider, os.Getenv); err == nil {
+			about = now // whose key is one of this address
+		}
 	}
 	for attempt := 1; ; attempt++ {
 		key, err := c.readKey(ctx, about, typed)
@@ -302,7 +311,9 @@ func (c *connectCommand) readVariables(about providers.Connection, typed bool) (
 			if err == nil {
 				break
 			}
-			if attempt == maxAttempts {
+			if lacking := c.config.AddressError(about.Provider, values, os.Getenv); attempt == maxAttempts && lacking != nil {
+				return nil, usageError(lacking)
+			} else if attempt == maxAttempts {
 				return nil, err
 			}
 			warn(format.Capital(err.Error()))
@@ -326,7 +337,7 @@ func askVariable(v providers.ConnectionVariable) (string, error) {
 }
 
 // readKey returns the key from where the flags say: a variable, a command, a pipe, or the
-// terminal, which does not show it.
+// terminal, which does not show it. Nothing, "", keeps the key that there is.
 func (c *connectCommand) readKey(ctx context.Context, about providers.Connection, typed bool) (providers.Secret, error) {
 	switch {
 	case c.fromEnv != "":
@@ -345,11 +356,27 @@ func (c *connectCommand) readKey(ctx context.Context, about providers.Connection
 		if err != nil {
 			return "", fmt.Errorf("standard input: %w", err)
 		}
-		return providers.ParseKey(string(text))
+		return parseKey(about, string(text))
 	}
-	text, err := readHidden(about.Name + " API key (not shown): ")
+	hint := "not shown"
+	if about.From != "" {
+		hint += "; enter keeps the one from " + about.From
+	}
+	text, err := readHidden(about.Name + " API key (" + hint + "): ")
 	if err != nil {
 		return "", err
 	}
-	return providers.ParseKey(text)
+	return parseKey(about, text)
+}
+
+// parseKey returns the key in text; "" if there is nothing in it, and the provider has a key.
+func parseKey(about providers.Connection, text string) (providers.Secret, error) {
+	if strings.TrimSpace(text) == "" && about.From != "" {
+		return "", nil
+	}
+	key, err := providers.ParseKey(text)
+	if err != nil && strings.TrimSpace(text) == "" {
+		err = fmt.Errorf("the key is empty: paste one, or pipe it, as in echo $KEY | parley connect %s", about.Provider)
+	}
+	return key, err
 }

@@ -24,7 +24,7 @@ func (e rejectedError) Error() string {
 
 // A givenKey is what a user gave to connect a provider with.
 type givenKey struct {
-	providers.Secret                   // "" for a provider with a login
+	providers.Secret                   // "" for a provider with a login, and to keep the key that there is
 	command          string            // that printed it; "" if it was given itself
 	variables        map[string]string // of the provider's address
 	unchecked        bool              // stored although it could not be checked
@@ -52,9 +52,9 @@ func connect(ctx context.Context, a *program, about providers.Connection, key gi
 	case report.Verdict == providers.KeyUnchecked && !key.unchecked:
 		return "", app.UncheckedKeyError{Name: about.Name, Reason: report.Reason}
 	}
-	where := ""
+	where, kept := "", key.Secret == "" && key.command == ""
 	switch {
-	case about.Login:
+	case about.Login, kept:
 	case key.command != "":
 		where, err = a.credentials.PutCommand(ctx, about.Provider, about.Host, key.command)
 	default:
@@ -66,8 +66,11 @@ func connect(ctx context.Context, a *program, about providers.Connection, key gi
 	if err != nil {
 		return "", fmt.Errorf("the key of %s could not be stored: %w", about.Name, err)
 	}
-	if about.Login {
+	switch {
+	case about.Login:
 		return report.String(), nil
+	case kept:
+		return fmt.Sprintf("%s\nThe key from %s is kept", report, about.From), nil
 	}
 	what := "Key"
 	if key.command != "" {

@@ -28,7 +28,7 @@ func newDesk(o app.Options, out io.Writer) *desk {
 func (d *desk) say(format string, args ...any) { d.out.Say(format, args...) }
 
 // fail writes an error.
-func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(err.Error()))) }
+func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(app.RefusalText(err)))) }
 
 // copy puts text, which is called what, on the clipboard of this machine, says how, and
 // goes on with then. The terminal is not asked to: that takes an escape.

@@ -44,7 +44,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, m.Say(e.Toast))
 	}
 	if e.Err != nil {
-		cmds = append(cmds, m.Say(e.Err.Error()))
+		cmds = append(cmds, m.Say(app.RefusalText(e.Err)))
 	}
 	if e.View.Panel != "" {
 		cmds = append(cmds, m.openPanel(e.View))
