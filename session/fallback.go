@@ -21,15 +21,26 @@ type Failure struct {
 	Visible bool   // a part of the answer was shown: it would be written anew
 }
 
-// FallbackModels returns a chain that is the same for every model, for Options.Fallback.
-func FallbackModels(names ...string) func(model string) []string {
-	return func(string) []string { return names }
+// A Need is what models are to take the place of another one for.
+type Need struct {
+	Model  string    // provider/model that they stand in for
+	Fault  llm.Fault // why
+	Tokens int       // about, that the next request takes of their window; 0: not known
 }
+
+// FallbackModels returns a chain that is the same for every need, for Options.Fallback.
+func FallbackModels(names ...string) func(Need) []string {
+	return func(Need) []string { return names }
+}
+
+// FitsWindow reports whether a request of about that many tokens is sent to a model with that
+// window without a word; 0 of either is not known, and fits.
+func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= window*fullWindow/100 }
 
 // A fallbackChain says which models go on when one fails.
 type fallbackChain struct {
-	of        func(model string) []string // the models to go on with, in order; nil: none
-	larger    func(model string) []string // models to offer where a conversation does not fit; nil: none
+	of        func(Need) []string // the models to go on with, in order; nil: none
+	larger    func(Need) []string // models to offer where a conversation does not fit; nil: none
 	open      func(string) (llm.Endpoint, error)
 	onFilter  bool // a content filter is a reason as well
 	cooldowns *Cooldowns
@@ -188,10 +199,13 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 // those that have no cooldown, then, with all, of the others. Those that cannot be opened are
 // told.
 func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
-	names := t.fallback.of(t.Model().Name)
+	need := Need{Model: t.Model().Name, Fault: fault, Tokens: t.ContextTokens()}
+	if fault == llm.ContextOverflow { // whatever was estimated
+		need.Tokens = max(need.Tokens, failed.Context)
+	}
 	t.tried[failed.Name] = true
 	var rest []llm.Endpoint
-	for _, name := range names {
+	for _, name := range t.fallback.of(need) {
 		if t.tried[name] {
 			continue
 		}
@@ -204,7 +218,7 @@ func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.End
 		until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
 		switch { // by its own name: a chain may have another one for it
 		case t.tried[model.Name], fault == llm.Authentication && sameProvider(model.Name, failed.Name),
-			fault == llm.ContextOverflow && model.Context <= max(failed.Context, t.ContextTokens()):
+			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
 		case until.IsZero():
 			return model, true
 		default:

@@ -323,3 +323,29 @@ func TestChosenModelIsStored(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A chain is told what it is asked for: the model, its fault, and how much has to fit. After an
+// overflow that is at least what the window of the model does not take, whatever is estimated.
+func TestFallbackNeed(t *testing.T) {
+	for fault, tokens := range map[llm.Fault]int{llm.Quota: 101, llm.ContextOverflow: 1000} {
+		models := map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(&llm.Error{Fault: fault})), "b/b": llmtest.New(llmtest.Say("b"))}
+		o := chain(false, models)
+		open := o.OpenModel
+		o.OpenModel = func(name string) (llm.Endpoint, error) {
+			e, err := open(name)
+			e.Context = map[string]int{"a/a": 1000, "b/b": 1053}[name] // of which 95 % are 1000
+			return e, err
+		}
+		o.Model, _ = o.OpenModel("a/a")
+		var needs []Need
+		o.Fallback = func(n Need) []string {
+			needs = append(needs, n)
+			return []string{"b/b"}
+		}
+		s := New(o)
+		events := play(t.Context(), s, nil, long(90))
+		if want := (Need{Model: "a/a", Fault: fault, Tokens: tokens}); doneOf(t, events).Err != nil || len(needs) != 1 || needs[0] != want {
+			t.Errorf("%v; asked for %+v, want %+v", doneOf(t, events).Err, needs, want)
+		}
+	}
+}

@@ -46,15 +46,15 @@ type Options struct {
 	Effort         llm.Effort
 	System         string // system prompt; keep it the same throughout, providers cache it
 	Settings       llm.Settings
-	Tools          *tools.Set                  // nil: none are offered
-	Policy         *tools.Policy               // nil: everything that asks is asked
-	MaxSteps       int                         // requests in a turn; 0 is DefaultMaxSteps
-	Limits         []Limit                     // what may be spent
-	ConfirmCost    float64                     // US dollars of one request above which it is asked about; 0: never
-	Attended       bool                        // a user can be asked while a turn runs; see Question
-	Fallback       func(model string) []string // the models to go on with, in order, when one fails; nil: none
-	Alternatives   func(model string) []string // models to offer where a conversation does not fit; nil: none
-	Cooldowns      *Cooldowns                  // of models that failed, for all sessions of a program; nil: for this one
+	Tools          *tools.Set          // nil: none are offered
+	Policy         *tools.Policy       // nil: everything that asks is asked
+	MaxSteps       int                 // requests in a turn; 0 is DefaultMaxSteps
+	Limits         []Limit             // what may be spent
+	ConfirmCost    float64             // US dollars of one request above which it is asked about; 0: never
+	Attended       bool                // a user can be asked while a turn runs; see Question
+	Fallback       func(Need) []string // the models to go on with, in order, when one fails; nil: none
+	Alternatives   func(Need) []string // models to offer where a conversation does not fit; nil: none
+	Cooldowns      *Cooldowns          // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)
 	AnswerSchema   *llm.Schema           // what the last response of a turn has to look like; nil: free text
 	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored

@@ -169,16 +169,10 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
 	if s.historyMode() != HistoryFull { // the rest fits: see compile
 		size = own
 	}
-	if !fits(model, size) {
+	if !FitsWindow(size, model.Context) {
 		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
 	}
 	return o, own, rest
-}
-
-// fits reports whether a request of that many tokens fits the window of a model, as far as is
-// known.
-func fits(model llm.Endpoint, tokens int) bool {
-	return model.Context <= 0 || tokens <= model.Context*fullWindow/100
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
@@ -226,9 +220,9 @@ func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
 	if t.fallback.open == nil || t.fallback.larger == nil {
 		return ""
 	}
-	for _, name := range t.fallback.larger(o.Model) {
+	for _, name := range t.fallback.larger(Need{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
 		m, err := t.fallback.open(name)
-		if err == nil && m.Context > 0 && fits(m, o.Tokens) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
+		if err == nil && m.Context > 0 && FitsWindow(o.Tokens, m.Context) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
 			return m.Name
 		}
 	}

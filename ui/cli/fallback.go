@@ -9,6 +9,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/catalog"
+	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
 )
@@ -22,14 +23,14 @@ const maxAuto = 3
 
 // fallbacks returns the models to go on with when one fails: those of --fallback, or else
 // the chain of the model, or else of its provider, or else the general one.
-func fallbacks(a *program) func(model string) []string {
-	return func(model string) []string {
+func fallbacks(a *program) func(session.Need) []string {
+	return func(need session.Need) []string {
 		if a.noFallback {
 			return nil
 		}
-		provider, _, _ := strings.Cut(model, "/")
+		provider, _, _ := strings.Cut(need.Model, "/")
 		chain := a.config.Fallback
-		for _, name := range []string{provider, model} {
+		for _, name := range []string{provider, need.Model} {
 			if own, ok := a.config.Fallbacks[name]; ok {
 				chain = own
 			}
@@ -40,7 +41,7 @@ func fallbacks(a *program) func(model string) []string {
 		}
 		for _, name := range chain {
 			if name == autoFallback {
-				names = append(names, alternatives(connectedChoices(a), model, false)...)
+				names = append(names, alternatives(connectedChoices(a), need)...)
 				continue
 			}
 			names = append(names, name)
@@ -63,21 +64,23 @@ func connectedChoices(a *program) []providers.Choice {
 	return choices
 }
 
-// larger returns models with a larger window than model has, for a conversation that does not
-// fit: those of its chain, and others that are connected.
-func larger(a *program) func(model string) []string {
+// larger returns models for a conversation that does not fit: those of the chain of its model,
+// and others that are connected.
+func larger(a *program) func(session.Need) []string {
 	chain := fallbacks(a)
-	return func(model string) []string {
-		return append(chain(model), alternatives(connectedChoices(a), model, true)...)
+	return func(need session.Need) []string {
+		return append(chain(need), alternatives(connectedChoices(a), need)...)
 	}
 }
 
-// alternatives returns the models that can do what model can, one of each other provider, the
-// nearest price first. With roomier they are those with a larger window, of all providers.
-func alternatives(choices []providers.Choice, model string, roomier bool) (names []string) {
-	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == model })
+// alternatives returns the models that can do what the model of a need can, and whose window
+// takes the request, as far as it is known; one of each provider, the nearest price first. For
+// a context overflow they are those with a larger window, of all providers, else those of the
+// others.
+func alternatives(choices []providers.Choice, need session.Need) (names []string) {
+	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == need.Model })
 	if i < 0 {
-		i = slices.IndexFunc(choices, func(c providers.Choice) bool { return strings.HasPrefix(model, c.Provider+"/") })
+		i = slices.IndexFunc(choices, func(c providers.Choice) bool { return strings.HasPrefix(need.Model, c.Provider+"/") })
 	}
 	if i < 0 {
 		return nil
@@ -85,10 +88,10 @@ func alternatives(choices []providers.Choice, model string, roomier bool) (names
 	like := choices[i]
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c providers.Choice) bool {
 		switch {
-		case !c.Ready, c.Deprecated, c.Provider == "demo", like.Tools && !c.Tools, like.Vision && !c.Vision:
+		case !c.Ready, c.Deprecated, c.Provider == "demo", like.Tools && !c.Tools, like.Vision && !c.Vision, !session.FitsWindow(need.Tokens, c.Context):
 			return true
-		case roomier:
-			return c.Context <= like.Context
+		case need.Fault == llm.ContextOverflow:
+			return c.Name == need.Model || c.Context == 0 || c.Context <= like.Context
 		}
 		return c.Provider == like.Provider
 	})

@@ -8,12 +8,14 @@ import (
 
 	"parley/providers"
 	"parley/providers/catalog"
+	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
 )
 
 // Auto stands for models of other providers that can do the same, the nearest price first;
-// where a conversation does not fit, for those with a larger window.
+// where a conversation does not fit, for those with a larger window, of all providers. None is
+// proposed whose window does not take what is to be sent.
 func TestAlternatives(t *testing.T) {
 	choice := func(provider, model string, dollars float64, window int) providers.Choice {
 		return providers.Choice{Name: provider + "/" + model, Provider: provider, Model: model, Ready: true, Tools: true, Vision: true, Context: window, Price: catalog.Price{Input: dollars, Output: 3 * dollars}}
@@ -25,18 +27,24 @@ func TestAlternatives(t *testing.T) {
 		choice("dear", "m", 5, 500), choice("unknown", "m", 0, 100), choice("demo", "demo", 0, 900), blind, locked, old,
 	}
 	for _, tt := range []struct {
-		model   string
-		roomier bool
-		want    []string
+		model  string
+		fault  llm.Fault
+		tokens int
+		want   []string
 	}{
-		{"a/m", false, []string{"near/m", "dear/m", "cheap/m"}},
-		{"a/m", true, []string{"a/large", "dear/m", "cheap/m"}},
-		{"a/not-listed", false, []string{"near/m", "dear/m", "cheap/m"}},
-		{"b/m", false, nil},
-		{"cheap/m", false, []string{"a/m", "near/m", "dear/m"}},
+		{"a/m", llm.Server, 0, []string{"near/m", "dear/m", "cheap/m"}},
+		{"a/m", llm.ContextOverflow, 0, []string{"a/large", "dear/m", "cheap/m"}},
+		{"a/not-listed", llm.Quota, 0, []string{"near/m", "dear/m", "cheap/m"}},
+		{"b/m", llm.Server, 0, nil},
+		{"cheap/m", llm.Server, 0, []string{"a/m", "near/m", "dear/m"}},
+		{"a/m", llm.RateLimit, 60, []string{"dear/m", "cheap/m", "unknown/m"}}, // near/m does not take it
+		{"a/m", llm.Server, 400, []string{"dear/m"}},
+		{"a/m", llm.ContextOverflow, 300, []string{"a/large", "dear/m"}},
+		{"a/m", llm.ContextOverflow, 900, []string{"a/large"}}, // 95 % of the window
+		{"a/m", llm.ContextOverflow, 960, nil},
 	} {
-		if got := alternatives(choices, tt.model, tt.roomier); !slices.Equal(got, tt.want) {
-			t.Errorf("%s, roomier %v: %q, want %q", tt.model, tt.roomier, got, tt.want)
+		if got := alternatives(choices, session.Need{Model: tt.model, Fault: tt.fault, Tokens: tt.tokens}); !slices.Equal(got, tt.want) {
+			t.Errorf("%s, %s of %d tokens: %q, want %q", tt.model, tt.fault, tt.tokens, got, tt.want)
 		}
 	}
 }
@@ -48,16 +56,16 @@ func TestFallbacks(t *testing.T) {
 	a.config.Fallback = []string{"g/1"}
 	a.config.Fallbacks = map[string][]string{"p": {"p/2"}, "p/x": {"x/3", "x/4"}, "q/none": {}}
 	for model, want := range map[string][]string{"p/x": {"x/3", "x/4"}, "p/y": {"p/2"}, "z/y": {"g/1"}, "q/none": nil} {
-		if got := fallbacks(a)(model); !slices.Equal(got, want) {
+		if got := fallbacks(a)(session.Need{Model: model}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", model, got)
 		}
 	}
 	a.fallback = []string{"f/0"}
-	if got := fallbacks(a)("p/y"); !slices.Equal(got, []string{"f/0"}) {
+	if got := fallbacks(a)(session.Need{Model: "p/y"}); !slices.Equal(got, []string{"f/0"}) {
 		t.Errorf("%q", got)
 	}
 	a.noFallback = true
-	if got := fallbacks(a)("p/y"); got != nil {
+	if got := fallbacks(a)(session.Need{Model: "p/y"}); got != nil {
 		t.Errorf("%q", got)
 	}
 }
@@ -70,7 +78,7 @@ func TestFallbackAliases(t *testing.T) {
 	a.config.Fallbacks = map[string][]string{"best": {"fast", "auto/x"}, "q/old": {"r/own"}, "old": {"fast"}, "p": {"best"}}
 	resolveAliases(a)
 	for model, want := range map[string][]string{"q/large": {"p/small", "auto/x"}, "q/old": {"r/own"}, "p/small": {"q/large"}} {
-		if got := fallbacks(a)(model); !slices.Equal(got, want) {
+		if got := fallbacks(a)(session.Need{Model: model}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", model, got, want)
 		}
 	}
@@ -124,7 +132,7 @@ func TestFoundIsNotConnected(t *testing.T) {
 		t.Errorf("connected: %q", got)
 	}
 	a.config.Fallback = []string{autoFallback}
-	for _, names := range [][]string{fallbacks(a)("demo/parley"), larger(a)("demo/parley")} {
+	for _, names := range [][]string{fallbacks(a)(session.Need{Model: "demo/parley"}), larger(a)(session.Need{Model: "demo/parley", Fault: llm.ContextOverflow})} {
 		for _, name := range names {
 			if filepath.Dir(name) != "deepseek" {
 				t.Errorf("%s is offered", name)
