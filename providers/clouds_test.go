@@ -259,7 +259,7 @@ func TestTokenIsRenewedOn401(t *testing.T) {
 			t.Errorf("the error holds a token: %s", text)
 		}
 	}
-	if mask, err := conf.MaskKeys(t.Context(), env()); err != nil || strings.Contains(mask("saw new-token-2 here"), "new-token-2") {
+	if mask, err := conf.MaskKeys(env()); err != nil || strings.Contains(mask("saw new-token-2 here"), "new-token-2") {
 		t.Errorf("an export holds a token: %v", err)
 	}
 }

@@ -246,6 +246,7 @@ type fakeStore struct {
 	err                error
 	asked              int
 	variables          map[string]string
+	commands           map[string]string // of Known
 }
 
 func (s *fakeStore) Find(provider string) (string, string, bool) {
@@ -261,7 +262,9 @@ func (s *fakeStore) Variables(string) (map[string]string, bool) {
 	return s.variables, s.variables != nil
 }
 
-func (s *fakeStore) Known() ([]string, error) { return []string{s.key}, nil }
+func (s *fakeStore) Known() ([]string, map[string]string, error) {
+	return []string{s.key}, s.commands, nil
+}
 
 // A stored key comes behind all that the user configured, goes to the host that it was
 // stored for alone, and is read when a model is asked, not before.
@@ -329,7 +332,7 @@ func TestStoredCommand(t *testing.T) {
 // Exports mask stored keys, and a provider with one is ready and no longer lacks a key.
 func TestStoredKeyIsKnown(t *testing.T) {
 	c := Config{Stored: &fakeStore{host: "api.openai.com", key: canary}}
-	mask, err := c.MaskKeys(t.Context(), env())
+	mask, err := c.MaskKeys(env())
 	if got := mask("it is " + canary); got != "it is "+redacted || err != nil {
 		t.Errorf("masked: %q, %v", got, err)
 	}

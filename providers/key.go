@@ -37,8 +37,8 @@ type KeyStore interface {
 	// the provider is not connected.
 	Variables(provider string) (values map[string]string, ok bool)
 	// Known returns keys that texts must not hold: those that can be known without asking
-	// a keyring.
-	Known() ([]string, error)
+	// a keyring. The commands that print the others are returned by provider.
+	Known() (keys []string, commands map[string]string, err error)
 }
 
 // findKey looks for the key of s: what the user configured comes first, then
@@ -196,5 +196,7 @@ func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
 func runKeyCommand(ctx context.Context, command string) (string, error) {
 	text, err := wire.RunCommand(ctx, command, keyCommandTimeout)
 	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimSpace(line), err
+	line = strings.TrimSpace(line)
+	wire.RememberSecret(command, trimKey(line))
+	return line, err
 }

@@ -1,28 +1,47 @@
 package providers
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/providers/wire"
 )
 
-// Keys are found wherever they are configured, in other encodings too; what is
-// too short to be told from a word is not looked for.
+// Keys are found wherever they are configured, in other encodings too, and where a command of
+// this process printed them; what is too short to be told from a word is not looked for. What
+// a command that was not run would print is not known, and that is told: masking runs nothing.
 func TestMaskKeys(t *testing.T) {
 	env := map[string]string{"XAI_API_KEY": "xai-0123456789", "MINE": "mine-0123456789", "GROQ_API_KEY": "short77"}
-	c := Config{Providers: map[string]Provider{
+	ran := filepath.Join(t.TempDir(), "ran")
+	stored := &fakeStore{commands: map[string]string{"s": "echo sto-0123456789", "unused": "echo unused-0123456789 >" + ran}}
+	c := Config{Stored: stored, Providers: map[string]Provider{
 		"a": {APIKey: "conf-0123456789"},
 		"b": {APIKeyEnv: "MINE"},
 		"c": {Headers: map[string]string{"Authorization": "Bearer head-0123456789", "X-Title": "a title of mine"}},
 		"d": {BaseURL: "https://me:pass-0123456789@h/v1?key=url-0123456789&mode=plain-mode"},
 		"e": {APIKeyCommand: "echo cmd-0123456789"},
-		"f": {APIKeyCommand: "exit 3"},
+		"f": {APIKeyCommand: "echo run >" + ran},
+		"h": {TokenCommand: "echo run >" + ran + "; echo other-0123456789"},
 		"g": {TokenCommand: `echo '{"access_token":"tok-0123456789"}'`},
 	}}
-	mask, err := c.MaskKeys(t.Context(), func(name string) string { return env[name] })
-	if err == nil || !strings.Contains(err.Error(), "providers.f ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("the error %v names not just the command that failed", err)
+	for _, command := range []string{c.Providers["e"].APIKeyCommand, stored.commands["s"]} {
+		if _, err := KeyFromCommand(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, key := range []string{"xai-0123456789", "mine-0123456789", "conf-0123456789", "head-0123456789", "pass-0123456789", "url-0123456789", "cmd-0123456789", "tok-0123456789",
+	if _, err := wire.TokensOfCommand(c.Providers["g"].TokenCommand, 0).Get(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	mask, err := c.MaskKeys(func(name string) string { return env[name] })
+	if err == nil || !strings.HasSuffix(err.Error(), " did not for f, h, unused") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the error %v names not just the commands that did not run", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("masking ran a command")
+	}
+	for _, key := range []string{"xai-0123456789", "mine-0123456789", "conf-0123456789", "head-0123456789", "pass-0123456789", "url-0123456789", "cmd-0123456789", "tok-0123456789", "sto-0123456789",
 		"eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK", "ya29.a0AfH6SMBxyz0123456789",
 		"eGFpLTAxMjM0NTY3ODk"} {
 		if got := mask("it is " + key + "."); got != "it is "+redacted+"." && key[:4] != "eGFp" || got == "it is "+key+"." {

@@ -1,7 +1,7 @@
 package providers
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,11 +68,17 @@ var tokenShape = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // MaskKeys returns a function that takes the keys of c, stored ones included, and those the
-// environment holds for providers of the catalog, out of text. It runs the
-// commands that print keys; the error names those that failed, whose keys stay.
-func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask func(string) string, err error) {
-	keys, err := c.commandKeys(ctx)
-	keys = append(keys, wire.KnownTokens()...)
+// environment holds for providers of the catalog, out of text. It runs no command: of keys and
+// tokens that commands print, those of this process are known, and the error names the others.
+func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, err error) {
+	keys := wire.KnownTokens()
+	var unknown []string
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p := c.Providers[name]
+		if command := cmp.Or(p.APIKeyCommand, p.TokenCommand); command != "" && !wire.HasPrinted(command) {
+			unknown = append(unknown, name)
+		}
+	}
 	for _, p := range catalog.Providers() {
 		for _, name := range p.KeyEnv {
 			keys = append(keys, getenv(name))
@@ -99,37 +105,20 @@ func (c Config) MaskKeys(ctx context.Context, getenv func(string) string) (mask 
 		}
 	}
 	if c.Stored != nil {
-		stored, trouble := c.Stored.Known()
+		stored, commands, trouble := c.Stored.Known()
 		keys = append(keys, stored...)
-		if trouble != nil {
-			err = errors.Join(err, fmt.Errorf("stored keys are not masked: %w", trouble))
+		for _, name := range slices.Sorted(maps.Keys(commands)) {
+			if !wire.HasPrinted(commands[name]) {
+				unknown = append(unknown, name)
+			}
 		}
+		if trouble != nil {
+			err = fmt.Errorf("stored keys are not masked: %w", trouble)
+		}
+	}
+	if len(unknown) > 0 {
+		err = errors.Join(err, fmt.Errorf("keys that a command prints are masked where parley ran it, which it did not for %s", strings.Join(unknown, ", ")))
 	}
 	known := wire.MaskText(keys, minKeyLength)
 	return func(text string) string { return tokenShape().ReplaceAllString(known(text), redacted) }, err
-}
-
-// commandKeys runs the commands of c that print keys, all at once.
-func (c Config) commandKeys(ctx context.Context) ([]string, error) {
-	var group sync.WaitGroup
-	names := slices.Sorted(maps.Keys(c.Providers))
-	keys, errs := make([]string, len(names)), make([]error, len(names))
-	for i, name := range names {
-		p := c.Providers[name]
-		if p.APIKeyCommand == "" && p.TokenCommand == "" {
-			continue
-		}
-		group.Go(func() {
-			if p.APIKeyCommand != "" {
-				keys[i], errs[i] = runKeyCommand(ctx, p.APIKeyCommand)
-			} else {
-				keys[i], errs[i] = wire.TokensOfCommand(p.TokenCommand, p.TokenLifetime).Get(ctx, "")
-			}
-			if errs[i] != nil {
-				errs[i] = fmt.Errorf("the key of providers.%s is not masked: %w", name, errs[i])
-			}
-		})
-	}
-	group.Wait()
-	return keys, errors.Join(errs...)
 }

@@ -196,25 +196,30 @@ func (s *Store) remember(key string) {
 }
 
 // Known returns the keys of the file, and those of the keyring that were read or stored in
-// this run. The keyring is not asked.
-func (s *Store) Known() (keys []string, err error) {
+// this run, and the commands of the file that print keys, by provider. The keyring is not
+// asked, and no command runs.
+func (s *Store) Known() (keys []string, commands map[string]string, err error) {
 	list, err := s.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.mu.Lock()
 	keys = slices.Clone(s.read)
 	s.mu.Unlock()
-	if !slices.ContainsFunc(list, func(e Entry) bool { return e.Where == InFile }) {
-		return keys, nil
+	if !slices.ContainsFunc(list, func(e Entry) bool { return e.Where == InFile || e.Where == ByCommand }) {
+		return keys, nil, nil
 	}
 	all, err := s.readSecrets()
-	for _, one := range all {
-		if one.Key != "" {
+	commands = map[string]string{}
+	for provider, one := range all {
+		switch {
+		case one.Key != "":
 			keys = append(keys, one.Key)
+		case one.Command != "":
+			commands[provider] = one.Command
 		}
 	}
-	return keys, err
+	return keys, commands, err
 }
 
 // Put stores the key of a provider, which is sent to host alone, in the place of one that

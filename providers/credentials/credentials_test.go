@@ -92,7 +92,7 @@ func TestKeyring(t *testing.T) {
 	if list, err := again.List(); where != "the system keyring" || host != "api.anthropic.com" || !ok || err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], Entry{Provider: "anthropic", Where: InKeyring, Host: "api.anthropic.com"}) {
 		t.Errorf("found %q, %q, %v; listed %v, %v", where, host, ok, list, err)
 	}
-	if known, err := again.Known(); known != nil || err != nil {
+	if known, _, err := again.Known(); known != nil || err != nil {
 		t.Errorf("without asking the keyring it knows %q, %v", known, err)
 	}
 	again.keyring = systemKeyring{}
@@ -223,7 +223,7 @@ func TestFile(t *testing.T) {
 			}
 		}
 	}
-	known, err := s.Known()
+	known, _, err := s.Known()
 	if slices.Sort(known); err != nil || !slices.Contains(known, canary) || !slices.Contains(known, "key-odd") {
 		t.Errorf("it knows %q, %v", known, err)
 	}
@@ -410,5 +410,17 @@ func TestHasDesktop(t *testing.T) {
 	}
 	if !hasDesktop(func(name string) string { return map[string]string{"DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"}[name] }) {
 		t.Error("with a session bus")
+	}
+}
+
+// What a command prints is not known, but that there is one.
+func TestKnownNamesCommands(t *testing.T) {
+	s := Open(t.TempDir(), func(string) string { return "" })
+	if _, err := s.PutCommand(t.Context(), "mistral", "api.mistral.ai", "pass show mistral"); err != nil {
+		t.Fatal(err)
+	}
+	keys, commands, err := s.Known()
+	if len(keys) != 0 || len(commands) != 1 || commands["mistral"] != "pass show mistral" || err != nil {
+		t.Errorf("got %q, %q, %v", keys, commands, err)
 	}
 }

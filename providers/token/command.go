@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +88,7 @@ func MintByCommand(command string, lifetime time.Duration, now func() time.Time)
 			return Token{}, err
 		}
 		t, err := Parse(text, now())
+		Remember(command, t.Value)
 		if end := started.Add(lifetime); lifetime > 0 && (t.Expiry.IsZero() || end.Before(t.Expiry)) {
 			t.Expiry = end
 		}
@@ -94,8 +96,44 @@ func MintByCommand(command string, lifetime time.Duration, now func() time.Time)
 	}
 }
 
-// Known returns the last tokens of all sources of this process.
+// printed holds the secrets that commands printed in this process, by command.
+var printed struct {
+	sync.Mutex
+	values map[string][]string
+}
+
+// keptPrints is how many of the last secrets of a command are remembered: tokens of days.
+const keptPrints = 64
+
+// Remember has Known return a secret that a command printed; "" is none.
+func Remember(command, value string) {
+	printed.Lock()
+	defer printed.Unlock()
+	if value == "" || slices.Contains(printed.values[command], value) {
+		return
+	}
+	if printed.values == nil {
+		printed.values = map[string][]string{}
+	}
+	all := append(printed.values[command], value)
+	printed.values[command] = all[max(len(all)-keptPrints, 0):]
+}
+
+// HasPrinted reports whether a command printed a secret in this process that is remembered.
+func HasPrinted(command string) bool {
+	printed.Lock()
+	defer printed.Unlock()
+	return len(printed.values[command]) > 0
+}
+
+// Known returns the secrets that commands printed in this process, and the last tokens of its
+// sources.
 func Known() (values []string) {
+	printed.Lock()
+	for _, list := range printed.values {
+		values = append(values, list...)
+	}
+	printed.Unlock()
 	sources.Range(func(_, s any) bool {
 		values = append(values, s.(*Source).Values()...)
 		return true

@@ -28,9 +28,15 @@ const GoogleLogin = token.GoogleLogin
 // TokensOfGoogle returns the source of tokens by Google's application default credentials.
 func TokensOfGoogle(t http.RoundTripper) *TokenSource { return token.Google(t) }
 
-// KnownTokens returns the last tokens that sources of this process had, for texts that must
-// not hold them.
+// KnownTokens returns the secrets that commands printed in this process, and the last tokens of
+// its sources, for texts that must not hold them.
 func KnownTokens() []string { return token.Known() }
+
+// RememberSecret has KnownTokens return a secret that a command printed.
+func RememberSecret(command, value string) { token.Remember(command, value) }
+
+// HasPrinted reports whether KnownTokens has a secret that a command printed.
+func HasPrinted(command string) bool { return token.HasPrinted(command) }
 
 // RunCommand runs a shell command that prints a secret, for as long as limit, and returns its
 // output. No error repeats what it prints.

@@ -132,7 +132,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Left:      a.printResumeHint, Machine: app.Machine{Held: a.backend.Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
-		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(context.Background(), os.Getenv) },
+		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)

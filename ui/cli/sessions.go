@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"os"
 	"time"
@@ -33,7 +32,7 @@ func (a *program) sessionCommands() print.SessionCommands {
 // maskKeys takes the keys that are configured out of text.
 func (a *program) maskKeys() func(string) string {
 	err := a.load()
-	mask, missed := a.config.MaskKeys(context.Background(), os.Getenv)
+	mask, missed := a.config.MaskKeys(os.Getenv)
 	if err = errors.Join(err, missed); err != nil {
 		a.note("Not all configured keys are masked: " + err.Error())
 	}
