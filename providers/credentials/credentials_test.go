@@ -97,7 +97,7 @@ func TestKeyring(t *testing.T) {
 	}
 	again.keyring = systemKeyring{}
 	again.mustHold(t, "anthropic", canary)
-	if known, _ := again.Known(); !slices.Equal(known, []string{canary}) {
+	if known, _, _ := again.Known(); !slices.Equal(known, []string{canary}) {
 		t.Errorf("once it was used it knows %q", known)
 	}
 	if was, err := again.Remove(t.Context(), "anthropic"); !was || err != nil {
