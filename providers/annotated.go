@@ -35,7 +35,8 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			case llm.Delta:
 				shown = true
 			case llm.Usage:
-				if !e.Priced {
+				e = e.Clamped()
+				if !e.Priced || e.Cost == 0 && m.price.Configured { // many servers know no price, and say 0
 					e.Cost, e.Priced = m.price.Cost(e)
 				}
 				usage, event = e, e

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 )
 
@@ -76,6 +77,44 @@ func TestEmptyBadRequest(t *testing.T) {
 		got := hold(t, opens(t, c, "box/m", OpenOptions{}), llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
 		if fault := llm.FaultOf(got.err); fault != want {
 			t.Errorf("%s: got %s (%v), want %s", kind, fault, got.err, want)
+		}
+	}
+}
+
+// What a server says of itself is held against what can be, and a price of the configuration
+// against a cost of 0, which many servers say that know no price.
+func TestReportedFigures(t *testing.T) {
+	price := &catalog.Price{Input: 1, Output: 2}
+	for _, tt := range []struct {
+		name   string
+		config Provider
+		usage  string
+		want   llm.Usage
+	}{
+		{"a cost of 0, and a price of the model", Provider{Model: map[string]Model{"m": {Price: price}}}, `"prompt_tokens":1000000,"completion_tokens":1000000,"cost":0`, llm.Usage{Input: 1e6, Output: 1e6, Cost: 3, Priced: true}},
+		{"a cost of 0, and a price of the provider", Provider{Price: price}, `"prompt_tokens":1000000,"completion_tokens":0,"cost":0`, llm.Usage{Input: 1e6, Cost: 1, Priced: true}},
+		{"a cost, and a price", Provider{Price: price}, `"prompt_tokens":1000000,"completion_tokens":0,"cost":0.5`, llm.Usage{Input: 1e6, Cost: 0.5, Priced: true}},
+		{"a cost of 0 alone", Provider{}, `"prompt_tokens":5,"completion_tokens":5,"cost":0`, llm.Usage{Input: 5, Output: 5, Priced: true}},
+		{"below 0", Provider{Price: price}, `"prompt_tokens":-1000000,"completion_tokens":1000000,"cost":-5`, llm.Usage{Output: 1e6, Cost: 2, Priced: true}},
+		{"below 0, without a price", Provider{}, `"prompt_tokens":-7,"completion_tokens":7,"cost":-5`, llm.Usage{Output: 7}},
+		{"far too much", Provider{}, `"prompt_tokens":2000000000000,"completion_tokens":7,"cost":1e300`, llm.Usage{Input: 1 << 40, Output: 7}},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"usage\":{%s}}\n\ndata: [DONE]\n\n", tt.usage)
+		}))
+		tt.config.Kind, tt.config.BaseURL, tt.config.APIKey = "openai", server.URL, "sk-0123456789"
+		var got llm.Usage
+		for e, err := range opens(t, Config{Providers: map[string]Provider{"box": tt.config}}, "box/m", OpenOptions{}).Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("hi")}}) {
+			if u, ok := e.(llm.Usage); ok {
+				got = u
+			} else if err != nil {
+				t.Error(tt.name, err)
+			}
+		}
+		server.Close()
+		if got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }

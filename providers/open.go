@@ -134,8 +134,10 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	switch {
 	case own.Price != nil:
 		m.Price = *own.Price
+		m.Price.Configured = true
 	case s.conf.Price != nil && !m.Price.Known():
 		m.Price = *s.conf.Price
+		m.Price.Configured = true
 	}
 	return m, known && !m.Inferred
 }

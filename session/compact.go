@@ -179,7 +179,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-		said, used, err := complete(t.ctx, model, req, t.emit)
+		said, used, err := complete(t.ctx, t.Session, model, req, t.emit)
 		payAside(t, store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {

@@ -78,15 +78,18 @@ type comparison struct {
 
 // A candidate is one of the models, and its branch.
 type candidate struct {
-	n     int
-	model llm.Endpoint
-	tip   int // Seq where its branch ends
-	steps int
-	whole bool            // it answered
-	over  bool            // it is not asked any more
-	last  *responseStream // its last request
-	left  error           // why it is not asked at all; nil: it is
-	sends bool            // that a request of it does not fit was told, or asked about
+	n      int
+	model  llm.Endpoint
+	tip    int // Seq where its branch ends
+	steps  int
+	whole  bool            // it answered
+	over   bool            // it is not asked any more
+	ended  bool            // its first response did
+	billed bool            // it has the usage of those that share its response
+	shared *llm.Candidate  // it may share a response as; nil: it was not asked
+	last   *responseStream // its last request
+	left   error           // why it is not asked at all; nil: it is
+	sends  bool            // that a request of it does not fit was told, or asked about
 }
 
 // modelEvent holds what the nth model sent, or that it is done.
@@ -150,6 +153,7 @@ func (c *comparison) run() error {
 		c.prepare(one)
 	}
 	for i, shared := range newCandidates(modelsOf(asked)) {
+		asked[i].shared = shared
 		c.ask(asked[i], shared)
 	}
 	for running := len(asked); running > 0; {
@@ -322,7 +326,7 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		c.done.Steps++
-		text, usage, err := complete(c.turn.ctx, model, sent, func(Event) {})
+		text, usage, err := complete(c.turn.ctx, c.Session, model, sent, func(Event) {})
 		payAside(c.turn, store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err

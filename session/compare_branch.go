@@ -59,10 +59,13 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 	if r.partial == nil && r.event.UsageKnown { // it was paid for
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
+	one.billed = one.billed || r.event.Usage.Shared
+	r.answers = c.uncounted(one)
 	c.endStream(r)
 	if r.partial != nil {
 		c.addResponse(r)
 	}
+	one.ended = true
 	calls := r.event.Message.Calls()
 	over = len(calls) == 0 || c.reads == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
 	if r.event.Seq > 0 {
@@ -77,6 +80,25 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 		c.read(one, calls, r.event.Finish.Reason)
 	}
 	return over
+}
+
+// uncounted returns how many answers have no usage, if the one that ended has none: 0 if
+// another one that shares its response has the usage, or ends later.
+func (c *comparison) uncounted(one *candidate) (answers int) {
+	answers = 1
+	if one.steps > 1 || !one.shared.Shares() {
+		return answers
+	}
+	for _, other := range c.list {
+		switch {
+		case other == one || other.model.Name != one.model.Name || !other.shared.Shares():
+		case other.billed || other.last.event.Usage.Shared || !other.ended && other.steps == 1:
+			return 0
+		default:
+			answers++
+		}
+	}
+	return answers
 }
 
 // read runs the calls of a candidate that only read, beside whatever the others do.

@@ -182,7 +182,7 @@ func (c *conversation) restoreCache(n store.Node) {
 // cacheRequest returns the request that n answers; false if it is none that the next one
 // continues, or its usage says nothing of it.
 func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
-	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && u.Input > 0
+	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Input > 0
 	return cachewatch.Request{Model: n.Model, At: n.At, To: n.Parent, Usage: u}, ok
 }
 

@@ -20,12 +20,13 @@ type responseStream struct {
 	err     error // why it broke off
 	trimmed bool  // the request leaves out a part of the branch
 
-	notice string // about the provider's cache; "" if there is nothing to tell
+	answers int    // that an estimate of its usage stands for; 0: another answer to the same request has it
+	notice  string // about the provider's cache; "" if there is nothing to tell
 }
 
 func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *responseStream {
 	message := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin, Model: model.Name}
-	return &responseStream{model: model, req: req, event: Response{Message: message}, began: began}
+	return &responseStream{model: model, req: req, event: Response{Message: message}, began: began, answers: 1}
 }
 
 // take adds an event of the model's, and returns it as front ends are told it; nil
@@ -39,7 +40,9 @@ func (r *responseStream) take(e llm.Event) Event {
 		e.Kind = r.partial.Add(e) // a front end need not remember it
 		return e
 	case llm.Usage:
+		e = e.Clamped()
 		r.event.Usage, r.event.UsageKnown = e, true
+		return e
 	case llm.Finish:
 		r.event.Finish = e
 		return nil
@@ -64,13 +67,14 @@ func (t *turn) endStream(r *responseStream) {
 	r.partial.stop()
 	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
-	if r.err == nil {
-		return
-	}
-	if !llm.Canceled(r.err) {
+	if r.err != nil && !llm.Canceled(r.err) {
 		r.partial.node.InterruptedBy = r.err.Error()
 	}
-	t.estimateUsage(r.model, &r.event)
+	u := r.event.Usage
+	counts := u.Input+u.Output > 0 || u.Cost > 0 || r.event.UsageKnown && r.model.Origin == llm.OriginImages
+	if r.err != nil || !counts && r.answers > 0 {
+		t.estimateUsage(r.model, &r.event, max(1, r.answers))
+	}
 }
 
 // addResponse adds a response to the conversation and its usage to the totals, and
@@ -187,23 +191,27 @@ func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
 }
 
 // estimateUsage counts a response that broke off or was stopped, of which providers
-// report nothing, or only what was sent: it is paid for all the same, at the
-// price of the model where that is known.
-func (t *turn) estimateUsage(model llm.Endpoint, r *Response) {
+// report nothing, or only what was sent, and one whose provider counts nothing: it is paid
+// for all the same. It may stand for several answers to the same request.
+func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	size := 0
 	for _, p := range r.Message.Parts {
 		if !p.Remote {
 			size += t.tokens.estimate(p.Text) + t.tokens.estimate(p.Input)
 		}
 	}
-	if size <= r.Usage.Output || len(r.Message.Parts) == 0 {
+	if len(r.Message.Parts) == 0 {
 		return
 	}
-	if r.Usage.Input == 0 {
-		r.Usage.Input = t.ContextTokens()
+	if model.Origin == llm.OriginImages { // which has a price for each image
+		size = 0
+	} else if size <= r.Usage.Output {
+		return
 	}
-	r.Usage.Output, r.Usage.Priced, r.UsageKnown = size, false, true
-	if model.Cost != nil {
-		r.Usage.Cost, r.Usage.Priced = model.Cost(r.Usage)
+	input := 0
+	if r.Usage.Input == 0 && size > 0 {
+		input = t.ContextTokens()
 	}
+	r.Usage.Shared = r.Usage.Shared || answers > 1
+	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
 }

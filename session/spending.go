@@ -228,6 +228,7 @@ func (p Period) began(now time.Time) time.Time {
 // addUsage adds to the totals of the session and of the turn. The session is
 // locked.
 func (t *turn) addUsage(u llm.Usage) {
+	u = u.Clamped()
 	t.hasUnpriced = t.hasUnpriced || !u.Priced
 	t.total = t.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)

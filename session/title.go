@@ -52,9 +52,10 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	}
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
-	said, usage, err := complete(ctx, model, req, func(Event) {})
+	said, usage, err := complete(ctx, s, model, req, func(Event) {})
 	s.spend(store.PurposeTitle, model.Name, usage, err)
 	s.mu.Lock()
+	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
 	s.total = s.total.Add(usage)
 	s.mu.Unlock()
 	if err != nil && !errors.Is(err, errRefused) {
@@ -74,10 +75,11 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 // errRefused comes with what a model said that refused to answer.
 var errRefused = errors.New("the model refused")
 
-// complete asks model once, outside the conversation, and returns the text it said.
-// It passes on notices and retries.
-func complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
+// complete asks model once, outside the conversation of s, and returns the text it said.
+// It passes on notices and retries. What the provider did not count is estimated.
+func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
 	var draft llm.Draft
+	defer func() { usage = countAside(s, model, req, usage, draft.Complete(), err) }()
 	for e, failed := range model.Stream(ctx, req) {
 		if failed != nil {
 			return "", usage, failed
@@ -86,7 +88,7 @@ func complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass fun
 		case llm.Delta:
 			draft.Add(e)
 		case llm.Usage:
-			usage = e
+			usage = e.Clamped()
 		case llm.Finish:
 			if e.Reason == llm.Refused {
 				err = errRefused
@@ -96,6 +98,28 @@ func complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass fun
 		}
 	}
 	return llm.Message{Parts: draft.Complete()}.Text(), usage, err
+}
+
+// countAside returns what a request outside the conversation used: what its provider did not
+// count, or not to the end, is estimated from what was sent and what came.
+func countAside(s *Session, model llm.Endpoint, req llm.Request, u llm.Usage, came []llm.Part, err error) llm.Usage {
+	output, input := 0, s.tokens.estimate(req.System)
+	for _, p := range came {
+		output += s.tokens.estimate(p.Text) + s.tokens.estimate(p.Input)
+	}
+	whole := err == nil || errors.Is(err, errRefused)
+	if whole && (u.Input+u.Output > 0 || u.Cost > 0) || !whole && output <= u.Output {
+		return u
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			input += s.tokens.estimate(p.Text)
+		}
+	}
+	if u.Input > 0 {
+		input = 0
+	}
+	return estimatedUsage(model, u, input, output)
 }
 
 // Title returns the title of the conversation; "" before anything was said.

@@ -85,6 +85,17 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 	return u
 }
 
+// estimatedUsage completes what a provider counted of a request with estimates of its tokens, at
+// the price of the model where that is known.
+func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usage {
+	u.Input, u.Output, u.Estimated = max(u.Input, input), max(u.Output, output), true
+	u.Priced = false
+	if model.Cost != nil {
+		u.Cost, u.Priced = model.Cost(u)
+	}
+	return u.Clamped()
+}
+
 // estimateRequests returns what a request to each of models may use together; priced if all are.
 func estimateRequests(t *turn, models []llm.Endpoint) (sum llm.Usage) {
 	for _, m := range models {

@@ -15,6 +15,7 @@ type Price struct {
 	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
 	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"` // for long prompts, rising
+	Configured bool    `toml:"-" json:"-"`                   // by the user, who knows better than a server that says 0
 }
 
 // A Tier replaces the price of a request whose prompt has more than Above

@@ -22,6 +22,7 @@ type Candidate struct {
 	group   *candidates
 	number  int  // from 0
 	decided bool // it has asked, or left; the group is locked for it
+	shares  bool // its answer is part of a shared response; the group is locked for it
 }
 
 // candidates holds the candidates of one comparison.
@@ -92,6 +93,7 @@ func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context
 		return nil, nil
 	}
 	b := c.join(ctx, key, open)
+	c.setShares(false)
 	if b == nil {
 		return nil, nil
 	}
@@ -105,7 +107,24 @@ func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context
 		b.Close()
 		return nil, b.response.err
 	}
+	c.setShares(true)
 	return b, nil
+}
+
+func (c *Candidate) setShares(shares bool) {
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	c.shares = shares
+}
+
+// Shares reports whether c, which may be nil, has its answer from a response that it shares.
+func (c *Candidate) Shares() bool {
+	if c == nil {
+		return false
+	}
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	return c.shares
 }
 
 // join adds c to the response that key stands for; nil if it has decided before.

@@ -235,21 +235,40 @@ type Retry struct {
 
 // Usage counts tokens of one answer. Reports are cumulative: the last one holds.
 type Usage struct {
-	Input      int     `json:"input"`            // every prompt token, cached ones included
-	CacheRead  int     `json:"cache_read"`       // part of Input that came from the provider's cache
-	CacheWrite int     `json:"cache_write"`      // part of Input that was written to it
-	Output     int     `json:"output"`           // every generated token, thinking included
-	Thinking   int     `json:"thinking"`         // part of Output
-	Cost       float64 `json:"cost"`             // US dollars; see Priced
-	Priced     bool    `json:"priced"`           // Cost is known; a local model's is known to be 0
-	Shared     bool    `json:"shared,omitempty"` // it counts the other answers to the same request as well, which have none of their own
+	Input      int     `json:"input"`               // every prompt token, cached ones included
+	CacheRead  int     `json:"cache_read"`          // part of Input that came from the provider's cache
+	CacheWrite int     `json:"cache_write"`         // part of Input that was written to it
+	Output     int     `json:"output"`              // every generated token, thinking included
+	Thinking   int     `json:"thinking"`            // part of Output
+	Cost       float64 `json:"cost"`                // US dollars; see Priced
+	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
+	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
+	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it
+}
+
+// Bounds of what is believed of one request: sums of such figures do not overflow.
+const (
+	mostTokens = 1 << 40
+	mostCost   = 1e6 // US dollars
+)
+
+// Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
+// not known.
+func (u Usage) Clamped() Usage {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking} {
+		*n = min(max(*n, 0), mostTokens)
+	}
+	if !(u.Cost >= 0 && u.Cost <= mostCost) {
+		u.Cost, u.Priced = 0, false
+	}
+	return u
 }
 
 // Add returns the sum of u and v, for totals over several answers. The sum is
 // priced only if both are.
 func (u Usage) Add(v Usage) Usage {
 	if u == (Usage{}) {
-		v.Shared = false
+		v.Shared, v.Estimated = false, false
 		return v
 	}
 	return Usage{
