@@ -2137,6 +2137,61 @@ func TestVideoPrice(t *testing.T) {
 	s.run(0, append(dear, "--yes")...)
 }
 
+// TestMediaBudget keeps images, videos and vectors within the limits of days and months, as
+// conversations are: nothing is sent above them.
+func TestMediaBudget(t *testing.T) {
+	s := newStudio(t)
+	var sent atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		var body struct{ Input []string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		var rows []string
+		for i := range body.Input {
+			rows = append(rows, fmt.Sprintf(`{"index":%d,"embedding":[1,0]}`, i))
+		}
+		fmt.Fprintf(w, `{"data":[%s],"usage":{"prompt_tokens":40,"total_tokens":40}}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(server.Close)
+	config := func(budget string) {
+		t.Helper()
+		text := fmt.Sprintf("[providers.xai]\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n[providers.openai]\nbase_url = %q\napi_key_env = \"MOCK_KEY\"\n%s", s.url+"/v1", server.URL+"/v1", budget)
+		if err := os.WriteFile(filepath.Join(s.home, "config.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Repeat("a line of text\n", 20000)
+	if err := os.WriteFile(filepath.Join(s.home, "lines.txt"), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	embed := []string{"embed", "-m", "openai/text-embedding-3-small", "--parallel", "1"}
+
+	config("[budget.providers.openai]\nday_tokens = 100\n")
+	s.run(0, append(embed, "one")...) // 40 tokens of 100
+	_, said := s.run(5, append(embed, "--file", "lines.txt")...)
+	s.wants(said, "daily limit of 100 tokens at openai reached")
+	if n := sent.Load(); n < 3 || n > 7 { // of 30; what is under way and queued by then is sent
+		t.Errorf("%d requests of 40 tokens; the limit is 100", n)
+	}
+	before := sent.Load()
+	_, said = s.run(5, append(embed, "two")...)
+	s.wants(said, "daily limit of 100 tokens at openai reached")
+	_, said = s.run(5, "image", "a fox", "-m", "openai/gpt-image-1", "--yes")
+	s.wants(said, "daily limit of 100 tokens at openai reached")
+	if sent.Load() != before {
+		t.Error("a request above the limit was sent")
+	}
+
+	config("[budget]\nmonth = 0.3\n")
+	s.run(0, "video", "a fox", "--to", "fox.mp4", "--yes") // $0.30
+	_, said = s.run(5, "video", "a fox", "--to", "again.mp4", "--yes")
+	s.wants(said, "monthly limit of $0.30 reached: $0.30 used")
+	if s.made() != 1 {
+		t.Errorf("%d videos", s.made())
+	}
+}
+
 // TestVideoRefused is an outcome with a status of its own.
 func TestVideoRefused(t *testing.T) {
 	s := newStudio(t)

@@ -214,6 +214,11 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 	if !r.quiet && term.IsTerminal(os.Stderr.Fd()) {
 		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
 	}
+	budget := &embedBudget{run: r, spent: spent}
+	defer budget.settle()
+	if err := budget.renew(); err != nil {
+		return err
+	}
 	set := vectors.Set{Model: r.model.Name, Task: r.task}
 	n := 0
 	defer func() {
@@ -232,17 +237,11 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel,
 		MaxBatch: max(1, batchNumbers/cmp.Or(r.dimensions, r.model.Facts.Dimensions, likelyDimensions)),
 	}
-	for batch, err := range embedding.Run(ctx, r.model.Service, out.unknown(r.reader.texts()), o) {
+	for batch, err := range embedding.Run(ctx, r.model.Service, budget.until(out.unknown(r.reader.texts())), o) {
 		if err != nil {
 			return inputError(err)
 		}
-		spent.add(batch.Bill)
-		if len(spent.unsaved) >= saveEvery {
-			if err := spent.save(r.library); err != nil {
-				r.note("usage is not saved: " + err.Error())
-				spent.unsaved = nil
-			}
-		}
+		budget.spend(batch.Bill)
 		r.printNotes(batch.Notes)
 		if set.Dimensions == 0 {
 			set.Dimensions = len(batch.Vectors[0])
@@ -260,7 +259,7 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 		n += len(rows)
 		progress.Show(r.progress(n, spent.bill))
 	}
-	return nil
+	return budget.err()
 }
 
 // Requests have so many texts that the numbers of their vectors stay below batchNumbers, 4 MB of

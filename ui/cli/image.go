@@ -106,13 +106,24 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	if err != nil {
 		return c.fail(print.Failed, err)
 	}
+	usd, known := m.Facts.Cost(r.N)
 	if !c.yes {
-		usd, known := m.Facts.Cost(r.N)
 		if err := confirmCost(c.program, fmt.Sprintf("%d × %s", r.N, m.Name), usd, known); err != nil {
 			return err
 		}
 	}
-	return c.draw(ctx, m.Name, media.Again(m.Service), r)
+	library, err := session.OpenStore(os.Getenv)
+	if err != nil {
+		c.note("could not keep what this costs: " + err.Error())
+	}
+	defer func() { _ = library.Close() }()
+	held, err := reserveBudget(c.program, library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	if err != nil {
+		return err
+	}
+	bill := c.draw(ctx, m.Name, media.Again(m.Service), r)
+	c.account(library, held, m.Name, bill)
+	return nil
 }
 
 // open opens the model. One of a server on this machine is looked for if it is not configured.
@@ -129,8 +140,8 @@ func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media
 	return m, err
 }
 
-// draw asks for the images, saves them, and keeps what they cost.
-func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) error {
+// draw asks for the images, saves them, and returns what they cost.
+func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) llm.Bill {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go print.Watch(cancel)
@@ -148,20 +159,16 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 	}
 	status, bill := print.Images(maker.Make(ctx, r), o)
 	c.status = status
-	c.account(model, bill)
-	return nil
+	return bill
 }
 
-// account keeps what was spent.
-func (c *imageCommand) account(model string, bill llm.Bill) {
-	if bill == (llm.Bill{}) {
-		return
+// account keeps what was spent, in place of what was reserved.
+func (c *imageCommand) account(library *session.Store, held session.Reservation, model string, bill llm.Bill) {
+	var entries []session.LedgerEntry
+	if bill != (llm.Bill{}) {
+		entries = ledgerEntries(session.PurposeImage, model, bill.Usage())
 	}
-	lib, err := session.OpenStore(os.Getenv)
-	if err == nil {
-		err = errors.Join(lib.Ledger().Add(ledgerEntries(session.PurposeImage, model, bill.Usage())...), lib.Close())
-	}
-	if err != nil {
+	if err := errors.Join(library.Ledger().Add(entries...), held.Settle()); err != nil {
 		c.note("could not keep what this cost: " + err.Error())
 	}
 }

@@ -176,13 +176,19 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.confirm(m.Name, m.Facts); err != nil {
 		return err
 	}
+	usd, known := m.Facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
+	held, err := reserveBudget(c.program, c.library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Settle() }()
 	watch(ctx)
 	provider, model, _ := strings.Cut(m.Name, "/")
 	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		return err
 	}
-	r := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: m.Service}}
+	r := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: m.Service}, held: held}
 	return r.start(ctx)
 }
 

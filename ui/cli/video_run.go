@@ -28,6 +28,7 @@ type videoRun struct {
 	video session.Video
 	film  media.Film
 	line  *videoProgress
+	held  session.Reservation // of what the job may cost, until it is created
 }
 
 // start creates the job.
@@ -37,6 +38,7 @@ func (r *videoRun) start(ctx context.Context) error {
 		return r.library.Videos().Save(r.video)
 	}
 	j, err := r.film.Start(ctx, r.wishes)
+	_ = r.held.Settle() // what it costs is in the ledger
 	if err != nil && j.ID == "" {
 		if !media.MayBePaid(err) && ctx.Err() != nil {
 			r.video.Job.State = llm.JobCanceled
