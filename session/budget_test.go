@@ -172,6 +172,30 @@ func TestExpense(t *testing.T) {
 	}
 }
 
+// So is an image, which has a price of its own.
+func TestExpenseOfAnImage(t *testing.T) {
+	for confirm, questions := range map[float64]int{0: 0, 1: 1, 2: 0} {
+		painter := llmtest.New(drawn("fox.png"))
+		model := endpoint("i/draw", painter)
+		model.Origin = llm.OriginImages
+		model.Cost = func(llm.Usage) (float64, bool) { return 2, true }
+		s := New(Options{Model: endpoint("m/m", llmtest.New()), Attended: true, ConfirmCost: confirm})
+		asked := 0
+		for e := range s.Draw(t.Context(), model, false, say("a fox")) {
+			if q, ok := e.(Question); ok {
+				asked++
+				if q.About != (Expense{Model: "i/draw", Cost: 2}) {
+					t.Errorf("asked about %+v", q.About)
+				}
+				q.Reply(len(q.Choices) - 1)
+			}
+		}
+		if asked != questions || len(painter.Requests()) != 1-questions {
+			t.Errorf("confirm %v: asked %d times, sent %d", confirm, asked, len(painter.Requests()))
+		}
+	}
+}
+
 // Days and months begin at midnight of the clock.
 func TestPeriodsBegin(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 30, 0, 0, time.Local)

@@ -38,6 +38,9 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	if err := checkBudget(t, model); err != nil {
 		return err
 	}
+	if err := confirmExpense(t, model); err != nil {
+		return err
+	}
 	t.done.Steps = 1
 	request := llm.Request{Session: t.id, Messages: []llm.Message{{Role: llm.RoleUser, Parts: parts}}}
 	if _, _, err := streamFrom(t, 1, model, request); err != nil {

@@ -107,12 +107,15 @@ func estimateRequests(t *turn, models []llm.Endpoint) (sum llm.Usage) {
 // An Expense is what a Question is about when requests are estimated to cost much.
 type Expense struct {
 	Model  string  // or several
-	Tokens int     // of its input
+	Tokens int     // of its input; 0 of an image
 	Cost   float64 // US dollars
 }
 
 // String says what the request may cost.
 func (e Expense) String() string {
+	if e.Tokens == 0 {
+		return fmt.Sprintf("about %s for the next request to %s", dollars(e.Cost), e.Model)
+	}
 	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
 }
 

@@ -172,28 +172,28 @@ func (c claudeContent) text() string {
 }
 
 type claudeUsage struct {
-	Input  int `json:"input_tokens"`
-	Write  int `json:"cache_creation_input_tokens"`
-	Read   int `json:"cache_read_input_tokens"`
-	Output int `json:"output_tokens"`
-	Total  int `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
+	Input  tokenCount `json:"input_tokens"`
+	Write  tokenCount `json:"cache_creation_input_tokens"`
+	Read   tokenCount `json:"cache_read_input_tokens"`
+	Output tokenCount `json:"output_tokens"`
+	Total  tokenCount `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
 }
 
 // input returns the tokens that the model read, from cache or not.
-func (u claudeUsage) input() int {
+func (u claudeUsage) input() tokenCount {
 	if u.Total > 0 && u.Total == u.Input+u.Output {
 		return u.Input
 	}
 	return u.Input + u.Read + u.Write
 }
 
-func (u claudeUsage) total() int { return u.Input + u.Write + u.Read + u.Output }
+func (u claudeUsage) total() tokenCount { return u.Input + u.Write + u.Read + u.Output }
 
 type claudeModel struct {
-	Input  int `json:"inputTokens"`
-	Output int `json:"outputTokens"`
-	Read   int `json:"cacheReadInputTokens"`
-	Write  int `json:"cacheCreationInputTokens"`
+	Input  tokenCount `json:"inputTokens"`
+	Output tokenCount `json:"outputTokens"`
+	Read   tokenCount `json:"cacheReadInputTokens"`
+	Write  tokenCount `json:"cacheCreationInputTokens"`
 }
 
 // decodeLenient decodes what it can: a field of another type than expected is left

@@ -288,30 +288,31 @@ var stopReasons = map[string]llm.Reason{
 
 // report sends the usage, and notes where to go on.
 func (c *claude) report(l *claudeLine) {
-	tokens := 0
+	tokens := tokenCount(0)
 	for _, m := range l.Models {
 		tokens += m.Input + m.Output + m.Read + m.Write
 	}
 	usage := llm.Usage{
-		Input: l.Usage.input(), CacheRead: l.Usage.Read, CacheWrite: l.Usage.Write,
-		Output: l.Usage.Output,
+		Input: int(l.Usage.input()), CacheRead: int(l.Usage.Read), CacheWrite: int(l.Usage.Write),
+		Output: int(l.Usage.Output),
 	}
 	if l.Cost != nil {
 		usage.Priced = true
 		usage.Cost = *l.Cost
 		// The cost, like the usage by model, may go on from that of the session,
 		// while the usage is always that of this answer. The tokens tell.
-		if past := c.run.resume; past.Tokens > 0 && tokens >= past.Tokens+l.Usage.total() {
+		if past := c.run.resume; past.Tokens > 0 && int(tokens) >= past.Tokens+int(l.Usage.total()) {
 			usage.Cost = max(0, *l.Cost-past.Cost)
 		}
 	}
+	usage = usage.Clamped()
 	if usage.Input+usage.Output > 0 { // else nothing was asked
 		c.out.Send(usage)
 	}
 	if validSessionID().MatchString(l.Session) {
-		c.next = state{Session: l.Session, Tokens: tokens, Cost: usage.Cost}
+		c.next = state{Session: l.Session, Tokens: int(tokens), Cost: usage.Cost}
 		if l.Cost != nil {
-			c.next.Cost = *l.Cost
+			c.next.Cost = max(0, *l.Cost)
 		}
 	}
 }

@@ -61,11 +61,11 @@ type codexLine struct {
 		Message wire.Text `json:"message"`
 	} `json:"error"` // turn.failed
 	Usage struct {
-		Input    int `json:"input_tokens"` // with what was read from cache
-		Read     int `json:"cached_input_tokens"`
-		Write    int `json:"cache_write_input_tokens"`
-		Output   int `json:"output_tokens"` // with the reasoning
-		Thinking int `json:"reasoning_output_tokens"`
+		Input    tokenCount `json:"input_tokens"` // with what was read from cache
+		Read     tokenCount `json:"cached_input_tokens"`
+		Write    tokenCount `json:"cache_write_input_tokens"`
+		Output   tokenCount `json:"output_tokens"` // with the reasoning
+		Thinking tokenCount `json:"reasoning_output_tokens"`
 	} `json:"usage"` // turn.completed
 }
 
@@ -129,7 +129,7 @@ func (c *codex) line(data []byte) {
 	case "turn.completed":
 		c.done = true
 		if u := l.Usage; u.Input+u.Output > 0 {
-			c.out.Send(llm.Usage{Input: u.Input, CacheRead: u.Read, CacheWrite: u.Write, Output: u.Output, Thinking: max(0, u.Thinking)})
+			c.out.Send(llm.Usage{Input: int(u.Input), CacheRead: int(u.Read), CacheWrite: int(u.Write), Output: int(u.Output), Thinking: int(u.Thinking)})
 		}
 		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: c.thread, Model: c.run.model}
 	}

@@ -59,10 +59,10 @@ type copilotLine struct {
 			Message wire.Text `json:"message"`
 		} `json:"error"`
 
-		Input  int `json:"inputTokens"` // assistant.usage
-		Output int `json:"outputTokens"`
-		Read   int `json:"cacheReadTokens"`
-		Write  int `json:"cacheWriteTokens"`
+		Input  tokenCount `json:"inputTokens"` // assistant.usage
+		Output tokenCount `json:"outputTokens"`
+		Read   tokenCount `json:"cacheReadTokens"`
+		Write  tokenCount `json:"cacheWriteTokens"`
 
 		Kind    string    `json:"errorType"` // session.error
 		Words   wire.Text `json:"message"`   // session.error, session.warning
@@ -116,7 +116,7 @@ func (c *copilot) line(data []byte) {
 			})
 		}
 	case "assistant.usage":
-		c.usage = c.usage.Add(llm.Usage{Input: d.Input, CacheRead: d.Read, CacheWrite: d.Write, Output: d.Output})
+		c.usage = c.usage.Add(llm.Usage{Input: int(d.Input), CacheRead: int(d.Read), CacheWrite: int(d.Write), Output: int(d.Output)})
 	case "session.warning":
 		c.noticeOnce(string(d.Words))
 	default:

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"context"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,41 @@ func TestClaudeUsage(t *testing.T) {
 		}
 		if got.finish.ID != "s-1" || got.finish.Model != "claude-x" {
 			t.Errorf("%s: finish %+v", tt.name, got.finish)
+		}
+	}
+}
+
+// What a program counts that cannot be is not taken over, nor summed up with what can.
+func TestCountsThatCannotBe(t *testing.T) {
+	number := regexp.MustCompile(`(?i)("(?:[a-z_]*tokens|cached|input)":)\d+`)
+	for kind, said := range hello {
+		for _, n := range []string{"-1000000", "-9223372036854775808", "9223372036854775807", "1e300", `"7"`, "null"} {
+			for nth := range number.FindAllString(said, -1) {
+				i := -1
+				lines := number.ReplaceAllStringFunc(said, func(field string) string {
+					if i++; i != nth {
+						return field
+					}
+					return number.ReplaceAllString(field, "${1}") + n
+				})
+				if u := take(t, decode(kind, &run{}, lines)).usage; u != nil && (*u != u.Clamped() || u.Input+u.Output > 1000) {
+					t.Errorf("%s: %+v of %s", kind, *u, lines)
+				}
+			}
+		}
+	}
+}
+
+// A cost below 0 gives nothing back, now or in the next answer.
+func TestClaudeCostBelowZero(t *testing.T) {
+	var r run
+	got := take(t, decode("claude-cli", &r, claudeInit+strings.Replace(claudeResult, "0.01", "-5", 1)))
+	if got.usage == nil || got.usage.Cost != 0 || got.usage.Priced {
+		t.Errorf("%+v", got.usage)
+	}
+	for _, p := range got.parts {
+		if strings.Contains(string(p.State), "-5") {
+			t.Errorf("kept %s", p.State)
 		}
 	}
 }

@@ -69,10 +69,10 @@ type geminiLine struct {
 }
 
 type geminiUsage struct {
-	Total  int `json:"total_tokens"`
-	Input  int `json:"input_tokens"`
-	Output int `json:"output_tokens"`
-	Cached int `json:"cached"`
+	Total  tokenCount `json:"total_tokens"`
+	Input  tokenCount `json:"input_tokens"`
+	Output tokenCount `json:"output_tokens"`
+	Cached tokenCount `json:"cached"`
 }
 
 // gemini decodes the output of Gemini CLI. Thinking is not in it.
@@ -157,9 +157,9 @@ func (g *gemini) report(l *geminiLine) {
 	// The total also counts the thinking, which no other number does.
 	thinking := max(0, s.Total-s.Input-s.Output)
 	if s.Total > 0 { // else nothing was asked
-		g.out.Send(llm.Usage{Input: s.Input, CacheRead: s.Cached, Output: s.Output + thinking, Thinking: thinking})
+		g.out.Send(llm.Usage{Input: int(s.Input), CacheRead: int(s.Cached), Output: int(s.Output + thinking), Thinking: int(thinking)})
 	}
-	most := 0
+	most := tokenCount(0)
 	for model, u := range s.Models {
 		if u.Output > most || u.Output == most && most > 0 && model < g.model {
 			g.model, most = model, u.Output

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -41,15 +42,26 @@ type grokLine struct {
 
 // tokenCounts are tokens under the names that programs without documentation give them.
 type tokenCounts struct {
-	Input       int `json:"input_tokens"`
-	Output      int `json:"output_tokens"`
-	InputCamel  int `json:"inputTokens"`
-	OutputCamel int `json:"outputTokens"`
+	Input       tokenCount `json:"input_tokens"`
+	Output      tokenCount `json:"output_tokens"`
+	InputCamel  tokenCount `json:"inputTokens"`
+	OutputCamel tokenCount `json:"outputTokens"`
+}
+
+// A tokenCount is a count of tokens; 0 if it is none that can be.
+type tokenCount int
+
+// UnmarshalJSON reads a number.
+func (n *tokenCount) UnmarshalJSON(data []byte) error {
+	var number float64
+	decodeLenient(data, &number)
+	*n = tokenCount(adapter.TokenCount(number))
+	return nil
 }
 
 // report sends the usage, if there is any.
 func (a *answer) report(t tokenCounts) {
-	if u := (llm.Usage{Input: cmp.Or(t.Input, t.InputCamel), Output: cmp.Or(t.Output, t.OutputCamel)}); u.Input+u.Output > 0 {
+	if u := (llm.Usage{Input: int(cmp.Or(t.Input, t.InputCamel)), Output: int(cmp.Or(t.Output, t.OutputCamel))}); u.Input+u.Output > 0 {
 		a.out.Send(u)
 	}
 }

@@ -243,7 +243,7 @@ type Usage struct {
 	Cost       float64 `json:"cost"`                // US dollars; see Priced
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
 	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
-	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it
+	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
 }
 
 // Bounds of what is believed of one request: sums of such figures do not overflow.
@@ -265,16 +265,16 @@ func (u Usage) Clamped() Usage {
 }
 
 // Add returns the sum of u and v, for totals over several answers. The sum is
-// priced only if both are.
+// priced only if both are, and estimated if one is.
 func (u Usage) Add(v Usage) Usage {
 	if u == (Usage{}) {
-		v.Shared, v.Estimated = false, false
+		v.Shared = false
 		return v
 	}
 	return Usage{
 		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
 		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking,
-		Cost: u.Cost + v.Cost, Priced: u.Priced && v.Priced,
+		Cost: u.Cost + v.Cost, Priced: u.Priced && v.Priced, Estimated: u.Estimated || v.Estimated,
 	}
 }
 

@@ -70,6 +70,8 @@ func TestQuestionText(t *testing.T) {
 			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise it to 1.5k tokens|Stop"},
 		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},
+		{session.Question{About: session.Expense{Model: "o/image", Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"The next request costs about $2.00: o/image. Not sent yet.|Send anyway|Stop"},
 	} {
 		text, answers := QuestionText(tt.q)
 		if got := strings.Join(append([]string{text}, answers...), "|"); got != tt.want {

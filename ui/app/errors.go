@@ -149,7 +149,11 @@ func QuestionText(q session.Question) (text string, answers []string) {
 	case session.Overspend:
 		text = format.Capital(about.Error())
 	case session.Expense:
-		text = fmt.Sprintf("The next request costs about %s: %s tokens to %s. Not sent yet.", format.Price(about.Cost), format.Tokens(about.Tokens), about.Model)
+		what := about.Model
+		if about.Tokens > 0 {
+			what = format.Tokens(about.Tokens) + " tokens to " + what
+		}
+		text = fmt.Sprintf("The next request costs about %s: %s. Not sent yet.", format.Price(about.Cost), what)
 	}
 	for _, c := range q.Choices {
 		answers = append(answers, choiceText(q, c))

@@ -41,7 +41,7 @@ func (t *Tally) add(a session.Response) {
 	}
 	t.Model, t.Reason, t.Answered = m.Model, a.Finish.Reason, true
 	t.Usage = t.Usage.Add(u)
-	t.Estimated = t.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // nobody counted what was cut
+	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // as what was cut once was stored
 	if t.TTFT == 0 {
 		t.TTFT = a.TTFT
 	}

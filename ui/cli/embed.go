@@ -209,27 +209,19 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 
 // embed asks the model and writes what it returns.
 func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
-	spent := &spending{purpose: session.PurposeEmbed, model: r.model.Name}
+	budget := newEmbedBudget(r)
 	var progress *print.Progress
 	if !r.quiet && term.IsTerminal(os.Stderr.Fd()) {
 		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
-	}
-	budget := &embedBudget{run: r, spent: spent}
-	defer budget.settle()
-	if err := budget.renew(); err != nil {
-		return err
 	}
 	set := vectors.Set{Model: r.model.Name, Task: r.task}
 	n := 0
 	defer func() {
 		progress.Stop()
-		if len(spent.unsaved) > 0 {
-			if err := spent.save(r.library); err != nil {
-				r.note("usage is not saved: " + err.Error())
-			}
-		}
+		reached := budget.end()
+		err = cmp.Or(err, reached)
 		if err == nil || n > 0 {
-			r.note(r.summary(n, set.Dimensions, spent.bill))
+			r.note(r.summary(n, set.Dimensions, budget.spent.bill))
 		}
 	}()
 	o := embedding.Options{
@@ -237,11 +229,11 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel,
 		MaxBatch: max(1, batchNumbers/cmp.Or(r.dimensions, r.model.Facts.Dimensions, likelyDimensions)),
 	}
-	for batch, err := range embedding.Run(ctx, r.model.Service, budget.until(out.unknown(r.reader.texts())), o) {
+	for batch, err := range embedding.Run(ctx, r.model.Service, budget.until(out.unknown(r.reader.texts()), o.MaxBatch), o) {
 		if err != nil {
 			return inputError(err)
 		}
-		budget.spend(batch.Bill)
+		budget.spend(len(batch.Inputs), batch.Bill)
 		r.printNotes(batch.Notes)
 		if set.Dimensions == 0 {
 			set.Dimensions = len(batch.Vectors[0])
@@ -257,9 +249,9 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 			return err
 		}
 		n += len(rows)
-		progress.Show(r.progress(n, spent.bill))
+		progress.Show(r.progress(n, budget.spent.bill))
 	}
-	return budget.err()
+	return nil
 }
 
 // Requests have so many texts that the numbers of their vectors stay below batchNumbers, 4 MB of

@@ -299,10 +299,11 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 	return s, nil
 }
 
-// confirmCost asks before something that is estimated to cost more than [budget] confirm says.
+// confirmCost asks before something that is estimated to cost more than [budget] confirm says,
+// which never asks if it is 0.
 func confirmCost(a *program, what string, usd float64, known bool) error {
 	limit := a.config.Budget.Confirm
-	if !known || usd <= limit {
+	if !known || limit <= 0 || usd <= limit {
 		return nil
 	}
 	price := print.EstimateText(what, usd, limit)

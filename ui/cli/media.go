@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
@@ -43,16 +40,21 @@ func (a mediaCommands) failed(err error) error {
 
 // reserveBudget keeps room in the limits of [budget] of days and months for what requests to a
 // model beside any conversation are estimated to use. Its error says that one is reached, and is
-// the status to exit with; that the limits cannot be held is told alone.
+// the status to exit with; that the limits are not held among programs is told alone.
 func reserveBudget(a *program, library *session.Store, model string, estimate llm.Usage) (session.Reservation, error) {
 	held, err := session.Reserve(library.Ledger(), time.Now(), budgetLimits(a), model, estimate)
 	if errors.Is(err, session.ErrBudget) {
 		return held, a.fail(print.ErrorStatus(err), err)
 	}
 	if err != nil {
-		a.note("the limits of a day and a month cannot be checked now: " + err.Error())
+		a.note(unheldText(err))
 	}
 	return held, nil
+}
+
+// unheldText tells why limits that programs share are not held among them.
+func unheldText(err error) string {
+	return "limits of a day and a month do not count what other parley programs spend now: " + err.Error()
 }
 
 // A spending collects what requests beside a conversation used, and saves it.
@@ -88,71 +90,6 @@ func ledgerEntries(purpose, model string, requests ...llm.Usage) []session.Ledge
 		entries[i] = session.LedgerEntry{Folder: dir, Model: model, Purpose: purpose, Usage: u}
 	}
 	return entries
-}
-
-// An embedBudget holds a run to the limits of days and months, between its requests. Those that
-// are under way or queued when one is reached, two for each of --parallel, go above it.
-type embedBudget struct {
-	run     *embedRun
-	spent   *spending
-	held    session.Reservation
-	limited bool                  // there are such limits
-	reached atomic.Pointer[error] // one of them; nil: none
-	cut     atomic.Bool           // texts are left that are not embedded because of it
-}
-
-// renew keeps room for what is left to embed, and returns an error once a limit is reached.
-func (b *embedBudget) renew() (err error) {
-	b.settle()
-	estimate := llm.Usage{Input: max(0, int(b.run.reader.size.Load()/4)-b.spent.bill.Tokens)}
-	estimate.Cost, estimate.Priced = b.run.model.Facts.Price.Cost(estimate)
-	b.held, err = reserveBudget(b.run.program, b.run.library, b.run.model.Name, estimate)
-	if err != nil {
-		b.reached.CompareAndSwap(nil, &err)
-	}
-	b.limited = b.limited || b.held != (session.Reservation{})
-	return err
-}
-
-// spend counts a request, and looks at the limits again if there are any.
-func (b *embedBudget) spend(bill llm.Bill) {
-	b.spent.add(bill)
-	if len(b.spent.unsaved) < saveEvery && !b.limited {
-		return
-	}
-	if err := b.spent.save(b.run.library); err != nil {
-		b.run.note("usage is not saved: " + err.Error())
-		b.spent.unsaved = nil
-	}
-	if b.limited {
-		_ = b.renew()
-	}
-}
-
-func (b *embedBudget) settle() { _ = b.held.Settle() }
-
-// until yields texts until a limit is reached: what was sent by then is paid for, and kept.
-func (b *embedBudget) until(texts iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
-	return func(yield func(embedding.Input, error) bool) {
-		for in, err := range texts {
-			if b.reached.Load() != nil {
-				b.cut.Store(true)
-				return
-			}
-			if !yield(in, err) {
-				return
-			}
-		}
-	}
-}
-
-// err returns the limit for which texts were left out.
-func (b *embedBudget) err() error {
-	if b.cut.Load() {
-		return *b.reached.Load()
-	}
-	b.run.status = print.OK
-	return nil
 }
 
 // completeMedia completes names of the models with an ability that are ready.

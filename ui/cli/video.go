@@ -181,12 +181,11 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err != nil {
 		return err
 	}
-	defer func() { _ = held.Settle() }()
 	watch(ctx)
 	provider, model, _ := strings.Cut(m.Name, "/")
 	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
-		return err
+		return errors.Join(err, held.Settle())
 	}
 	r := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: m.Service}, held: held}
 	return r.start(ctx)

@@ -38,7 +38,9 @@ func (r *videoRun) start(ctx context.Context) error {
 		return r.library.Videos().Save(r.video)
 	}
 	j, err := r.film.Start(ctx, r.wishes)
-	_ = r.held.Settle() // what it costs is in the ledger
+	if err := r.held.Settle(); err != nil { // what it costs is in the ledger
+		r.note(unheldText(err))
+	}
 	if err != nil && j.ID == "" {
 		if !media.MayBePaid(err) && ctx.Err() != nil {
 			r.video.Job.State = llm.JobCanceled

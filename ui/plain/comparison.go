@@ -10,7 +10,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/format"
 )
 
 // A comparison reads out what several models answer to the same prompt, one answer after
@@ -117,7 +116,7 @@ func spokenResult(one *app.Candidate) string {
 		return parts[0]
 	}
 	if a.UsageKnown && one.Usage.Output > 0 {
-		parts = append(parts, format.Plural(one.Usage.Output, "token"))
+		parts = append(parts, tokensOut(one.Usage))
 	}
 	if cost := money(one.Usage); a.UsageKnown && cost != "" && !one.Blind {
 		parts = append(parts, cost)

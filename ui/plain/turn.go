@@ -9,7 +9,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
@@ -254,7 +253,7 @@ func (t *turn) footer(d session.Done) {
 	}
 	var parts []string
 	if d.Usage.Output > 0 {
-		parts = append(parts, format.Plural(d.Usage.Output, "token"))
+		parts = append(parts, tokensOut(d.Usage))
 	}
 	if cost := money(d.Usage); cost != "" {
 		parts = append(parts, cost)

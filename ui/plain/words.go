@@ -26,6 +26,15 @@ func length(d time.Duration) string {
 	}
 }
 
+// tokensOut returns how many tokens were generated, as one says it.
+func tokensOut(u llm.Usage) string {
+	text := format.Plural(u.Output, "token")
+	if u.Estimated {
+		text = "about " + text
+	}
+	return text
+}
+
 // money returns what usage cost, as one says it; "" if that is unknown or nothing.
 func money(u llm.Usage) string {
 	switch cents := u.Cost * 100; {

@@ -118,6 +118,9 @@ func usageObject(u llm.Usage) object {
 	if u.Priced {
 		o = append(o, field{"cost_usd", u.Cost})
 	}
+	if u.Estimated {
+		o = append(o, field{"estimated", true})
+	}
 	return o
 }
 

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"parley/providers/catalog"
+	"parley/providers/embedding"
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// An embedBudget holds a run to the limits of days and months, and saves what it uses. Room is
+// kept for a piece of the texts, about what a request has, before any of it is sent: once a
+// limit is reached the texts end, and what is under way by then is written.
+type embedBudget struct {
+	run    *embedRun
+	spent  *spending
+	limits []session.Limit // of days and months at this provider; nil: none
+	told   bool            // that usage is not saved
+
+	mu      sync.Mutex
+	held    []heldTexts // oldest first
+	reached error       // a limit, for which texts were left out
+	unheld  error       // why the limits are not held among programs
+	over    bool        // the run is
+}
+
+// heldTexts are texts that are not embedded yet, with the room that is kept for them.
+type heldTexts struct {
+	n    int
+	room session.Reservation
+}
+
+func newEmbedBudget(r *embedRun) *embedBudget {
+	b := &embedBudget{run: r, spent: &spending{purpose: session.PurposeEmbed, model: r.model.Name}}
+	for _, l := range budgetLimits(r.program) {
+		if l.Shared() && l.Concerns(r.model.Name) {
+			b.limits = append(b.limits, l)
+		}
+	}
+	return b
+}
+
+// until yields texts until a limit is reached, in pieces of up to most texts.
+func (b *embedBudget) until(texts iter.Seq2[embedding.Input, error], most int) iter.Seq2[embedding.Input, error] {
+	if b.limits == nil {
+		return texts
+	}
+	some, tokens := b.run.model.Service.Batch()
+	most = min(most, max(some, 1))
+	return func(yield func(embedding.Input, error) bool) {
+		var piece []embedding.Input
+		size := 0
+		send := func() bool {
+			now := piece
+			if len(now) > 0 && !b.reserve(len(now), size) {
+				return false
+			}
+			piece, size = nil, 0
+			for _, in := range now {
+				if !yield(in, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		for in, err := range texts {
+			if err != nil {
+				if send() {
+					yield(in, err)
+				}
+				return
+			}
+			n := catalog.Estimate(in.Text)
+			if (len(piece) >= most || tokens > 0 && size+n > tokens) && !send() {
+				return
+			}
+			piece, size = append(piece, in), size+n
+		}
+		send()
+	}
+}
+
+// reserve keeps room for n texts of so many tokens, and reports whether there was any.
+func (b *embedBudget) reserve(n, tokens int) bool {
+	estimate := llm.Usage{Input: tokens}
+	estimate.Cost, estimate.Priced = b.run.model.Facts.Price.Cost(estimate)
+	room, err := session.Reserve(b.run.library.Ledger(), time.Now(), b.limits, b.run.model.Name, estimate)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if errors.Is(err, session.ErrBudget) {
+		b.reached = err
+		return false
+	}
+	if b.over { // what is read no longer matters
+		_ = room.Settle() // or it ends with the process
+		return false
+	}
+	b.held, b.unheld = append(b.held, heldTexts{n, room}), err
+	return true
+}
+
+// spend counts a request that embedded n texts, and saves it at once if there are limits.
+func (b *embedBudget) spend(n int, bill llm.Bill) {
+	b.spent.add(bill)
+	if b.limits != nil || len(b.spent.unsaved)%saveEvery == 0 {
+		b.save()
+	}
+	b.mu.Lock()
+	unheld := b.unheld
+	var done []session.Reservation
+	for n > 0 && len(b.held) > 0 {
+		oldest := &b.held[0]
+		some := min(n, oldest.n)
+		oldest.n, n = oldest.n-some, n-some
+		if oldest.n == 0 {
+			done, b.held = append(done, oldest.room), b.held[1:]
+		}
+	}
+	b.mu.Unlock()
+	b.settle(done, unheld)
+}
+
+// save writes what is not saved yet. What cannot be written is tried again later.
+func (b *embedBudget) save() {
+	if err := b.spent.save(b.run.library); err != nil && !b.told {
+		b.told = true
+		b.run.note("usage is not saved: " + err.Error())
+	}
+}
+
+// settle ends reservations. That limits are not held is told once.
+func (b *embedBudget) settle(rooms []session.Reservation, unheld error) {
+	for _, room := range rooms {
+		unheld = errors.Join(unheld, room.Settle())
+	}
+	if unheld != nil && !b.told {
+		b.told = true
+		b.run.note(unheldText(unheld))
+	}
+}
+
+// end saves what is left, ends what is still reserved, and returns the limit for which texts
+// were left out.
+func (b *embedBudget) end() error {
+	b.save()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var rooms []session.Reservation
+	for _, h := range b.held {
+		rooms = append(rooms, h.room)
+	}
+	b.held, b.over = nil, true
+	b.settle(rooms, b.unheld)
+	return b.reached
+}
