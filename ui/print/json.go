@@ -69,6 +69,9 @@ func (l *jsonlWriter) put(o object) error {
 // objects translates an event. Types and fields unknown to a reader are to be
 // ignored by it.
 func objects(e session.Event, status int) []object {
+	if o := noticeObject(e); o != nil {
+		return []object{o}
+	}
 	switch e := e.(type) {
 	case llm.Delta:
 		kind := map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking"}[e.Kind]
@@ -76,14 +79,15 @@ func objects(e session.Event, status int) []object {
 			return nil
 		}
 		return []object{{{"type", kind}, {"text", e.Text}}}
-	case llm.Notice:
-		return []object{{{"type", "notice"}, {"text", e.Text}}}
-	case llm.Retry:
-		return []object{{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}}}
 	case session.Response:
-		if e.UsageKnown {
-			return []object{usageObject(e.Usage)}
+		var list []object
+		if isEmptyAnswer(e) {
+			list = append(list, noticeObject(emptyAnswer))
 		}
+		if e.UsageKnown {
+			list = append(list, usageObject(e.Usage))
+		}
+		return list
 	case session.StructuredOutput:
 		return []object{{{"type", "structured"}, {"value", e.JSON}}}
 	case session.Call:
@@ -92,14 +96,6 @@ func objects(e session.Event, status int) []object {
 		return []object{{{"type", "permission"}, {"id", e.ID}, {"decision", e.Verdict}}}
 	case session.Result:
 		return []object{{{"type", "tool_result"}, {"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}}
-	case session.Fallback:
-		return []object{{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}}}
-	case session.ModelSwitched:
-		changes := make([]string, len(e.Changes))
-		for i, c := range e.Changes {
-			changes[i] = c.String()
-		}
-		return []object{{{"type", "switch"}, {"from", e.From}, {"to", e.To}, {"changes", changes}}}
 	case session.Done:
 		done := object{{"type", "done"}, {"finish_reason", finishReason(e)}, {"exit", status}}
 		if e.Err != nil {
@@ -109,6 +105,34 @@ func objects(e session.Event, status int) []object {
 	}
 	return nil
 }
+
+// noticeObject returns what text mode tells on standard error beside an answer, in its words
+// and with what a program acts on; nil for other events.
+func noticeObject(e session.Event) object {
+	switch e := e.(type) {
+	case llm.Notice:
+		return object{{"type", "notice"}, {"text", e.Text}}
+	case llm.Retry:
+		return object{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}, {"text", app.RetryText(e, e.Wait)}}
+	case session.Fallback:
+		return object{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}, {"text", app.FallbackText(e)}}
+	case session.ModelSwitched:
+		changes := make([]string, len(e.Changes))
+		for i, c := range e.Changes {
+			changes[i] = c.String()
+		}
+		return object{{"type", "switch"}, {"from", e.From}, {"to", e.To}, {"changes", changes}, {"text", app.SwitchText(e)}}
+	case session.Compacted:
+		return object{{"type", "compacted"}, {"messages", e.Messages}, {"before_tokens", e.Before}, {"after_tokens", e.After}, {"text", app.CompactedText(e)}}
+	}
+	return nil
+}
+
+// emptyAnswer says that a model answered nothing.
+var emptyAnswer = llm.Notice{Text: "empty answer from the model"}
+
+// isEmptyAnswer reports whether a response ended by itself with nothing in it.
+func isEmptyAnswer(e session.Response) bool { return e.Message.Empty() && !e.Message.Interrupted }
 
 func usageObject(u llm.Usage) object {
 	o := object{
@@ -162,12 +186,14 @@ type jsonWriter struct {
 	think []string
 	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
+	notes []json.RawMessage // beside the answer, as they came
 	wrote string            // the model of the last answer; "": none came
 }
 
 func (w *jsonWriter) start(s *session.Session) { w.s = s }
 
 func (w *jsonWriter) event(e session.Event, status int) error {
+	w.note(e)
 	switch e := e.(type) {
 	case session.Step:
 		if w.o.Schema { // each try stands for itself: two values in a row are none
@@ -177,6 +203,9 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 		}
 	case session.Response: // which shares its text with the conversation
 		w.wrote = e.Message.Model
+		if isEmptyAnswer(e) {
+			w.note(emptyAnswer)
+		}
 		for _, p := range e.Message.Parts {
 			switch {
 			case p.Kind == llm.Text && p.Text != "":
@@ -198,6 +227,13 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 	return nil
 }
 
+// note keeps what is told beside the answer.
+func (w *jsonWriter) note(e session.Event) {
+	if o := noticeObject(e); o != nil {
+		w.notes = append(w.notes, encode(o))
+	}
+}
+
 func (w *jsonWriter) done(d session.Done, status int) error {
 	if w.o.Model == "" {
 		w.o.Model = w.wrote // another one may have gone on
@@ -209,6 +245,9 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 	}
 	if len(w.tools) > 0 {
 		o = append(o, field{"tools", w.tools})
+	}
+	if len(w.notes) > 0 {
+		o = append(o, field{"notices", w.notes})
 	}
 	if d.Usage != (llm.Usage{}) {
 		o = append(o, field{"usage", json.RawMessage(encode(usageObject(d.Usage)[1:]))})

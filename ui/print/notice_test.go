@@ -2,12 +2,16 @@ package print
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/theme"
 )
 
@@ -20,6 +24,7 @@ func TestNotices(t *testing.T) {
 		{llm.Notice{Text: "the temperature is not sent"}, "Note: The temperature is not sent\n"},
 		{llm.Retry{Fault: llm.RateLimit, Attempt: 1, Max: 3}, "Rate limited · retrying (1/3)\n"},
 		{session.Fallback{From: "a/x", To: "b/y", Fault: llm.RateLimit}, "a/x: Rate limited · continuing with b/y\n"},
+		{session.Compacted{Messages: 4, Before: 9000, After: 300}, app.CompactedText(session.Compacted{Messages: 4, Before: 9000, After: 300}) + "\n"},
 		{session.ModelSwitched{From: "a/x", To: "b/y"}, "Model: a/x → b/y\n"},
 		{session.ModelSwitched{From: "a/x", To: "b/y", Changes: []llm.Change{{}, {}}}, "Model: a/x → b/y · " + llm.Change{}.String() + ", " + llm.Change{}.String() + "\n"},
 	} {
@@ -29,5 +34,62 @@ func TestNotices(t *testing.T) {
 		if got := out.String(); got != c.want {
 			t.Errorf("%#v: got %q, want %q", c.event, got, c.want)
 		}
+	}
+}
+
+// What text mode tells beside an answer is in JSON too: an event each, or all in one array.
+func TestNoticesInJSON(t *testing.T) {
+	told := []session.Event{
+		llm.Notice{Text: "80% of the budget of a day used"},
+		llm.Retry{Fault: llm.RateLimit, Attempt: 1, Max: 3},
+		session.Fallback{From: "a/x", To: "b/y", Fault: llm.RateLimit},
+		session.ModelSwitched{From: "a/x", To: "b/y"},
+		session.Compacted{Messages: 4, Before: 9000, After: 300},
+		session.Response{},
+	}
+	want := []string{
+		"notice: 80% of the budget of a day used", "retry: Rate limited · retrying (1/3)", "fallback: a/x: Rate limited · continuing with b/y",
+		"switch: Model: a/x → b/y", "compacted: " + app.CompactedText(told[4].(session.Compacted)), "notice: empty answer from the model",
+	}
+	type notice struct{ Type, Text string }
+	words := func(list []notice) (all []string) {
+		for _, n := range list {
+			all = append(all, n.Type+": "+n.Text)
+		}
+		return all
+	}
+
+	var out bytes.Buffer
+	lines := &jsonlWriter{o: Options{Out: &out}}
+	for _, e := range told {
+		if err := lines.event(e, OK); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list []notice
+	for line := range strings.Lines(out.String()) {
+		var n notice
+		if err := json.Unmarshal([]byte(line), &n); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, n)
+	}
+	if got := words(list); !slices.Equal(got, want) {
+		t.Errorf("as lines: %q\nwant %q", got, want)
+	}
+
+	out.Reset()
+	whole := &jsonWriter{o: Options{Out: &out}, s: session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}})}
+	for _, e := range append(told, session.Done{Reason: llm.Stop}) {
+		if err := whole.event(e, OK); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var object struct{ Notices []notice }
+	if err := json.Unmarshal(out.Bytes(), &object); err != nil {
+		t.Fatal(err)
+	}
+	if got := words(object.Notices); !slices.Equal(got, want) {
+		t.Errorf("as one: %q\nwant %q", got, want)
 	}
 }

@@ -43,8 +43,8 @@ func (t *textWriter) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap = t.last != 0
-		if e.Message.Empty() && !e.Message.Interrupted {
-			t.stderr.event(llm.Notice{Text: "empty answer from the model"})
+		if isEmptyAnswer(e) {
+			t.stderr.event(emptyAnswer)
 		}
 	case session.Done:
 		if err := t.end(); err != nil {
@@ -188,6 +188,8 @@ func (s *stderrWriter) event(e session.Event) {
 		s.line(th.Warn, "%s", app.FallbackText(e))
 	case session.ModelSwitched:
 		s.line(th.Dim, "%s", app.SwitchText(e))
+	case session.Compacted:
+		s.line(th.Dim, "%s", app.CompactedText(e))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
 	case session.Result:
