@@ -16,6 +16,14 @@ func (p *ProgramExchange) Exchange() *exchange { return p.x }
 // Took is took, for tests of what it costs.
 func (x *exchange) Took(p []byte) { x.onBytes(p) }
 
+// Kept returns how many bytes of memory the bodies take.
+func (t *Tap) Kept() (n int) {
+	for _, x := range t.all {
+		n += x.size()[0]
+	}
+	return n
+}
+
 // RecordTo records to a writer.
 func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
 	return &Recorder{to: to, OnError: trouble}

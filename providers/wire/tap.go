@@ -19,9 +19,10 @@ import (
 type Tap struct {
 	Recorder *Recorder // gets each exchange when it is over; nil for none
 
-	mu    sync.Mutex
-	all   []*exchange // the oldest first
-	count int         // of those there ever were
+	mu      sync.Mutex
+	all     []*exchange // the oldest first
+	count   int         // of those there ever were
+	packing bool        // bodies are being compressed
 }
 
 // What a Tap keeps.
@@ -29,6 +30,8 @@ const (
 	tapExchanges = 64
 	tapBody      = 2 << 20  // bytes of a body, half of them from its end
 	tapBytes     = 32 << 20 // of all bodies; those that run come on top
+	tapLoose     = 4 << 20  // of those that stay uncompressed for longer than a moment
+	tapPacked    = 8 << 20  // of those that are compressed
 )
 
 // Run is the method of an exchange with a program.
@@ -120,22 +123,49 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 	x.info.ID = t.count
 	t.all = append(t.all, x)
 	t.evict()
+	t.pack()
 	return x
+}
+
+// pack begins to compress what is over, the oldest first, until little enough is not: bodies
+// are JSON, of which a day of work would otherwise fill the memory. The tap is locked.
+func (t *Tap) pack() {
+	loose := 0
+	var old []*exchange
+	for _, x := range slices.Backward(t.all) {
+		if loose += x.looseSize(); loose > tapLoose && x.isDone() {
+			old = append(old, x)
+		}
+	}
+	if t.packing || len(old) == 0 {
+		return
+	}
+	t.packing = true
+	go func() {
+		for _, x := range slices.Backward(old) {
+			x.pack()
+		}
+		t.mu.Lock()
+		t.packing = false
+		t.mu.Unlock()
+	}()
 }
 
 // evict lets go of the oldest exchanges that are over, until the rest is within
 // the bounds. The tap is locked.
 func (t *Tap) evict() {
-	sum, sizes := 0, make([]int, len(t.all))
+	sum, packed, sizes := 0, 0, make([][2]int, len(t.all))
 	for i, x := range t.all {
 		sizes[i] = x.size()
-		sum += sizes[i]
+		sum += sizes[i][0]
+		packed += sizes[i][1]
 	}
 	n := len(t.all)
 	var stay []*exchange
 	for i, x := range t.all {
-		if (n > tapExchanges || sum > tapBytes) && i < len(t.all)-1 && x.isDone() {
-			sum -= sizes[i]
+		if (n > tapExchanges || sum > tapBytes || packed > tapPacked) && i < len(t.all)-1 && x.isDone() {
+			sum -= sizes[i][0]
+			packed -= sizes[i][1]
 			n--
 			continue
 		}
@@ -166,6 +196,9 @@ type chunkEnd struct {
 func (x *exchange) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.info.Done { // the server answered before it had all
+		return len(p), nil
+	}
 	return x.request.Write(p)
 }
 
@@ -187,6 +220,9 @@ func (x *exchange) onBytes(p []byte) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.info.Done {
+		return
+	}
 	if x.info.FirstByte == 0 {
 		x.info.FirstByte = max(time.Since(x.info.Start), 1)
 	}
@@ -232,11 +268,30 @@ func (x *exchange) isDone() bool {
 	return x.info.Done
 }
 
-// size returns how many bytes are kept.
-func (x *exchange) size() int {
+// size returns how many bytes of memory the bodies take, and how many of them are compressed.
+func (x *exchange) size() [2]int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return cap(x.request.head) + cap(x.request.tail) + cap(x.response.head) + cap(x.response.tail)
+	return [2]int{x.request.size() + x.response.size(), cap(x.request.packed) + cap(x.response.packed)}
+}
+
+// looseSize returns how many of them could be compressed.
+func (x *exchange) looseSize() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.request.looseSize() + x.response.looseSize()
+}
+
+// pack compresses the bodies of an exchange that is over, in which nothing changes any more.
+func (x *exchange) pack() {
+	x.mu.Lock()
+	request, response := x.request, x.response
+	x.mu.Unlock()
+	request.pack()
+	response.pack()
+	x.mu.Lock()
+	x.request, x.response = request, response
+	x.mu.Unlock()
 }
 
 // read returns what there is to tell of the exchange, masked; with its bodies, if

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"bytes"
+	"compress/flate"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +16,52 @@ type boundedBody struct {
 	tail  []byte // a ring once it is full
 	at    int    // where the ring begins
 	total int64  // bytes there were
+
+	packed    []byte // head and tail compressed, which are nil then; nil if they are not
+	packedEnd int    // bytes of the head in it
+	tried     bool   // it was tried: what does not get smaller stays
+}
+
+// minPacked is the size below which compressing is not worth it.
+const minPacked = 16 << 10
+
+// size returns how many bytes of memory are used.
+func (k *boundedBody) size() int { return cap(k.head) + cap(k.tail) + cap(k.packed) }
+
+// looseSize returns how many of them pack may save.
+func (k *boundedBody) looseSize() int {
+	if k.tried || len(k.head)+len(k.tail) < minPacked || k.half > tapBody/2 { // a recording shrinks it first
+		return 0
+	}
+	return cap(k.head) + cap(k.tail)
+}
+
+// pack compresses a body to which nothing will be added.
+func (k *boundedBody) pack() {
+	if k.looseSize() == 0 {
+		return
+	}
+	size := len(k.head) + len(k.tail)
+	k.tried = true
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails for no level there is
+	for _, p := range [][]byte{k.head, k.tail[k.at:], k.tail[:k.at]} {
+		_, _ = w.Write(p) // into memory
+	}
+	_ = w.Close()
+	if b.Len() < size*3/4 {
+		k.packed, k.packedEnd = bytes.Clone(b.Bytes()), len(k.head)
+		k.head, k.tail, k.at = nil, nil, 0
+	}
+}
+
+// unpacked returns k as it was before pack.
+func (k *boundedBody) unpacked() *boundedBody {
+	if k.packed == nil {
+		return k
+	}
+	all, _ := io.ReadAll(flate.NewReader(bytes.NewReader(k.packed))) // of what pack wrote
+	return &boundedBody{half: k.half, total: k.total, head: all[:k.packedEnd], tail: all[k.packedEnd:]}
 }
 
 // Write takes the next piece.
@@ -73,6 +122,7 @@ type bodyCopy struct {
 }
 
 func (k *boundedBody) copy() bodyCopy {
+	k = k.unpacked()
 	cut := k.total - int64(len(k.head)+len(k.tail))
 	if cut == 0 {
 		var whole strings.Builder

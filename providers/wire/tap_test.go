@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"parley/providers/wire"
 )
@@ -253,6 +255,7 @@ func TestTapIsBounded(t *testing.T) {
 		p.End(0, "", nil)
 	}
 	list, sum := tap.List(), int64(0)
+	list = slices.DeleteFunc(list, func(e wire.Exchange) bool { return !strings.HasPrefix(e.URL, "long") })
 	for _, e := range list {
 		whole, _ := tap.Exchange(e.ID)
 		r := whole.Response
@@ -366,4 +369,43 @@ func BenchmarkTapRead(b *testing.B) {
 	for b.Loop() {
 		tap.Exchange(1)
 	}
+}
+
+// TestTapCompresses holds that a long day costs little memory, and that what is kept is as it came.
+func TestTapCompresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tap := &wire.Tap{}
+		answer := func(i int) (lines []string) {
+			for n := range 2000 {
+				lines = append(lines, fmt.Sprintf(`data: {"id":"chatcmpl-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word %d of %s"}}]}`, i, n*i, canaryKey))
+			}
+			return lines
+		}
+		for i := range 200 {
+			p := tap.Program(wire.Exchange{}, []byte(strings.Repeat(fmt.Sprintf(`{"role":"user","content":"%d"},`, i), 100*i)), []string{canaryKey})
+			for _, line := range answer(i) {
+				p.WriteLine([]byte(line))
+			}
+			p.End(0, "", nil)
+			synctest.Wait()
+		}
+		if kept := tap.Kept(); kept > 8<<20 {
+			t.Errorf("%d MB are kept", kept>>20)
+		}
+		list := tap.List()
+		if len(list) != 64 {
+			t.Errorf("%d exchanges are kept, want 64", len(list))
+		}
+		for _, head := range list {
+			e, _ := tap.Exchange(head.ID)
+			i := e.ID - 1
+			want := strings.ReplaceAll(strings.Join(answer(i), "\n")+"\n", canaryKey, "[redacted]")
+			if e.Response.Body != want || e.Response.Omitted != 0 {
+				t.Fatalf("answer %d is not as it came: %d bytes, want %d", i, len(e.Response.Body), len(want))
+			}
+			if want := strings.Repeat(fmt.Sprintf(`{"role":"user","content":"%d"},`, i), 100*i); e.Request.Body != want {
+				t.Fatalf("request %d is not as it was sent", i)
+			}
+		}
+	})
 }
