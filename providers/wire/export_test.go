@@ -18,6 +18,8 @@ func (x *exchange) Took(p []byte) { x.onBytes(p) }
 
 // Kept returns how many bytes of memory the bodies take.
 func (t *Tap) Kept() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, x := range t.all {
 		n += x.size()[0]
 	}
