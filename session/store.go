@@ -53,6 +53,9 @@ const (
 	PurposeVideo   = store.PurposeVideo
 )
 
+// ErrNotFound marks the errors about a conversation that does not exist.
+var ErrNotFound = store.ErrNotFound
+
 // UsageKeys lists what requests can be summed up by.
 var UsageKeys = store.UsageKeys
 

@@ -32,9 +32,9 @@ type sessionRow struct {
 	num, touched int64
 }
 
-// scan reads the columns of sessionColumns. With a *rowError comes the row, of
+// scanSession reads the columns of sessionColumns. With a *rowError comes the row, of
 // which some columns are damaged.
-func (db *DB) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
+func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
 	var c, leased columns // a damaged lease is one that is stale
 	var usage []byte
@@ -49,9 +49,7 @@ func (db *DB) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
 	if err != nil {
 		return r, err
 	}
-	if held.owner != "" && held.process != db.process && !held.isStale(db.process, db.now()) {
-		r.LockedBy = held.describe(db.process)
-	}
+	r.LockedBy = lockedBy(db, held)
 	if err := json.Unmarshal(usage, &r.Usage); err != nil {
 		r.Usage = llm.Usage{}
 		c.addBad("usage", usage)
@@ -120,15 +118,25 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads all that a query chooses. Rows that cannot be decoded are left
-// out; if the file is damaged in between, those behind are read from the end.
-func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, error) {
-	var found []sessionRow
+// sessions reads all that a query chooses, in the order of lists. Rows that cannot be decoded
+// are left out; if the file is damaged in between, those behind are read from the end.
+func (db *DB) sessions(q querier, where string, args ...any) ([]*sessionRow, error) {
+	found, err := joinedSessions(db, q, where, args...)
+	if err != nil {
+		found, err = checkedSessions(db, q, where, args...)
+	}
+	sortRows(found)
+	return found, err
+}
+
+// checkedSessions reads sessions column by column, and tells what of them is damaged.
+func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRow, error) {
+	var found []*sessionRow
 	var missed damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
 		return each(q, func(rows *sql.Rows) error {
-			row, err := db.scan(rows)
+			row, err := scanSession(db, rows)
 			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
 				missed.add(err)
 			}
@@ -136,7 +144,7 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 				return nil
 			}
 			seen[row.num] = true
-			found = append(found, row)
+			found = append(found, &row)
 			return nil
 		}, `SELECT `+sessionColumns+where+order, args...)
 	}
@@ -144,7 +152,12 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 	if err != nil && isCorrupt(err) {
 		_ = pass(` ORDER BY s.num DESC`)
 	}
-	slices.SortFunc(found, func(a, b sessionRow) int {
+	return found, missed.err(db, err)
+}
+
+// sortRows puts rows in the order of lists: pinned ones first, then those last touched.
+func sortRows(rows []*sessionRow) {
+	slices.SortFunc(rows, func(a, b *sessionRow) int {
 		if a.Pinned != b.Pinned {
 			if a.Pinned {
 				return -1
@@ -153,13 +166,15 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]sessionRow, erro
 		}
 		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // what was imported may share a place
 	})
-	return found, missed.err(db, err)
 }
 
-func infos(rows []sessionRow, limit int) []Session {
-	var list []Session
-	for _, r := range rows[:min(len(rows), limit)] {
-		list = append(list, r.Session)
+func infos(rows []*sessionRow, limit int) []Session {
+	if len(rows) == 0 {
+		return nil
+	}
+	list := make([]Session, min(len(rows), limit))
+	for i := range list {
+		list[i] = rows[i].Session
 	}
 	return list
 }
@@ -183,12 +198,13 @@ func (q Query) filter() (where string, args []any) {
 	return where, args
 }
 
-func (q Query) limit() int {
+// limit returns Limit, or usual where that says nothing.
+func (q Query) limit(usual int) int {
 	switch {
 	case q.Limit < 0:
 		return math.MaxInt
 	case q.Limit == 0:
-		return 1000
+		return usual
 	}
 	return q.Limit
 }
@@ -209,18 +225,19 @@ func (db *DB) List(q Query) ([]Session, error) {
 	} else if strings.TrimSpace(q.Words) != "" {
 		return nil, nil // nothing but punctuation, which is nowhere
 	}
-	var rows []sessionRow
+	limit := q.limit(math.MaxInt)
+	var rows []*sessionRow
 	err := db.read(func(r querier) (err error) {
-		if rows, err = db.firstSessions(r, q.limit(), where, args...); err != nil {
+		if rows, err = firstSessions(db, r, limit, where, args...); err != nil {
 			rows, err = db.sessions(r, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
 	})
-	return infos(rows, q.limit()), err
+	return infos(rows, limit), err
 }
 
 // firstSessions returns the first n of what a query chooses, and decodes no others.
-func (db *DB) firstSessions(q querier, n int, where string, args ...any) ([]sessionRow, error) {
+func firstSessions(db *DB, q querier, n int, where string, args ...any) ([]*sessionRow, error) {
 	if n == math.MaxInt {
 		return db.sessions(q, where, args...)
 	}
@@ -233,41 +250,48 @@ func (db *DB) firstSessions(q querier, n int, where string, args ...any) ([]sess
 // else those whose title holds all its words, else all whose ID begins with it;
 // the last touched first.
 func (db *DB) Find(word string) ([]Session, error) {
-	var rows []sessionRow
+	if word == "" {
+		return nil, nil
+	}
+	var rows []*sessionRow
 	err := db.read(func(q querier) (err error) {
-		rows, err = db.sessions(q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
+		var ok bool
+		if rows, ok = named(db, q, word); !ok {
+			rows, err = checkedSessions(db, q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
+			rows = pickNamed(rows, word)
+		}
 		return err
 	})
-	if word == "" {
-		return nil, err
-	}
-	slices.SortStableFunc(rows, func(a, b sessionRow) int {
+	sortRows(rows)
+	slices.SortStableFunc(rows, func(a, b *sessionRow) int {
 		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated))
 	})
-	pick := func(is func(Session) bool) (some []Session) {
+	return infos(rows, len(rows)), err
+}
+
+// pickNamed returns those of rows that Find means by word.
+func pickNamed(rows []*sessionRow, word string) []*sessionRow {
+	sortRows(rows)
+	pick := func(is func(Session) bool) (some []*sessionRow) {
 		for _, r := range rows {
 			if is(r.Session) {
-				some = append(some, r.Session)
+				some = append(some, r)
 			}
 		}
 		return some
 	}
 	if same := pick(func(s Session) bool { return s.ID == word }); len(same) > 0 {
-		return same, err
+		return same
 	}
 	begun := pick(func(s Session) bool { return strings.HasPrefix(s.ID, strings.ToLower(word)) })
 	if len(begun) == 1 {
-		return begun, err
+		return begun
 	}
 	words := strings.Fields(folded(word))
-	titled := pick(func(s Session) bool {
-		title := folded(s.Title)
-		return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
-	})
-	if len(titled) > 0 {
-		return titled, err
+	if titled := pick(func(s Session) bool { return holdsAll(s.Title, words) }); len(titled) > 0 {
+		return titled
 	}
-	return begun, err
+	return begun
 }
 
 // Read returns a session without opening it. With a *DamagedError comes what
@@ -280,9 +304,9 @@ func (db *DB) Read(id string) (Session, []Node, error) {
 
 // row reads the session with this ID, which a damaged file may hold as bytes.
 func (db *DB) row(q querier, id string) (sessionRow, error) {
-	row, err := db.scan(q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+	row, err := scanSession(db, q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		row, err = db.scan(q.one(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
+		row, err = scanSession(db, q.one(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNotFound, id)

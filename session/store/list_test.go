@@ -1,9 +1,15 @@
 package store
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"parley/providers/llm"
 )
 
 // many creates n sessions of one message each.
@@ -82,5 +88,147 @@ func TestListLimitWithDamage(t *testing.T) {
 		if got[i].ID != want[i].ID {
 			t.Errorf("%d: got %s, want %s", i, got[i].ID, want[i].ID)
 		}
+	}
+}
+
+// Reading rows as one text finds what reading them column by column does, whatever they hold.
+func TestJoinedSessions(t *testing.T) {
+	db := fresh(t)
+	texts := []string{"", "plain", "Größe, déjà vu 日本", "tab\tand\nline", `"quoted" {json}`, "nul \x00 in it", "bad \xff utf-8", "' OR 1", "\x1f", "a\x1eb", "\x1e\x1f\x1e"}
+	for i, title := range texts {
+		l := db.Create(Session{ID: fmt.Sprintf("s%03d", i), Dir: "/p", Model: "x/" + title, Title: title})
+		talk(t, l, "hello "+title, "ho")
+		if i%3 == 0 {
+			if err := db.Pin(l.Session().ID, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i%4 == 1 { // the others stay open here
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, odd := range []string{``, `UPDATE sessions SET created = NULL`, `UPDATE sessions SET usage = '{"cost":1e-3,"priced":true,"new":[1,{}]}' WHERE num = 2`,
+		`UPDATE sessions SET usage = '{}' WHERE num = 3`, `UPDATE sessions SET effort = 'huge' WHERE num = 4`, `UPDATE sessions SET id = CAST(id AS BLOB) WHERE num = 5`} {
+		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
+			t.Fatal(err)
+		}
+		for n := range len(texts) + 1 { // with and without those that cannot be joined
+			err := db.read(func(q querier) error {
+				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
+				want, wantErr := checkedSessions(db, q, where)
+				sortRows(want)
+				got, gotErr := db.sessions(q, where)
+				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
+					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
+				}
+				for i := range got {
+					if *got[i] != *want[i] {
+						t.Errorf("%q: got\n%+v, want\n%+v", odd, *got[i], *want[i])
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Joined rows are read in several texts where there are many.
+func TestJoinedSessionsInParts(t *testing.T) {
+	db := fresh(t)
+	const n = 2*joinedRows + 3
+	err := db.write(func(w *writer) error {
+		for i := range n {
+			if _, err := insertSession(w, Session{ID: fmt.Sprintf("s%06d", i), Title: fmt.Sprint("title ", i), Dir: "/p"}, int64(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.List(Query{})
+	if err != nil || len(list) != n || list[0].ID != fmt.Sprintf("s%06d", n-1) || list[n-1].ID != "s000000" {
+		t.Errorf("got %d sessions, %v", len(list), err)
+	}
+	if found, err := db.Find("TITLE 4001"); err != nil || len(found) != 1 || found[0].ID != "s004001" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	for id, want := range map[string]string{"s004001": "s004001", "s000000": "s000000", "x": ""} {
+		if short, err := db.ShortID(id, 3); short != want || err != nil {
+			t.Errorf("%s is %q for short, %v", id, short, err)
+		}
+	}
+}
+
+// The session that -c continues is the one of the folder itself in which something was said
+// last; what was imported, deleted, or began below, is none.
+func TestLatest(t *testing.T) {
+	db := fresh(t)
+	if _, err := db.Latest("/p"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	at := func(n int) []Node {
+		node := says(1, llm.RoleUser, "hello")
+		node.At = time.Unix(int64(n), 0)
+		return []Node{node}
+	}
+	for i, s := range []Session{
+		{ID: "old", Dir: "/p"}, {ID: "own", Dir: "/p"}, {ID: "fork", Dir: "/p", Origin: "fork own"}, {ID: "gone", Dir: "/p"},
+		{ID: "foreign", Dir: "/p", Origin: "chatgpt"}, {ID: "below", Dir: "/p/q"}, {ID: "other", Dir: "/q"},
+	} {
+		if _, err := db.Import(s, at(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Trash("gone"); err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []string{``, `UPDATE sessions SET usage = x'00'`} {
+		if err := db.write(func(w *writer) error { return w.script(damage) }); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Latest("/p"); got.ID != "fork" || err != nil && damage == "" {
+			t.Errorf("%q: got %q, %v", damage, got.ID, err)
+		}
+	}
+}
+
+// What one session costs to find does not grow with how many there are.
+func TestFindingIsFlat(t *testing.T) {
+	few, many := many(t, 10), many(t, 300)
+	for name, find := range map[string]func(db *DB) error{
+		"latest": func(db *DB) error { _, err := db.Latest("/p1"); return err },
+		"by ID":  func(db *DB) error { _, err := db.Find("s001"); return err },
+		"three":  func(db *DB) error { _, err := db.List(Query{Limit: 3}); return err },
+	} {
+		cost := func(db *DB) float64 {
+			return testing.AllocsPerRun(10, func() {
+				if err := find(db); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if a, b := cost(few), cost(many); b > a*1.1+4 {
+			t.Errorf("%s: %.0f allocations among 10 sessions, %.0f among 300", name, a, b)
+		}
+	}
+	var plan string
+	err := many.read(func(q querier) error {
+		return each(q, func(rows *sql.Rows) error {
+			var id, parent, unused int
+			var detail string
+			err := rows.Scan(&id, &parent, &unused, &detail)
+			plan += detail + "\n"
+			return err
+		}, `EXPLAIN QUERY PLAN SELECT s.num FROM sessions s WHERE s.deleted IS NULL ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT 3`)
+	})
+	if err != nil || !strings.Contains(plan, "sessions_listed") || strings.Contains(plan, "TEMP B-TREE") {
+		t.Errorf("the first of a list are found by\n%s%v", plan, err)
 	}
 }

@@ -135,6 +135,9 @@ func (db *DB) reindex() error {
 	})
 }
 
+// maxHits sets how many messages a search returns that does not say.
+const maxHits = 1000
+
 // maxRanked sets how many messages are ranked; of words that are in more, the last
 // ones.
 const maxRanked = 2000
@@ -170,10 +173,10 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 			return err
 		}
 		sessions := map[int64]Session{}
-		for _, c := range found[:min(len(found), q.limit())] {
+		for _, c := range found[:min(len(found), q.limit(maxHits))] {
 			s, ok := sessions[c.session]
 			if !ok {
-				row, err := db.scan(r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
+				row, err := scanSession(db, r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
 				if err != nil {
 					if !isPartial(err) {
 						return err

@@ -83,7 +83,7 @@ type Query struct {
 	Since   time.Time // touched at this time or later
 	Until   time.Time // and before
 	Deleted bool      // those that were deleted instead
-	Limit   int       // 0: 1000; below 0: all
+	Limit   int       // of sessions 0: all, of messages 0: 1000; below 0: all
 }
 
 // A Hit is a message that a search found.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"parley/session"
@@ -112,20 +111,11 @@ func findSession(library *session.Store, dir, resume string) (session.Info, erro
 	if resume != "" {
 		return print.Find(library, resume)
 	}
-	found, err := library.List(session.Query{Dir: dir})
-	if err != nil && len(found) == 0 {
-		return session.Info{}, err
+	last, err := library.Latest(dir) // imported ones say themselves where and when they were held
+	if errors.Is(err, session.ErrNotFound) {
+		err = usageError(errors.New("-c: no conversation in this folder: -r continues another one, parley sessions list shows them"))
 	}
-	var own []session.Info
-	for _, f := range found { // imported ones say themselves where and when they were held
-		if f.Dir == dir && (f.Origin == "" || strings.HasPrefix(f.Origin, "fork ")) {
-			own = append(own, f)
-		}
-	}
-	if len(own) > 0 {
-		return slices.MaxFunc(own, func(x, y session.Info) int { return x.Updated.Compare(y.Updated) }), nil
-	}
-	return session.Info{}, usageError(errors.New("-c: no conversation in this folder: -r continues another one, parley sessions list shows them"))
+	return last, err
 }
 
 // openLibrary opens the stored conversations. With an error, which says why nothing

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -163,18 +162,10 @@ func (a *program) printResumeHint(id string) {
 	if a.ephemeral || a.library.ReadOnly() != nil {
 		return
 	}
-	found, err := a.library.List(session.Query{})
-	if err != nil || !slices.ContainsFunc(found, func(s session.Info) bool { return s.ID == id }) {
-		return
-	}
 	const least = 8 // to be told from words of a title
-	n := min(least, len(id))
-	for _, s := range found {
-		for s.ID != id && n < len(id) && strings.HasPrefix(s.ID, strings.ToLower(id[:n])) {
-			n++
-		}
+	if short, err := a.library.ShortID(id, least); err == nil && short != "" {
+		a.note("resume with: parley -r " + short)
 	}
-	a.note("resume with: parley -r " + id[:n])
 }
 
 // requestFacts lists what every request holds beside the conversation: the system

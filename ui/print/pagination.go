@@ -10,23 +10,28 @@ import (
 
 // A pagination is which part of a list is shown.
 type pagination struct {
-	limit, number int
+	limit, number int // limit 0: all rows, if nobody asks for another page than the first
 	all           bool
 }
 
 // usualPage sets how many lines a page has where --limit does not say.
 const usualPage = 1000
 
-func (p *pagination) flags(cmd *cobra.Command) {
+// flags adds the flags of a list that shows usual rows; 0: all there are.
+func (p *pagination) flags(cmd *cobra.Command, usual int) {
 	f := cmd.Flags()
-	f.IntVarP(&p.limit, "limit", "n", usualPage, "rows per page")
+	f.IntVarP(&p.limit, "limit", "n", usual, "rows per page")
 	f.IntVar(&p.number, "page", 1, "page number")
 	f.BoolVar(&p.all, "all", false, "all rows on one page")
 	cmd.MarkFlagsMutuallyExclusive("all", "limit")
 	cmd.MarkFlagsMutuallyExclusive("all", "page")
 }
 
-func (p *pagination) check() error {
+func (p *pagination) check(cmd *cobra.Command) error {
+	if f := cmd.Flags(); p.limit == 0 && !f.Changed("limit") {
+		p.all = p.all || !f.Changed("page")
+		p.limit = usualPage
+	}
 	if p.limit < 1 || p.number < 1 {
 		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
 	}

@@ -112,8 +112,8 @@ func (s SessionCommands) list() *cobra.Command {
 	var since string
 	var asJSON bool
 	var page pagination
-	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(_ *cobra.Command, words []string) error {
-		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
+	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(cmd *cobra.Command, words []string) error {
+		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
@@ -134,7 +134,7 @@ func (s SessionCommands) list() *cobra.Command {
 		})
 	}}
 	query(cmd, &q, &since)
-	page.flags(cmd)
+	page.flags(cmd, 0)
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
@@ -169,15 +169,15 @@ func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 
 // lines writes text, cut to the width of a terminal.
 func (s SessionCommands) lines(text string) error {
-	for line := range strings.Lines(text) {
-		if s.Render && s.Width > 0 {
-			line = ansi.Truncate(strings.TrimRight(line, " \n"), s.Width, "…") + "\n"
+	if s.Render && s.Width > 0 {
+		var cut strings.Builder
+		for line := range strings.Lines(text) {
+			cut.WriteString(ansi.Truncate(strings.TrimRight(line, " \n"), s.Width, "…") + "\n")
 		}
-		if _, err := io.WriteString(s.Out, line); err != nil {
-			return err
-		}
+		text = cut.String()
 	}
-	return nil
+	_, err := io.WriteString(s.Out, text)
+	return err
 }
 
 func (s SessionCommands) show() *cobra.Command {
@@ -278,8 +278,8 @@ func (s SessionCommands) search() *cobra.Command {
 	var since string
 	var asJSON bool
 	var page pagination
-	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, words []string) error {
-		if err := cmp.Or(s.finish(&q, since), page.check()); err != nil {
+	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, words []string) error {
+		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
@@ -313,7 +313,7 @@ func (s SessionCommands) search() *cobra.Command {
 		})
 	}}
 	query(cmd, &q, &since)
-	page.flags(cmd)
+	page.flags(cmd, usualPage)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
