@@ -95,6 +95,9 @@ func chooseImageModel(a *App) Effect {
 		return Say("No provider with image models is known")
 	}
 	used, _ := a.Library.Get(imageModelKey)
+	if used != "" && !slices.ContainsFunc(items, func(i Item) bool { return i.Value == used }) {
+		items = slices.Insert(items, 0, Item{Title: used, Value: used}) // of a server that tells of none
+	}
 	for i, item := range items {
 		items[i].Current = item.Value == used
 	}

@@ -239,3 +239,54 @@ func TestImageMentions(t *testing.T) {
 		t.Errorf("a file alone is attached: %+v", e)
 	}
 }
+
+// A conversation that is opened again goes on at the picture that it ended with, and one that is
+// forked in front of it does not.
+func TestImageAfterResume(t *testing.T) {
+	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox())
+	play(t, run(t, a, "/image a fox"))
+	id := a.Session.ID()
+	model := llm.Endpoint{Name: "fake/m", Origin: "fake"}
+	a.Session.Close()
+	log, err := a.Library.Resume(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Session = session.New(session.Options{Model: model, Log: log})
+	defer func() { a.Session.Close() }()
+	play(t, run(t, a, "/image darker"))
+	play(t, run(t, a, "/image --new an owl"))
+	for i, want := range []int{1, 2, 1} {
+		if got := len(painter.Requests()[i].Messages[0].Parts); got != want {
+			t.Errorf("request %d has %d parts, want %d", i+1, got, want)
+		}
+	}
+	if p := painter.Requests()[1].Messages[0].Parts[0]; p.Kind != llm.Media || string(p.Data) != "f" {
+		t.Errorf("changed %+v", p)
+	}
+}
+
+// Spaces around a prompt are not drawn; in it they are.
+func TestImagePromptWithSpaces(t *testing.T) {
+	a, painter, _ := newPainter(t, fox(), fox())
+	play(t, run(t, a, "/image   a  fox "))
+	play(t, run(t, a, "/image  --new  an owl"))
+	for i, want := range []string{"a  fox", "an owl"} {
+		parts := painter.Requests()[i].Messages[0].Parts
+		if got := parts[len(parts)-1].Text; got != want || len(parts) != 1 {
+			t.Errorf("drew %q with %d parts, want %q", got, len(parts), want)
+		}
+	}
+}
+
+// The image model in use is in the list, also one that no list names.
+func TestImageModelInUse(t *testing.T) {
+	a, _, _ := newPainter(t)
+	if err := a.Library.Set(imageModelKey, "own/sd"); err != nil {
+		t.Fatal(err)
+	}
+	e := run(t, a, "/image")
+	if e.List == nil || len(e.List.Items) != 3 || e.List.Items[0].Value != "own/sd" || !e.List.Items[0].Current {
+		t.Errorf("%+v", e.List)
+	}
+}

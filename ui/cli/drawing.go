@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"parley/providers/llm"
 	"parley/providers/media"
@@ -24,6 +25,10 @@ func drawing(a *program) app.Drawing {
 					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // a narrow screen cuts the end
 				}
 				items = append(items, app.Item{Title: c.Name, Detail: detail, Value: c.Name, Disabled: c.Unavailable != ""})
+			}
+			own := a.config.ImageModel
+			if own != "" && !slices.ContainsFunc(items, func(i app.Item) bool { return i.Value == own }) {
+				items = slices.Insert(items, 0, app.Item{Title: own, Detail: "image_model in config.toml", Value: own})
 			}
 			return items
 		},

@@ -56,3 +56,18 @@ func TestKeepImage(t *testing.T) {
 		}
 	}
 }
+
+// The image model of the configuration is in the picker, also where only its server knows it.
+func TestImageModelOfTheConfiguration(t *testing.T) {
+	a := newProgram()
+	for _, test := range []struct {
+		model string
+		first bool
+	}{{"box/sd-turbo", true}, {"openai/gpt-image-2", false}, {"", false}} {
+		a.config.ImageModel = test.model
+		items := drawing(a).Models()
+		if len(items) == 0 || (items[0].Value == test.model && !items[0].Disabled) != test.first {
+			t.Errorf("%q: the first is %+v", test.model, items[0])
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (s *stage) idle() { s.WaitFor(func(string) bool { return !s.busy() }) }
 func (s *stage) busy() bool {
 	lines := strings.Split(strings.TrimRight(s.Screen(), "\n"), "\n")
 	last := lines[len(lines)-1]
-	for _, state := range []string{"waiting", "thinking", "answering", "running", "calling", "stopping"} {
+	for _, state := range []string{"waiting", "thinking", "answering", "running", "calling", "stopping", "drawing"} {
 		if strings.Contains(last, state) {
 			return true
 		}

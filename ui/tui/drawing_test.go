@@ -1,0 +1,106 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+)
+
+// drawn is the answer of an image model: a picture of that name.
+func drawn(t *testing.T, name string) llmtest.Turn {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 32, 32))
+	for i := range picture.Pix {
+		picture.Pix[i] = 200
+	}
+	picture.Set(1, 1, color.RGBA{255, 0, 0, 255})
+	var data bytes.Buffer
+	if err := png.Encode(&data, picture); err != nil {
+		t.Fatal(err)
+	}
+	return llmtest.Script(llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: name, MIME: "image/png", Made: "generated", Data: data.Bytes()}}, llm.Finish{Reason: llm.Stop})
+}
+
+// painting returns a screen whose image model draws those pictures, and the model.
+func painting(t *testing.T, w, h int, change func(*Options), names ...string) (*stage, *llmtest.Fake) {
+	var turns []llmtest.Turn
+	for _, name := range names {
+		turns = append(turns, drawn(t, name))
+	}
+	painter := llmtest.New(turns...)
+	s := setUpWith(t, w, h, func(o *Options) {
+		o.Drawing = app.Drawing{
+			Models: func() []app.Item {
+				return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "openrouter/google/gemini-3.1-flash-image-of-a-long-name", Detail: "set OPENROUTER_API_KEY", Value: "x", Disabled: true}}
+			},
+			Model: func(context.Context, string) (llm.Endpoint, error) {
+				return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
+			},
+		}
+		if change != nil {
+			change(o)
+		}
+	}, llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "I read it"}}, llm.Finish{Reason: llm.Stop}))
+	return s, painter
+}
+
+// sentTo returns what an image model was sent: names of images, and the prompt.
+func sentTo(painter *llmtest.Fake) (all []string) {
+	for _, r := range painter.Requests() {
+		var words []string
+		for _, p := range r.Messages[0].Parts {
+			if p.Kind == llm.Media {
+				words = append(words, "<"+p.Name+">")
+			} else {
+				words = append(words, p.Text)
+			}
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return all
+}
+
+// An earlier prompt for an image that is edited draws again, from what that was drawn from, as a
+// branch beside the old one.
+func TestImagePromptEdited(t *testing.T) {
+	s, painter := painting(t, 80, 40, nil, "fox.png", "dark.png", "darker.png")
+	s.ask("/image a fox", "fox.png")
+	s.idle()
+	s.ask("/image the sky dark", "dark.png")
+	s.idle()
+	s.Type("/rewind").Press("enter").WaitForText("Edit which message?").WaitForText("/image the sky dark")
+	s.Press("enter").WaitForText("Editing an earlier message").Type("er").Press("enter").WaitForText("darker.png")
+	s.idle()
+	if got, want := strings.Join(sentTo(painter), " | "), "a fox | <fox.png> the sky dark | <fox.png> the sky darker"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	s.Type("/tree").Press("enter").WaitForText("Branches").WaitForText("/image the sky darker · current").WaitForText("/image a fox")
+}
+
+// A space in front makes a line that begins as a command a prompt for the model that answers,
+// also when it is edited.
+func TestImageBehindASpace(t *testing.T) {
+	s, painter := painting(t, 80, 30, nil)
+	s.ask(" /image of what I said?", "I read it")
+	s.idle()
+	if n := len(painter.Requests()); n > 0 {
+		t.Errorf("%d images were drawn", n)
+	}
+	if got := s.fake.Requests(); len(got) != 1 || !strings.Contains(got[0].Messages[len(got[0].Messages)-1].Text(), "/image of what I said?") {
+		t.Errorf("sent %+v", got)
+	}
+}
+
+// What an image model lacks can be read whole however narrow the screen is.
+func TestImagePickerNarrow(t *testing.T) {
+	s, _ := painting(t, 50, 15, nil)
+	s.Type("/image").Press("enter").WaitForText("Image model").Press("down").WaitForText("set OPENROUTER_API_KEY")
+}
