@@ -115,3 +115,29 @@ func TestLongTextMemory(t *testing.T) {
 		t.Errorf("reading takes %.2f bytes for each of the text", got)
 	}
 }
+
+// The words of an import are written at once: SQLite would write them out before each message
+// in between.
+func TestWordsAreWrittenTogether(t *testing.T) {
+	db := fresh(t)
+	segments := func() (n int) {
+		t.Helper()
+		if err := db.read(func(q querier) error { return q.one(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var nodes []Node
+	for i := range 90 {
+		nodes = append(nodes, says(i+1, llm.RoleUser, fmt.Sprint("message ", i)))
+	}
+	if _, err := db.Import(Session{}, nodes); err != nil {
+		t.Fatal(err)
+	}
+	if n := segments(); n > 2 { // the title is the other one
+		t.Errorf("an import wrote %d segments of its index", n)
+	}
+	if hits, err := db.Search(Query{Words: "message"}); err != nil || len(hits) != 91 { // and the title
+		t.Errorf("found %d, %v", len(hits), err)
+	}
+}

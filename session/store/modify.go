@@ -159,10 +159,12 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 			return err
 		}
 		j := &transaction{db: db, session: s, num: num}
-		for _, n := range nodes {
-			if err := j.node(w, &entry{Node: n, copied: true}); err != nil {
-				return err
-			}
+		entries := make([]entry, len(nodes))
+		for i, n := range nodes {
+			entries[i] = entry{Node: n, copied: true}
+		}
+		if err := j.saveNodes(w, entries); err != nil {
+			return err
 		}
 		for i, a := range shown {
 			a.N = i + 1

@@ -153,10 +153,8 @@ func (j *transaction) run(w *writer) error {
 	if err != nil {
 		return err
 	}
-	for i := range j.nodes {
-		if err := j.node(w, &j.nodes[i]); err != nil {
-			return err
-		}
+	if err := j.saveNodes(w, j.nodes); err != nil {
+		return err
 	}
 	for _, e := range j.annotations {
 		if err := w.annotate(j.num, e.Annotation); err != nil {
@@ -264,37 +262,56 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
 	RETURNING num`
 
-// node writes one node with its blobs, words and place in the ledger. What is still arriving is
-// indexed when it is complete, or by the next search.
-func (j *transaction) node(w *writer, e *entry) error {
-	blobs := map[string]any{}
-	parts, err := encodeParts(e.Parts, blobs)
-	if err != nil {
-		return err
+// saveNodes writes nodes with their blobs and places in the ledger, then the words of all: SQLite
+// writes out what its index gathered before each statement that may have to be undone. What is
+// still arriving is indexed when it is complete, or by the next search.
+func (j *transaction) saveNodes(w *writer, nodes []entry) error {
+	nums := make([]int64, len(nodes)) // 0: not to be indexed
+	for i := range nodes {
+		index := !nodes[i].Partial && !j.skipIndex
+		num, err := j.saveNode(w, &nodes[i], index)
+		if err != nil {
+			return err
+		}
+		if index {
+			nums[i] = num
+		}
 	}
-	rest, err := encode(extraOf(e.Node))
-	if err != nil {
-		return err
-	}
-	index := !e.Partial && !j.skipIndex
-	var num int64
-	err = w.one(nodeSQL, j.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, index, string(rest), string(parts)).
-		Scan(&num)
-	if err != nil {
-		return err
-	}
-	if err := w.saveBlobs(num, blobs, e.saved > 0); err != nil {
-		return err
-	}
-	if e.Role == llm.RoleAssistant && !e.copied {
-		if err := j.db.enter(w, []LedgerEntry{entryOf(j.session, e.Node)}); err != nil {
+	for i, num := range nums {
+		if num == 0 {
+			continue
+		}
+		if err := indexNode(w, num, nodes[i].Node); err != nil {
 			return err
 		}
 	}
-	if !index {
-		return nil
+	return nil
+}
+
+// saveNode writes one node without its words, and returns its num; indexed says that they follow.
+func (j *transaction) saveNode(w *writer, e *entry, indexed bool) (int64, error) {
+	blobs := map[string]any{}
+	parts, err := encodeParts(e.Parts, blobs)
+	if err != nil {
+		return 0, err
 	}
-	return indexNode(w, num, e.Node)
+	rest, err := encode(extraOf(e.Node))
+	if err != nil {
+		return 0, err
+	}
+	var num int64
+	err = w.one(nodeSQL, j.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
+		Scan(&num)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.saveBlobs(num, blobs, e.saved > 0); err != nil {
+		return 0, err
+	}
+	if e.Role == llm.RoleAssistant && !e.copied {
+		err = j.db.enter(w, []LedgerEntry{entryOf(j.session, e.Node)})
+	}
+	return num, err
 }
 
 // saveBlobs keeps blobs once each and notes which node holds them.
