@@ -31,7 +31,13 @@ func chain(attended bool, scripts map[string]*llmtest.Fake) Options {
 // "" leaves it to its countdown.
 func replies(t *testing.T, s *Session, actions []Action, parts ...llm.Part) (events []Event, questions []Question) {
 	t.Helper()
-	for e := range s.Turn(t.Context(), parts...) {
+	return repliesIn(t, t.Context(), s, actions, parts...)
+}
+
+// repliesIn does so in a context of the caller's.
+func repliesIn(t *testing.T, ctx context.Context, s *Session, actions []Action, parts ...llm.Part) (events []Event, questions []Question) {
+	t.Helper()
+	for e := range s.Turn(ctx, parts...) {
 		events = append(events, e)
 		if q, ok := e.(Question); ok {
 			q.Show()
@@ -244,6 +250,8 @@ func TestFallbackQuestion(t *testing.T) {
 		{"countdown", llmtest.Fail(limited), []Action{""}, "b/b", 5 * time.Second},
 		{"now", llmtest.Fail(limited), []Action{SwitchModel}, "b/b", 0},
 		{"wait", llmtest.Fail(limited), []Action{WaitAndTry}, "a/a", 90 * time.Second},
+		{"wait, then now", llmtest.Fail(limited), []Action{WaitAndTry}, "a/a", time.Second},
+		{"wait, then stop", llmtest.Fail(limited), []Action{WaitAndTry}, "", time.Second},
 		{"stop", llmtest.Fail(limited), []Action{StopTurn}, "", 0},
 		{"text: again", llmtest.Fail(limited, stages["text"]...), []Action{TryAgain}, "a/a", 0},
 		{"text: switch", llmtest.Fail(limited, stages["text"]...), []Action{SwitchModel}, "b/b", 0},
@@ -253,7 +261,16 @@ func TestFallbackQuestion(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(chain(true, map[string]*llmtest.Fake{"a/a": llmtest.New(tt.first, llmtest.Say("a")), "b/b": llmtest.New(llmtest.Say("b"))}))
 				began := time.Now()
-				events, questions := replies(t, s, tt.answers, say("hi"))
+				ctx, pulse := llm.WithPulse(t.Context(), 0)
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				switch tt.name {
+				case "wait, then now":
+					time.AfterFunc(time.Second, pulse.Hurry)
+				case "wait, then stop":
+					time.AfterFunc(time.Second, cancel)
+				}
+				events, questions := repliesIn(t, ctx, s, tt.answers, say("hi"))
 				done, path := doneOf(t, events), s.History()
 				last := path[len(path)-1]
 				if time.Since(began) != tt.took || len(questions) != 1 || (done.Err == nil) != (tt.want != "") || done.Err == nil && last.Model != tt.want {

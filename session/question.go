@@ -133,18 +133,13 @@ func answerTo(t *turn, q Question) int {
 	}
 }
 
-// pause waits before the same model is asked again, and reports whether it is to be.
+// pause waits before the same model is asked again, unless the user does not want to, and
+// reports whether it is to be.
 func pause(t *turn, wait time.Duration, fault llm.Fault) bool {
+	ctx := llm.Pausing(t.ctx)
 	t.asked.waits++
 	t.emit(llm.Retry{Attempt: t.asked.waits, Wait: wait, Fault: fault})
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-t.ctx.Done():
-		return false
-	}
+	return llm.Pause(ctx, wait) == nil
 }
 
 // cause returns why the turn's context ended, if it did; else err.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -15,6 +16,9 @@ type Pulse struct {
 
 	beats atomic.Uint64
 	outer *Pulse
+
+	mu   sync.Mutex
+	wake chan struct{} // of the outermost: closed by Hurry; nil: nobody pauses
 }
 
 type pulseKey struct{}
@@ -50,4 +54,64 @@ func (p *Pulse) Beats() uint64 {
 		n += p.beats.Load()
 	}
 	return n
+}
+
+// Hurry ends every Pause that runs with the pulse at the moment: the user does not want to wait
+// for the next attempt.
+func (p *Pulse) Hurry() {
+	if p = p.outermost(); p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wake != nil {
+		close(p.wake)
+		p.wake = nil
+	}
+}
+
+// hurried returns what the next Hurry closes; nil where there is no pulse.
+func (p *Pulse) hurried() <-chan struct{} {
+	if p = p.outermost(); p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wake == nil {
+		p.wake = make(chan struct{})
+	}
+	return p.wake
+}
+
+func (p *Pulse) outermost() *Pulse {
+	for p != nil && p.outer != nil {
+		p = p.outer
+	}
+	return p
+}
+
+type pausingKey struct{}
+
+// Pausing returns a context for a Pause that is told to the user before it begins: a Hurry from
+// now on ends it.
+func Pausing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pausingKey{}, PulseOf(ctx).hurried())
+}
+
+// Pause waits before a request is sent again: for d, or until the user hurries the pulse of ctx.
+// The error is the cause of the end of ctx.
+func Pause(ctx context.Context, d time.Duration) error {
+	hurried, told := ctx.Value(pausingKey{}).(<-chan struct{})
+	if !told {
+		hurried = PulseOf(ctx).hurried()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-hurried:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }

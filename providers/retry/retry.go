@@ -27,7 +27,7 @@ type Options struct {
 	MaxRetries   int                                              // attempts after the first; 0 is none
 	MaxWait      time.Duration                                    // a longer wait asked by the server is not waited for; 0 is 60 s
 	MaxTotalWait time.Duration                                    // of all waits of one answer; 0 is 120 s
-	Sleep        func(ctx context.Context, d time.Duration) error // nil sleeps
+	Sleep        func(ctx context.Context, d time.Duration) error // nil is llm.Pause
 	Rand         func() float64                                   // in [0,1); nil is math/rand/v2
 }
 
@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 		o.MaxTotalWait = 2 * time.Minute
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = llm.Pause
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Float64
@@ -103,10 +103,11 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				return
 			}
 			waited += wait
+			pausing := llm.Pausing(ctx)
 			if !yield(llm.Retry{Attempt: n + 1, Max: m.MaxRetries, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
 				return
 			}
-			if err := m.Sleep(ctx, wait); err != nil {
+			if err := m.Sleep(pausing, wait); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -188,15 +189,4 @@ func isTemporary(err error) bool {
 		}
 	}
 	return llm.FaultOf(err).Temporary()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

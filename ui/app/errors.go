@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,6 +160,20 @@ func QuestionText(q session.Question) (text string, answers []string) {
 		answers = append(answers, choiceText(q, c))
 	}
 	return text, answers
+}
+
+// AnswerTo returns the index of the choice that a line means: its number, or a word for it, such
+// as now, wait and stop, which may look like a command.
+func AnswerTo(q session.Question, line string) (n int, ok bool) {
+	word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
+	if n, err := strconv.Atoi(word); err == nil {
+		return n - 1, n >= 1 && n <= len(q.Choices)
+	}
+	if word == "now" {
+		word = string(session.SwitchModel)
+	}
+	n = slices.IndexFunc(q.Choices, func(c session.Choice) bool { return string(c.Action) == word })
+	return n, n >= 0
 }
 
 // choiceText says what a choice does.

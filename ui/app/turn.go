@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/format"
 )
 
 // A Turn folds the events of a session into what any front end shows of them, live
@@ -140,7 +141,10 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.showPreview(e, now)
 	case llm.Retry:
 		t.retry, t.resend = e, now.Add(e.Wait)
-		t.heard(now)
+		t.heard(t.resend)      // until then nobody is asked
+		if t.Doing == Asking { // about that
+			t.await(Waiting, now)
+		}
 		t.countDown(now)
 	case session.Question:
 		t.await(Asking, now)
@@ -278,3 +282,26 @@ func (t *Turn) heard(now time.Time) {
 	t.content = now
 	t.drop(SilenceBlock, &t.silence)
 }
+
+// Resting returns how long it takes until a request goes out again; 0 if none is waited for.
+func (t *Turn) Resting(now time.Time) time.Duration {
+	if _, ok := t.retry.(llm.Retry); !ok {
+		return 0
+	}
+	return max(t.resend.Sub(now), 0) // of the zero time, as well
+}
+
+// Hurry shows that the request goes out now.
+func (t *Turn) Hurry(now time.Time) []Change {
+	t.changes = t.changes[:0]
+	t.resend = now
+	t.heard(now)
+	t.countDown(now)
+	return t.changes
+}
+
+// StillWaiting says for how long a request is not sent again.
+func StillWaiting(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
+
+// NoRest says that there is nothing to send now.
+const NoRest = "Nothing waits to be sent again"

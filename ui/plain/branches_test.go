@@ -3,6 +3,7 @@ package plain
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -41,4 +42,45 @@ func TestQuestionForks(t *testing.T) {
 		t.Errorf("the original has %d messages", len(first.History()))
 	}
 	d.valid()
+}
+
+// TestCommandsWhileAModelRests: a question about a model that failed takes words as well as
+// numbers, and while the model is waited for, the commands that are named do what they say.
+func TestCommandsWhileAModelRests(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lines []string
+		want  []string
+	}{
+		"continue now":     {[]string{"now"}, []string{"From the other."}},
+		"stop at once":     {[]string{"/stop"}, []string{"Error: Server error"}},
+		"wait, then now":   {[]string{"wait", "/wait", "/now"}, []string{"/now retries at once", " seconds left.", "Retrying now.", "From the same."}},
+		"wait, then stop":  {[]string{"/wait", "/stop"}, []string{"Stopped."}},
+		"nothing is there": {[]string{"1", "/now", "/stop"}, []string{"Nothing waits to be sent again.", "Nothing is running."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := talk(t, func(_ *app.Options, so *session.Options) {
+				other := llmtest.New(llmtest.Say("From the other."))
+				so.Attended, so.Fallback = true, session.FallbackModels("other/x")
+				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", other), nil }
+			}, llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("From the same."))
+			d.enter("hi")
+			d.heard("2. Wait for fake/m")
+			d.pass(settle)
+			for _, line := range tt.lines {
+				d.input.came = time.Time{} // each by itself
+				d.paste(line)
+				if line == "wait" || line == "/wait" {
+					d.heard("Retrying in ")
+				}
+				if line == "1" {
+					d.idle()
+				}
+			}
+			for _, want := range tt.want {
+				d.heard(want)
+			}
+			d.idle()
+			d.valid()
+		})
+	}
 }

@@ -21,7 +21,13 @@ func ownCommands() []command {
 		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
 	}
 	return []command{
-		row("wait", "", "Keep waiting for a silent model", func(p *frontend, _ string) { p.turns.wait() }),
+		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.hurry() }),
+		row("wait", "", "Keep waiting for a model", func(p *frontend, _ string) { p.turns.wait() }),
+		row("stop", "", "Stop the answer, as ctrl+c does", func(p *frontend, _ string) {
+			if !p.turns.interrupt() {
+				p.say("Nothing is running.")
+			}
+		}),
 		row("read", "NUMBER", "Read the last answer again, the last NUMBER of them, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
 		row("output", "", "Read all output of the last tool", func(p *frontend, _ string) { p.transcript.allOutput() }),
 		row("copy", "code", "Copy the last answer, or its last code block", func(p *frontend, arg string) { p.transcript.copy(arg) }),

@@ -3,7 +3,6 @@ package plain
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -224,13 +223,13 @@ func (a *questions) decision(ask session.Question) *question {
 			ask.Show()
 		},
 		answer: func(line string) bool {
-			n, err := strconv.Atoi(line)
-			if err != nil || n < 1 || n > len(answers) {
+			n, ok := app.AnswerTo(ask, line)
+			if !ok {
 				ask.Hold()
 				a.say("Type one of the numbers.")
 				return false
 			}
-			ask.Reply(n - 1)
+			ask.Reply(n)
 			return true
 		},
 	}

@@ -3,6 +3,7 @@ package plain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -15,6 +16,9 @@ type transcript struct {
 	*desk
 	output *result // of the last tool; nil: none has answered
 }
+
+// longRest is how long a request waits before it is said what can be done about that.
+const longRest = 10 * time.Second
 
 // A result is what a tool answered.
 type result struct{ name, text string }
@@ -31,6 +35,9 @@ func (t *transcript) event(e session.Event) {
 			again += fmt.Sprintf(" of %d", e.Max)
 		}
 		t.say("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
+		if e.Wait >= longRest {
+			t.say("/now retries at once, /wait says how long it takes, /stop stops.")
+		}
 	case session.Fallback:
 		t.say("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
 	case session.Question:

@@ -38,8 +38,23 @@ func (t *turns) tick(now time.Time) {
 	}
 }
 
-// wait keeps waiting for a silent model.
+// hurry asks a model again that is waited for.
+func (t *turns) hurry() {
+	if t.current == nil || t.current.Resting(t.now()) == 0 {
+		t.say("%s.", app.NoRest)
+		return
+	}
+	t.current.pulse.Hurry()
+	t.current.Hurry(t.now())
+	t.say("Retrying now.")
+}
+
+// wait keeps waiting for a model that is silent, or is asked again later.
 func (t *turns) wait() {
+	if t.current != nil && t.current.Resting(t.now()) > 0 {
+		t.say("Waiting, %s left.", length(t.current.Resting(t.now())))
+		return
+	}
 	if t.current == nil || !t.current.wait() {
 		t.say("No model is silent.")
 		return

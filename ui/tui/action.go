@@ -84,7 +84,8 @@ func talkingActions() []action {
 	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
 	return []action{
 		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
-		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a silent model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
+		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.Hurry() })).unless(lacksRest),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),

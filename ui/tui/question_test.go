@@ -154,3 +154,24 @@ func TestQuestionForkFails(t *testing.T) {
 	s.Press("ctrl+x", "r").WaitForText("4  Send anyway")
 	s.seen().Press("4").WaitForText("an answer")
 }
+
+// While a model is waited for that failed, the keys in sight do what they say: it is asked at
+// once, goes on being waited for, or the turn ends.
+func TestKeysWhileAModelRests(t *testing.T) {
+	for name, tt := range map[string]struct{ keys, want string }{
+		"now":  {"ctrl+x g", "again"},
+		"wait": {"ctrl+x a", " s left"},
+		"stop": {"esc", "Stopped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, 50, 15, attended(llmtest.New()), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("again"))
+			s.ask("hi", "2  Wait for fake/one")
+			s.seen().Press("2").WaitFor(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
+			s.Press(strings.Fields(tt.keys)...).WaitForText(tt.want)
+		})
+	}
+	t.Run("nothing waits", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Press("ctrl+x", "g").WaitForText("Nothing waits to be sent again")
+	})
+}

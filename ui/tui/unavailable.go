@@ -12,9 +12,17 @@ func lacksTurn(m *Model) string {
 	return ""
 }
 
-// lacksSilence tells why there is nothing to wait on: no answer is silent.
+// lacksRest tells why nothing can be sent now: no model is waited for before it is asked again.
+func lacksRest(m *Model) string {
+	if m.chat.Turn == nil || m.chat.Turn.Resting(m.Now()) == 0 {
+		return app.NoRest
+	}
+	return ""
+}
+
+// lacksSilence tells why there is nothing to wait on: no answer is silent, or comes later.
 func lacksSilence(m *Model) string {
-	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) {
+	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) && m.chat.Turn.Resting(m.Now()) == 0 {
 		return "No model is silent"
 	}
 	return ""

@@ -49,7 +49,11 @@ func (c *Chat) draw(b app.Change) {
 	case app.SummaryBlock:
 		t.Summary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
-		t.Replace(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+c.KeyOf("stop")+" stops")
+		keys := c.KeyOf("stop") + " stops"
+		if _, rests := b.Event.(llm.Retry); rests && b.Duration > 0 {
+			keys = c.KeyOf("now") + " now · " + keys
+		}
+		t.Replace(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
 	case app.SilenceBlock:
 		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))

@@ -125,8 +125,18 @@ func (c *Chat) Close() {
 	}
 }
 
+// Hurry asks a model again that is waited for.
+func (c *Chat) Hurry() tea.Cmd {
+	c.Turn.Pulse.Hurry()
+	c.drawAll(c.Turn.Hurry(c.Now()))
+	return nil
+}
+
 // Wait gives a silent model as much time again as it had.
 func (c *Chat) Wait() tea.Cmd {
+	if rest := c.Turn.Resting(c.Now()); rest > 0 {
+		return c.Say(app.StillWaiting(rest))
+	}
 	c.Turn.Pulse.Beat()
 	c.drawAll(c.Turn.Wait(c.Now()))
 	return c.Say("Waiting")

@@ -1,0 +1,50 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "parley/providers/llm"
+)
+
+// A pause lasts its time, or until the user hurries the turn it belongs to: every one that
+// runs then, whatever pulse of the turn it has, and none that begins later.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, pulse := WithPulse(t.Context(), 0)
+		inner, _ := WithPulse(ctx, time.Minute)
+		pulse.Hurry() // nobody pauses
+		began := time.Now()
+		done := make(chan error)
+		for _, ctx := range []context.Context{ctx, inner} {
+			go func() { done <- Pause(ctx, time.Hour) }()
+		}
+		time.Sleep(time.Second)
+		pulse.Hurry()
+		if err := errors.Join(<-done, <-done); err != nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		for _, ctx := range []context.Context{inner, t.Context()} {
+			if err := Pause(ctx, time.Hour); err != nil {
+				t.Error(err)
+			}
+		}
+		if time.Since(began) != 2*time.Hour+time.Second {
+			t.Errorf("the pauses took %v", time.Since(began))
+		}
+		told := Pausing(inner)
+		pulse.Hurry()
+		if err := Pause(told, time.Hour); err != nil || time.Since(began) != 2*time.Hour+time.Second {
+			t.Errorf("%v; the pauses took %v", err, time.Since(began))
+		}
+		over, cancel := context.WithCancelCause(inner)
+		why := errors.New("why")
+		cancel(why)
+		if err := Pause(over, time.Hour); err != why {
+			t.Error(err)
+		}
+	})
+}
