@@ -46,22 +46,23 @@ func budgeted(t *testing.T, path string, attended bool, turns int, limits ...Lim
 	return s
 }
 
-// A limit of each period, in money and in tokens, is told at 80 % and ends what would be
-// spent above it.
+// A limit of each period, in money and in tokens, is told at 80 % and, once, when it is
+// reached, and ends what would be spent above it.
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		limit   Limit
 		answers int // before it is reached, of ten prompts
 		notices int
 	}{
-		{Limit{Period: PerSession, Cost: 5}, 5, 1},
-		{Limit{Period: PerSession, Tokens: 450}, 5, 1},
-		{Limit{Period: PerDay, Cost: 2.5}, 3, 1},
-		{Limit{Period: PerDay, Tokens: 101}, 2, 1},
-		{Limit{Period: PerMonth, Cost: 10}, 10, 1},
-		{Limit{Period: PerMonth, Provider: "a", Cost: 1}, 1, 0},
+		{Limit{Period: PerSession, Cost: 5}, 5, 2},
+		{Limit{Period: PerSession, Tokens: 450}, 5, 2},
+		{Limit{Period: PerDay, Cost: 2.5}, 3, 2},
+		{Limit{Period: PerDay, Tokens: 101}, 2, 2},
+		{Limit{Period: PerMonth, Cost: 10}, 10, 2},
+		{Limit{Period: PerMonth, Provider: "a", Cost: 1}, 1, 1},
 		{Limit{Period: PerMonth, Provider: "b", Cost: 1}, 10, 0},
-		{Limit{Period: PerTurn, Cost: 1}, 10, 0},
+		{Limit{Period: PerTurn, Cost: 1}, 10, 10},
+		{Limit{Period: PerTurn, Cost: 2}, 10, 0},
 		{Limit{}, 10, 0},
 	} {
 		t.Run(tt.limit.String(), func(t *testing.T) {
@@ -392,8 +393,8 @@ func TestRaiseLeavesRoom(t *testing.T) {
 	}
 }
 
-// That a limit is about to be reached is told once for each day, and for each prompt where it
-// is about one.
+// That a limit is about to be reached, and that it is, is told once for each day, and for each
+// prompt where it is about one.
 func TestNoticesOfLimits(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
 	lib, _ := newTestStore(t)
@@ -409,7 +410,7 @@ func TestNoticesOfLimits(t *testing.T) {
 		now = now.AddDate(0, 0, day)
 		told = append(told, len(eventsOf[llm.Notice](play(t.Context(), s, allow, say("hi")))))
 	}
-	if fmt.Sprint(told) != "[1 2 1 2]" {
+	if fmt.Sprint(told) != "[2 4 2 4]" {
 		t.Errorf("told %v times", told)
 	}
 }

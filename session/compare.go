@@ -88,6 +88,7 @@ type candidate struct {
 	billed bool            // it has the usage of those that share its response
 	shared *llm.Candidate  // it may share a response as; nil: it was not asked
 	last   *responseStream // its last request
+	room   Reservation     // of what its request may cost
 	left   error           // why it is not asked at all; nil: it is
 	sends  bool            // that a request of it does not fit was told, or asked about
 }
@@ -153,7 +154,9 @@ func (c *comparison) run() error {
 		c.prepare(one)
 	}
 	for i, shared := range newCandidates(modelsOf(asked)) {
-		asked[i].shared = shared
+		if asked[i].shared = shared; i < len(c.reservations) { // there is a room for each
+			asked[i].room = c.reservations[i]
+		}
 		c.ask(asked[i], shared)
 	}
 	for running := len(asked); running > 0; {
@@ -239,6 +242,7 @@ func (c *comparison) take(one *candidate, e modelEvent) (over bool) {
 	case e.read != nil:
 		c.addResults(one, e.read)
 		c.prepare(one)
+		c.reserveNext(one)
 		c.ask(one, nil)
 	case e.over:
 		return c.endStep(one)

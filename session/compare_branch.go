@@ -65,7 +65,8 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 	if r.partial != nil {
 		c.addResponse(r)
 	}
-	one.ended = true
+	settle(c.turn, one.room)
+	one.ended, one.room = true, Reservation{}
 	calls := r.event.Message.Calls()
 	over = len(calls) == 0 || c.reads == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
 	if r.event.Seq > 0 {
@@ -80,6 +81,18 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 		c.read(one, calls, r.event.Finish.Reason)
 	}
 	return over
+}
+
+// reserveNext keeps room for a further request of a candidate. What the others hold is no reason
+// not to ask it; that no limit is reached was checked.
+func (c *comparison) reserveNext(one *candidate) {
+	shared := func(l Limit) bool { return l.Shared() }
+	if c.log == nil || !slices.ContainsFunc(limitsOf(c.Session, one.model), shared) {
+		return
+	}
+	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))
+	tellUnheld(c.turn, err)
+	one.room, c.reservations = room, append(c.reservations, room)
 }
 
 // uncounted returns how many answers have no usage, if the one that ended has none: 0 if

@@ -35,10 +35,7 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 		t.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
 	}
-	if err := checkBudget(t, model); err != nil {
-		return err
-	}
-	if err := confirmExpense(t, model); err != nil {
+	if err := checkExpense(t, model); err != nil {
 		return err
 	}
 	t.done.Steps = 1

@@ -84,7 +84,7 @@ func TestServersThatCountNothing(t *testing.T) {
 				if got := path[len(path)-1].Usage; got == nil || *got != want {
 					t.Errorf("counted %+v, want %+v", got, want)
 				}
-				if priced != (len(told) == 0) {
+				if len(told) != 1 || priced != strings.HasPrefix(told[0], "session limit of $1.00 reached") {
 					t.Errorf("told %q", told)
 				}
 				if err := doneOf(t, play(t.Context(), s, nil, say("again"))).Err; errors.Is(err, ErrBudget) != priced {

@@ -3,18 +3,17 @@ package session
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"parley/providers/llm"
-	"parley/session/store"
 )
 
 // payAside counts a request of the turn that is no message. One that failed before anything was
 // used was not paid for.
 func payAside(t *turn, purpose, model string, u llm.Usage, err error) {
 	t.spend(purpose, model, u, err)
+	settle(t)
 	if err == nil || u != (llm.Usage{}) {
 		t.mu.Lock()
 		t.addUsage(u)
@@ -22,26 +21,38 @@ func payAside(t *turn, purpose, model string, u llm.Usage, err error) {
 	}
 }
 
-// checkBudget asks what to do once a limit of models that are to be asked is reached, those
-// that answer where there are none, and reserves what one request to each may use. Where nobody
-// can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
-// unknown, and that a limit is about to be reached.
+// checkBudget checks limits, and reserves what one request to each of models may use, those that
+// answer where there are none.
 func checkBudget(t *turn, models ...llm.Endpoint) error {
 	models = orCurrent(t, models)
-	limits := limitsOf(t.Session, models...)
+	if err := checkLimits(t, models); err != nil {
+		return err
+	}
+	return reserve(t, models)
+}
+
+// checkLimits asks what to do once a limit of models that are to be asked is reached. Where nobody
+// can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
+// unknown, and that a limit is about to be reached.
+func checkLimits(t *turn, models []llm.Endpoint) error {
 	warnUnpriced(t, "", models...)
-	for _, l := range limits {
+	for _, l := range limitsOf(t.Session, models...) {
 		used, err := t.Used(l)
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
 		}
-		switch share := l.share(used); {
-		case share >= 1:
+		share := l.share(used)
+		if share >= 1 {
 			if err := overspent(t, &BudgetError{l, used}); err != nil {
 				return err
 			}
-			return checkBudget(t, models...)
-		case share >= noticeShare && t.told[l].Before(l.Period.began(t.now())):
+			return checkLimits(t, models)
+		}
+		if t.below == nil {
+			t.below = map[Limit]bool{}
+		}
+		t.below[l] = true
+		if share >= noticeShare && t.told[l].Before(l.Period.began(t.now())) {
 			if t.told == nil {
 				t.told = map[Limit]time.Time{}
 			}
@@ -49,7 +60,22 @@ func checkBudget(t *turn, models ...llm.Endpoint) error {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 		}
 	}
-	return reserve(t, limits, models)
+	return nil
+}
+
+// tellReached tells of limits that requests of the turn went below, and reached: the next one is
+// not sent. What the turn asked about, or ended with, was told.
+func tellReached(t *turn) {
+	var ended *BudgetError
+	errors.As(t.done.Err, &ended)
+	for _, l := range t.Limits() {
+		if !t.below[l] || ended != nil && ended.Limit == l {
+			continue
+		}
+		if used, err := t.Used(l); err == nil && l.share(used) >= 1 {
+			t.emit(llm.Notice{Text: (&BudgetError{l, used}).Error()})
+		}
+	}
 }
 
 // orCurrent returns models, or the one that answers if there are none.
@@ -79,6 +105,7 @@ func overBudget(s *Session, models ...llm.Endpoint) error {
 
 // overspent asks what to do about a limit that is reached.
 func overspent(t *turn, e *BudgetError) error {
+	delete(t.below, e.Limit)
 	from := max(e.Limit.Cost, e.Used.Cost) // a raise leaves room
 	choices := []Choice{{Action: RaiseLimit, Amount: from + 1}, {Action: RaiseLimit, Amount: from * 1.5}, {Action: StopTurn}}
 	byTokens := e.Limit.share(e.Used) > e.Limit.share(llm.Usage{Cost: e.Used.Cost})
@@ -101,38 +128,47 @@ func overspent(t *turn, e *BudgetError) error {
 }
 
 // reserve keeps room in the limits that other processes share for a request to each of models,
-// until settle.
-func reserve(t *turn, limits []Limit, models []llm.Endpoint) error {
+// in their order, until settle.
+func reserve(t *turn, models []llm.Endpoint) error {
 	settle(t)
 	if t.log == nil {
 		return nil
 	}
-	byProvider := map[string][]llm.Endpoint{}
+	held := map[Limit]bool{} // what is reserved here is no reason not to ask the others
 	for _, m := range models {
-		provider := store.ProviderOf(m.Name)
-		byProvider[provider] = append(byProvider[provider], m)
-	}
-	for i, provider := range slices.Sorted(maps.Keys(byProvider)) {
-		hold := limits
-		if i > 0 { // what was just reserved is no reason not to ask the others
-			hold = slices.DeleteFunc(slices.Clone(limits), func(l Limit) bool { return l.Provider != provider })
-		}
-		held, err := Reserve(t.log.Ledger(), t.now(), hold, byProvider[provider][0].Name, estimateRequests(t, byProvider[provider]))
-		var full *BudgetError
+		shared := slices.DeleteFunc(limitsOf(t.Session, m), func(l Limit) bool { return !l.Shared() })
+		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return held[l] })
+		var room Reservation
+		var err error
 		switch {
-		case errors.As(err, &full): // other processes spend at this moment
+		case len(limits) > 0:
+			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, estimateRequest(t, m))
+		case len(shared) > 0:
+			room, err = t.log.Ledger().Reserve(m.Name, estimateRequest(t, m))
+		}
+		for _, l := range limits {
+			held[l] = true
+		}
+		var full *BudgetError
+		if errors.As(err, &full) { // other processes spend at this moment
 			settle(t)
 			if err := overspent(t, full); err != nil {
 				return err
 			}
 			return checkBudget(t, models...)
-		case err != nil && !t.toldUnreserved: // what cannot be written now is counted all the same once it can be
-			t.toldUnreserved = true
-			t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
 		}
-		t.reservations = append(t.reservations, held)
+		tellUnheld(t, err) // what cannot be written now is counted all the same once it can be
+		t.reservations = append(t.reservations, room)
 	}
 	return nil
+}
+
+// tellUnheld tells once in a session why limits are not held among processes; nil: they are.
+func tellUnheld(t *turn, err error) {
+	if err != nil && !t.toldUnreserved {
+		t.toldUnreserved = true
+		t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
+	}
 }
 
 // Reserve keeps room for what a request to a model is estimated to use in those of limits that
@@ -162,10 +198,29 @@ func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimat
 	return held, err
 }
 
-// settle ends what was reserved: the answers are in the ledger.
-func settle(t *turn) {
-	for _, r := range t.reservations {
-		_ = r.Settle()
+// settle ends rooms that the turn reserved, or all: the answers are in the ledger.
+func settle(t *turn, rooms ...Reservation) {
+	if rooms == nil {
+		rooms = t.reservations
 	}
-	t.reservations = nil
+	tellUnheld(t, endReservations(t.Session, rooms...))
+	t.reservations = slices.DeleteFunc(slices.Clone(t.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
+}
+
+// endReservations ends rooms, and those that could not be ended before. It keeps what cannot be
+// ended now: it counts until the process ends, or a later call ends it.
+func endReservations(s *Session, rooms ...Reservation) (err error) {
+	s.mu.Lock()
+	rooms, s.unsettled = append(s.unsettled, rooms...), nil
+	s.mu.Unlock()
+	var left []Reservation
+	for _, r := range rooms {
+		if failed := r.Settle(); failed != nil {
+			left, err = append(left, r), failed
+		}
+	}
+	s.mu.Lock()
+	s.unsettled = append(s.unsettled, left...)
+	s.mu.Unlock()
+	return err
 }

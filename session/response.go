@@ -143,6 +143,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
+	settle(t) // and no room is kept while tools run
 	if r.notice != "" {
 		t.emit(llm.Notice{Text: r.notice})
 	}

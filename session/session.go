@@ -184,6 +184,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
+			tellReached(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()
 		}()
@@ -238,5 +239,5 @@ func (s *Session) Close() error {
 	if !s.Empty() {
 		s.saveInfo()
 	}
-	return s.log.Close()
+	return errors.Join(endReservations(s), s.log.Close())
 }

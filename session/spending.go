@@ -177,8 +177,9 @@ type spending struct {
 	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
 	told                        map[Limit]time.Time // limits of which noticeShare was told, and when
 	total, last, turnUsage      llm.Usage
-	hasUnpriced, warnedUnpriced bool // the price of a response is unknown; the user was told
-	toldUnreserved              bool // that nothing could be reserved
+	hasUnpriced, warnedUnpriced bool          // the price of a response is unknown; the user was told
+	toldUnreserved              bool          // that nothing could be reserved
+	unsettled                   []Reservation // that could not be ended
 }
 
 // Usage returns what the session used so far, and what its last response used,

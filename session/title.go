@@ -52,8 +52,13 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	}
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, countAside(s, model, req, llm.Usage{}, nil, nil))
+	if errors.Is(err, ErrBudget) {
+		return nil
+	}
 	said, usage, err := complete(ctx, s, model, req, func(Event) {})
 	s.spend(store.PurposeTitle, model.Name, usage, err)
+	_ = endReservations(s, room) // it is tried again with the next
 	s.mu.Lock()
 	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
 	s.total = s.total.Add(usage)

@@ -96,14 +96,6 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 	return u.Clamped()
 }
 
-// estimateRequests returns what a request to each of models may use together; priced if all are.
-func estimateRequests(t *turn, models []llm.Endpoint) (sum llm.Usage) {
-	for _, m := range models {
-		sum = sum.Add(estimateRequest(t, m))
-	}
-	return sum
-}
-
 // An Expense is what a Question is about when requests are estimated to cost much.
 type Expense struct {
 	Model  string  // or several
@@ -119,16 +111,15 @@ func (e Expense) String() string {
 	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
 }
 
-// confirmExpense asks before requests to models, that answer where there are none, which are
-// estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
+// confirmExpense asks before requests to models which are estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
 // a known price are not counted.
-func confirmExpense(t *turn, models ...llm.Endpoint) error {
+func confirmExpense(t *turn, models []llm.Endpoint) error {
 	if t.confirmCost <= 0 || t.asked.expense {
 		return nil
 	}
 	var about Expense
 	var names []string
-	for _, m := range orCurrent(t, models) {
+	for _, m := range models {
 		estimate := estimateRequest(t, m)
 		if !estimate.Priced || !(estimate.Cost > 0) {
 			continue

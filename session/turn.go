@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/session/store"
 	"parley/tools"
 )
 
@@ -24,10 +23,11 @@ type turn struct {
 	tools        *tools.Set      // the tools as they were when it began; nil: none
 	omittedTurns int             // turns the last request left out
 
-	results             toolResults         // of the last response's calls, while they run
-	compactedOnOverflow bool                // the conversation was summarized because it did not fit
-	asked               asked               // of the user
-	reservations        []store.Reservation // of what the running requests may cost
+	results             toolResults    // of the last response's calls, while they run
+	compactedOnOverflow bool           // the conversation was summarized because it did not fit
+	asked               asked          // of the user
+	reservations        []Reservation  // of what the running requests may cost
+	below               map[Limit]bool // that were not reached when requests went out
 
 	partial   *partialResponse // the response that arrives; nil: none does
 	capped    bool             // the last response ended at a limit of parley's: asking again would only be paid again
@@ -151,10 +151,14 @@ func (t *turn) prepareStep() error {
 // checkExpense checks whether requests to models, that answer where there are none, may be
 // paid for at once.
 func checkExpense(t *turn, models ...llm.Endpoint) error {
-	if err := checkBudget(t, models...); err != nil {
+	models = orCurrent(t, models)
+	if err := checkLimits(t, models); err != nil {
 		return err
 	}
-	return confirmExpense(t, models...)
+	if err := confirmExpense(t, models); err != nil {
+		return err
+	}
+	return reserve(t, models) // last: room is kept for a request, not while the user is asked
 }
 
 func (t *turn) prompt(m llm.Message) {
