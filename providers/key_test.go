@@ -122,3 +122,13 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 		}
 	}
 }
+
+// The list of models says before anything is sent that a login does not go to an address.
+func TestUnusableLoginIsListed(t *testing.T) {
+	c := Config{Providers: map[string]Provider{"vertex": {BaseURL: "https://gate.example/v1"}}}
+	for _, one := range Choices(c, env("GOOGLE_APPLICATION_CREDENTIALS", "x.json", "GOOGLE_CLOUD_PROJECT", "p")) {
+		if one.Provider == "vertex" && (one.Ready || !strings.Contains(one.Unavailable, "googleapis.com alone")) {
+			t.Errorf("%s: ready %v, %q", one.Name, one.Ready, one.Unavailable)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -167,6 +168,10 @@ func (s service) missing(c Config, getenv func(string) string) string {
 	}
 	if s.address.missing != "" {
 		return s.address.missing
+	}
+	var refused *llm.Error
+	if errors.As(checkTokenAddress(s), &refused) {
+		return refused.Message
 	}
 	if s.isProgram() {
 		return s.missingProgram(getenv)

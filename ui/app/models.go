@@ -38,9 +38,9 @@ func FitWords(a *App, model llm.Endpoint) (words []string) {
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch share := int(math.Ceil(f.Share() * 100)); {
 	case share > 100:
-		add("too long: %d%%", share)
+		add("context %d%%: too long", share)
 	case share > 0:
-		add("fits %d%%", share)
+		add("context %d%%", share)
 	}
 	if f.Omitted {
 		add("oldest turns not sent")

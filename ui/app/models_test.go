@@ -32,10 +32,10 @@ func TestFitWords(t *testing.T) {
 		model llm.Endpoint
 		want  string
 	}{
-		{own, "fits 46%"},
-		{far, "fits 62% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
-		{small, "too long: 154% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
-		{free, "fits 62% · cache of 84k lost · thinking not sent"},
+		{own, "context 46%"},
+		{far, "context 62% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
+		{small, "context 154%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
+		{free, "context 62% · cache of 84k lost · thinking not sent"},
 	} {
 		if got := strings.Join(FitWords(a, test.model), " · "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.model.Name, got, test.want)

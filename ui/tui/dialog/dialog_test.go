@@ -94,6 +94,55 @@ func models() []dialog.Item {
 	return items
 }
 
+// One long row takes the columns of no others: out of sight it takes nothing, and in sight it is
+// cut before names that are readable, and columns, give way to it.
+func TestPickLongRow(t *testing.T) {
+	const short = "openrouter/some-model-5.5"
+	long := dialog.Item{Title: "gateway/" + strings.Repeat("very-", 50) + "long", Note: strings.Repeat("a note without an end ", 20), Cells: []string{"tools vision reasoning", "1.05M", strings.Repeat("$", 60), "$8"}}
+	list := func(width, height int, items ...dialog.Item) []string {
+		p := dialog.Pick("Model", items, theme.Plain())
+		p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
+		p.SetSize(width, height)
+		return strings.Split(ansi.Strip(p.View()), "\n")[1:]
+	}
+	var items []dialog.Item
+	for range 100 {
+		items = append(items, dialog.Item{Title: short, Cells: []string{"tools", "128K", "$2", "$8"}})
+	}
+	row := func(lines []string) string {
+		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, short) })]
+	}
+	for _, size := range []struct {
+		width, height int
+		cells         []string // that the others have beside the long row
+	}{
+		{50, 11, nil},
+		{80, 20, []string{"T", "128K"}},
+		{120, 30, []string{"tools", "128K", "$8"}},
+		{240, 70, []string{"tools", "128K", "$8"}},
+	} {
+		alone, away := list(size.width, size.height, items...), list(size.width, size.height, append(items[:len(items):len(items)], long)...)
+		if got, want := row(away), row(alone); got != want {
+			t.Errorf("%d: out of sight it makes of\n%q\n%q", size.width, want, got)
+		}
+		within := list(size.width, size.height, append([]dialog.Item{long}, items...)...)
+		got := row(within)
+		for _, cell := range size.cells {
+			if !strings.Contains(got, cell) {
+				t.Errorf("%d: %q lacks %s", size.width, got, cell)
+			}
+		}
+		for _, line := range within {
+			if ansi.StringWidth(line) > size.width {
+				t.Errorf("%d: a line has %d cells: %q", size.width, ansi.StringWidth(line), line)
+			}
+		}
+		if first := within[slices.IndexFunc(within, func(l string) bool { return strings.Contains(l, "gateway/") })]; !strings.Contains(first, "gateway/very-very-ve") || !strings.Contains(first, "…") {
+			t.Errorf("%d: the long one is %q", size.width, first)
+		}
+	}
+}
+
 // Notes stand between titles and cells. Where there is little room columns give way to them,
 // and then their last pieces; the foot says the whole of the one that is selected.
 func TestPickNotes(t *testing.T) {
@@ -107,8 +156,8 @@ func TestPickNotes(t *testing.T) {
 		row, foot string
 	}{
 		{12, "› openai/gp…", "fits 62% · …"},
-		{36, "› openai/gpt-max   fits 62%", "fits 62% · 2 images not sent · cach…"},
-		{50, "› openai/gpt-max   fits 62% · 2 images not sent", "fits 62% · 2 images not sent · cache of 84k lost …"},
+		{36, "› openai/gpt-max   fits 62% …", "fits 62% · 2 images not sent · cach…"},
+		{50, "› openai/gpt-max   fits 62% · 2 images not sent …", "fits 62% · 2 images not sent · cache of 84k lost …"},
 		{80, "› openai/gpt-max    " + note + "  TV", "enter choose · esc close · type to filter"},
 		{120, "› openai/gpt-max                " + note + "  tools vision     128K  $2   $8", "enter choose · esc close · type to filter"},
 		{240, "› openai/gpt-max", "enter choose · esc close · type to filter"},

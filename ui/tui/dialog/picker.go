@@ -90,9 +90,10 @@ type itemSet struct {
 	showHidden   bool              // hidden ones are shown
 	hidden       int               // items that are
 	rows         int               // of all that is not, headings included
-	titleWidth   int               // cells of the widest title
-	noteWidth    int               // cells of the widest Note
-	cellWidths   []int             // cells of the widest cell of each column
+	titleWidth   int               // cells of the widest title, with columns of those in sight; see measureRows
+	widestTitle  int               // cells of the widest title in sight, if there are columns
+	noteWidth    int               // cells of the widest Note in sight
+	cellWidths   []int             // cells of the widest cell in sight of each column
 	groupReasons map[string]string // by group: what all of it lack
 }
 
@@ -170,19 +171,11 @@ func (p *Picker) SetItems(items []Item) {
 
 // setItems makes items ready to be shown.
 func (p *Picker) setItems(items []Item) {
-	p.items, p.titleWidth, p.noteWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, 0, map[string]string{}
+	p.items, p.titleWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, map[string]string{}
 	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
-	clear(p.cellWidths)
 	for i := range p.items {
 		item := &p.items[i]
 		p.titleWidth = max(p.titleWidth, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
-		p.noteWidth = max(p.noteWidth, textwrap.Width(item.Note))
-		for len(p.cellWidths) < len(item.Cells) {
-			p.cellWidths = append(p.cellWidths, 0)
-		}
-		for j, cell := range item.Cells {
-			p.cellWidths[j] = max(p.cellWidths[j], textwrap.Width(cell))
-		}
 		if item.Hidden {
 			p.hidden++
 		}

@@ -20,6 +20,9 @@ const minHeadingRows = 4
 // leastNote sets from how many cells on a note is shown.
 const leastNote = 8
 
+// leastName is how many cells a title has at least, where there are columns.
+const leastName = 28
+
 // stateCurrent stands behind what is in use.
 const stateCurrent = " · current"
 
@@ -75,13 +78,14 @@ func (p *Picker) View() string {
 	if len(heads) > 0 && p.top == at {
 		p.top-- // the selected one does not lie under the heading that stays
 	}
-	t := p.table()
-	rows := make([]string, 0, visible)
 	above := 0 // headings that lie above the first line
 	for above < len(heads) && heads[above]+above < p.top {
 		above++
 	}
 	hit := p.top - above
+	p.measureRows(hit, visible)
+	t := p.table()
+	rows := make([]string, 0, visible)
 	for line := p.top; line < min(p.top+visible, total); line++ {
 		switch {
 		case above < len(heads) && heads[above] == hit:
@@ -153,7 +157,7 @@ type table struct {
 // table makes room for the titles first, and then for notes; then columns are left out
 // from the right. Words give way to letters before that.
 func (p *Picker) table() table {
-	least := min(p.titleWidth, p.width*3/5)
+	least := min(p.titleWidth, max(p.width/2, leastName))
 	var t table
 	for _, letters := range []bool{false, true} {
 		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
@@ -183,7 +187,7 @@ func (p *Picker) table() table {
 		}
 	}
 	if len(p.Columns) > 0 { // columns stand by the titles, not at the other side of a wide screen
-		t.title = min(t.title, max(p.titleWidth, p.width/4)+len(stateCurrent))
+		t.title = min(t.title, max(p.titleWidth, min(p.widestTitle, p.width/2), p.width/4)+len(stateCurrent))
 	}
 	t.text, t.strong, t.faint = theme.NewSGR(p.theme.Text), theme.NewSGR(p.theme.Strong), theme.NewSGR(p.theme.Faint)
 	t.dim, t.accent, t.found = theme.NewSGR(p.theme.Dim), theme.NewSGR(p.theme.Accent), p.matchSGR()

@@ -94,16 +94,55 @@ func (t table) cell(i int, c Column, text string) string {
 	return space + text
 }
 
-// wholePieces returns as many pieces of a note as have room, the first of them in any case.
-func wholePieces(note string, wide int) string {
-	for textwrap.Width(note) > wide {
-		at := strings.LastIndex(note, " · ")
-		if at < 0 {
-			return ansi.Truncate(note, wide, "…")
-		}
-		note = note[:at]
+// measureRows finds how wide titles, notes and cells are in the rows in sight: one that is out
+// of sight takes no column of theirs, and few that are far wider than the others are cut.
+func (p *Picker) measureRows(first, rows int) {
+	if len(p.Columns) == 0 {
+		return
 	}
-	return note
+	var titles, notes []int
+	cells := make([][]int, len(p.Columns))
+	for _, h := range p.hits[max(first, 0):min(max(first, 0)+rows, len(p.hits))] {
+		item := p.item(h)
+		titles = append(titles, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
+		notes = append(notes, textwrap.Width(item.Note))
+		for i, cell := range item.Cells[:min(len(item.Cells), len(p.Columns))] {
+			cells[i] = append(cells[i], textwrap.Width(cell))
+		}
+	}
+	p.widestTitle = slices.Max(append(titles, 0))
+	p.titleWidth, p.noteWidth, p.cellWidths = commonWidth(titles, leastName), commonWidth(notes, 3*leastNote), nil
+	for _, widths := range cells {
+		p.cellWidths = append(p.cellWidths, commonWidth(widths, leastNote))
+	}
+}
+
+// commonWidth returns the cells of the widest of a column; where that and few others have half
+// as much again as the rest, those of the rest, but some in any case.
+func commonWidth(widths []int, some int) int {
+	slices.SortFunc(widths, func(a, b int) int { return b - a })
+	if len(widths) == 0 {
+		return 0
+	}
+	if rest := widths[max(min(len(widths)-1, 1), len(widths)/10)]; len(widths) > 3 && 2*widths[0] > 3*rest {
+		return max(rest, min(widths[0], some))
+	}
+	return widths[0]
+}
+
+// wholePieces returns as many pieces of a note as have room, the first of them in any case, and
+// a sign for the others.
+func wholePieces(note string, wide int) string {
+	const gap, more = " · ", " …"
+	if textwrap.Width(note) <= wide {
+		return note
+	}
+	for at := strings.LastIndex(note, gap); at >= 0; at = strings.LastIndex(note, gap) {
+		if note = note[:at]; textwrap.Width(note+more) <= wide {
+			return note + more
+		}
+	}
+	return ansi.Truncate(note, wide, "…")
 }
 
 // pinnedFirst compares for sorting.
