@@ -3,6 +3,7 @@ package media
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -325,5 +326,24 @@ func TestSurplusImages(t *testing.T) {
 	o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 2})
 	if o.err != nil || len(o.images) != 2 || len(o.notes) != 1 || !strings.Contains(o.notes[0], "more images") {
 		t.Errorf("%d images, notes %q, %v", len(o.images), o.notes, o.err)
+	}
+}
+
+// A download that does not end is ended.
+func TestEndlessImageDownload(t *testing.T) {
+	file := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = w.Write(pngImage)
+		for piece := make([]byte, 1<<20); r.Context().Err() == nil; {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	}
+	server := newImageServer(t, saysJSON(""), file)
+	server.answers[0] = saysJSON(grokImageSuite.links(server.URL + "/file.png"))
+	o := made(t, grokImageSuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
+	if o.err == nil || len(o.images) > 0 || !strings.Contains(o.err.Error(), "64 MB") || len(server.seen()) != 2 {
+		t.Errorf("%d images by %d requests, %v", len(o.images), len(server.seen()), o.err)
 	}
 }
