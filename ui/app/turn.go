@@ -140,12 +140,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case llm.Preview:
 		t.showPreview(e, now)
 	case llm.Retry:
-		t.retry, t.resend = e, now.Add(e.Wait)
-		t.heard(t.resend)      // until then nobody is asked
-		if t.Doing == Asking { // about that
-			t.await(Waiting, now)
-		}
-		t.countDown(now)
+		t.rest(e, now)
 	case session.Question:
 		t.await(Asking, now)
 	case session.Countdown, session.Answered:
@@ -182,6 +177,16 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.put(Change{Event: e})
 	}
 	return t.changes
+}
+
+// rest shows when a request goes out again.
+func (t *Turn) rest(e llm.Retry, now time.Time) {
+	t.retry, t.resend = e, now.Add(e.Wait)
+	t.heard(t.resend)      // until then nobody is asked
+	if t.Doing == Asking { // about that
+		t.await(Waiting, now)
+	}
+	t.countDown(now)
 }
 
 // await notes that something else than the model is waited for.
