@@ -83,7 +83,7 @@ func (p *Picker) View() string {
 		above++
 	}
 	hit := p.top - above
-	p.measureRows(hit, visible)
+	measureRows(p, hit, visible)
 	t := p.table()
 	rows := make([]string, 0, visible)
 	for line := p.top; line < min(p.top+visible, total); line++ {

@@ -96,7 +96,7 @@ func (t table) cell(i int, c Column, text string) string {
 
 // measureRows finds how wide titles, notes and cells are in the rows in sight: one that is out
 // of sight takes no column of theirs, and few that are far wider than the others are cut.
-func (p *Picker) measureRows(first, rows int) {
+func measureRows(p *Picker, first, rows int) {
 	if len(p.Columns) == 0 {
 		return
 	}
