@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	shuffle "math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -303,6 +304,7 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		c.emit(llm.Notice{Text: "not judged: fewer than two answers are complete"})
 		return nil
 	}
+	shuffle.Shuffle(len(answered), func(i, j int) { answered[i], answered[j] = answered[j], answered[i] }) // judges like what they read first
 	verdict, err := c.askJudge(model, answered)
 	if c.turn.ctx.Err() != nil {
 		return context.Cause(c.turn.ctx)

@@ -532,6 +532,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A judge reads the answers in any order, under letters that stay those of their models.
+func TestJudgeReadsInAnyOrder(t *testing.T) {
+	read := map[string]bool{}
+	for range 100 { // so that one order alone is no chance
+		judge := llmtest.New(llmtest.Say(`{"winner":"B","reason":"ok"}`))
+		at := endpoint("j/judge", judge)
+		models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Say("zero"))), endpoint("m/1", llmtest.New(llmtest.Say("one")))}
+		events := slices.Collect(New(Options{Model: models[0]}).Compare(t.Context(), models, &at, say("which?")))
+		if got, _ := verdicts(events); len(got) != 1 || got[0].Winner != 1 || got[0].Model != "m/1" {
+			t.Fatalf("%+v", got)
+		}
+		order := ""
+		for _, p := range judge.Requests()[0].Messages[0].Parts {
+			if m := regexp.MustCompile(`^<answer-([AB])-\w+>\n(zero|one)\n`).FindStringSubmatch(p.Text); m != nil {
+				order += m[1] + m[2] + " "
+			}
+		}
+		read[order] = true
+	}
+	if len(read) != 2 || !read["Azero Bone "] || !read["Bone Azero "] {
+		t.Errorf("read %v", read)
+	}
+}
+
 // What a judge uses counts like an answer.
 func TestJudgeUsage(t *testing.T) {
 	answer := func(text string) llm.Model {

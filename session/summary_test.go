@@ -1,14 +1,18 @@
 package session_test
 
 import (
+	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/store"
 )
 
 // summarized returns a session of two turns and a summary, and what it asked.
@@ -144,6 +148,71 @@ func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
 		if waits := path[len(path)-1]; len(path) != 5 || len(waits.Parts) != 2 || waits.Parts[1].Name != "b.png" {
 			t.Errorf("%d said later: %d messages, the last is %+v", later, len(path), waits.Parts)
 		}
+	}
+}
+
+// What a summary costs is counted with the model that was asked, also where it was stopped, or
+// failed half-way and another one finished it.
+func TestSummaryUsageByModel(t *testing.T) {
+	long := strings.Repeat("long ", 400)
+	half := func(turn llmtest.Turn) *llmtest.Fake { return llmtest.New(spends(), turn) }
+	price := func(u llm.Usage) (float64, bool) { return float64(u.Output) / 100, true }
+	var stop context.CancelFunc
+	cut := llm.Delta{Block: "1", Part: say(strings.Repeat("x", 400))}
+	for _, tt := range []struct {
+		name  string
+		other *llmtest.Fake // that is to write it
+		want  map[string]float64
+		ends  bool
+	}{
+		{"fails half-way", half(llmtest.Fail(&llm.Error{Fault: llm.Server}, cut)), map[string]float64{"b/b": 1 + 1, "a/a": 2}, true},
+		{"fails, and says what it used", half(llmtest.Fail(&llm.Error{Fault: llm.Server}, llm.Usage{Input: 5, Cost: 0.5, Priced: true})), map[string]float64{"b/b": 1 + 0.5, "a/a": 2}, true},
+		{"is stopped", half(func(ctx context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(cut)
+			stop()
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}), map[string]float64{"b/b": 1 + 1}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lib, _ := newTestStore(t)
+			model := endpoint("a/a", llmtest.New(llmtest.Say(long), llmtest.Say(long), spends(), spends()))
+			model.Context = 2000 // so that there are two pieces
+			s := New(Options{Model: model, Log: lib.Create(Info{}), Config: Config{SummaryModel: "b/b", History: "stateless"}, OpenModel: func(string) (llm.Endpoint, error) {
+				b := endpoint("b/b", tt.other)
+				b.Context, b.Cost = model.Context, price
+				return b, nil
+			}})
+			defer s.Close()
+			play(t.Context(), s, nil, say(long))
+			play(t.Context(), s, nil, say(long))
+			var ctx context.Context
+			ctx, stop = context.WithCancel(t.Context())
+			defer stop()
+			var end Done
+			for e := range s.Compact(ctx) {
+				if d, ok := e.(Done); ok {
+					end = d
+				}
+			}
+			if (end.Err == nil) != tt.ends {
+				t.Fatal(end.Err)
+			}
+			sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose", "model")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, all := map[string]float64{}, 0.0
+			for _, sum := range sums {
+				if sum.Purpose == store.PurposeSummary {
+					got[sum.Model] = sum.Usage.Cost
+					all += sum.Usage.Cost
+				}
+			}
+			if !maps.Equal(got, tt.want) || end.Usage.Cost != all {
+				t.Errorf("counted %v, the turn %v, want %v", got, end.Usage.Cost, tt.want)
+			}
+		})
 	}
 }
 

@@ -263,7 +263,9 @@ func (c Comparison) Reveal(a *App) string {
 	var said []string
 	for i, one := range c {
 		if one.Blind {
-			one.Blind, one.Label = false, one.Name
+			if one.Blind, one.Label = false, one.Name; one.Over {
+				one.State = one.result()
+			}
 			said = append(said, session.Letter(i)+" was "+one.Name)
 		}
 	}
@@ -355,13 +357,17 @@ func (c *Candidate) Failure() error {
 	return c.Err
 }
 
-// result says how an answer ended, and what it took.
+// result says how an answer ended, and what it took, which may tell whose it is: how many tokens
+// at what price, and how long.
 func (c *Candidate) result() string {
 	said, a := []string{c.Outcome()}, c.Answer
+	if c.Blind {
+		return said[0]
+	}
 	if a.UsageKnown && c.Usage.Output > 0 {
 		said = append(said, format.Tokens(c.Usage.Output)+" out")
 	}
-	if a.UsageKnown && c.Usage.Priced && !c.Blind { // a price tells who is dear
+	if a.UsageKnown && c.Usage.Priced {
 		said = append(said, fmt.Sprintf("$%.4f", c.Usage.Cost))
 	}
 	return strings.Join(append(said, format.Seconds(a.Duration)), " · ")

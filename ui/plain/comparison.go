@@ -112,13 +112,13 @@ func (c *comparison) finished(n int) {
 // spokenResult says how an answer ended, and what it took.
 func spokenResult(one *app.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
-	if !one.Over {
+	if !one.Over || one.Blind { // what it took may tell whose it is
 		return parts[0]
 	}
 	if a.UsageKnown && one.Usage.Output > 0 {
 		parts = append(parts, tokensOut(one.Usage))
 	}
-	if cost := money(one.Usage); a.UsageKnown && cost != "" && !one.Blind {
+	if cost := money(one.Usage); a.UsageKnown && cost != "" {
 		parts = append(parts, cost)
 	}
 	return strings.Join(append(parts, length(a.Duration)), ", ")
