@@ -9,9 +9,9 @@ import (
 
 // Limits of a section, in bytes.
 const (
-	maxSection = 256 << 10 // it ends here at the latest
-	judged     = 256       // of a line decide whether a section may end before it
-	lastWords  = 8 << 10   // before the latest end, where a section ends inside of a line
+	maxSection = 64 << 10 // it ends here at the latest
+	judged     = 256      // of a line decide whether a section may end before it
+	lastWords  = 8 << 10  // before the latest end, where a section ends inside of a line
 )
 
 // A Section is a part of a long text that renders by itself, so that no more of

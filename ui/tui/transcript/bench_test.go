@@ -2,6 +2,8 @@ package transcript
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +248,27 @@ func BenchmarkDiff(b *testing.B) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkResize shows one long answer of each shape at another width.
+func BenchmarkResize(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		for _, tokens := range []int{1_000, 10_000, 15_000, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(name, " ", "-"), tokens), func(b *testing.B) {
+				m := New(theme.Dark())
+				m.SetSize(120, 40)
+				streams(m, &feed{shape: shapes[name]}, tokens, 16)
+				m.View()
+				width := 120
+				b.ReportAllocs()
+				for b.Loop() {
+					width ^= 16
+					m.SetSize(width, 40)
+					m.View()
+				}
+			})
 		}
 	}
 }

@@ -230,3 +230,37 @@ func BenchmarkShapes(b *testing.B) {
 		}
 	}
 }
+
+// TestResizeCostsTheSame holds that another width costs what is in sight, however long the
+// answer is: no more than a section of it is laid out.
+func TestResizeCostsTheSame(t *testing.T) {
+	for _, name := range []string{"mixed", "list", "headings", "fence", "paragraph"} {
+		t.Run(name, func(t *testing.T) {
+			m := New(theme.Dark())
+			m.SetSize(120, 40)
+			f := &feed{shape: shapes[name]}
+			resize := func() (bytes uint64) {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				m.SetSize(100, 40)
+				m.View()
+				m.SetSize(120, 40)
+				m.View()
+				runtime.ReadMemStats(&after)
+				return after.TotalAlloc - before.TotalAlloc
+			}
+			var short, wide uint64
+			for tokens := 0; tokens < 48_000; tokens += 2_000 {
+				streams(m, f, 2_000, 500)
+				if tokens < 16_000 {
+					short = max(short, resize())
+				} else {
+					wide = max(wide, resize())
+				}
+			}
+			if wide > short*3/2 {
+				t.Errorf("an answer of at most 48,000 tokens takes %d kB at another width, one of at most 16,000 %d kB", wide>>10, short>>10)
+			}
+		})
+	}
+}
