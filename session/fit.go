@@ -182,12 +182,12 @@ func (c *branchCounts) add(n store.Node, size int, counted bool) {
 	c.head = n.Seq
 	c.tokens += size
 	if counted {
-		c.tokens, c.counted = n.Usage.Input+n.Usage.Output, true
-		if n.Usage.Shared {
-			c.tokens = n.Usage.Input + size
+		c.tokens, c.counted = n.Usage.Input+n.Usage.Output-n.Usage.Discarded, true
+		if n.Usage.Shared { // whose output is that of others as well
+			c.tokens += size - n.Usage.Output
 		}
 		c.lastThinking, c.lastOrigin = n.Usage.Thinking, n.Origin
-		c.cached, c.cachedBy, c.cachedAt = n.Usage.CacheRead+n.Usage.CacheWrite, n.Model, n.At.Add(n.Duration)
+		c.cached, c.cachedBy, c.cachedAt = min(n.Usage.CacheRead+n.Usage.CacheWrite, c.tokens), n.Model, n.At.Add(n.Duration)
 		c.cachedFor = longestCache
 		if n.Cache != nil && n.Cache.Lifetime > 0 {
 			c.cachedFor = n.Cache.Lifetime

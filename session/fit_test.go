@@ -261,3 +261,16 @@ func TestFitKeepsCounts(t *testing.T) {
 		t.Errorf("two more messages took %d estimates", news)
 	}
 }
+
+// What an attempt took whose answer was thrown away is paid for, and no part of the next
+// request.
+func TestDiscardedAttempts(t *testing.T) {
+	s := New(Options{Model: endpoint("a/a", llmtest.New(llmtest.Script(
+		llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 210, Output: 30, CacheRead: 200, Discarded: 120}, llm.Finish{Reason: llm.Stop},
+	)))})
+	play(t.Context(), s, nil, say("hi"))
+	total, _ := s.Usage()
+	if got := s.ContextTokens(); got != 120 || total.Input != 210 {
+		t.Errorf("the next request takes %d tokens, and %d were paid for", got, total.Input)
+	}
+}

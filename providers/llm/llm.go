@@ -243,6 +243,7 @@ type Usage struct {
 	Cost       float64 `json:"cost"`                // US dollars; see Priced
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
 	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
+	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output of attempts whose answer was thrown away: no message has it
 	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
 }
 
@@ -255,7 +256,7 @@ const (
 // Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
 // not known.
 func (u Usage) Clamped() Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking} {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded} {
 		*n = min(max(*n, 0), mostTokens)
 	}
 	if !(u.Cost >= 0 && u.Cost <= mostCost) {
@@ -273,7 +274,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 	return Usage{
 		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking,
+		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking, Discarded: u.Discarded + v.Discarded,
 		Cost: u.Cost + v.Cost, Priced: u.Priced && v.Priced, Estimated: u.Estimated || v.Estimated,
 	}
 }

@@ -145,6 +145,7 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 		case llm.Usage:
 			used = a.spent.Add(e)
 			used.Shared = e.Shared
+			used.Discarded = a.spent.Input + a.spent.Output + e.Discarded
 			event = used
 		}
 		if !yield(event, err) || err != nil {

@@ -310,3 +310,22 @@ func TestDo(t *testing.T) {
 		}
 	}
 }
+
+// What an answer took that was a mistake is in the sum, and marked as what no message holds.
+func TestMistakeIsDiscarded(t *testing.T) {
+	used := llm.Usage{Input: 100, Output: 20}
+	answer := llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "yes"}}
+	fake := &script{attempts: [][]any{{used, &llm.Error{Fault: llm.Server, Mistake: true}}, {answer, used, llm.Finish{Reason: llm.Stop}}}}
+	var got llm.Usage
+	for e, err := range retry.Wrap(fake, retry.Options{MaxRetries: 1}).Stream(t.Context(), llm.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u, ok := e.(llm.Usage); ok {
+			got = u
+		}
+	}
+	if want := (llm.Usage{Input: 200, Output: 40, Discarded: 120}); got != want {
+		t.Errorf("used %+v, want %+v", got, want)
+	}
+}
