@@ -113,7 +113,7 @@ func factsNotice(a *program, now time.Time) string {
 	if err := a.library.Set("facts told", day); err != nil {
 		return "" // it would be told each time
 	}
-	return "Prices and windows of models are of " + day + ": parley models --update fetches new ones"
+	return "Prices and context windows of models are of " + day + ": parley models --update fetches new ones"
 }
 
 // facts checks of when the facts of models are.
@@ -125,7 +125,7 @@ func (d doctor) facts(now time.Time) app.Check {
 		c.Detail = "fetched " + of.Format(time.DateOnly)
 	}
 	if stale {
-		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and windows"
+		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and context windows"
 	}
 	if err := d.config.Kept.Err(); err != nil {
 		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it again"

@@ -108,7 +108,16 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), first(m)))
+	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), sayNotice(m), first(m)))
+}
+
+// sayNotice says what the first screen would, where there is none: on a conversation that goes
+// on, or with a prompt on the command line.
+func sayNotice(m *Model) tea.Cmd {
+	if m.App.Notice == "" || !m.chat.Shown && len(m.App.Start.Prompt) == 0 {
+		return nil
+	}
+	return m.Say(m.App.Notice)
 }
 
 // begin sends what the command line asked, and looks for what can answer.

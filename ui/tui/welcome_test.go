@@ -47,6 +47,31 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 
 func unchanged(*Options) {}
 
+// What is to be told at the beginning, such as that facts of models are old, is whole on the
+// first screen of every size, and told on a conversation that goes on, which has none.
+func TestFirstNotice(t *testing.T) {
+	const notice = "Prices and context windows of models are of 2026-11-20: parley models --update fetches new ones"
+	words := func(s *stage) string { return strings.Join(strings.Fields(s.Screen()), " ") }
+	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			s := firstScreen(t, size[0], size[1], func(o *Options) { o.Notice = notice })
+			if s.WaitForText("2026-11-20"); !strings.Contains(words(s), notice) {
+				t.Error(s.Screen())
+			}
+		})
+	}
+	t.Run("resumed", func(t *testing.T) {
+		s := setUpWith(t, 80, 24, func(o *Options) {
+			o.Notice = notice
+			for range o.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
+			}
+		}, llmtest.Say("fine"))
+		if s.WaitForText("2026-11-20"); !strings.Contains(words(s), notice) {
+			t.Error(s.Screen())
+		}
+	})
+}
+
 // The first screen says where the user is, which model answers, what to try, and what to
 // continue, at every size.
 func TestFirstScreen(t *testing.T) {

@@ -137,8 +137,9 @@ func (f *Welcome) identity(width int) []string {
 	if about.Notice == "" {
 		return rows
 	}
-	for row := range strings.SplitSeq(ansi.Wrap(about.Notice, width, ""), "\n") {
-		rows = append(rows, th.Dim.Render(row))
+	const whole = "\u2011" // a hyphen at which Wrap breaks no flag
+	for row := range strings.SplitSeq(ansi.Wrap(strings.ReplaceAll(about.Notice, "-", whole), width, ""), "\n") {
+		rows = append(rows, th.Dim.Render(strings.ReplaceAll(row, whole, "-")))
 	}
 	return rows
 }
