@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,7 +16,11 @@ import (
 // 20k tokens" or "day off" it sets a limit for this session.
 func budget(a *App, arg string) Effect {
 	if arg == "" {
-		return Effect{List: &List{Title: "Budget", Noun: "limit", Items: budgetItems(a), Choose: chooseBudget(a)}}
+		s := a.Session
+		return Effect{Prepare: func(context.Context) func() Effect { // what was used is in the store
+			list := &List{Title: "Budget", Noun: "limit", Items: budgetItems(s), Choose: chooseBudget(s)}
+			return func() Effect { return Effect{List: list} }
+		}}
 	}
 	limit, err := parseLimit(arg)
 	if err != nil {
@@ -38,25 +43,25 @@ func budget(a *App, arg string) Effect {
 }
 
 // budgetItems lists each period with its limits and what is used of them.
-func budgetItems(a *App) (items []Item) {
-	limits := a.Session.Limits()
+func budgetItems(s *session.Session) (items []Item) {
+	limits := s.Limits()
 	for _, p := range session.Periods {
 		set := false
 		for _, l := range limits {
 			if l.Period == p {
 				set = true
-				items = append(items, budgetItem(a, l))
+				items = append(items, budgetItem(s, l))
 			}
 		}
 		if !set {
-			items = append(items, budgetItem(a, session.Limit{Period: p}))
+			items = append(items, budgetItem(s, session.Limit{Period: p}))
 		}
 	}
 	return items
 }
 
 // budgetItem tells how a limit stands. One without an amount is none.
-func budgetItem(a *App, l session.Limit) Item {
+func budgetItem(s *session.Session, l session.Limit) Item {
 	item := Item{Title: map[session.Period]string{
 		session.PerTurn: "This prompt", session.PerSession: "This conversation", session.PerDay: "Today", session.PerMonth: "This month",
 	}[l.Period], Value: string(l.Period)}
@@ -64,7 +69,7 @@ func budgetItem(a *App, l session.Limit) Item {
 		item.Title += " at " + l.Provider
 		item.Value += " " + l.Provider
 	}
-	used, err := a.Session.Used(l)
+	used, err := s.Used(l)
 	if err != nil {
 		item.Detail = err.Error()
 		return item
@@ -84,15 +89,18 @@ func budgetItem(a *App, l session.Limit) Item {
 }
 
 // chooseBudget offers amounts for the limit of a row.
-func chooseBudget(a *App) func(Item, string) Effect {
+func chooseBudget(s *session.Session) func(Item, string) Effect {
 	return func(row Item, _ string) Effect {
 		period, provider, _ := strings.Cut(row.Value, " ")
 		set := func(l session.Limit) Effect {
-			a.Session.SetLimit(l)
-			return Say(row.Title + ": " + budgetItem(a, l).Detail)
+			s.SetLimit(l)
+			return Effect{Prepare: func(context.Context) func() Effect {
+				said := row.Title + ": " + budgetItem(s, l).Detail
+				return func() Effect { return Say(said) }
+			}}
 		}
 		was := session.Limit{Period: session.Period(period), Provider: provider}
-		for _, l := range a.Session.Limits() {
+		for _, l := range s.Limits() {
 			if l.Period == was.Period && l.Provider == was.Provider {
 				was = l
 			}

@@ -16,7 +16,11 @@ import (
 func TestBudget(t *testing.T) {
 	a := &App{Session: session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
 	var rows []string
-	for _, i := range budget(a, "").List.Items {
+	shows := budget(a, "")
+	if shows.List != nil || shows.Prepare == nil {
+		t.Fatalf("the store is read at once: %+v", shows)
+	}
+	for _, i := range shows.Prepare(t.Context())().List.Items {
 		rows = append(rows, i.Title+": "+i.Detail)
 	}
 	if want := []string{"This prompt: $0.00 · no limit", "This conversation: $0.00 · no limit", "Today: $0.00 of $5.00 · 0%", "This month at openai: $0.00 of $20.00 · 0%"}; !slices.Equal(rows, want) {
@@ -38,10 +42,14 @@ func TestBudget(t *testing.T) {
 	if got := fmt.Sprint(a.Session.Limits()); got != "[turn limit of 1000000 tokens session limit of $2.50 and 200000 tokens monthly limit of $20.00 at openai]" {
 		t.Error(got)
 	}
-	monthly := budgetItems(a)
-	list := chooseBudget(a)(monthly[len(monthly)-1], "").List
-	if list.Choose(list.Items[0], ""); a.Session.Limits()[2].Cost != 21 {
+	monthly := budgetItems(a.Session)
+	list := chooseBudget(a.Session)(monthly[len(monthly)-1], "").List
+	chosen := list.Choose(list.Items[0], "")
+	if a.Session.Limits()[2].Cost != 21 {
 		t.Errorf("%v after %q", a.Session.Limits(), list.Items[0].Title)
+	}
+	if said := chosen.Prepare(t.Context())().Toast; said != "This month at openai: $0.00 of $21.00 · 0%" {
+		t.Errorf("said %q", said)
 	}
 	if list.Choose(list.Items[len(list.Items)-1], ""); len(a.Session.Limits()) != 2 {
 		t.Errorf("%v", a.Session.Limits())
