@@ -21,6 +21,7 @@ type conversation struct {
 	now  func() time.Time
 
 	caches cachewatch.Ledger // what providers have in their caches of it
+	kept   keptHistories     // what requests hold of it
 }
 
 // locked returns what f does while mu is held.

@@ -3,6 +3,7 @@ package session
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -139,11 +140,15 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 // compile makes a request to model of the current branch, with parts behind it, and
 // returns how many turns were left out of it. The session is locked.
 func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted int) {
+	req = s.emptyRequest(model)
+	if s.historyMode() == HistoryFull {
+		req.Messages = s.kept.portable(&s.tree, model, parts)
+		return req, 0
+	}
 	path := s.tree.Path()
 	if len(parts) > 0 {
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
-	req = s.emptyRequest(model)
 	switch s.historyMode() {
 	case HistoryStateless:
 		path = path[turnStart(path, s.turnSeq):]
@@ -152,6 +157,97 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 	}
 	req.Messages, _ = model.Portable(messages(path))
 	return req, omitted
+}
+
+// keptHistories holds what requests hold of the conversation, by what they are made for: a
+// request makes anew only what came since the one before. The zero value holds nothing.
+type keptHistories map[historyKind]keptHistory
+
+// A historyKind is what Portable depends on beside the messages.
+type historyKind struct {
+	origin string
+	images bool // are taken
+}
+
+// A keptHistory is what Portable makes of the branch up to the message to. It ends with an
+// answer behind which nothing is owed, so that Portable makes the same of what follows
+// whatever is in front of it.
+type keptHistory struct {
+	to       int // Seq; 0: nothing is kept
+	messages []llm.Message
+}
+
+// maxKept is how many histories are kept: those of models that take turns.
+const maxKept = 3
+
+// portable returns what a request to model holds of the current branch, with parts behind it:
+// what model.Portable makes of messages. The slice is the caller's.
+func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
+	for kind, kept := range *k {
+		if t.replaced > 0 && kept.to >= t.replaced {
+			delete(*k, kind)
+		}
+	}
+	t.replaced = 0
+	kind := historyKind{model.Origin, model.Takes("image/")}
+	kept := (*k)[kind]
+	var fresh []int // what came behind kept.to
+	at := t.head
+	for at > 0 && at != kept.to {
+		fresh = append(fresh, at)
+		if t.nodes[at-1].Summary { // which stands for what is in front of it
+			at = 0
+			break
+		}
+		at = t.nodes[at-1].Parent
+	}
+	slices.Reverse(fresh)
+	if at != kept.to { // another branch, or a summary
+		kept = keptHistory{}
+	}
+	settled := len(fresh)
+	for settled > 0 && !settles(&t.nodes[fresh[settled-1]-1]) {
+		settled--
+	}
+	if settled > 0 {
+		more, _ := model.Portable(t.messagesOf(fresh[:settled]))
+		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant {
+			kept = keptHistory{fresh[settled-1], append(kept.messages, more...)}
+			fresh = fresh[settled:]
+			k.keep(kind, kept)
+		}
+	}
+	tail := t.messagesOf(fresh)
+	if len(parts) > 0 {
+		tail = append(tail, llm.Message{Role: llm.RoleUser, Parts: parts})
+	}
+	rest, _ := model.Portable(tail)
+	return slices.Concat(kept.messages, rest)
+}
+
+func (k *keptHistories) keep(kind historyKind, kept keptHistory) {
+	if _, known := (*k)[kind]; *k == nil || !known && len(*k) == maxKept {
+		*k = keptHistories{}
+	}
+	(*k)[kind] = kept
+}
+
+// settles reports whether a history can be kept up to n: an answer without calls, whose results
+// would follow, and without media, which is handed over behind it.
+func settles(n *store.Node) bool {
+	return n.Role == llm.RoleAssistant && !n.Partial &&
+		!slices.ContainsFunc(n.Parts, func(p llm.Part) bool { return p.Kind == llm.Call || p.Kind == llm.Media })
+}
+
+// messagesOf returns the messages of these numbers that hold anything.
+func (t *Tree) messagesOf(seqs []int) []llm.Message {
+	out := make([]llm.Message, 0, len(seqs)+1)
+	for _, seq := range seqs {
+		if n := &t.nodes[seq-1]; len(n.Parts) > 0 {
+			out = append(out, n.Message)
+		}
+	}
+	return out
 }
 
 // turnStart returns where in path the turn begins that runs, with the message began,

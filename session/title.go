@@ -30,17 +30,20 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if s.log == nil || s.titles.model == "" || s.titles.open == nil || s.log.Session().Named {
 		return nil
 	}
+	s.mu.Lock()
+	asked := s.titles.asked
+	s.titles.asked = true
+	s.mu.Unlock()
+	if asked {
+		return nil
+	}
 	history, prompts := s.History(), 0
 	for _, m := range history {
 		if m.Role == llm.RoleUser {
 			prompts++
 		}
 	}
-	s.mu.Lock()
-	asked := s.titles.asked
-	s.titles.asked = true
-	s.mu.Unlock()
-	if asked || prompts != 1 || len(history) < 2 {
+	if prompts != 1 || len(history) < 2 {
 		return nil
 	}
 	model, err := s.titles.open(s.titles.model)

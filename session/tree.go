@@ -17,6 +17,7 @@ type Tree struct {
 	head  int          // Seq of the last message of the current branch; 0: none
 
 	annotations []store.Annotation // what was shown between them, by rising N
+	replaced    int                // the lowest Seq that Put replaced, since keptHistories looked; 0: none
 }
 
 // newTree returns a tree of nodes that were kept, by rising Seq and each behind its
@@ -49,6 +50,9 @@ func (t *Tree) NewNode(m llm.Message) store.Node {
 func (t *Tree) Put(n store.Node) {
 	if n.Seq <= len(t.nodes) {
 		t.nodes[n.Seq-1] = n
+		if t.replaced == 0 || n.Seq < t.replaced {
+			t.replaced = n.Seq
+		}
 		return
 	}
 	t.nodes = append(t.nodes, n)
@@ -64,6 +68,30 @@ func (t *Tree) PathTo(seq int) []store.Node {
 	var path []store.Node
 	for i := seq; i > 0; i = t.nodes[i-1].Parent {
 		path = append(path, t.nodes[i-1])
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// lastPrompt returns the Seq of the last prompt of the current branch that is not behind began,
+// or of the last of all if began is 0; 0 if there is none.
+func (t *Tree) lastPrompt(began int) int {
+	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
+		if n := &t.nodes[i-1]; n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
+			return n.Seq
+		}
+	}
+	return 0
+}
+
+// pathFrom returns the current branch from the message seq on, which is on it; all of it for 0.
+func (t *Tree) pathFrom(seq int) []store.Node {
+	var path []store.Node
+	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
+		path = append(path, t.nodes[i-1])
+		if i == seq {
+			break
+		}
 	}
 	slices.Reverse(path)
 	return path

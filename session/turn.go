@@ -181,10 +181,8 @@ func (t *turn) prepareRetry() error {
 	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
 		return errors.New("nothing to retry: the last answer is complete")
 	}
-	for _, n := range t.tree.Path() {
-		if n.Role == llm.RoleUser && !n.Summary {
-			t.turnSeq = n.Seq
-		}
+	if seq := t.tree.lastPrompt(0); seq > 0 {
+		t.turnSeq = seq
 	}
 	return nil
 }

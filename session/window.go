@@ -146,19 +146,13 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
-	path := s.tree.Path()
+	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // of the turn
 	rest = s.tokens.overhead(s.emptyRequest(model))
 	own = rest
 	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
 		rest += s.tokens.message(path[n-1])
 	}
-	from := turnStart(path, s.turnSeq)
-	for i, n := range path[from:] {
-		if n.Summary { // which stands for what is in front of it
-			from += i
-			break
-		}
-	}
+	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it stands for what is in front of it
 	for _, n := range path[from:] {
 		own += s.tokens.message(n)
 	}

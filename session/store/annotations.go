@@ -96,6 +96,7 @@ type logContent struct {
 	nodes       []entry           // in the order of Seq
 	annotations []annotationEntry // in the order of N
 	spent       []LedgerEntry     // requests that are no messages; not on disk yet
+	written     int               // how many of the first nodes are on disk as they are, at least
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }

@@ -109,7 +109,7 @@ func (db *DB) Resume(id string) (*Log, error) {
 	l := db.newLog(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lease, l.listPosition, l.hasContent, l.onDisk = owner, touched, true, true
+	l.lease, l.listPosition, l.hasContent, l.onDisk, l.written = owner, touched, true, true, len(all.nodes)
 	return l, err
 }
 
@@ -207,11 +207,16 @@ func (l *Log) add(n Node) {
 		e := &l.nodes[i]
 		// The rest of an answer was not accounted for with its beginning.
 		e.copied = e.copied && !e.Partial
+		usage := e.Usage
 		e.Node = n
 		e.gen++
-		l.count()
+		l.written = min(l.written, i)
+		if usage != nil || n.Usage != nil {
+			l.count()
+		}
 	} else {
 		l.nodes = slices.Insert(l.nodes, i, entry{Node: n, gen: 1})
+		l.written = min(l.written, i)
 		l.session.Messages++
 		if n.Usage != nil {
 			l.session.Usage = l.session.Usage.Add(*n.Usage)

@@ -64,9 +64,13 @@ func (l *Log) newTransaction(all bool) (*transaction, bool) {
 		j.lease.heartbeat = now
 	}
 	j.spent = slices.Clone(l.spent)
-	for _, e := range l.nodes {
-		if j.all || e.saved != e.gen {
-			j.nodes = append(j.nodes, e)
+	from := l.written
+	if j.all {
+		from = 0
+	}
+	for i := from; i < len(l.nodes); i++ {
+		if e := &l.nodes[i]; j.all || e.saved != e.gen {
+			j.nodes = append(j.nodes, *e)
 		}
 	}
 	for _, e := range l.annotations {
@@ -111,6 +115,9 @@ func (l *Log) markSaved(j *transaction) {
 		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
 		l.nodes[i].saved = e.gen
 		l.nodes[i].copied = e.copied
+	}
+	for l.written < len(l.nodes) && l.nodes[l.written].saved == l.nodes[l.written].gen {
+		l.written++
 	}
 	for _, e := range j.annotations {
 		i, _ := slices.BinarySearchFunc(l.annotations, e.N, byN)
