@@ -250,6 +250,9 @@ func (c *Confirmation) foot() string {
 	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[c.last()]))
 	if c.list {
 		yes, no = hint(c.Keys.Accept, "choose"), hint(c.Keys.Close, verb(c.answers[c.last()]))
+		if c.selected < 0 { // enter chooses nothing
+			yes = hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "select")
+		}
 	}
 	look := c.theme.Dim
 	if !c.bright {

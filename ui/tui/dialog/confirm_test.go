@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
@@ -216,4 +217,26 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 			t.Errorf("got %#v", got)
 		}
 	})
+}
+
+// TestDecideHintsAtWhatWorks holds that the keys named under a list do something: enter is
+// named only while an answer is selected.
+func TestDecideHintsAtWhatWorks(t *testing.T) {
+	q := dialog.Decide("What now?", []string{"Go on", "Wait", "Stop"}, 0, theme.Dark())
+	q.Harmless = true
+	q.SetSize(60, 20)
+	if view := ansi.Strip(q.View()); !strings.Contains(view, "enter choose") {
+		t.Errorf("with an answer selected:\n%s", view)
+	}
+	q.Update(tea.KeyPressMsg{Code: 'b', Text: "b"})
+	if view := ansi.Strip(q.View()); strings.Contains(view, "enter choose") || !strings.Contains(view, "select") {
+		t.Errorf("with none selected:\n%s", view)
+	}
+	if cmd := q.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd != nil {
+		t.Errorf("enter answered with none selected: %v", cmd())
+	}
+	q.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+	if view := ansi.Strip(q.View()); !strings.Contains(view, "enter choose") {
+		t.Errorf("with an answer selected again:\n%s", view)
+	}
 }
