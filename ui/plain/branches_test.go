@@ -84,3 +84,28 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 		})
 	}
 }
+
+// TestLateAnswer: what is entered as an answer once the question has ended by itself is no
+// prompt: it is told, and sent if it is entered again. Anything else is a message.
+func TestLateAnswer(t *testing.T) {
+	for typed, held := range map[string]bool{"2": true, "wait": true, "n": true, "and what about ships?": false} {
+		t.Run(typed, func(t *testing.T) {
+			d := talk(t, func(_ *app.Options, so *session.Options) {
+				so.Attended, so.Fallback = true, session.FallbackModels("other/x")
+				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", llmtest.New()), nil }
+			}, llmtest.Fail(&llm.Error{Fault: llm.Server}))
+			d.enter("hi")
+			d.heard("2. Wait for fake/m")
+			d.turns.add(d.turns.current, session.Answered{}) // by itself
+			d.input.came = time.Time{}
+			d.paste(typed)
+			said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")
+			if queued := d.app.Session.QueueLen() > 0; said != held || queued == held {
+				t.Errorf("told %v, queued %v:\n%s", said, queued, d.said())
+			}
+			if d.paste(typed); d.app.Session.QueueLen() == 0 {
+				t.Errorf("%s is never sent", typed)
+			}
+		})
+	}
+}

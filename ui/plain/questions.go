@@ -38,6 +38,7 @@ type questions struct {
 	input   *input
 	waiting []*question
 	asked   bool // the first of them was
+	ended   bool // one was taken back that had been asked, and nothing was entered since
 }
 
 // first returns the question that is asked, or asked next; nil if none waits.
@@ -102,7 +103,7 @@ func (a *questions) messages() []string {
 // dropCalls takes questions about calls away that are over.
 func (a *questions) dropCalls() {
 	if q := a.first(); q != nil && q.call != "" {
-		a.asked = false
+		a.asked, a.ended = false, a.asked
 		a.out.ClearPrompt()
 	}
 	a.waiting = slices.DeleteFunc(a.waiting, func(q *question) bool { return q.call != "" })
@@ -159,6 +160,12 @@ func (a *questions) tick(now time.Time) {
 // answer gives the open question what was typed, and reports whether it was meant for it.
 func (a *questions) answer(lines []console.Line, text string) bool {
 	q := a.open()
+	ended := a.ended
+	a.ended = false
+	if q == nil && ended && lateAnswer(text) {
+		a.say("Not sent: %s. The question it may answer has ended. Enter it again to send it.", strings.TrimSpace(text))
+		return true
+	}
 	if q == nil {
 		return false
 	}
@@ -183,6 +190,13 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 		a.arm(q)
 	}
 	return true
+}
+
+// lateAnswer reports whether text may be meant for a question that was taken back: a number, or
+// a word as answers have them.
+func lateAnswer(text string) bool {
+	word := strings.ToLower(strings.TrimSpace(text))
+	return word != "" && len(word) <= 3 && !strings.HasPrefix(word, "/") || slices.Contains([]string{"wait", "stop", "switch", "again"}, word)
 }
 
 // confirm asks a question with a yes and a no once those before it are answered, and
