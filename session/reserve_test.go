@@ -194,3 +194,42 @@ func TestReachedLimitsAreToldOnce(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 }
+
+// What a request is estimated to cost counts what is known to be in the provider's cache at the
+// price of that, and what the history mode leaves out not at all.
+func TestEstimateOfWhatIsCachedOrLeftOut(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	cached := llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 10_000, CacheWrite: 9_000, Output: 40, Priced: true}, llm.Finish{Reason: llm.Stop})
+	for name, tt := range map[string]struct {
+		change func(*Session)
+		later  time.Duration
+		want   float64 // US dollars: a dollar for 1000 tokens, a tenth of it for those that are cached
+	}{
+		"warm":             {nil, time.Minute, 1.94 + 0.9},
+		"expired":          {nil, time.Hour, 10.94},
+		"another prompt":   {func(s *Session) { s.SetSystem("else") }, time.Minute, 10.94},
+		"nothing is kept":  {func(s *Session) { s.SetHistoryMode(HistoryStateless) }, time.Minute, 0.9},
+		"of another model": {func(s *Session) { m := s.Model(); m.Name = "a/other"; s.SetModel(m) }, time.Minute, 10.94},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := endpoint("a/a", llmtest.New(cached, cached))
+			model.Cost = func(u llm.Usage) (float64, bool) {
+				return (float64(u.Input-u.CacheRead) + float64(u.CacheRead)/10) / 1000, true
+			}
+			clock := now
+			s := New(Options{Model: model, Attended: true, ConfirmCost: 0.1, Now: func() time.Time { return clock }})
+			replies(t, s, nil, say("")) // too little to ask about
+			if tt.change != nil {
+				tt.change(s)
+			}
+			clock = clock.Add(tt.later)
+			_, asked := replies(t, s, []Action{StopTurn}, say(strings.Repeat("long ", 720))) // 900 tokens
+			if len(asked) != 1 {
+				t.Fatalf("asked %d times", len(asked))
+			}
+			if got := asked[0].About.(Expense).Cost; got < tt.want-0.05 || got > tt.want+0.05 {
+				t.Errorf("estimated %.3f, want %.3f", got, tt.want)
+			}
+		})
+	}
+}

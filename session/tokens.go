@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 	"parley/session/store"
 )
 
@@ -75,12 +76,48 @@ const usualOutput = 2000
 
 // estimateRequest returns what the next request to a model may use.
 func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
-	u := llm.Usage{Input: t.ContextTokens(), Output: usualOutput}
-	if model.Origin == llm.OriginImages { // which has a price for each image
-		u = llm.Usage{}
+	var u llm.Usage // an image has a price of its own
+	if model.Origin != llm.OriginImages {
+		t.mu.Lock()
+		u = estimateInput(t.Session, model)
+		t.mu.Unlock()
+		u.Output = usualOutput
 	}
 	if model.Cost != nil {
 		u.Cost, u.Priced = model.Cost(u)
+	}
+	return u
+}
+
+// estimateInput returns about what the next request to a model has, as the history mode leaves
+// it, and what of that its provider has in its cache, as far as one knows. The session is locked.
+func estimateInput(s *Session, model llm.Endpoint) (u llm.Usage) {
+	req := s.emptyRequest(model)
+	overhead := s.tokens.overhead(req)
+	whole := s.contextTokens()
+	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
+		whole -= c.lastThinking
+	}
+	own, path := overhead, s.tree.Path()
+	for _, n := range path[turnStart(path, s.turnSeq):] {
+		own += s.tokens.message(n)
+	}
+	u.Input = whole
+	switch s.historyMode() {
+	case HistoryStateless:
+		u.Input = min(whole, own)
+	case HistoryDynamic:
+		if room := s.messageBudget(model, req); room > 0 {
+			u.Input = min(whole, max(own, room+overhead))
+		}
+	}
+	if u.Input == whole { // what was sent before stands in front of it
+		prefix, _ := cachewatch.PrefixOf(req)
+		next := cachewatch.Request{Model: model.Name, At: s.now(), To: s.tree.head}
+		warm := s.caches.Warm(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
+			return s.tree.divergence(before, cachewatch.Request{To: next.To, First: before.First})
+		})
+		u.CacheRead = min(warm, u.Input)
 	}
 	return u
 }

@@ -141,6 +141,27 @@ func (l *Ledger) Observe(r Request, p Prefix, f Facts, messages func(before Requ
 	return e, missed, notice
 }
 
+// usualLifetime is how long a provider keeps a prompt at least of which that is not known.
+const usualLifetime = 5 * time.Minute
+
+// Warm returns how many tokens of r, which is not sent yet, are known to be in the cache of its
+// model: the request before began as it does, and is not longer ago than the provider keeps it.
+// Messages is that of Observe.
+func (l *Ledger) Warm(r Request, p Prefix, c llm.Cache, messages func(before Request) (Cause, string)) int {
+	m, known := l.models[r.Model]
+	lifetime := c.Lifetime
+	if lifetime <= 0 {
+		lifetime = usualLifetime
+	}
+	if !known || m.last.Key != p.key() || r.At.Sub(m.last.At) > lifetime {
+		return 0
+	}
+	if cause, _ := messages(m.last); cause != "" {
+		return 0
+	}
+	return m.cached()
+}
+
 // addPrefix reports whether p is new to the conversation.
 func (l *Ledger) addPrefix(key string, p Prefix) bool {
 	if _, known := l.prefixes[key]; known {
