@@ -2,7 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,4 +101,96 @@ func costOf(m *Model) (count, size uint64) {
 		}
 	}
 	return count, size
+}
+
+// A cost is what one operation takes.
+type cost struct {
+	allocations, bytes uint64
+	took               time.Duration
+}
+
+// costs returns the least that f takes.
+func costs(f func()) (least cost) {
+	const rounds = 5
+	for i := range rounds {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		f()
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		c := cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc, took}
+		if i == 0 || c.allocations < least.allocations {
+			least.allocations, least.bytes = c.allocations, c.bytes
+		}
+		if i == 0 || took < least.took {
+			least.took = took
+		}
+	}
+	return least
+}
+
+// operations returns what is done with a conversation of n messages, or among n conversations,
+// each to be measured.
+func operations(tb testing.TB, n int) map[string]func() {
+	m := holding(tb, n)
+	lib, s := m.App.Library, m.App.Session
+	copied := session.MemoryStore()
+	among := session.MemoryStore()
+	tb.Cleanup(func() { _, _ = copied.Close(), among.Close() })
+	ids, err := storetest.Fill(copied, 1, n, "/p")
+	if err == nil {
+		_, err = storetest.Fill(among, min(n, 10_000), 2, "/p")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	typeLetter(m)
+	s.Request()
+	return map[string]func(){
+		"type a letter":  func() { typeLetter(m) },
+		"a request":      func() { s.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
+		"search":         func() { _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
+		"list":           func() { _, _ = among.List(session.Query{}) },
+		"the last three": func() { _, _ = among.List(session.Query{Limit: 3}) },
+		"resume": func() {
+			log, err := copied.Resume(ids[0])
+			if err != nil {
+				tb.Fatal(err)
+			}
+			_ = session.New(session.Options{Log: log, Model: s.Model()}).Close()
+		},
+	}
+}
+
+// What is done at every key, at every prompt and at the start costs no more in a long
+// conversation, or among many; the rest grows with what it reads. PARLEY_LONG=1 logs the table
+// of it up to 100,000.
+func TestCostBySize(t *testing.T) {
+	sizes := []int{12, 1000}
+	if os.Getenv("PARLEY_LONG") == "1" {
+		sizes = []int{12, 100, 1000, 10_000, 100_000}
+	}
+	table := map[string][]cost{}
+	for _, n := range sizes {
+		for name, do := range operations(t, n) {
+			table[name] = append(table[name], costs(do))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		for i, c := range table[name] {
+			t.Logf("%-14s %7d: %8d allocations, %10d bytes, %v", name, sizes[i], c.allocations, c.bytes, c.took)
+		}
+	}
+	for _, name := range []string{"type a letter", "a request", "the last three"} {
+		if few, many := table[name][0].allocations, table[name][len(sizes)-1].allocations; many > few+few/10+10 {
+			t.Errorf("%s: %d allocations at %d, %d at %d", name, many, sizes[len(sizes)-1], few, sizes[0])
+		}
+	}
+	for name, most := range map[string]uint64{"list": 3, "resume": 40} { // allocations for each session, or message
+		few, many := table[name][0].allocations, table[name][1].allocations
+		if each := (many - min(few, many)) / uint64(sizes[1]-sizes[0]); each > most {
+			t.Errorf("%s: %d allocations for each, more than %d", name, each, most)
+		}
+	}
 }
