@@ -36,10 +36,15 @@ func budget(a *App, arg string) Effect {
 		}
 	}
 	a.Session.SetLimit(limit)
-	if limit.Cost == 0 && limit.Tokens == 0 {
-		return Say(format.Capital(string(limit.Period)) + " limit: none in this session")
-	}
-	return Say(format.Capital(limit.String()) + " in this session")
+	return sayLimit(a.Session, limit)
+}
+
+// sayLimit says how a limit stands that was set, in the words of its row.
+func sayLimit(s *session.Session, l session.Limit) Effect {
+	return Effect{Prepare: func(context.Context) func() Effect {
+		item := budgetItem(s, l)
+		return func() Effect { return Say(item.Title + ": " + item.Detail) }
+	}}
 }
 
 // budgetItems lists each period with its limits and what is used of them.
@@ -94,10 +99,7 @@ func chooseBudget(s *session.Session) func(Item, string) Effect {
 		period, provider, _ := strings.Cut(row.Value, " ")
 		set := func(l session.Limit) Effect {
 			s.SetLimit(l)
-			return Effect{Prepare: func(context.Context) func() Effect {
-				said := row.Title + ": " + budgetItem(s, l).Detail
-				return func() Effect { return Say(said) }
-			}}
+			return sayLimit(s, l)
 		}
 		was := session.Limit{Period: session.Period(period), Provider: provider}
 		for _, l := range s.Limits() {

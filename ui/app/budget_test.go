@@ -27,14 +27,17 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	for _, tt := range []struct{ typed, said string }{
-		{"session 2.50", "Session limit of $2.50 in this session"},
-		{"session 200k tokens", "Session limit of $2.50 and 200000 tokens in this session"},
-		{"DAY $7", "Daily limit of $7.00 in this session"},
-		{"day off", "Day limit: none in this session"},
-		{"turn 1m tokens", "Turn limit of 1000000 tokens in this session"},
+		{"session 2.50", "This conversation: $0.00 of $2.50 · 0%"},
+		{"session 200k tokens", "This conversation: $0.00 of $2.50 · 0 tokens of 200k"},
+		{"DAY $7", "Today: $0.00 of $7.00 · 0%"},
+		{"day off", "Today: $0.00 · no limit"},
+		{"turn 1m tokens", "This prompt: 0 tokens of 1.0M · 0%"},
 		{"day", ""}, {"year 5", ""}, {"day -1", ""}, {"day NaN", ""}, {"day 5 apples", ""}, {"day 1e300", ""}, {"day lots", ""},
 	} {
 		e := budget(a, tt.typed)
+		if e.Prepare != nil { // what was used is read beside the screen
+			e = e.Prepare(t.Context())()
+		}
 		if e.Toast != tt.said || (e.Err == nil) != (tt.said != "") {
 			t.Errorf("%q: %q, %v", tt.typed, e.Toast, e.Err)
 		}

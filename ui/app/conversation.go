@@ -189,8 +189,8 @@ func compactItems(a *App) []Item {
 		return nil
 	}
 	return []Item{
-		{Title: "Edit", Detail: "Change the summary before the next message", Value: "edit"},
-		{Title: "Undo", Detail: "Back in front of the summary", Value: "undo"},
+		{Title: "edit", Detail: "Change the summary before the next message", Value: "edit"},
+		{Title: "undo", Detail: "Go back to before the summary", Value: "undo"},
 	}
 }
 
