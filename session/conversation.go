@@ -37,15 +37,16 @@ func (c *conversation) restore() (total llm.Usage) {
 	info := c.log.Session()
 	c.id = info.ID
 	c.tree = newTree(c.log.Nodes(), info.Head)
-	for i, n := range c.tree.nodes {
+	for i := range c.tree.nodes {
+		n := &c.tree.nodes[i]
 		if n.Usage != nil {
 			total = total.Add(*n.Usage)
+			c.restoreCache(*n)
 		}
-		if n.Usage != nil {
-			c.restoreCache(n)
+		if n.Partial {
+			before, _ := c.tree.At(n.Parent) // the zero node has no calls
+			*n = store.CloseInterrupted(*n, before.Calls())
 		}
-		before, _ := c.tree.At(n.Parent) // the zero node has no calls
-		c.tree.nodes[i] = store.CloseInterrupted(n, before.Calls())
 	}
 	c.tree.annotations = c.log.Annotations()
 	return total

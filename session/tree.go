@@ -22,14 +22,17 @@ type Tree struct {
 
 // newTree returns a tree of nodes that were kept, by rising Seq and each behind its
 // parent, as the store gives them. In the place of one that is lost stands a node
-// without a role, which no other follows.
+// without a role, which no other follows. The slice is the tree's from now on.
 func newTree(nodes []store.Node, head int) Tree {
-	t := Tree{nodes: make([]store.Node, 0, len(nodes)), head: head}
-	for _, n := range nodes {
-		for len(t.nodes)+1 < n.Seq {
-			t.nodes = append(t.nodes, store.Node{Seq: len(t.nodes) + 1})
+	t := Tree{nodes: nodes, head: head}
+	if n := len(nodes); n > 0 && nodes[n-1].Seq != n {
+		t.nodes = make([]store.Node, 0, nodes[n-1].Seq)
+		for _, n := range nodes {
+			for len(t.nodes)+1 < n.Seq {
+				t.nodes = append(t.nodes, store.Node{Seq: len(t.nodes) + 1})
+			}
+			t.nodes = append(t.nodes, n)
 		}
-		t.nodes = append(t.nodes, n)
 	}
 	if head < 0 || head > len(t.nodes) || head > 0 && isLost(t.nodes[head-1]) {
 		t.head = len(t.nodes)
