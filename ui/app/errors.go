@@ -32,6 +32,9 @@ func ShellHint(err error) string { return hintFor(llm.InShell, err) }
 func hintFor(a llm.Audience, err error) string {
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
+			if a == llm.InShell && h.shell != "" {
+				return h.shell
+			}
 			return h.hint
 		}
 	}
@@ -213,15 +216,16 @@ func raiseText(l session.Limit, amount float64) string {
 
 // hints holds the advice for errors that are not a model's.
 var hints = []struct {
-	err  error
-	hint string
+	err   error
+	hint  string
+	shell string // where there are no slash commands; "": as hint
 }{
-	{session.ErrSteps, "Raise the limit with --max-turns, or split the task"},
-	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml"},
-	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task"},
-	{ErrTimeout, "Raise the limit with --timeout"},
-	{ErrPipe, ""},
-	{context.Canceled, ""},
+	{session.ErrSteps, "Raise the limit with --max-turns, or split the task", ""},
+	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml", "Raise it with --max-cost or [budget] in config.toml"},
+	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task", ""},
+	{ErrTimeout, "Raise the limit with --timeout", ""},
+	{ErrPipe, "", ""},
+	{context.Canceled, "", ""},
 }
 
 // ErrTimeout is the cause of a cancel by --timeout.

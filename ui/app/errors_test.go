@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +63,14 @@ func TestRefusalText(t *testing.T) {
 	}
 	if got, want := ShellHint(lacks), "Run gcloud auth application-default login, then parley connect vertex --set project=p"; got != want {
 		t.Errorf("in the shell %q, want %q", got, want)
+	}
+}
+
+// TestHintsOfTheShell: no hint names a slash command where there are none.
+func TestHintsOfTheShell(t *testing.T) {
+	for _, h := range hints {
+		if hint := ShellHint(h.err); strings.Contains(" "+hint, " /") || (hint == "") != (Hint(h.err) == "") {
+			t.Errorf("%v: %q", h.err, hint)
+		}
 	}
 }
