@@ -84,7 +84,7 @@ func objects(e session.Event, status int) []object {
 		if isEmptyAnswer(e) {
 			list = append(list, noticeObject(emptyAnswer))
 		}
-		if e.UsageKnown {
+		if e.UsageKnown && (!e.Usage.Estimated || e.Message.Interrupted) { // else none was reported: done has the estimate
 			list = append(list, usageObject(e.Usage))
 		}
 		return list
