@@ -77,6 +77,21 @@ func (c *conversation) Empty() bool {
 	return true
 }
 
+// Unanswered reports whether the conversation ends without a whole answer, so that a turn
+// without parts goes on from where it stands.
+func Unanswered(s *Session) bool {
+	return locked(&s.mu, func() bool {
+		last, ok := s.tree.Last()
+		switch {
+		case !ok || last.Summary:
+			return false
+		case last.Role != llm.RoleAssistant || last.Interrupted:
+			return true
+		}
+		return last.Message.Empty() || len(last.Calls()) > 0
+	})
+}
+
 // Path returns the current branch with everything that is known of each message.
 func (c *conversation) Path() []Node { return locked(&c.mu, c.tree.Path) }
 

@@ -37,7 +37,6 @@ type App struct {
 	comparing
 
 	// What a front end fills in.
-	Failed   func() bool                 // the last turn can be tried again
 	Terminal func() TerminalState        // what is known of it
 	Busy     func() bool                 // a turn runs
 	KeyOf    func(command string) string // the key that runs a command, or "/" and its name
@@ -55,7 +54,7 @@ func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, ComparedHow: ComparedHow{Judge: o.Start.Judge}},
-		Busy: func() bool { return false }, Failed: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
+		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
 		told: map[string]mcp.Status{},
 	}
 	a.rememberModel(a.Session.Model().Name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/fuzzy"
 )
 
@@ -243,7 +244,7 @@ func NoBranches(a *App) string {
 }
 
 func nothingFailed(a *App) string {
-	if a.Busy() || !a.Failed() {
+	if a.Busy() || !session.Unanswered(a.Session) {
 		return "Nothing to retry"
 	}
 	return ""

@@ -80,7 +80,6 @@ func TestImage(t *testing.T) {
 	if len(parts) != 3 || parts[0] != 2 || parts[1] != 1 || parts[2] != 2 {
 		t.Errorf("%v parts", parts)
 	}
-	a.Failed = func() bool { return true }
 	if e := a.Regenerate(a.Session.Head()); e.Prepare == nil {
 		t.Errorf("another answer is not drawn: %+v", e)
 	} else {

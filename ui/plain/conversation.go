@@ -3,7 +3,6 @@ package plain
 import (
 	"errors"
 
-	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -24,11 +23,9 @@ type conversation struct {
 func (c *conversation) open() {
 	path := c.app.Session.Path()
 	if n := len(path); n > 0 {
-		last := path[n-1]
-		c.turns.failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary
 		c.say("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
-		if c.turns.failed && !endedEarly(c.app.Session, path) {
+		if session.Unanswered(c.app.Session) && !endedEarly(c.app.Session, path) {
 			c.say("Stopped. /retry continues.")
 		}
 	}
@@ -69,7 +66,7 @@ func (c *conversation) entered(e app.Entered) {
 		return
 	}
 	c.concurrent(e.Close)
-	c.saveErr, c.drafts.text, c.turns.failed = nil, "", false
+	c.saveErr, c.drafts.text = nil, ""
 	c.onSave()
 	if c.app.Session.Head() == 0 {
 		c.say("New conversation.")

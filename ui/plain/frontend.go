@@ -53,7 +53,7 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	p.shells = &shells{desk: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
 	p.panels = &panels{desk: d, lists: p.lists, questions: p.questions}
 	p.conversation = &conversation{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
-	d.app.Busy, d.app.Failed = func() bool { return p.turns.current != nil }, func() bool { return p.turns.failed }
+	d.app.Busy = func() bool { return p.turns.current != nil }
 	d.app.Leaving = func() { _ = p.drafts.store() }
 	return p
 }

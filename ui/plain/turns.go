@@ -19,7 +19,6 @@ type turns struct {
 	drafts     *drafts
 
 	current *turn // nil: idle
-	failed  bool  // the last one can be tried again
 	again   bool  // the failed one is tried again once the conversation is summarized
 }
 
@@ -70,7 +69,7 @@ func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.E
 	ctx, cancel := context.WithCancel(t.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)
 	now := &turn{transcript: t.transcript, cancel: cancel, pulse: pulse, began: t.now(), heard: heard}
-	t.current, t.failed = now, false
+	t.current = now
 	t.concurrent(func() {
 		defer cancel()
 		for e := range events(ctx) {
@@ -134,7 +133,7 @@ func (t *turns) done(d session.Done) {
 	if ended.compared != nil {
 		ended.compared.End()
 	}
-	t.current, t.failed = nil, d.Err != nil || d.Fork > 0
+	t.current = nil
 	t.questions.dropCalls()
 	ended.end(d)
 	if d.Err != nil {

@@ -175,6 +175,20 @@ func TestCompactOnTheScreen(t *testing.T) {
 	}
 }
 
+// TestRetryIsNamedWhereItWorks: a summary that fails behind a whole answer leaves nothing to
+// try again.
+func TestRetryIsNamedWhereItWorks(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}))
+	s.ask("first", "one")
+	s.idle()
+	s.ask("/compact", "boom")
+	s.idle()
+	if screen := s.Screen(); strings.Contains(screen, "retry") {
+		t.Errorf("retry is named:\n%s", screen)
+	}
+	s.Press("ctrl+x", "r").WaitForText("Nothing to retry")
+}
+
 func TestUsagePanel(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Script(
 		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "ok"}},

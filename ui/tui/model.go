@@ -90,7 +90,7 @@ func newModel(o Options) *Model {
 
 	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
-	a.Busy, a.Failed = func() bool { return m.chat.Turn != nil }, func() bool { return m.chat.Failed }
+	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = m.features.doctor.Terminal
 	a.Leaving = func() { s.After(m.input.Keep()) }
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })

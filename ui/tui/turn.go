@@ -45,11 +45,10 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 			defer func() { cmd = tea.Batch(cmd, m.compare.goOn(chosen)) }()
 		}
 	}
-	m.chat.Failed = false
 	m.chat.Apply(d, func(b app.Change) bool { // those that are compared have it each in its column
 		return b.Kind == app.EventBlock && compares && c.Told()
 	})
-	m.chat.Turn, m.chat.Failed = nil, m.chat.Failed || d.Err != nil || d.Fork > 0
+	m.chat.Turn = nil
 	m.overlay.Forget()
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()

@@ -28,7 +28,6 @@ type Chat struct {
 	Transcript *transcript.Model
 	Turn       *Turn                       // nil: idle
 	Shown      bool                        // something is in the transcript
-	Failed     bool                        // the last turn can be tried again
 	Unsaved    error                       // why what is said is not on disk; nil if it is
 	Heard      func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
 	Perform    func(app.Effect) tea.Cmd
@@ -122,13 +121,9 @@ func (c *Chat) Replay() {
 	c.Transcript.Clear()
 	s := c.App.Session
 	path := s.Path()
-	c.Shown, c.Failed = len(path) > 0, false
+	c.Shown = len(path) > 0
 	app.Replay(s, path, 0, len(path), c.Transcript.NewID, c.draw)
 	c.Transcript.Tag(0)
-	if n := len(path); n > 0 { // what has no whole answer can be answered
-		last := path[n-1]
-		c.Failed = last.Interrupted || last.Role != llm.RoleAssistant && !last.Summary || last.Role == llm.RoleAssistant && last.Message.Empty()
-	}
 }
 
 // DrawsImages reports whether the terminal, by its environment, shows images.

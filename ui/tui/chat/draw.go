@@ -139,14 +139,17 @@ func (c *Chat) Show(e session.Event) {
 			t.Marker(transcript.Info, app.Stopped)
 			return
 		}
-		t.AddError(app.ErrorText(e.Err), strings.TrimPrefix(app.Hint(e.Err)+" · "+c.KeyOf("retry")+" retry", " · "))
+		hint := app.Hint(e.Err)
+		if session.Unanswered(c.App.Session) {
+			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
+		}
+		t.AddError(app.ErrorText(e.Err), hint)
 	}
 }
 
 // drawFooter closes the answers to a prompt: what they sum up to, and why they may
 // not be what was asked for.
 func (c *Chat) drawFooter(t *app.Tally) {
-	c.Failed = t.Empty
 	if t.Answered {
 		c.Transcript.Footer(footer(t))
 	}
