@@ -171,6 +171,7 @@ type storedDone struct {
 	Text  string     `json:"text"`
 	Is    string     `json:"is,omitempty"`    // one of ends
 	Error *llm.Error `json:"error,omitempty"` // without its words, which Text has
+	Whole bool       `json:"whole,omitempty"`
 }
 
 // endErrors holds the errors besides those of models that front ends tell apart.
@@ -178,7 +179,7 @@ var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
 // MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.
 func (d Done) MarshalJSON() ([]byte, error) {
-	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText)}
+	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.Whole}
 	for _, end := range endErrors {
 		if errors.Is(d.Err, end) {
 			s.Is = end.Error()
@@ -208,7 +209,7 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 	if s.Error != nil {
 		e.is = append(e.is, s.Error)
 	}
-	d.Err = e
+	d.Err, d.Whole = e, s.Whole
 	return nil
 }
 

@@ -143,6 +143,7 @@ type Abandoned struct {
 type Done struct {
 	Reason   llm.Reason // of the last response; "" if Err is set
 	Err      error      // why the turn stopped early; canceled turns carry the context's error
+	Whole    bool       // with Err: the conversation ends in a whole answer all the same, so that nothing is there to retry
 	Fork     int        // Seq of the message that a copy of the conversation is to go on from, with TurnFromSummary, for the user chose that; 0: none
 	Usage    llm.Usage  // of the whole turn
 	Steps    int

@@ -184,6 +184,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
+			t.done.Whole = !Unanswered(s)
 			tellReached(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()

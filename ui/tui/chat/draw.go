@@ -140,7 +140,7 @@ func (c *Chat) Show(e session.Event) {
 			return
 		}
 		hint := app.Hint(e.Err)
-		if session.Unanswered(c.App.Session) {
+		if !e.Whole {
 			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
 		}
 		t.AddError(app.ErrorText(e.Err), hint)
