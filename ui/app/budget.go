@@ -82,9 +82,9 @@ func budgetItem(s *session.Session, l session.Limit) Item {
 	cost, tokens := cmp.Or(format.Cost(used.Cost, true), "$0.00"), format.Tokens(used.Input+used.Output)+" tokens"
 	switch {
 	case l.Cost > 0 && l.Tokens > 0:
-		item.Detail = fmt.Sprintf("%s of $%.2f · %s of %s", cost, l.Cost, tokens, format.Tokens(l.Tokens))
+		item.Detail = fmt.Sprintf("%s of %s · %s of %s", cost, format.Price(l.Cost), tokens, format.Tokens(l.Tokens))
 	case l.Cost > 0:
-		item.Detail = fmt.Sprintf("%s of $%.2f · %s", cost, l.Cost, format.Percent(used.Cost/l.Cost))
+		item.Detail = fmt.Sprintf("%s of %s · %s", cost, format.Price(l.Cost), format.Percent(used.Cost/l.Cost))
 	case l.Tokens > 0:
 		item.Detail = fmt.Sprintf("%s of %s · %s", tokens, format.Tokens(l.Tokens), format.Percent(float64(used.Input+used.Output)/float64(l.Tokens)))
 	default:

@@ -30,6 +30,7 @@ func TestBudget(t *testing.T) {
 		{"session 2.50", "This conversation: $0.00 of $2.50 · 0%"},
 		{"session 200k tokens", "This conversation: $0.00 of $2.50 · 0 tokens of 200k"},
 		{"DAY $7", "Today: $0.00 of $7.00 · 0%"},
+		{"day 0.025", "Today: $0.00 of $0.025 · 0%"},
 		{"day off", "Today: $0.00 · no limit"},
 		{"turn 1m tokens", "This prompt: 0 tokens of 1.0M · 0%"},
 		{"day", ""}, {"year 5", ""}, {"day -1", ""}, {"day NaN", ""}, {"day 5 apples", ""}, {"day 1e300", ""}, {"day lots", ""},
