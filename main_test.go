@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -2376,5 +2377,196 @@ func TestMediaLists(t *testing.T) {
 	s.wants(said, "$4.00")
 	if n := creates.Load(); n > 0 {
 		t.Errorf("%d requests for videos", n)
+	}
+}
+
+// refusal answers with a status and an error of OpenAI's form.
+func refusal(status int, code string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "90")
+		fail(w, status, `{"error":{"message":"no","type":"`+code+`","code":"`+code+`"}}`)
+	}
+}
+
+// reset writes the chunks and breaks the connection: with a reset, as of a server that died.
+func reset(chunks ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if len(chunks) > 0 {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, c := range chunks {
+				fmt.Fprintf(w, "data: %s\n\n", c)
+			}
+			w.(http.Flusher).Flush()
+		}
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok && len(chunks) == 0 {
+			_ = tcp.SetLinger(0)
+		}
+		conn.Close()
+	}
+}
+
+// TestFallbackOnTheWire sends one prompt through chains of three providers, of which the first
+// two fail in the same way, in each stage of an answer. Nobody is there to be asked.
+func TestFallbackOnTheWire(t *testing.T) {
+	text, thought := delta(`{"content":"first words"}`), delta(`{"reasoning_content":"hm"}`)
+	half := delta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":"}}]}`)
+	whole := delta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}}]}`)
+	for _, tt := range []struct {
+		stage, name string
+		server      http.HandlerFunc // nil: nobody listens
+		out         string           // what standard output holds in the end
+		status      int
+		says        string // of standard error
+	}{
+		{"connect", "refused", nil, "whole", 0, "c/m"},
+		{"headers", "closed", reset(), "whole", 0, "c/m"},
+		{"headers", "key", refusal(401, "invalid_api_key"), "whole", 0, "c/m"},
+		{"headers", "quota", refusal(429, "insufficient_quota"), "whole", 0, "c/m"},
+		{"headers", "limit", refusal(429, "rate_limit_exceeded"), "whole", 0, "c/m"},
+		{"headers", "model", refusal(404, "model_not_found"), "whole", 0, "c/m"},
+		{"headers", "server", refusal(500, "server_error"), "whole", 0, "c/m"},
+		{"headers", "request", refusal(400, "invalid_request_error"), "", 1, "no"},
+		{"first token", "empty stream", reset(delta(`{"role":"assistant","content":""}`)), "whole", 0, "c/m"},
+		{"first token", "error event", reset(`{"error":{"message":"overloaded","type":"server_error","code":503}}`), "whole", 0, "c/m"},
+		{"first token", "thinking", reset(thought), "whole", 0, "c/m"},
+		{"text", "closed", reset(text), "first words", 1, ""},
+		{"text", "error event", reset(text, `{"error":{"message":"overloaded","type":"server_error","code":503}}`), "first words", 1, "overloaded"},
+		{"call", "closed in the arguments", reset(half), "whole", 0, "c/m"},
+		{"call", "closed behind them", reset(whole), "whole", 0, "c/m"},
+		{"after finish", "closed", reset(text, finish("stop")), "first words", 0, ""},
+	} {
+		t.Run(tt.stage+": "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked [2]atomic.Int32
+			addresses := [2]string{"http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"} // port 9: nobody listens
+			for i := range addresses {
+				if tt.server == nil {
+					break
+				}
+				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					asked[i].Add(1)
+					tt.server(w, r)
+				}))
+				defer s.Close()
+				addresses[i] = s.URL + "/v1"
+			}
+			var results atomic.Int32 // of tools, in the last request
+			last := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var body struct{ Messages []struct{ Role string } }
+				_ = json.NewDecoder(r.Body).Decode(&body)
+				n := int32(0)
+				for _, m := range body.Messages {
+					if m.Role == "tool" {
+						n++
+					}
+				}
+				if results.Store(n); n == 0 {
+					stream(w, call("read", `{"path":"a.txt"}`), finish("tool_calls"))
+					return
+				}
+				stream(w, delta(`{"content":"whole"}`), finish("stop"))
+			}))
+			defer last.Close()
+
+			h := newHome(t)
+			if err := os.WriteFile(filepath.Join(h.dir, "work", "a.txt"), []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			config := "fallback = [\"b/m\", \"c/m\"]\n"
+			for i, address := range append(addresses[:], last.URL+"/v1") {
+				config += fmt.Sprintf("[providers.%c]\nkind = \"vllm\"\nbase_url = %q\napi_key = \"k\"\nmax_retries = 0\n", 'a'+i, address)
+			}
+			h.configure(config)
+			out, errs, status := h.run("-m", "a/m", "-p", "hi")
+			if strings.TrimSpace(out) != tt.out || status != tt.status || !strings.Contains(errs, tt.says) {
+				t.Errorf("%q, status %d, want %q, %d; on standard error:\n%s", out, status, tt.out, tt.status, errs)
+			}
+			if ran := results.Load(); tt.out == "whole" && ran != 1 {
+				t.Errorf("the tool ran %d times", ran)
+			}
+			if went := asked[1].Load() > 0; tt.server != nil && went != (tt.out == "whole") {
+				t.Errorf("the second model was asked: %v", went)
+			}
+		})
+	}
+}
+
+// mediaFaults says which tests hold what may go wrong with embeddings, images and videos: as
+// "folder Test", or "script NAME: a piece of it" for testdata/script.
+var mediaFaults = []struct {
+	fault string
+	tests []string
+}{
+	{"empty, blank and 1 MB texts among good ones", []string{"script embed: 2 blank lines skipped", "script embed: long.txt:3: about", "providers/embedding TestTooLong"}},
+	{"2049, 101, 65 and 11 texts: split, in order", []string{"providers/embedding TestSplit", "providers/embedding TestSplitByTokens"}},
+	{"vectors reversed, doubled, missing, without index", []string{"providers/media TestEmbedPlacesVectors", "providers/media TestEmbedIndexes", "providers/media TestEmbedSuiteBadAnswers"}},
+	{"base64 that cannot be, NaN, the zero vector", []string{"providers/media TestEmbedBase64", "providers/media TestEmbedSuiteBadAnswers"}},
+	{"other dimensions than asked for", []string{"providers/media TestEmbedSuiteBadAnswers", "script embed: --dimensions 5000"}},
+	{"429 in a batch: what came is kept, and goes on", []string{"providers/embedding TestRetries", "providers/embedding TestHalves", "script embed: --continue-from"}},
+	{"an error in base_resp with status 200", []string{"providers/media TestEmbedSuiteFaults", "providers/media TestVideoBaseResp", "providers/media TestImagesOfMiniMax"}},
+	{"text named .png, HEIC, 60 MB, 17 files", []string{"providers/media TestImageRequestsThatCannotBe", "script image: large.png: ", "script image: words.png: not an image"}},
+	{"a mask of another size, without alpha, a JPEG, for who takes none", []string{"providers/media TestImageRequestsThatCannotBe", "providers/media TestImageServicesThatCannot"}},
+	{"transparent and JPEG", []string{"providers/media TestImageRequestsThatCannotBe", "script image: --transparent --format jpeg"}},
+	{"1000x1000, 0x0, 16:0", []string{"providers/media TestImageRequestsThatCannotBe", "providers/llm TestParseSize", "script image: --size 16:0"}},
+	{"no image, 11 images, 2 of 4 blocked", []string{"script image: -n 0", "providers/media TestImageRequestsThatCannotBe", "providers/media TestImagesThatWereBlockedInPart", "providers/media TestSurplusImages"}},
+	{"no data, broken base64, a page with status 200", []string{"providers/media TestImagesOfOpenAI", "providers/media TestBase64OfServers", "script image: without an image"}},
+	{"WebP in the place of PNG: the name follows the bytes", []string{"providers/media TestImagesOfOpenAI", "script image: not saved as fox.webp, but as fox.png"}},
+	{"cut after an unfinished image, an error event, no usage", []string{"providers/media TestOpenAIPartialImages", "providers/media TestPartialImagesOfOpenRouter"}},
+	{"refusals by status, finish reason and text", []string{"providers/media TestImagesOfOpenAI", "providers/media TestImagesOfGemini", "providers/media TestVideoRefusedAtOnce", "script image: status 8"}},
+	{"addresses: http, of others, redirected to loopback, 403, endless", []string{"providers/media TestImagesOfGrok", "providers/media TestVideoDownloads", "providers/media TestEndlessImageDownload"}},
+	{"the file is there, its folder is not, the disk is full, standard output is a terminal", []string{"ui/cli TestCheckTarget", "ui/cli TestEmbedOnFullDisk", "providers/media TestFilmDiskFull", "session/attach TestSaveWhereNothingCanBe", "script image: ulimit -f 0", "script image: image -m mock/m fox --to -\n", "script image: video -m mock fox --to -\n"}},
+	{"cut after sending: nothing is created twice", []string{"providers/media TestVideoIsCreatedOnce", "providers/media TestAsksAgainOnlyIfNothingWasMade", "script image: may still charge"}},
+	{"polls: 202 without a body, 500, 404, unknown states, progress of 150", []string{"providers/media TestVideoOutcomes", "providers/media TestVideoPollFaults", "providers/media TestFilmWaits"}},
+	{"done without a video, filtered", []string{"providers/media TestVideoOutcomes"}},
+	{"a download that is short, JSON, of another type", []string{"providers/media TestVideoDownloads", "providers/media TestFilmDownloads"}},
+	{"ctrl+c, another process, another key", []string{". TestVideoInterrupted", ". TestVideoLater"}},
+	{"an address that ran out between poll and download", []string{"providers/media TestVideoAddressRanOut"}},
+	{"prompts of 40,000 characters and 100 kB, escape codes, ../ in ids", []string{"providers/media TestImageRequestsThatCannotBe", "providers/media TestVideoWishesThatCannotBe", "providers/media TestVideoIDsAreNoPaths", "providers/media TestVideoFileOfMiniMax", "script image: revised prompt: a fox .*red", "script image: 32000 characters", "session/attach TestFileNamesOfTexts"}},
+	{"killed in a download: nothing under the name", []string{". TestVideoKilledInDownload", "script embed: Killed in the middle", "session/attach TestStaleParts"}},
+	{"status 200 with nothing", []string{"providers/media TestImagesOfOpenAI", "providers/media TestEmbedSuiteBadAnswers", "providers/media TestVideoOutcomes"}},
+	{"an answer that does not end", []string{"providers/media TestEndlessImageAnswer", "providers/media TestEmbedSuiteEnds", "providers/media TestVideoPollFaults"}},
+	{"a key in a redirect", []string{"providers/media TestVideoDownloads", "providers/media TestImagesOfGrok"}},
+	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/picture TestSupported", "ui/tui/picture TestHalfBlocks"}},
+}
+
+// TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
+func TestMediaFaultsHaveTests(t *testing.T) {
+	tests := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, declared := range file.Decls {
+			if f, ok := declared.(*ast.FuncDecl); ok && f.Recv == nil {
+				tests[filepath.ToSlash(filepath.Dir(path))+" "+f.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range mediaFaults {
+		for _, test := range f.tests {
+			name, piece, script := strings.Cut(strings.TrimPrefix(test, "script "), ": ")
+			if !script || name == test {
+				if !tests[test] {
+					t.Errorf("%s: there is no %s", f.fault, test)
+				}
+				continue
+			}
+			if text, err := os.ReadFile(filepath.Join("testdata/script", name+".txtar")); err != nil || !strings.Contains(string(text), piece) {
+				t.Errorf("%s: %s.txtar says nothing of %q: %v", f.fault, name, piece, err)
+			}
+		}
 	}
 }

@@ -21,7 +21,8 @@ func specWords(id string) []string {
 		id = after
 	}
 	id = quantized().ReplaceAllString(id, "")
-	id = dashed().ReplaceAllString(strings.ReplaceAll(id, "_", "-"), "$1.$2-")
+	id = strings.NewReplacer("_", "-", "@", "-").Replace(id) // Vertex: claude-…@20251101
+	id = dashed().ReplaceAllString(id, "$1.$2-")
 	list := specWord.FindAllString(id, -1)
 	for len(list) > 1 && specMark.MatchString(list[len(list)-1]) {
 		list = list[:len(list)-1]
@@ -39,7 +40,7 @@ func FuzzWords(f *testing.F) {
 	for _, id := range []string{
 		"", "/", "a/", "qwen3:8b", "qwen3-8b-q4_K_M", "x:iq2_xs", "X-IQ3", "llama-3_1-70b-instruct-fp8", "us.anthropic.claude-opus-4-5-20251101-v1:0",
 		"gpt-6-sol-2026-01", "m-01.02", "m-1.02", "m-01.2", "m-12", "m-123", "m-1234567890", "gemma-3-27b-it-gguf", "v1..2b", "1.2.x", "\xff-1-2", "é-1",
-		"latest", "a-latest-latest", "4-5-6", "_1_2_", "10-10-10", "k2-0905-preview",
+		"latest", "a-latest-latest", "4-5-6", "x-6-3@", "claude-opus-4-5@20251101", "_1_2_", "10-10-10", "k2-0905-preview",
 	} {
 		f.Add(id)
 	}
