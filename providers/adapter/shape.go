@@ -11,7 +11,7 @@ import (
 // it has found out by trying which strings and numbers those are, it recognizes such events
 // by the bytes in between, and decodes no more than the delta.
 //
-// The zero Shape decodes every event. It is not safe for concurrent use.
+// The zero Shape knows none yet. It is not safe for concurrent use.
 type Shape[T any] struct {
 	parts    [][]byte // what is equal in all events of this shape, around and between the gaps
 	gaps     []gap    // one less than parts
