@@ -45,11 +45,20 @@ func isText(b []byte) bool {
 	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
 }
 
+// inputSilence sets how long an input is waited for before it is looked who could write
+// to it, which takes as long as there are processes.
+const inputSilence = 20 * time.Millisecond
+
 // ReadStdin reads standard input to its end. With bounded set (there are words
 // on the command line already) an input that nobody seems to write to is given
 // up after a while: programs that start others often leave it open. Notice is
 // called when that happens, and when waiting takes long.
 func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
+	return readInput(f, bounded, func() bool { return inputHasWriter(f) }, notice)
+}
+
+// readInput is ReadStdin with hasWriter, which is asked only of an input that is silent.
+func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(string)) ([]byte, error) {
 	type read struct {
 		b   []byte
 		err error
@@ -69,17 +78,11 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 		}
 		all <- read{buf.Bytes(), err}
 	}()
-	if bounded && !inputHasWriter(f) {
-		select {
-		case <-first:
-		case <-time.After(inputTimeout):
-			notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
-			return nil, nil
-		}
+	if bounded && !closes(first, inputSilence) && !hasWriter() && !closes(first, inputTimeout) {
+		notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
+		return nil, nil
 	}
-	select {
-	case <-first:
-	case <-time.After(2 * time.Second):
+	if !closes(first, 2*time.Second) {
 		notice("waiting for standard input (ctrl+d ends it)")
 	}
 	r := <-all
@@ -90,6 +93,16 @@ func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 		return nil, fmt.Errorf("standard input has more than %d MB", maxInput>>20)
 	}
 	return decoded(r.b, notice), nil
+}
+
+// closes reports whether c is closed within wait.
+func closes(c <-chan struct{}, wait time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(wait):
+		return false
+	}
 }
 
 // decoded returns input as UTF-8, with a notice if it was text of another encoding.

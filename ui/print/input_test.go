@@ -1,9 +1,13 @@
 package print
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // Text of another encoding on standard input is read as what it says, and that it
@@ -36,6 +40,52 @@ func TestEncodings(t *testing.T) {
 			if err != nil || string(got) != tt.want || notice != tt.told {
 				t.Errorf("got %q, told %q, %v; want %q, told %q", got, notice, err, tt.want, tt.told)
 			}
+		})
+	}
+}
+
+// Who could write to an input is looked for only while it is silent: that reads what every
+// process has open. An input that some process may still write to is waited for.
+func TestInputWriter(t *testing.T) {
+	const gaveUp = "nothing on standard input for 2s, and no other program of this pipeline writes to it: continuing without"
+	tests := []struct {
+		name    string
+		bounded bool
+		after   time.Duration // until it is written
+		writer  bool
+		asked   bool
+		want    string
+		told    string
+	}{
+		{"written at once", true, 0, false, false, "diff", ""},
+		{"written soon", true, inputSilence - 1, false, false, "diff", ""},
+		{"written by a slow program", true, time.Hour, true, true, "diff", "waiting for standard input (ctrl+d ends it)"},
+		{"written by whom nobody knows", true, time.Second, false, true, "diff", ""},
+		{"left open", true, time.Hour, false, true, "", gaveUp},
+		{"the prompt itself", false, time.Hour, false, false, "diff", "waiting for standard input (ctrl+d ends it)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, w := io.Pipe()
+				written := make(chan struct{})
+				go func() {
+					time.Sleep(tt.after)
+					io.WriteString(w, "diff")
+					w.Close()
+					close(written)
+				}()
+				asked, told := false, ""
+				got, err := readInput(r, tt.bounded, func() bool {
+					asked = true
+					return tt.writer
+				}, func(text string) { told += text })
+				if err != nil || string(got) != tt.want || asked != tt.asked || told != strings.Replace(tt.told, "2s", inputTimeout.String(), 1) {
+					t.Errorf("got %q, %v, told %q, looked for a writer: %t", got, err, told, asked)
+				}
+				r.Close()
+				<-written
+			})
 		})
 	}
 }
