@@ -95,6 +95,18 @@ func Unanswered(s *Session) bool {
 // Path returns the current branch with everything that is known of each message.
 func (c *conversation) Path() []Node { return locked(&c.mu, c.tree.Path) }
 
+// PathBack returns the last n messages of the branch that ends with the message seq, the
+// oldest first: fewer if it begins with one of them.
+func (c *conversation) PathBack(seq, n int) []Node {
+	return locked(&c.mu, func() []Node { return c.tree.pathBack(seq, n) })
+}
+
+// Summarized returns how many messages the summary seq stands for: those in front of it on
+// its branch, from the summary before it on.
+func (c *conversation) Summarized(seq int) int {
+	return locked(&c.mu, func() int { return c.tree.summarized(seq) })
+}
+
 // Nodes returns every message on every branch.
 func (c *conversation) Nodes() []Node {
 	c.mu.Lock()

@@ -76,6 +76,26 @@ func (t *Tree) PathTo(seq int) []store.Node {
 	return path
 }
 
+// pathBack returns the last n messages of the branch that ends with the message seq.
+func (t *Tree) pathBack(seq, n int) []store.Node {
+	var path []store.Node
+	for i := seq; i > 0 && len(path) < n; i = t.nodes[i-1].Parent {
+		path = append(path, t.nodes[i-1])
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// summarized counts the messages in front of the message seq back to a summary, with that.
+func (t *Tree) summarized(seq int) (n int) {
+	for i := t.nodes[seq-1].Parent; i > 0; i = t.nodes[i-1].Parent {
+		if n++; t.nodes[i-1].Summary {
+			break
+		}
+	}
+	return n
+}
+
 // lastPrompt returns the Seq of the last prompt of the current branch that is not behind began,
 // or of the last of all if began is 0; 0 if there is none.
 func (t *Tree) lastPrompt(began int) int {

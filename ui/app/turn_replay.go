@@ -13,6 +13,9 @@ import (
 // Stored is a conversation as it is stored.
 type Stored interface {
 	At(seq int) (session.Node, error)
+	Head() int
+	PathBack(seq, n int) []session.Node
+	Summarized(seq int) int
 	Annotations(path []session.Node) [][]session.Annotation
 }
 
@@ -20,12 +23,40 @@ type Stored interface {
 // behind each of them, as Turn did while they came. From and to are boundaries of
 // turns, so that pages in a row show what the whole does. newID may be nil.
 func Replay(s Stored, path []session.Node, from, to int, newID func() string, show func(Change)) {
-	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}}
+	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
-	r.summarized = summarizedBy(path, lastSummary(path, from))
 	r.branch(path, along, from, to)
 	r.end()
+}
+
+// ReplayBack does what Replay does for the last turns in front of the message next, of n
+// messages or more; for next 0, for the last ones of the current branch. It returns the
+// Seq of the first of them, in front of which the page before ends; 0 if there is none.
+func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (first int) {
+	for back := 2 * n; ; back *= 2 { // with what is in front of the page, to know who answered there
+		end, more := s.Head(), 0
+		if next > 0 {
+			end, more = next, 1
+		}
+		path := s.PathBack(end, back)
+		whole, to := len(path) < back, len(path)-more
+		from := max(to-n, 0)
+		for from > 0 && !Boundary(path, from) {
+			from--
+		}
+		if !whole {
+			r := replay{stored: s}
+			if _, known := r.modelBefore(path, s.Annotations(path), from); from == 0 || !known {
+				continue
+			}
+		}
+		Replay(s, path, from, to, newID, show)
+		if from == 0 {
+			return 0
+		}
+		return path[from].Seq
+	}
 }
 
 // Boundary reports whether a turn may begin with path[i].
@@ -48,7 +79,7 @@ type replay struct {
 	cut   *session.Node // the last answer, while nothing was shown of why it broke off; else nil
 	left  map[int]bool  // answers of other branches that were shown, by Seq
 
-	summarized int // messages that the last summary stands for
+	summarized int // messages that the last summary stands for; below 0: not known yet
 }
 
 func (r *replay) apply(e session.Event, note int) {
@@ -103,22 +134,26 @@ func (r *replay) summary(path []session.Node, i int) {
 	if _, rest, ok := strings.Cut(text, "\n\n"); ok {
 		text = rest
 	}
-	r.seq, r.summarized = n.Seq, summarizedBy(path, i)
+	r.seq, r.summarized = n.Seq, r.stored.Summarized(n.Seq)
 	r.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: r.summarized})
 	r.flush(0)
 }
 
-// lastSummary returns where the last summary in front of path[i] is; 0 if there is
-// none.
-func lastSummary(path []session.Node, i int) int {
-	for i--; i > 0 && !path[i].Summary; i-- {
+// lastSummarized returns how many messages the last summary of the branch that ends with
+// the message seq stands for; 0 if there is none.
+func lastSummarized(s Stored, seq int) int {
+	for back := 64; ; back *= 2 {
+		path := s.PathBack(seq, back)
+		for _, n := range slices.Backward(path) {
+			if n.Summary {
+				return s.Summarized(n.Seq)
+			}
+		}
+		if len(path) < back {
+			return 0
+		}
 	}
-	return max(i, 0)
 }
-
-// summarizedBy returns how many messages the summary path[i] stands for: those from
-// the one before it on.
-func summarizedBy(path []session.Node, i int) int { return i - lastSummary(path, i) }
 
 // annotations shows what stood between the messages.
 func (r *replay) annotations(list []session.Annotation) {
@@ -138,6 +173,9 @@ func (r *replay) annotations(list []session.Annotation) {
 			r.cut, r.calls = nil, nil
 			r.apply(e, a.N)
 		case session.Compacted:
+			if r.summarized < 0 {
+				r.summarized = lastSummarized(r.stored, a.After)
+			}
 			e.Messages = r.summarized // which is not stored with it
 			r.apply(e, a.N)
 		default:

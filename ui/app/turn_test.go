@@ -363,6 +363,15 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 			if got := whole.words(true); len(path) > 0 && !slices.Equal(got, pages) {
 				t.Fatalf("seed %d, %v: in pages\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
 			}
+			pages = nil
+			for next := -1; next != 0; {
+				page := board{t: t}
+				next = ReplayBack(k.s, max(next, 0), 1+k.r.IntN(3), nil, page.draw)
+				pages = append(page.words(true), pages...)
+			}
+			if got := whole.words(true); len(path) > 0 && !slices.Equal(got, pages) {
+				t.Fatalf("seed %d, %v: back from the end\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
+			}
 		}
 	}
 }

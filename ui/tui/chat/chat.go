@@ -116,14 +116,32 @@ func (c *Chat) Enter() {
 	c.Replay()
 }
 
-// Replay shows the stored conversation, or its current branch, as it looked when it came.
+// A page of a stored conversation has so many messages, or more: the last one few, so that it
+// is there at once.
+const (
+	lastPage  = 100
+	olderPage = 400
+)
+
+// Replay shows the stored conversation, or its current branch, as it looked when it came: the
+// last page, and what is in front of it when it comes in sight.
 func (c *Chat) Replay() {
 	c.Transcript.Clear()
 	s := c.App.Session
-	path := s.Path()
-	c.Shown = len(path) > 0
-	app.Replay(s, path, 0, len(path), c.Transcript.NewID, c.draw)
+	c.Shown = s.Head() > 0
+	next := app.ReplayBack(s, 0, lastPage, c.Transcript.NewID, c.draw)
 	c.Transcript.Tag(0)
+	transcript.SetOlder(c.Transcript, func() bool {
+		if next == 0 {
+			return false
+		}
+		all, page := c.Transcript, transcript.NewPage(c.Transcript)
+		c.Transcript = page
+		next = app.ReplayBack(s, next, olderPage, page.NewID, c.draw)
+		c.Transcript = all
+		transcript.Prepend(all, page)
+		return true
+	}, func() int { return next })
 }
 
 // DrawsImages reports whether the terminal, by its environment, shows images.

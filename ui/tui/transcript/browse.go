@@ -205,16 +205,6 @@ func codeKeys(n int) string {
 // Browsing reports whether there is a cursor.
 func (m *Model) Browsing() bool { return m.browsing }
 
-// Message returns which of the user's messages the cursor is on, or which one the
-// block under it answers, counted from 0; false if there is none.
-func (m *Model) Message() (n int, ok bool) {
-	if !m.browsing || len(m.items) == 0 {
-		return 0, false
-	}
-	n = m.target().Message
-	return max(n, 0), n >= 0
-}
-
 // isPinned reports whether the cursor, or the mouse, keeps the reader from following
 // what comes.
 func (m *Model) isPinned() bool {

@@ -27,7 +27,14 @@ func (m *browser) setCursor(i int) { m.cursor, m.code, m.hit = i, -1, -1 }
 // moveCursor moves the cursor to the next block, or to the next message of the
 // user's, and reports whether there is one.
 func (m *browser) moveCursor(direction int, user bool) bool {
-	for i := m.cursor + direction; i >= 0 && i < len(m.items); i += direction {
+	for i := m.cursor + direction; i < len(m.items); i += direction {
+		if i < 0 {
+			had := len(m.items)
+			if !m.loadOlder() {
+				return false
+			}
+			i = len(m.items) - had - 1
+		}
 		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
 			continue
 		}
@@ -79,6 +86,7 @@ func (m *browser) pageCursor(pages float64) {
 // cursorToEnd moves to the first or the last block.
 func (m *browser) cursorToEnd(i int) {
 	if i == 0 {
+		m.fillAll()
 		m.setCursor(m.nextVisible(0, 1))
 		m.Top()
 		return
@@ -93,7 +101,14 @@ func (m *browser) stepCode(direction int) bool {
 	if at < 0 && direction < 0 {
 		at = len(m.codeBlocks(m.items[m.cursor]))
 	}
-	for i := m.cursor; i >= 0 && i < len(m.items); i += direction {
+	for i := m.cursor; i < len(m.items); i += direction {
+		if i < 0 {
+			had := len(m.items)
+			if !m.loadOlder() {
+				return false
+			}
+			i = len(m.items) - had - 1
+		}
 		codes := m.codeBlocks(m.items[i])
 		if i != m.cursor {
 			at = -1
@@ -227,7 +242,11 @@ func (m *blockList) Tag(seq int) { m.messageSeq = seq }
 // Show puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.
 func (m *Model) Show(seq int) bool {
-	i := slices.IndexFunc(m.items, func(it *item) bool { return seq != 0 && it.messageSeq == seq })
+	is := func(it *item) bool { return seq != 0 && it.messageSeq == seq }
+	i := slices.IndexFunc(m.items, is)
+	for i < 0 && seq != 0 && m.loadOlder() {
+		i = slices.IndexFunc(m.items, is)
+	}
 	if i < 0 {
 		return false
 	}
@@ -240,9 +259,8 @@ func (m *Model) Show(seq int) bool {
 
 // A Target is what a key was pressed on while browsing.
 type Target struct {
-	Seq     int // tag of the block under the cursor; 0 for none
-	User    int // tag of the user's message that it is, or follows; 0 for none
-	Message int // which of the user's messages that is, counted from 0; -1 for none
+	Seq  int // tag of the block under the cursor; 0 for none
+	User int // tag of the user's message that it is, or follows; 0 for none
 }
 
 // What the user wants done with a message. The root does it.
@@ -255,10 +273,11 @@ type (
 
 // target returns what the cursor is on.
 func (m *browser) target() Target {
-	t := Target{Seq: m.items[m.cursor].messageSeq, Message: -1}
-	for _, it := range m.items[:m.cursor+1] {
+	t := Target{Seq: m.items[m.cursor].messageSeq}
+	for _, it := range slices.Backward(m.items[:m.cursor+1]) {
 		if it.kind == kindUser {
-			t.User, t.Message = it.messageSeq, t.Message+1
+			t.User = it.messageSeq
+			break
 		}
 	}
 	return t

@@ -122,7 +122,7 @@ func (m *viewport) clampTop() {
 		lines = m.linesOf(m.items[m.top.item])
 	}
 	if len(lines) == 0 { // nothing to see from here on
-		m.top = m.rowsUp(m.endRow(), max(m.windowRows(), 1))
+		m.top = m.lastWindow()
 		lines = m.linesOf(m.items[m.top.item])
 	}
 	m.top.line = max(m.firstRow(m.top.item).line, min(m.top.line, len(lines)-1))
@@ -135,7 +135,7 @@ func (m *viewport) fixTop() bool {
 		return false
 	}
 	if m.follow {
-		m.top = m.rowsUp(m.endRow(), m.windowRows())
+		m.top = m.lastWindow()
 		return true
 	}
 	if it := m.items[min(m.top.item, len(m.items)-1)]; it.keepsLines {
@@ -150,7 +150,8 @@ func (m *viewport) fixTop() bool {
 func (m *viewport) finishMove() {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if !inside {
-		m.top = m.rowsUp(m.endRow(), m.windowRows())
+		m.top = m.lastWindow()
+		bottom = m.endRow()
 	}
 	if !inside && !m.pinned() {
 		m.Bottom()
@@ -182,7 +183,7 @@ func (m *viewport) Scroll(lines int) {
 		return
 	}
 	if lines < 0 {
-		m.top = m.rowsUp(m.top, -lines)
+		m.top = m.above(-lines)
 	} else if p, ok := m.rowsDown(m.top, lines); ok {
 		m.top = p
 	} else {
@@ -247,13 +248,18 @@ func (m *viewport) PrevUser() {
 	if !m.fixTop() {
 		return
 	}
-	for i := m.top.item; i >= 0; i-- {
-		if p := (rowPos{i, 0}); m.items[i].kind == kindUser && p.before(m.top) {
-			m.jumpTo(p)
+	for {
+		for i := m.top.item; i >= 0; i-- {
+			if p := (rowPos{i, 0}); m.items[i].kind == kindUser && p.before(m.top) {
+				m.jumpTo(p)
+				return
+			}
+		}
+		if !m.loadOlder() {
+			m.Top()
 			return
 		}
 	}
-	m.Top()
 }
 
 // NextUser goes to the user's message after the top row, or to the end.

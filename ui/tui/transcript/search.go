@@ -71,6 +71,7 @@ func (m *search) beginSearch() {
 	if !m.browsing {
 		m.cursor = m.top.item
 	}
+	m.fillAll()
 	s.originItem, s.originTop = m.cursor, m.top
 	m.countAll(query{})
 	m.refitWindow()
@@ -272,6 +273,7 @@ func (m *search) nextMatch(direction int) bool {
 			m.endSearch()
 			return false
 		}
+		m.fillAll()
 		s.searching, s.typed = true, s.last
 		m.countAll(newWord(s.last))
 		m.refitWindow()

@@ -34,13 +34,13 @@ func TestTargets(t *testing.T) {
 		keys string
 		want tea.Msg
 	}{
-		{"g r", RegenerateMsg{Target{Seq: 1, User: 1, Message: 0}}},
-		{"g j r", RegenerateMsg{Target{Seq: 2, User: 1, Message: 0}}},
-		{"g e", EditMsg{Target{Seq: 1, User: 1, Message: 0}}},
-		{"g j j f", ForkMsg{Target{Seq: 5, User: 5, Message: 1}}},
-		{"g j j j w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
-		{"g j j j j j w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
-		{"G w", WireMsg{Target{Seq: 6, User: 5, Message: 1}}},
+		{"g r", RegenerateMsg{Target{Seq: 1, User: 1}}},
+		{"g j r", RegenerateMsg{Target{Seq: 2, User: 1}}},
+		{"g e", EditMsg{Target{Seq: 1, User: 1}}},
+		{"g j j f", ForkMsg{Target{Seq: 5, User: 5}}},
+		{"g j j j w", WireMsg{Target{Seq: 6, User: 5}}},
+		{"g j j j j j w", WireMsg{Target{Seq: 6, User: 5}}},
+		{"G w", WireMsg{Target{Seq: 6, User: 5}}},
 	} {
 		m := tagged()
 		m.Browse(true)
@@ -52,7 +52,7 @@ func TestTargets(t *testing.T) {
 	m.SetSize(20, 5)
 	m.Note("before any message")
 	m.Browse(true)
-	if got, want := press(m, "r"), (RegenerateMsg{Target{Message: -1}}); got != want {
+	if got, want := press(m, "r"), (RegenerateMsg{Target{}}); got != want {
 		t.Errorf("%#v, want %#v", got, want)
 	}
 }

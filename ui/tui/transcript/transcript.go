@@ -84,6 +84,7 @@ type viewport struct {
 	newLines  int         // that arrived since, below what is in sight
 	pending   []*item     // changed since the last frame, while the reader is elsewhere
 	pinned    func() bool // reports whether the reader is kept from following
+	older     older       // what is in front of the first item
 	dirty     bool        // the last view is no longer true
 }
 
@@ -174,7 +175,11 @@ func (m *Model) Scroll(lines int) {
 func (m *Model) Page(n float64) { m.shown().viewport.Page(n) }
 
 // Top goes to the beginning.
-func (m *Model) Top() { m.shown().viewport.Top() }
+func (m *Model) Top() {
+	m = m.shown()
+	m.fillAll()
+	m.viewport.Top()
+}
 
 // Bottom goes to the end and follows what comes.
 func (m *Model) Bottom() { m.shown().viewport.Bottom() }
@@ -197,7 +202,7 @@ func (m *Model) NextUser() {
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.pending = nil, map[key]*item{}, nil, nil
 	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
-	m.details, m.mouse.drag = nil, drag{}
+	m.details, m.mouse.drag, m.older = nil, drag{}, older{}
 	m.search.reset(m.last)
 	m.Tag(0)
 	m.Bottom()
@@ -215,6 +220,9 @@ func (m *Model) SetSize(width, height int) {
 		m.invalidateAll()
 	}
 	m.width, m.height, m.dirty = width, height, true
+	if m.follow && m.older.load != nil {
+		m.fixTop()
+	}
 	if m.details != nil {
 		m.details.SetSize(width, height)
 	}
@@ -291,23 +299,43 @@ func (m *lineCache) isOpen(it *item) bool {
 }
 
 // LastAnswer returns the source of the last answer; "" if there is none.
-func (m *blockList) LastAnswer() string {
-	for _, it := range slices.Backward(m.items) {
-		if a, ok := it.block.(*answer); ok {
-			if text, _ := a.source(); strings.TrimSpace(text) != "" {
-				return text
-			}
+func (m *viewport) LastAnswer() (text string) {
+	m.lastItem(func(it *item) bool {
+		a, ok := it.block.(*answer)
+		if !ok {
+			return false
 		}
-	}
-	return ""
+		text, _ = a.source()
+		return strings.TrimSpace(text) != ""
+	})
+	return text
 }
 
 // LastCode returns the last code block of the conversation.
-func (m *viewport) LastCode() (string, bool) {
-	for _, it := range slices.Backward(m.items) {
-		if codes := m.codeBlocks(it); len(codes) > 0 {
-			return codes[len(codes)-1].Text, true
+func (m *viewport) LastCode() (text string, ok bool) {
+	ok = m.lastItem(func(it *item) bool {
+		codes := m.codeBlocks(it)
+		if len(codes) > 0 {
+			text = codes[len(codes)-1].Text
 		}
+		return len(codes) > 0
+	})
+	return text, ok
+}
+
+// lastItem calls is for the items from the last one back until it returns true, and reports
+// whether it did.
+func (m *viewport) lastItem(is func(*item) bool) bool {
+	for end := len(m.items); ; {
+		for _, it := range slices.Backward(m.items[:end]) {
+			if is(it) {
+				return true
+			}
+		}
+		had := len(m.items)
+		if !m.loadOlder() {
+			return false
+		}
+		end = len(m.items) - had
 	}
-	return "", false
 }

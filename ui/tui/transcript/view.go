@@ -71,7 +71,7 @@ func (m *Model) composeRows() {
 	}
 	m.recount()
 	if m.follow {
-		m.top = m.rowsUp(m.endRow(), m.windowRows())
+		m.top = m.lastWindow()
 	}
 	mark, window := m.scrollMarkRow(), m.windowRows()
 	rows := window
@@ -174,7 +174,8 @@ func (m *Model) scrollMarkRow() int {
 	}
 	it := m.items[m.top.item]
 	part := float64(max(0, m.top.line)) / float64(max(1, len(it.lines)))
-	whole := (float64(m.top.item) + part) / float64(len(m.items))
+	before := m.older.blocks()
+	whole := (float64(before+m.top.item) + part) / float64(before+len(m.items))
 	return int(whole * float64(m.windowRows()-1))
 }
 

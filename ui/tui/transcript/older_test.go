@@ -1,0 +1,165 @@
+package transcript
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/theme"
+)
+
+// fillTurns adds the turns from..to of a conversation: prompts, thinking, calls, answers with
+// and without code.
+func fillTurns(m *Model, from, to int) {
+	for i := from; i < to; i++ {
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		m.Tag(2*i + 1)
+		m.User(fmt.Sprintf("prompt %d: which word%d is it?", i, i%7))
+		m.Tag(2*i + 2)
+		if r.IntN(2) == 0 {
+			id := m.NewID()
+			m.AppendThinking(id, "hm\n\nperhaps so")
+			m.FinishThinking(id, time.Second)
+		}
+		for range r.IntN(4) {
+			m.Tool(m.NewID(), Tool{Name: "read", Title: "file.go", Status: Done, Output: "one\ntwo"})
+		}
+		id := m.NewID()
+		text := fmt.Sprintf("answer %d\n\nwith word%d", i, i%5)
+		for n := range r.IntN(6) {
+			text += fmt.Sprintf("\n\nparagraph %d of some words", n)
+		}
+		if r.IntN(3) == 0 {
+			text += "\n\n```go\nfunc f() {}\n```\n"
+		}
+		m.AppendAnswer(id, text)
+		m.FinishAnswer(id)
+		m.Footer("model · 1s")
+	}
+	m.Tag(0)
+}
+
+// inPages returns a transcript of turns of which the last one is there, and the others come in
+// pages when they are wanted; loaded counts the pages.
+func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
+	m, loaded = New(theme.Dark()), new(int)
+	m.SetSize(60, 12)
+	from := turns - 1
+	fillTurns(m, from, turns)
+	blocks := func(n int) int {
+		whole := New(theme.Dark())
+		fillTurns(whole, 0, n)
+		return len(whole.items)
+	}
+	left := blocks(from)
+	SetOlder(m, func() bool {
+		if from == 0 {
+			return false
+		}
+		*loaded++
+		to := from
+		from = max(0, from-1-r.IntN(3))
+		page := NewPage(m)
+		fillTurns(page, from, to)
+		Prepend(m, page)
+		left = blocks(from)
+		return true
+	}, func() int { return left })
+	return m, loaded
+}
+
+// What is read of a conversation that comes in pages is what is read of one that is there,
+// wherever the reader goes.
+func TestPagesReadAsTheWhole(t *testing.T) {
+	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		turns := 4 + r.IntN(12)
+		whole := New(theme.Dark())
+		whole.SetSize(60, 12)
+		fillTurns(whole, 0, turns)
+		paged, _ := inPages(turns, r)
+		said := ""
+		both := func(name string, do func(*Model)) {
+			said += name + " "
+			do(whole)
+			do(paged)
+		}
+		for step := range 60 {
+			switch n := r.IntN(14); n {
+			case 0:
+				lines := r.IntN(30) - 20
+				both(fmt.Sprintf("scroll(%d)", lines), func(m *Model) { m.Scroll(lines) })
+			case 1:
+				both("pageup", func(m *Model) { m.Page(-0.9) })
+			case 2:
+				both("pagedown", func(m *Model) { m.Page(0.9) })
+			case 3:
+				both("prev", (*Model).PrevUser)
+			case 4:
+				both("next", (*Model).NextUser)
+			case 5:
+				seq := 1 + r.IntN(2*turns)
+				both(fmt.Sprintf("show(%d)", seq), func(m *Model) { m.Show(seq) })
+			case 6:
+				w, h := 20+r.IntN(60), 4+r.IntN(20)
+				both(fmt.Sprintf("size(%d,%d)", w, h), func(m *Model) { m.SetSize(w, h) })
+			case 7:
+				both("browse", func(m *Model) { m.Browse(!m.Browsing()) })
+			case 8:
+				if r.IntN(4) == 0 {
+					both("top", (*Model).Top)
+				} else {
+					both("bottom", (*Model).Bottom)
+				}
+			case 9:
+				word := fmt.Sprintf("word%d", r.IntN(7))
+				both("search "+word, func(m *Model) { Search(m, word) })
+			default:
+				key := keys[r.IntN(len(keys))]
+				both(key, func(m *Model) {
+					if m.Typing() {
+						m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+						return
+					}
+					press(m, key)
+				})
+			}
+			if want, got := whole.View(), paged.View(); want != got {
+				t.Fatalf("seed %d, step %d, %s:\nin pages\n%s\nas a whole\n%s", seed, step, said, got, want)
+			}
+		}
+		if a, b := whole.LastAnswer(), paged.LastAnswer(); a != b {
+			t.Errorf("seed %d: last answer %q, %q", seed, b, a)
+		}
+		a, okA := whole.LastCode()
+		b, okB := paged.LastCode()
+		if a != b || okA != okB {
+			t.Errorf("seed %d: last code %q, %q", seed, b, a)
+		}
+	}
+}
+
+// Nothing is fetched that nobody looks at, or asks for.
+func TestPagesComeWhenWanted(t *testing.T) {
+	m, loaded := inPages(200, rand.New(rand.NewPCG(1, 1)))
+	m.View()
+	m.Browse(true)
+	m.View()
+	m.Browse(false)
+	if m.LastAnswer(); *loaded > 2 {
+		t.Errorf("%d pages for the last screen", *loaded)
+	}
+	m.Page(-1)
+	m.View()
+	if *loaded > 6 {
+		t.Errorf("%d pages for one screen up", *loaded)
+	}
+	m.Top()
+	if m.View(); *loaded < 60 {
+		t.Errorf("%d pages at the top", *loaded)
+	}
+}
