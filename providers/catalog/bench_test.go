@@ -37,6 +37,17 @@ func BenchmarkDecodeHeads(b *testing.B) {
 	}
 }
 
+// The first guess, of a model that is not in the catalog.
+func BenchmarkGuessFirst(b *testing.B) {
+	for _, e := range entries() {
+		e.rows()
+	}
+	for b.Loop() {
+		named.Clear()
+		Guess("mock/tok-1-rate-0")
+	}
+}
+
 func BenchmarkEstimate(b *testing.B) {
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog.\n\tif err != nil { return 你好, 12345 }\n", 1000)
 	b.SetBytes(int64(len(text)))

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/BurntSushi/toml"
 )
@@ -117,7 +118,13 @@ type entry struct {
 type row struct {
 	provider string // whose file it stands in
 	id       string
-	decode   func() Model
+	*record
+}
+
+// record is the text of a row, and the model that it is once it was needed.
+type record struct {
+	file, provider, text string
+	model                atomic.Pointer[Model]
 }
 
 var entries = sync.OnceValue(func() []*entry {
@@ -161,24 +168,29 @@ func newEntry(file string) *entry {
 			return p
 		}),
 		rows: sync.OnceValue(func() []row {
-			var rows []row
-			for _, text := range pieces()[1:] {
-				rows = append(rows, newRecord(file, id, text))
+			texts := pieces()[1:]
+			rows, records := make([]row, len(texts)), make([]record, len(texts))
+			for i, text := range texts {
+				_, rest, _ := strings.Cut(text, `"`)
+				name, _, _ := strings.Cut(rest, `"`)
+				records[i].file, records[i].provider, records[i].text = file, id, text
+				rows[i] = row{id, name, &records[i]}
 			}
 			return rows
 		}),
 	}
 }
 
-func newRecord(file, provider, text string) row {
-	_, rest, _ := strings.Cut(text, `"`)
-	id, _, _ := strings.Cut(rest, `"`)
-	return row{provider, id, sync.OnceValue(func() Model {
-		m := Model{Provider: provider}
-		decode(file, text, &m)
-		m.Name = cmp.Or(m.Name, m.ID)
-		return m
-	})}
+// decode returns the model of the row.
+func (r *record) decode() Model {
+	if m := r.model.Load(); m != nil {
+		return *m
+	}
+	m := Model{Provider: r.provider}
+	decode(r.file, r.text, &m)
+	m.Name = cmp.Or(m.Name, m.ID)
+	r.model.Store(&m)
+	return m
 }
 
 // decode panics where the embedded data is broken: a test decodes all of it.

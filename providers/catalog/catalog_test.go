@@ -255,6 +255,18 @@ func TestGuessKnowsItsOwn(t *testing.T) {
 	}
 }
 
+// However an id is written, its row is among those that begin with its first word.
+func TestNamesWith(t *testing.T) {
+	for _, e := range entries() {
+		for _, r := range e.rows() {
+			first := words(r.id)[0]
+			if !slices.ContainsFunc(namesWith(first), func(n name) bool { return n.row.record == r.record }) {
+				t.Errorf("%s/%s is not among the names with %q", r.provider, r.id, first)
+			}
+		}
+	}
+}
+
 func TestNear(t *testing.T) {
 	models := []string{"openai/gpt-4o", "openai/gpt-4o-mini", "xai/grok-4.7", "zai/glm-5.3", "deepseek/deepseek-v4-pro"}
 	kinds := []string{"openai", "anthropic", "openrouter", "ollama", "zai"}

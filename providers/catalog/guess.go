@@ -28,10 +28,11 @@ func Guess(id string) (Model, bool) {
 	}
 	var nearest *name
 	most := 1 // one word in common, such as "gpt", says nothing
-	for i, n := range knownNames() {
-		common := commonPrefix(family(want), n.family)
+	names, kin := namesWith(want[0]), family(want)
+	for i, n := range names {
+		common := commonPrefix(kin, family(n.words))
 		if common > most || nearest != nil && common == most && len(n.words) < len(nearest.words) {
-			nearest, most = &knownNames()[i], common
+			nearest, most = &names[i], common
 		}
 	}
 	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // of no known generation
@@ -54,8 +55,9 @@ func Guess(id string) (Model, bool) {
 // nil if there is none.
 func previousVersion(want []string) *name {
 	var last *name
-	for i := range knownNames() {
-		n := &knownNames()[i]
+	names := namesWith(want[0])
+	for i := range names {
+		n := &names[i]
 		if isEarlier(n.words, want) && (last == nil || isEarlier(last.words, n.words)) {
 			last = n
 		}
@@ -106,8 +108,9 @@ func versionNumbers(version string) []int {
 func sameModel(id string, want []string) (*name, bool) {
 	vendor, _, _ := strings.Cut(id, "/")
 	var found *name
-	for i := range knownNames() {
-		n := &knownNames()[i]
+	names := namesWith(want[0])
+	for i := range names {
+		n := &names[i]
 		if !slices.Equal(n.words, want) {
 			continue
 		}
@@ -123,21 +126,41 @@ func sameModel(id string, want []string) (*name, bool) {
 
 // name is the id of a row, taken apart.
 type name struct {
-	row    row
-	words  []string
-	family []string
+	row   row
+	words []string
 }
 
-var knownNames = sync.OnceValue(func() []name {
+// named holds what namesWith returned, by the word: who guesses for one id of a list does so
+// for the others.
+var named sync.Map
+
+// namesWith returns, in the catalog's order, the names that begin with a word; all of them
+// for a number, which may be a version, and then another one is as near. Only ids that hold
+// the word are taken apart: all would cost more than the rest of opening a model.
+func namesWith(word string) []name {
+	number := isDigit(rune(word[0]))
+	if number {
+		word = ""
+	}
+	if known, ok := named.Load(word); ok {
+		return known.([]name)
+	}
 	var names []name
 	for _, e := range entries() {
 		for _, r := range e.rows() {
-			w := words(r.id)
-			names = append(names, name{r, w, family(w)})
+			if !strings.Contains(strings.ToLower(r.id), word) {
+				continue
+			}
+			if w := words(r.id); number || w[0] == word {
+				names = append(names, name{r, w})
+			}
 		}
 	}
+	if len(names) > 0 { // ids of servers may hold any word
+		named.Store(word, names)
+	}
 	return names
-})
+}
 
 // pattern compiles an expression when it is first needed.
 func pattern(text string) func() *regexp.Regexp {
