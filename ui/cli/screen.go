@@ -113,6 +113,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 // screenOptions returns what the screen is made of.
 func (a *program) screenOptions(s *session.Session, notice string, attached []llm.Part) app.Options {
 	models, _ := a.library.Get("models")
+	known := new(estimates)
 	return app.Options{
 		Session: s, ConfigFile: a.configPath, First: app.First{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
@@ -134,7 +135,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {
-			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet)
+			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Local:   a.local.options(),
@@ -170,16 +171,16 @@ func (a *program) printResumeHint(id string) {
 
 // requestFacts lists what every request holds beside the conversation: the system
 // prompt, what the project adds to it, and the tools.
-func requestFacts(system string, p *project, set *tools.Set) []app.Fact {
-	facts := []app.Fact{{Name: "system prompt", Tokens: catalog.Estimate(system)}}
+func requestFacts(system string, p *project, set *tools.Set, known *estimates) []app.Fact {
+	facts := []app.Fact{{Name: "system prompt", Tokens: tokens(known, system)}}
 	if p.trusted {
 		for _, f := range p.offer.FilesOf(trust.Instructions) {
-			facts = append(facts, app.Fact{Name: f.Name, Tokens: catalog.Estimate(f.Text), Note: f.Note})
+			facts = append(facts, app.Fact{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
 		}
 	}
 	if set != nil {
 		for _, t := range set.Tools() {
-			facts = append(facts, app.Fact{Name: "tool " + t.Name, Tokens: catalog.Estimate(t.Description) + catalog.Estimate(string(t.Schema))})
+			facts = append(facts, app.Fact{Name: "tool " + t.Name, Tokens: tokens(known, t.Description) + tokens(known, t.Schema)})
 		}
 	}
 	return facts
