@@ -33,6 +33,7 @@ func (a *program) plainMode() bool {
 // that can only print. Parts are sent at once if something was asked,
 // and with the first prompt otherwise.
 func (a *program) runScreen(parts []llm.Part, asked bool) error {
+	collectForScreen()
 	for {
 		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
 			return err

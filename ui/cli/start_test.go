@@ -16,8 +16,13 @@ func TestPostponeCollection(t *testing.T) {
 	if got := gcPercent(); got != startPercent {
 		t.Errorf("at the start: got %d, want %d", got, startPercent)
 	}
+	collectForScreen()
+	if got := gcPercent(); got != screenPercent {
+		t.Errorf("on the screen: got %d, want %d", got, screenPercent)
+	}
 	runtime.GC()
 	<-done
+	collectForScreen() // too late
 	if got := gcPercent(); got != usual {
 		t.Errorf("after the first collection: got %d, want %d", got, usual)
 	}
