@@ -2,7 +2,10 @@ package print
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"parley/ui/app"
@@ -62,4 +65,43 @@ func (p *pagination) note(total int, of string) string {
 		return fmt.Sprintf("%s %d to %d of %d: the last page", of, from+1, to, total)
 	}
 	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
+}
+
+// columns returns a table as lines, its columns but the last as wide as they have to be and
+// two cells apart. A table may have many thousands of rows.
+func columns(table [][]string) string {
+	var widths []int
+	size := 0
+	for _, row := range table {
+		last := len(row) - 1
+		widths = append(widths, make([]int, max(0, last-len(widths)))...)
+		for i, cell := range row[:last] {
+			widths[i] = max(widths[i], cellWidth(cell))
+			size += len(cell) + 4
+		}
+		size += len(row[last]) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, row := range table {
+		last := len(row) - 1
+		for i, cell := range row[:last] {
+			b.WriteString(cell)
+			for range widths[i] - cellWidth(cell) + 2 {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(row[last] + "\n")
+	}
+	return b.String()
+}
+
+// cellWidth returns how many cells a line takes: its bytes, where all of it is ASCII.
+func cellWidth(line string) int {
+	for i := range len(line) {
+		if line[i] >= utf8.RuneSelf {
+			return ansi.StringWidth(line)
+		}
+	}
+	return len(line)
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -157,14 +156,12 @@ func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 		}
 		return nil
 	}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	for _, f := range found {
+	table, now := make([][]string, len(found)), s.Now()
+	for i, f := range found {
 		pin := map[bool]string{true: "pinned: "}[f.Pinned]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", sanitize.Line(f.ID), format.Age(s.Now().Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin+sanitize.Line(app.Title(f)))
+		table[i] = []string{sanitize.Line(f.ID), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin + sanitize.Line(app.Title(f))}
 	}
-	w.Flush()
-	return s.lines(table.String())
+	return s.lines(columns(table))
 }
 
 // lines writes text, cut to the width of a terminal.
@@ -172,7 +169,10 @@ func (s SessionCommands) lines(text string) error {
 	if s.Render && s.Width > 0 {
 		var cut strings.Builder
 		for line := range strings.Lines(text) {
-			cut.WriteString(ansi.Truncate(strings.TrimRight(line, " \n"), s.Width, "…") + "\n")
+			if line = strings.TrimRight(line, " \n"); len(line) > s.Width { // no cell takes less than a byte
+				line = ansi.Truncate(line, s.Width, "…")
+			}
+			cut.WriteString(line + "\n")
 		}
 		text = cut.String()
 	}
