@@ -94,7 +94,7 @@ func (m *Model) run(ctx context.Context, program string, a *answer) error {
 	if m.o.Replay != nil {
 		return m.replay(a)
 	}
-	p, err := start(program, a.run, m.flavor.endSignal, m.o.Grace)
+	p, err := start(ctx, program, a.run, m.flavor.endSignal, m.o.Grace)
 	if err != nil {
 		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
 	}

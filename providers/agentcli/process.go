@@ -3,6 +3,7 @@ package agentcli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/providers/llm"
 	"parley/providers/wire"
 	proc "parley/tools/process"
 	"parley/tools/sanitize"
@@ -29,6 +31,7 @@ type process struct {
 	endSignal  syscall.Signal
 	grace      time.Duration
 	exchange   *wire.ProgramExchange // keeps what it says; nil for nobody
+	readDelay  func() time.Duration  // how long stdout may gather; nil: not at all
 }
 
 // An exitInfo is how a program ended.
@@ -44,7 +47,7 @@ type exitInfo struct {
 const drainTimeout = time.Second
 
 // start runs the program, in a session of its own.
-func start(program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
+func start(ctx context.Context, program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func start(program string, r *run, polite syscall.Signal, grace time.Duration) (
 		Child: proc.New(in), out: in,
 		lines: make(chan []byte), activity: make(chan struct{}, 1),
 		abandoned: make(chan struct{}), outputRead: make(chan struct{}),
-		endSignal: polite, grace: grace,
+		endSignal: polite, grace: grace, readDelay: llm.ReadDelay(ctx),
 	}
 	p.stderr = &stderrBuffer{onWrite: p.onOutput}
 	cmd := exec.Command(program, r.args...)
@@ -85,7 +88,7 @@ func (p *process) onOutput() {
 func (p *process) readOutput() {
 	defer close(p.outputRead)
 	defer close(p.lines)
-	r := bufio.NewReaderSize(&activityReader{p.out, p.onOutput}, 64<<10)
+	r := bufio.NewReaderSize(&activityReader{p.out, p.onOutput, p.readDelay}, 64<<10)
 	for {
 		line, err := readLine(r, maxLine)
 		if len(line) > 0 {
@@ -163,13 +166,17 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// activityReader is a reader that tells when something came.
+// activityReader is a reader that tells when something came, and lets it gather.
 type activityReader struct {
 	io.Reader
 	onRead func()
+	delay  func() time.Duration // nil: not at all
 }
 
 func (p *activityReader) Read(b []byte) (int, error) {
+	if p.delay != nil {
+		time.Sleep(p.delay())
+	}
 	n, err := p.Reader.Read(b)
 	if n > 0 {
 		p.onRead()

@@ -35,6 +35,7 @@ type timedBody struct {
 	contentClock    atomic.Bool // the clock that runs is the one for content
 	reading         atomic.Bool // somebody waits for bytes
 	line            *logLine    // of the log and the tap; nil for none
+	stopGathering   func()      // nil: its connection cannot gather
 }
 
 // A bodyForm is how a body tells content from other bytes.
@@ -68,7 +69,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	}
 	if errors.Is(err, io.EOF) {
 		b.cancel(nil)
-		b.line.end(nil)
+		b.end(nil)
 		return n, err
 	}
 	var silent timeoutError
@@ -80,8 +81,16 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	default:
 		err = b.wrapError(err)
 	}
-	b.line.end(err)
+	b.end(err)
 	return n, err
+}
+
+// end notes how the answer ended. It may be called again.
+func (b *timedBody) end(err error) {
+	if b.stopGathering != nil {
+		b.stopGathering()
+	}
+	b.line.end(err)
 }
 
 // hasContent reports whether p holds content by itself. Where a pulse tells that of
@@ -145,7 +154,7 @@ func (b *timedBody) Close() error {
 		b.timer.Stop()
 	}
 	b.cancel(nil)
-	b.line.end(nil)
+	b.end(nil)
 	return b.inner.Close()
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -39,3 +40,16 @@ func Wait(h http.Header, body []byte, now time.Time) time.Duration {
 	w := readEvidence(body, false)
 	return w.wait(http.StatusTooManyRequests, h, now)
 }
+
+// Gathering returns conn so that what it brings can gather.
+func Gathering(conn net.Conn) net.Conn {
+	return &gatheringConn{Conn: conn, wake: make(chan struct{}, 1)}
+}
+
+// AddDelay lets an answer on such a connection gather until it is removed.
+func AddDelay(conn net.Conn, next func() time.Duration) (remove func()) {
+	return conn.(*gatheringConn).add(next)
+}
+
+// DelayOf returns how long it would gather now.
+func DelayOf(conn net.Conn) time.Duration { return conn.(*gatheringConn).delay() }

@@ -47,7 +47,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	asked := req
-	req = t.withRequestID(withoutSilentRetry(req.WithContext(ctx)))
+	var conn atomic.Pointer[gatheringConn]
+	req = t.withRequestID(withoutSilentRetry(withConn(req.WithContext(ctx), &conn)))
 	l := t.beginLine(req)
 	res, err := t.Transport.RoundTrip(req)
 	if err != nil {
@@ -63,6 +64,7 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 		idleTimeout: t.IdleTimeout, contentTimeout: t.ContentTimeout, pulse: llm.PulseOf(asked.Context()),
 		wrapError: func(err error) error { return t.complete(interruptedError(err, hostPort(req.URL))) },
 	}
+	b.gatherBy(ctx, conn.Load())
 	if b.pulse != nil && b.pulse.Limit > 0 {
 		b.contentTimeout = b.pulse.Limit
 	}

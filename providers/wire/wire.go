@@ -83,7 +83,7 @@ func network(idle time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		OnProxyConnectResponse: proxyError,
-		DialContext:            (&net.Dialer{Timeout: connectTime}).DialContext,
+		DialContext:            dialGathering(&net.Dialer{Timeout: connectTime}),
 		TLSHandshakeTimeout:    connectTime,
 		ResponseHeaderTimeout:  idle,
 		MaxResponseHeaderBytes: 1 << 20,

@@ -22,19 +22,19 @@ type newsMsg struct{ from *pump }
 type pump struct {
 	send func(tea.Msg)
 
-	mu     sync.Mutex
-	events []session.Event
-	open   []*pendingDelta // texts that may go on, at most one for each model that answers
-	every  time.Duration   // between wakes
-	last   time.Time       // when the screen took events last
-	due    time.Time       // of the next wake, while one is scheduled
-	awake  bool            // a wake is outstanding or scheduled
-	urgent bool            // and goes out at once
-	size   int             // bytes in events and text
-	room   sync.Cond       // signaled when the screen took some
-	closed bool
-	deltas [2]int    // since the screen took events last, and in the frame before
-	came   time.Time // when put returned last; of the goroutine that puts
+	mu      sync.Mutex
+	events  []session.Event
+	open    []*pendingDelta // texts that may go on, at most one for each model that answers
+	every   time.Duration   // between wakes
+	last    time.Time       // when the screen took events last
+	timer   *time.Timer     // of the wake that is scheduled last; nil before the first
+	awake   bool            // a wake is outstanding or scheduled
+	urgent  bool            // and goes out at once
+	size    int             // bytes in events and text
+	room    sync.Cond       // signaled when the screen took some
+	closed  bool
+	deltas  [2]int // since the screen took events last, and in the frame before
+	gathers bool   // what is sent gathers until a frame is due
 }
 
 // most is how many bytes the screen takes at once; the rest comes with the next
@@ -66,18 +66,8 @@ func frameTime(env func(string) string) time.Duration {
 	return 33 * time.Millisecond
 }
 
-// put adds an event. It waits while much is waiting for the screen already, and
-// until shortly before the screen takes events again if this one was waited for:
-// to be woken for every token costs more than to read it, and what gathers in
-// the meantime is read at once.
+// put adds an event. It waits while much is waiting for the screen already.
 func (p *pump) put(e session.Event) {
-	idleDelay := p.add(e)
-	time.Sleep(idleDelay)
-	p.came = time.Now()
-}
-
-// add does as put without the wait, which it returns.
-func (p *pump) add(e session.Event) (idleDelay time.Duration) {
 	p.mu.Lock()
 	for p.size > full && !p.closed {
 		p.room.Wait()
@@ -85,57 +75,71 @@ func (p *pump) add(e session.Event) (idleDelay time.Duration) {
 	lane, d, isDelta := deltaOf(e)
 	if isDelta {
 		p.size += len(d.Text) + len(d.Input)
+		p.deltas[0]++
 		p.join(lane, d)
 	} else {
 		p.end(laneOf(e))
 		p.events = append(p.events, e)
 	}
-	now := time.Now()
-	wake, wait := p.schedule(!isDelta, now)
-	if isDelta {
-		p.deltas[0]++
-		idleDelay = p.idleDelay(now)
-	}
+	now := p.schedule(!isDelta, time.Now())
 	p.mu.Unlock()
-	switch {
-	case !wake:
-	case wait <= 0:
+	if now {
 		p.send(newsMsg{p})
-	default:
-		time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
 	}
-	return idleDelay
 }
 
-// idleDelay returns how long nothing needs to be read: not at all while there is something
-// to read already, while so much comes that it would not all be kept for us, or
-// when the screen takes it at once.
-func (p *pump) idleDelay(now time.Time) time.Duration {
-	const (
-		waited = 300 * time.Microsecond
-		many   = 150                  // 5,000 tokens a second
-		before = 2 * time.Millisecond // to read what has gathered
-		most   = 50 * time.Millisecond
-	)
-	much := max(p.deltas[0], p.deltas[1]) > many || p.deltas[1] == 0 // or not known
-	if p.urgent || p.closed || much || now.Sub(p.came) < waited {
+// The rhythm in which a stream is read that the screen shows.
+const (
+	many     = 150                   // deltas in a frame from which on they are read as they come: 5,000 tokens a second
+	early    = 4 * time.Millisecond  // how long before a frame is due what there is will do for it
+	straggle = 2 * time.Millisecond  // how long a frame waits for what is being read
+	maxDelay = 50 * time.Millisecond // so that the end of an answer is never late
+)
+
+// readDelay returns how long nothing needs to be read of an answer of which everything
+// that came has been read: until the next frame, so that one read brings all that is
+// new in it. It does not wait while a token comes now and then, or so much that it would
+// not all be kept for us.
+func (p *pump) readDelay() time.Duration { return p.delay(time.Now()) }
+
+func (p *pump) delay(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := now.Sub(p.last)
+	p.gathers = p.deltas[1] > 0 && max(p.deltas[0], p.deltas[1]) <= many && since < 3*p.every && !p.urgent && !p.closed
+	switch {
+	case !p.gathers:
 		return 0
+	case since < p.every-early:
+		return min(p.every-since, maxDelay)
+	case p.timer != nil && len(p.open) <= 1 && p.timer.Stop(): // others may be read in a moment
+		p.timer.Reset(0) // to send here might make a connection wait that others use
 	}
-	return min(p.due.Sub(now)-before, most)
+	return min(p.every, maxDelay)
 }
 
-// schedule decides whether this event has to wake the screen, and after which
-// time.
-func (p *pump) schedule(urgent bool, now time.Time) (wake bool, wait time.Duration) {
+// schedule has the screen woken when an event is due, and reports whether that is now.
+func (p *pump) schedule(urgent bool, now time.Time) bool {
 	if p.awake && (p.urgent || !urgent) {
-		return false, 0
+		return false
 	}
-	wait = p.every - now.Sub(p.last)
-	if urgent {
+	wait := p.every - now.Sub(p.last)
+	switch {
+	case urgent:
 		wait = 0
+	case p.gathers: // more of it is being read
+		wait = max(wait, straggle)
 	}
-	p.awake, p.urgent, p.due = true, wait <= 0, now.Add(wait)
-	return true, wait
+	p.awake, p.urgent = true, wait <= 0
+	if wait > 0 {
+		p.wakeAfter(wait)
+	}
+	return wait <= 0
+}
+
+// wakeAfter has the screen woken later.
+func (p *pump) wakeAfter(wait time.Duration) {
+	p.timer = time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
 }
 
 // alone is the lane of a model that answers by itself.
@@ -245,8 +249,8 @@ func (p *pump) take() []session.Event {
 	p.deltas = [2]int{0, p.deltas[0]}
 	p.awake, p.urgent = false, false
 	if len(p.events) > 0 {
-		p.awake, p.due = true, p.last.Add(p.every)
-		time.AfterFunc(p.every, func() { p.send(newsMsg{p}) })
+		p.awake = true
+		p.wakeAfter(p.every)
 	}
 	return events
 }

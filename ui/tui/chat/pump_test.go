@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -15,31 +16,98 @@ import (
 	"parley/session"
 )
 
-// While a token comes now and then, what comes before the next frame is read at
-// once; while tokens come faster, or nobody knows, each is read as it comes.
-func TestPumpNaps(t *testing.T) {
+// While tokens come faster than frames, what comes before the next frame is read at once; while
+// one comes now and then, or more than is kept for us, or nobody knows, each is read as it comes.
+func TestPumpReadDelay(t *testing.T) {
+	const frame = 33 * time.Millisecond
 	now := time.Now()
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	tests := []struct {
 		name string
 		p    *pump
 		want time.Duration
 	}{
-		{"waited for, a frame is due", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond)}, 18 * time.Millisecond},
-		{"it was there already", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond), came: now.Add(-10 * time.Microsecond)}, 0},
-		{"the first frame", &pump{deltas: [2]int{4, 0}, due: now.Add(20 * time.Millisecond)}, 0},
-		{"a flood, so far", &pump{deltas: [2]int{500, 16}, due: now.Add(20 * time.Millisecond)}, 0},
-		{"a flood, lately", &pump{deltas: [2]int{4, 500}, due: now.Add(20 * time.Millisecond)}, 0},
-		{"the screen is awake", &pump{deltas: [2]int{4, 16}, urgent: true}, 0},
-		{"the screen has gone", &pump{deltas: [2]int{4, 16}, due: now.Add(20 * time.Millisecond), closed: true}, 0},
-		{"a frame is far off", &pump{deltas: [2]int{4, 16}, due: now.Add(time.Hour)}, 50 * time.Millisecond},
+		{"amid a frame", &pump{deltas: [2]int{4, 16}, last: ago(20 * time.Millisecond)}, 13 * time.Millisecond},
+		{"for the frame that is due", &pump{deltas: [2]int{16, 16}, last: ago(31 * time.Millisecond)}, frame},
+		{"for one that is late", &pump{deltas: [2]int{16, 16}, last: ago(35 * time.Millisecond)}, frame},
+		{"the first frame", &pump{deltas: [2]int{4, 0}, last: ago(20 * time.Millisecond)}, 0},
+		{"a flood, so far", &pump{deltas: [2]int{500, 16}, last: ago(20 * time.Millisecond)}, 0},
+		{"a flood, lately", &pump{deltas: [2]int{4, 500}, last: ago(20 * time.Millisecond)}, 0},
+		{"the screen is awake", &pump{deltas: [2]int{4, 16}, last: ago(20 * time.Millisecond), urgent: true}, 0},
+		{"the screen has gone", &pump{deltas: [2]int{4, 16}, last: ago(20 * time.Millisecond), closed: true}, 0},
+		{"a tool ran", &pump{deltas: [2]int{0, 16}, last: ago(10 * time.Second)}, 0},
+		{"drawing takes long", &pump{deltas: [2]int{4, 16}, last: ago(10 * time.Millisecond), every: time.Hour}, 50 * time.Millisecond},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.p.idleDelay(now); got != tt.want {
+			tt.p.every = max(tt.p.every, frame)
+			if got := tt.p.delay(now); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
+}
+
+// A stream is read once and shown once for each frame, and both are the same moment; the first
+// token and the end are shown at once. Time is simulated.
+func TestPumpRhythm(t *testing.T) {
+	const n, every, frame = 1000, 2 * time.Millisecond, 33 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		wakes := make(chan struct{}, 10)
+		p := newPump(func(tea.Msg) { wakes <- struct{}{} }, frame)
+		sent := make(chan int, n)
+		go func() { // the server
+			defer close(sent)
+			for i := range n {
+				time.Sleep(every)
+				sent <- i
+			}
+		}()
+		reads := 0
+		go func() {
+			defer p.put(session.Done{})
+			for token := range sent { // one read takes all there is
+				reads++
+				for more := true; more; {
+					p.put(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: fmt.Sprintf("%d ", token)}})
+					if token == n-1 {
+						return
+					}
+					select {
+					case token = <-sent:
+					default:
+						more = false
+					}
+				}
+				time.Sleep(p.readDelay())
+			}
+		}()
+		began, shown, frames, stale := time.Now(), "", 0, 0
+		for done := false; !done; {
+			<-wakes
+			frames++
+			for _, e := range p.take() {
+				_, d, is := deltaOf(e)
+				shown, done = shown+d.Text, done || !is
+			}
+			if took := time.Since(began); frames == 1 && took != every {
+				t.Errorf("the first token is shown after %s", took)
+			}
+			have := len(strings.Fields(shown))
+			if behind := int(time.Since(began)/every) - have; frames > 4 && behind > 1 && have < n {
+				stale++
+			}
+		}
+		if got := strings.Fields(shown); len(got) != n || got[n-1] != fmt.Sprint(n-1) {
+			t.Errorf("%d tokens shown", len(got))
+		}
+		if most := int(n*every/frame) + 20; reads > most || frames > most || stale > 5 {
+			t.Errorf("%d reads, %d frames, of which %d do not show what there was", reads, frames, stale)
+		}
+		if late := time.Since(began) - n*every; late > frame {
+			t.Errorf("the end is shown %s late", late)
+		}
+	})
 }
 
 // inWords writes events down: "0:a=text" is text of block a in lane 0.
@@ -88,7 +156,7 @@ func TestPumpJoins(t *testing.T) {
 	for _, test := range tests {
 		p := newPump(func(tea.Msg) {}, time.Hour)
 		for _, e := range test.puts {
-			p.add(e)
+			p.put(e)
 		}
 		got := inWords(p.take())
 		if !slices.Equal(got, test.want) {
@@ -111,9 +179,9 @@ func TestPumpFlood(t *testing.T) {
 			d := llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "0123456789"}}
 			sent += len(d.Text)
 			if models == 1 {
-				p.add(d)
+				p.put(d)
 			} else {
-				p.add(session.CandidateEvent{N: i % models, Event: d})
+				p.put(session.CandidateEvent{N: i % models, Event: d})
 			}
 		}
 		if wakes > 1 || p.size != sent || len(p.events) > sent/most+models {

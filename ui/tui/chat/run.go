@@ -35,6 +35,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	c.Turn.Begin(c.Now())
 	pump := newPump(c.Send, frameTime(os.Getenv))
 	c.pump = pump
+	ctx = llm.WithReadDelay(ctx, pump.readDelay)
 	c.Go(func() {
 		defer cancel()
 		for e := range events(ctx) {

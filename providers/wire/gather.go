@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// A gatheringConn is a connection on which packets gather while nobody needs what is in them:
+// to be woken for each costs many times what it costs to read it. How long that is say the
+// readers of the answers that arrive (llm.WithReadDelay). It works below TLS and HTTP/2, whose
+// own goroutine reads.
+type gatheringConn struct {
+	net.Conn
+	drained bool          // the last read took all there was; of the goroutine that reads
+	wake    chan struct{} // ends a delay
+
+	mu     sync.Mutex
+	closed bool
+	delays []*readDelay // of the answers that arrive
+}
+
+// A readDelay is that of one answer.
+type readDelay struct{ next func() time.Duration }
+
+// lowWater is how many bytes gather, at most, before the system wakes somebody for them.
+const lowWater = 32 << 10
+
+// dialGathering returns what dials connections that can gather.
+func dialGathering(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &gatheringConn{Conn: conn, wake: make(chan struct{}, 1)}, nil
+	}
+}
+
+// Read implements net.Conn.
+func (c *gatheringConn) Read(p []byte) (int, error) {
+	if c.drained {
+		c.gather()
+	}
+	n, err := c.Conn.Read(p)
+	c.drained = n < len(p)
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *gatheringConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.endDelay()
+	return c.Conn.Close()
+}
+
+// gather waits as long as nothing needs to be read.
+func (c *gatheringConn) gather() {
+	d := c.delay()
+	if d <= 0 {
+		return
+	}
+	setLowWater(c.Conn, lowWater)
+	timer := time.NewTimer(d)
+	select {
+	case <-timer.C:
+	case <-c.wake:
+	}
+	timer.Stop()
+	setLowWater(c.Conn, 1)
+}
+
+// delay returns how long nothing needs to be read of any answer.
+func (c *gatheringConn) delay() time.Duration {
+	c.mu.Lock()
+	readers, closed := c.delays, c.closed
+	c.mu.Unlock()
+	if closed || len(readers) == 0 {
+		return 0
+	}
+	shortest := time.Duration(1<<63 - 1)
+	for _, r := range readers {
+		shortest = min(shortest, r.next())
+	}
+	return shortest
+}
+
+// endDelay has what gathered read at once.
+func (c *gatheringConn) endDelay() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// add lets what belongs to an answer gather. The answer ends with a call of remove, which may
+// be repeated.
+func (c *gatheringConn) add(next func() time.Duration) (remove func()) {
+	r := &readDelay{next}
+	c.mu.Lock()
+	c.delays = append(c.delays[:len(c.delays):len(c.delays)], r)
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i, other := range c.delays {
+			if other == r {
+				c.delays = append(c.delays[:i:i], c.delays[i+1:]...)
+				c.endDelay()
+			}
+		}
+	}
+}
+
+// withConn returns req so that the connection that it goes over is found in conn, nil if it
+// cannot gather.
+func withConn(req *http.Request, conn *atomic.Pointer[gatheringConn]) *http.Request {
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { conn.Store(gatheringOf(info.Conn)) },
+	}))
+}
+
+// gatheringOf returns the connection below TLS; nil if it cannot gather.
+func gatheringOf(conn net.Conn) *gatheringConn {
+	for {
+		switch c := conn.(type) {
+		case *gatheringConn:
+			return c
+		case interface{ NetConn() net.Conn }:
+			conn = c.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+// gatherBy lets the body of an answer gather on its connection. Without a delay in ctx it
+// keeps those of other answers on the same connection from gathering.
+func (b *timedBody) gatherBy(ctx context.Context, conn *gatheringConn) {
+	if conn == nil {
+		return
+	}
+	next := llm.ReadDelay(ctx)
+	if next == nil {
+		next = func() time.Duration { return 0 }
+	}
+	b.stopGathering = conn.add(next)
+}
