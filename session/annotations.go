@@ -103,7 +103,7 @@ func (t *turn) annotate(e Event, part int) {
 
 // newAnnotation returns an annotation for what is shown where the conversation stands.
 func (t *Tree) newAnnotation(at time.Time) store.Annotation {
-	a := store.Annotation{N: 1, After: t.head, Next: len(t.nodes) + 1, At: at}
+	a := store.Annotation{N: 1, After: t.head, Next: t.count + 1, At: at}
 	if n := len(t.annotations); n > 0 {
 		a.N = t.annotations[n-1].N + 1
 	}

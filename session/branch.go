@@ -63,10 +63,9 @@ func (s *Session) Regenerate(seq int) error {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
-		path := t.PathTo(seq)
-		for i := len(path) - 1; i >= 0; i-- {
-			if path[i].Role == llm.RoleUser && !path[i].Summary {
-				return path[i].Seq, nil
+		for i := seq; i > 0; i = t.at(i).Parent {
+			if n := t.at(i); n.Role == llm.RoleUser && !n.Summary {
+				return i, nil
 			}
 		}
 		return 0, errors.New("no prompt before this message")
@@ -185,12 +184,15 @@ func (s *Session) UndoSummary() error {
 		if len(rest) == 0 {
 			return path[i].Parent, nil
 		}
-		for _, n := range t.nodes { // what waited stands beside the summary, with the same parts
-			if n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && reflect.DeepEqual(n.Parts, rest[0].Parts) {
-				return n.Seq, nil
+		to := path[i].Parent
+		t.all(func(n *store.Node) bool { // what waited stands beside the summary, with the same parts
+			same := n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && reflect.DeepEqual(n.Parts, rest[0].Parts)
+			if same {
+				to = n.Seq
 			}
-		}
-		return path[i].Parent, nil
+			return !same
+		})
+		return to, nil
 	})
 }
 

@@ -68,7 +68,7 @@ func summarizeOrTell(t *turn) error {
 
 // messagesSinceSummary returns how many messages stand behind the last summary.
 func (t *Tree) messagesSinceSummary() (n int) {
-	for i := t.head; i > 0 && !t.nodes[i-1].Summary; i = t.nodes[i-1].Parent {
+	for i := t.head; i > 0 && !t.at(i).Summary; i = t.at(i).Parent {
 		n++
 	}
 	return n

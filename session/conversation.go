@@ -36,17 +36,21 @@ func locked[T any](mu *sync.Mutex, f func() T) T {
 func (c *conversation) restore() (total llm.Usage) {
 	info := c.log.Session()
 	c.id = info.ID
-	c.tree = newTree(c.log.Nodes(), info.Head)
-	for i := range c.tree.nodes {
-		n := &c.tree.nodes[i]
-		if n.Usage != nil {
+	from := 1
+	if n := c.log.Older(); n > 0 {
+		c.tree = storedTree(n, info.Head, c.log.Read)
+		from = max(n-pageSize, 1)
+	} else {
+		c.tree = newTree(c.log.Nodes(), info.Head)
+	}
+	for seq := from; seq <= c.tree.count; seq++ {
+		if n := c.tree.at(seq); n.Usage != nil {
 			total = total.Add(*n.Usage)
 			c.restoreCache(*n)
 		}
-		if n.Partial {
-			before, _ := c.tree.At(n.Parent) // the zero node has no calls
-			*n = store.CloseInterrupted(*n, before.Calls())
-		}
+	}
+	if from > 1 {
+		total = info.Usage
 	}
 	c.tree.annotations = c.log.Annotations()
 	return total
@@ -69,8 +73,8 @@ func (c *conversation) History() []llm.Message { return locked(&c.mu, c.tree.mes
 func (c *conversation) Empty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := c.tree.head; i > 0; i = c.tree.nodes[i-1].Parent {
-		if n := &c.tree.nodes[i-1]; len(n.Parts) > 0 && !n.Summary {
+	for i := c.tree.head; i > 0; i = c.tree.at(i).Parent {
+		if n := c.tree.at(i); len(n.Parts) > 0 && !n.Summary {
 			return false
 		}
 	}
@@ -111,7 +115,14 @@ func (c *conversation) Summarized(seq int) int {
 func (c *conversation) Nodes() []Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(c.tree.nodes), isLost)
+	var nodes []Node
+	c.tree.all(func(n *store.Node) bool {
+		if !isLost(*n) {
+			nodes = append(nodes, *n)
+		}
+		return true
+	})
+	return nodes
 }
 
 // At returns the message seq.

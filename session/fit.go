@@ -54,6 +54,7 @@ func FitOf(s *Session, model llm.Endpoint) Fit {
 		f.Tokens = s.tokens.overhead(req)
 		return f
 	}
+	countOlder(s)
 	c := countBranch(s)
 	f.Tokens = s.contextTokens()
 	if c.lastOrigin != model.Origin {
@@ -106,9 +107,11 @@ func mediaType(p llm.Part) string {
 }
 
 // branchCounts holds what is counted of the messages that requests hold: from the last
-// summary on, to the message head.
+// summary on, to the message head. Tokens are counted from the last message on of which a
+// provider counted them; media and thinking in front of it when they are asked for.
 type branchCounts struct {
 	head     int            // Seq; 0: nothing is counted
+	older    int            // the last message in front of those that are counted; 0: none
 	tokens   int            // about, that they take; what a provider counted last, and an estimate of what came after it
 	counted  bool           // a provider counted what requests take beside messages as well
 	media    map[string]int // images and files that are no text, by MIME type
@@ -131,34 +134,47 @@ const longestCache = time.Hour
 func countBranch(s *Session) branchCounts {
 	c := s.tokens.branch
 	var fresh []int
-	at := s.tree.head
-	for ; at > 0 && at != c.head; at = s.tree.nodes[at-1].Parent {
+	at, counted := s.tree.head, false
+	for at > 0 && at != c.head && (!counted || c.head > 0 && at > c.head) {
+		n := s.tree.at(at)
 		fresh = append(fresh, at)
+		counted = counted || !n.Partial && countsRequest(*n, s.mode) // what is older needs no estimate
+		if at = n.Parent; n.Summary {
+			at = 0
+		}
 	}
-	if at != c.head || c.media == nil { // another branch
+	if at != c.head || c.media == nil { // another branch, or nothing is counted yet of this one
 		c = newBranchCounts()
+		c.older = at
 	}
-	counted := slices.IndexFunc(fresh, func(seq int) bool { // what is older needs no estimate
-		n := s.tree.nodes[seq-1]
-		return n.Summary || countsRequest(n, s.mode)
-	})
 	whole := true
-	for i, seq := range slices.Backward(fresh) {
-		n := s.tree.nodes[seq-1]
+	for _, seq := range slices.Backward(fresh) {
+		n := *s.tree.at(seq)
 		if n.Partial && whole { // more comes of it: it is counted anew the next time
 			s.tokens.branch, whole = c, false
 			c.media, c.thinking = maps.Clone(c.media), maps.Clone(c.thinking)
 		}
-		size := 0
-		if counted < 0 || i <= counted {
-			size = s.tokens.message(n)
-		}
-		c.add(n, size, countsRequest(n, s.mode))
+		c.add(n, s.tokens.message(n), countsRequest(n, s.mode))
 	}
 	if whole {
 		s.tokens.branch = c
 	}
 	return c
+}
+
+// countOlder counts the media and the thinking of the messages that countBranch passed over.
+// The session is locked.
+func countOlder(s *Session) {
+	countBranch(s)
+	c := &s.tokens.branch
+	for at := c.older; at > 0; {
+		n := s.tree.at(at)
+		c.addMedia(n)
+		if at = n.Parent; n.Summary {
+			break
+		}
+	}
+	c.older = 0
 }
 
 // countsRequest reports whether n holds what a provider counted of the request before it, and
@@ -179,6 +195,7 @@ func (c *branchCounts) add(n store.Node, size int, counted bool) {
 	if n.Summary { // it stands for all before it
 		*c = newBranchCounts()
 	}
+	c.addMedia(&n)
 	c.head = n.Seq
 	c.tokens += size
 	if counted {
@@ -193,6 +210,10 @@ func (c *branchCounts) add(n store.Node, size int, counted bool) {
 			c.cachedFor = n.Cache.Lifetime
 		}
 	}
+}
+
+// addMedia counts the media and the thinking of a message.
+func (c *branchCounts) addMedia(n *store.Node) {
 	for _, p := range n.Parts {
 		switch {
 		case p.Kind == llm.Media:

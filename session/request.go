@@ -195,18 +195,18 @@ func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) 
 	at := t.head
 	for at > 0 && at != kept.to {
 		fresh = append(fresh, at)
-		if t.nodes[at-1].Summary { // which stands for what is in front of it
+		if t.at(at).Summary { // which stands for what is in front of it
 			at = 0
 			break
 		}
-		at = t.nodes[at-1].Parent
+		at = t.at(at).Parent
 	}
 	slices.Reverse(fresh)
 	if at != kept.to { // another branch, or a summary
 		kept = keptHistory{}
 	}
 	settled := len(fresh)
-	for settled > 0 && !settles(&t.nodes[fresh[settled-1]-1]) {
+	for settled > 0 && !settles(t.at(fresh[settled-1])) {
 		settled--
 	}
 	if settled > 0 {
@@ -243,7 +243,7 @@ func settles(n *store.Node) bool {
 func (t *Tree) messagesOf(seqs []int) []llm.Message {
 	out := make([]llm.Message, 0, len(seqs)+1)
 	for _, seq := range seqs {
-		if n := &t.nodes[seq-1]; len(n.Parts) > 0 {
+		if n := t.at(seq); len(n.Parts) > 0 {
 			out = append(out, n.Message)
 		}
 	}

@@ -141,11 +141,11 @@ func (c *conversation) Title() string {
 }
 
 // title returns the first words of the first prompt.
-func (t *Tree) title() string {
+func (t *Tree) title() (title string) {
 	const most = 60
-	for _, n := range t.nodes {
+	t.all(func(n *store.Node) bool {
 		if n.Role != llm.RoleUser || n.Summary {
-			continue
+			return true
 		}
 		text := strings.Join(strings.Fields(store.TypedText(n.Message)), " ")
 		for _, p := range n.Parts {
@@ -153,13 +153,13 @@ func (t *Tree) title() string {
 				text = p.Name
 			}
 		}
-		short := truncate(text, most)
-		if i := strings.LastIndexByte(short, ' '); short != text && i > most/2 {
-			short = short[:i] + "…"
+		title = truncate(text, most)
+		if i := strings.LastIndexByte(title, ' '); title != text && i > most/2 {
+			title = title[:i] + "…"
 		}
-		return short
-	}
-	return ""
+		return false
+	})
+	return title
 }
 
 // truncate shortens text to n runes and an ellipsis.

@@ -98,8 +98,8 @@ func estimateInput(s *Session, model llm.Endpoint) (u llm.Usage) {
 	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
 		whole -= c.lastThinking
 	}
-	own, path := overhead, s.tree.Path()
-	for _, n := range path[turnStart(path, s.turnSeq):] {
+	own := overhead
+	for _, n := range s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) {
 		own += s.tokens.message(n)
 	}
 	u.Input = whole

@@ -13,31 +13,93 @@ import (
 // another answer grows a branch; nothing is overwritten. The zero value is
 // empty.
 type Tree struct {
-	nodes []store.Node // the one of Seq n at n-1
-	head  int          // Seq of the last message of the current branch; 0: none
+	pages [][]store.Node // of pageSize messages by rising Seq, the first with Seq 1; nil: not read yet
+	count int            // messages
+	head  int            // Seq of the last message of the current branch; 0: none
+
+	stored int // so many of the first messages read gives
+	read   func(from, to int) ([]store.Node, error)
+	unread error // why some could not be read; nil: all could
 
 	annotations []store.Annotation // what was shown between them, by rising N
 	replaced    int                // the lowest Seq that Put replaced, since keptHistories looked; 0: none
 }
 
+// pageSize is how many messages of a long conversation are read at once.
+const pageSize = 256
+
 // newTree returns a tree of nodes that were kept, by rising Seq and each behind its
 // parent, as the store gives them. In the place of one that is lost stands a node
 // without a role, which no other follows. The slice is the tree's from now on.
 func newTree(nodes []store.Node, head int) Tree {
-	t := Tree{nodes: nodes, head: head}
 	if n := len(nodes); n > 0 && nodes[n-1].Seq != n {
-		t.nodes = make([]store.Node, 0, nodes[n-1].Seq)
-		for _, n := range nodes {
-			for len(t.nodes)+1 < n.Seq {
-				t.nodes = append(t.nodes, store.Node{Seq: len(t.nodes) + 1})
+		sparse := nodes
+		nodes = make([]store.Node, 0, sparse[n-1].Seq)
+		for _, n := range sparse {
+			for len(nodes)+1 < n.Seq {
+				nodes = append(nodes, store.Node{Seq: len(nodes) + 1})
 			}
-			t.nodes = append(t.nodes, n)
+			nodes = append(nodes, n)
 		}
 	}
-	if head < 0 || head > len(t.nodes) || head > 0 && isLost(t.nodes[head-1]) {
-		t.head = len(t.nodes)
+	t := Tree{count: len(nodes), head: head}
+	for page := range slices.Chunk(nodes, pageSize) {
+		t.pages = append(t.pages, page)
+	}
+	if head < 0 || head > len(nodes) || head > 0 && isLost(nodes[head-1]) {
+		t.head = len(nodes)
+	}
+	for page := range t.pages {
+		t.settlePage(page)
 	}
 	return t
+}
+
+// storedTree returns a tree of n messages that read gives when they are wanted.
+func storedTree(n, head int, read func(from, to int) ([]store.Node, error)) Tree {
+	return Tree{pages: make([][]store.Node, (n+pageSize-1)/pageSize), count: n, head: head, stored: n, read: read}
+}
+
+// at returns the message seq, of 1 to count. What cannot be read is as if it was lost, and
+// tried again the next time.
+func (t *Tree) at(seq int) *store.Node {
+	page := (seq - 1) / pageSize
+	if t.pages[page] == nil && !t.readPage(page) {
+		return &store.Node{Seq: seq}
+	}
+	return &t.pages[page][(seq-1)%pageSize]
+}
+
+// readPage reads a page of stored messages, and reports whether it could.
+func (t *Tree) readPage(page int) bool {
+	from := page*pageSize + 1
+	to := min(from+pageSize-1, t.stored)
+	nodes, err := t.read(from, to)
+	if err != nil {
+		t.unread = err
+	}
+	if len(nodes) != to-from+1 {
+		return false
+	}
+	t.pages[page] = nodes
+	t.settlePage(page)
+	return true
+}
+
+// settlePage ends what was still arriving when the program ended that wrote it.
+func (t *Tree) settlePage(page int) {
+	for i, n := range t.pages[page] {
+		if n.Partial {
+			before, _ := t.At(n.Parent) // the zero node has no calls
+			t.pages[page][i] = store.CloseInterrupted(n, before.Calls())
+		}
+	}
+}
+
+// all calls f with each message, by rising Seq, until f returns false.
+func (t *Tree) all(f func(*store.Node) bool) {
+	for seq := 1; seq <= t.count && f(t.at(seq)); seq++ {
+	}
 }
 
 // isLost reports whether n stands in the place of a message that is lost.
@@ -45,21 +107,27 @@ func isLost(n store.Node) bool { return n.Role == "" }
 
 // NewNode returns a node for m that follows the current branch. It is not added yet.
 func (t *Tree) NewNode(m llm.Message) store.Node {
-	return store.Node{Seq: len(t.nodes) + 1, Parent: t.head, Message: m}
+	return store.Node{Seq: t.count + 1, Parent: t.head, Message: m}
 }
 
 // Put adds a node that Next made, and makes it the end of the current branch,
 // or replaces the one that was added under its Seq.
 func (t *Tree) Put(n store.Node) {
-	if n.Seq <= len(t.nodes) {
-		t.nodes[n.Seq-1] = n
+	if n.Seq <= t.count {
+		*t.at(n.Seq) = n
 		if t.replaced == 0 || n.Seq < t.replaced {
 			t.replaced = n.Seq
 		}
 		return
 	}
-	t.nodes = append(t.nodes, n)
-	t.head = n.Seq
+	if t.count%pageSize == 0 {
+		t.pages = append(t.pages, []store.Node{})
+	} else {
+		t.at(t.count) // its page is here
+	}
+	last := len(t.pages) - 1
+	t.pages[last] = append(t.pages[last], n)
+	t.count, t.head = n.Seq, n.Seq
 }
 
 // Path returns the current branch from its first message to its last. The slice
@@ -69,8 +137,8 @@ func (t *Tree) Path() []store.Node { return t.PathTo(t.head) }
 // PathTo returns the branch that ends with the message seq.
 func (t *Tree) PathTo(seq int) []store.Node {
 	var path []store.Node
-	for i := seq; i > 0; i = t.nodes[i-1].Parent {
-		path = append(path, t.nodes[i-1])
+	for i := seq; i > 0; i = t.at(i).Parent {
+		path = append(path, *t.at(i))
 	}
 	slices.Reverse(path)
 	return path
@@ -79,8 +147,8 @@ func (t *Tree) PathTo(seq int) []store.Node {
 // pathBack returns the last n messages of the branch that ends with the message seq.
 func (t *Tree) pathBack(seq, n int) []store.Node {
 	var path []store.Node
-	for i := seq; i > 0 && len(path) < n; i = t.nodes[i-1].Parent {
-		path = append(path, t.nodes[i-1])
+	for i := seq; i > 0 && len(path) < n; i = t.at(i).Parent {
+		path = append(path, *t.at(i))
 	}
 	slices.Reverse(path)
 	return path
@@ -88,8 +156,8 @@ func (t *Tree) pathBack(seq, n int) []store.Node {
 
 // summarized counts the messages in front of the message seq back to a summary, with that.
 func (t *Tree) summarized(seq int) (n int) {
-	for i := t.nodes[seq-1].Parent; i > 0; i = t.nodes[i-1].Parent {
-		if n++; t.nodes[i-1].Summary {
+	for i := t.at(seq).Parent; i > 0; i = t.at(i).Parent {
+		if n++; t.at(i).Summary {
 			break
 		}
 	}
@@ -99,8 +167,8 @@ func (t *Tree) summarized(seq int) (n int) {
 // lastPrompt returns the Seq of the last prompt of the current branch that is not behind began,
 // or of the last of all if began is 0; 0 if there is none.
 func (t *Tree) lastPrompt(began int) int {
-	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
-		if n := &t.nodes[i-1]; n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
+	for i := t.head; i > 0; i = t.at(i).Parent {
+		if n := t.at(i); n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
 			return n.Seq
 		}
 	}
@@ -110,8 +178,8 @@ func (t *Tree) lastPrompt(began int) int {
 // pathFrom returns the current branch from the message seq on, which is on it; all of it for 0.
 func (t *Tree) pathFrom(seq int) []store.Node {
 	var path []store.Node
-	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
-		path = append(path, t.nodes[i-1])
+	for i := t.head; i > 0; i = t.at(i).Parent {
+		path = append(path, *t.at(i))
 		if i == seq {
 			break
 		}
@@ -122,10 +190,10 @@ func (t *Tree) pathFrom(seq int) []store.Node {
 
 // At returns the message seq.
 func (t *Tree) At(seq int) (store.Node, error) {
-	if seq < 1 || seq > len(t.nodes) || isLost(t.nodes[seq-1]) {
-		return store.Node{}, fmt.Errorf("no message %d: the conversation has %d", seq, len(t.nodes))
+	if seq < 1 || seq > t.count || isLost(*t.at(seq)) {
+		return store.Node{}, fmt.Errorf("no message %d: the conversation has %d", seq, t.count)
 	}
-	return t.nodes[seq-1], nil
+	return *t.at(seq), nil
 }
 
 // Last returns the last message of the current branch.
@@ -133,13 +201,13 @@ func (t *Tree) Last() (store.Node, bool) {
 	if t.head == 0 {
 		return store.Node{}, false
 	}
-	return t.nodes[t.head-1], true
+	return *t.at(t.head), true
 }
 
 // lastUsage returns what the last response of the current branch used.
 func (t *Tree) lastUsage() llm.Usage {
-	for i := t.head; i > 0; i = t.nodes[i-1].Parent {
-		if n := t.nodes[i-1]; n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
+	for i := t.head; i > 0; i = t.at(i).Parent {
+		if n := t.at(i); n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
 			return *n.Usage
 		}
 	}
@@ -148,13 +216,13 @@ func (t *Tree) lastUsage() llm.Usage {
 
 // Tip returns the end of the branch through the message seq that grew last.
 func (t *Tree) Tip(seq int) int {
-	below := make([]bool, len(t.nodes)+1)
+	below := make([]bool, t.count+1)
 	below[seq] = true
 	tip := seq
-	for _, n := range t.nodes[seq:] {
-		if below[n.Parent] {
-			below[n.Seq] = true
-			tip = n.Seq
+	for n := seq + 1; n <= t.count; n++ {
+		if below[t.at(n).Parent] {
+			below[n] = true
+			tip = n
 		}
 	}
 	return tip
@@ -174,12 +242,13 @@ type Branch struct {
 // Branches lists every branch, each behind the one it grew from, in the order
 // in which they began.
 func (t *Tree) Branches() []Branch {
-	children := make([][]int, len(t.nodes)+1)
-	for _, n := range t.nodes {
-		if !isLost(n) {
+	children := make([][]int, t.count+1)
+	t.all(func(n *store.Node) bool {
+		if !isLost(*n) {
 			children[n.Parent] = append(children[n.Parent], n.Seq)
 		}
-	}
+		return true
+	})
 	active := map[int]bool{}
 	for _, n := range t.Path() {
 		active[n.Seq] = true
@@ -187,7 +256,7 @@ func (t *Tree) Branches() []Branch {
 	var out []Branch
 	var walk func(seq, depth int) int
 	walk = func(seq, depth int) int {
-		b := Branch{Node: t.nodes[seq-1], Depth: depth, Active: active[seq]}
+		b := Branch{Node: *t.at(seq), Depth: depth, Active: active[seq]}
 		end := seq
 		for b.Length = 1; len(children[end]) == 1; b.Length++ {
 			end = children[end][0]
@@ -209,7 +278,7 @@ func (t *Tree) Branches() []Branch {
 // divergence returns why the messages of a request do not begin with those of one before
 // it; "" if they do. It follows the branches only back to where they part.
 func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
-	parent := func(seq int) int { return t.nodes[seq-1].Parent }
+	parent := func(seq int) int { return t.at(seq).Parent }
 	a, b, next := before.To, now.To, 0 // next is the first message that only before has
 	summarized := false
 	for a != b {
@@ -217,7 +286,7 @@ func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 			a, next = parent(a), a
 			continue
 		}
-		summarized = summarized || t.nodes[b-1].Summary
+		summarized = summarized || t.at(b).Summary
 		b = parent(b)
 	}
 	switch {
@@ -233,8 +302,8 @@ func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 
 // prompts counts the prompts of the branch that ends with the message seq.
 func (t *Tree) prompts(seq int) (n int) {
-	for ; seq > 0; seq = t.nodes[seq-1].Parent {
-		if m := t.nodes[seq-1]; m.Role == llm.RoleUser && !m.Summary {
+	for ; seq > 0; seq = t.at(seq).Parent {
+		if m := t.at(seq); m.Role == llm.RoleUser && !m.Summary {
 			n++
 		}
 	}

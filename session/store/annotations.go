@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"parley/providers/llm"
 )
 
 // An Annotation is something that was shown between the messages of a conversation
@@ -97,6 +99,9 @@ type logContent struct {
 	annotations []annotationEntry // in the order of N
 	spent       []LedgerEntry     // requests that are no messages; not on disk yet
 	written     int               // how many of the first nodes are on disk as they are, at least
+
+	older      int       // messages 1 to older are on disk, as they are, and not among nodes
+	olderUsage llm.Usage // theirs
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }
@@ -205,6 +210,7 @@ func (db *DB) Annotations(id string) (all []Annotation, err error) {
 // A storedContent holds what a file holds of a conversation.
 type storedContent struct {
 	nodes       []Node
+	older       int // messages 1 to older are there, and not among nodes
 	annotations []Annotation
 }
 

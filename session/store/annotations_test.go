@@ -202,7 +202,7 @@ func TestDamagedAnnotations(t *testing.T) {
 		}
 		// Through the connection that writes: nothing of it is to stay.
 		file := &DB{database: database{path: "memory", schema: schema, now: time.Now, pool: db.pool, writer: db.writer}}
-		_, c, _, err := file.load(id)
+		_, c, _, err := file.load(id, false)
 		if len(c.nodes) != 2 || len(c.annotations) != left {
 			t.Errorf("%s: %d messages, %d annotations, %v", damage, len(c.nodes), len(c.annotations), err)
 		}

@@ -298,7 +298,7 @@ func pickNamed(rows []*sessionRow, word string) []*sessionRow {
 // could be read: of a message that cannot be decoded there is a node without
 // parts.
 func (db *DB) Read(id string) (Session, []Node, error) {
-	s, c, _, err := db.load(id)
+	s, c, _, err := db.load(id, false)
 	return s, c.nodes, err
 }
 
@@ -320,8 +320,9 @@ func hasSeq(nodes []Node, seq int) bool {
 	return found
 }
 
-// load reads a session and its place in lists.
-func (db *DB) load(id string) (s Session, c storedContent, touched int64, err error) {
+// load reads a session and its place in lists. Of a long one that is whole, paged leaves the
+// messages on disk.
+func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
 		var missed damageReport
@@ -332,6 +333,10 @@ func (db *DB) load(id string) (s Session, c storedContent, touched int64, err er
 			missed.add(err)
 		}
 		s, touched = row.Session, row.touched
+		if paged && s.Messages >= minPaged && missed.rows == 0 && isDense(q, row) {
+			c = storedContent{older: s.Messages, annotations: annotations(q, row.num, &missed)}
+			return missed.err(db, nil)
+		}
 		var lack int
 		nodes, err := readNodes(q, row.num, &missed, `nodes`)
 		if err == nil || isCorrupt(err) {
@@ -350,7 +355,7 @@ func (db *DB) load(id string) (s Session, c storedContent, touched int64, err er
 			missed.add(fmt.Errorf("no message %d to continue from: continuing from the last one", s.Head))
 			s.Head = nodes[n-1].Seq
 		}
-		c = storedContent{nodes, annotations(q, row.num, &missed)}
+		c = storedContent{nodes: nodes, annotations: annotations(q, row.num, &missed)}
 		return missed.err(db, err)
 	})
 	return s, c, touched, err

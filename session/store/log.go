@@ -93,13 +93,16 @@ func (db *DB) Resume(id string) (*Log, error) {
 		return nil, err
 	}
 	// What cannot be written now may be later; the first write takes the lease.
-	s, c, touched, err := db.load(id)
+	s, c, touched, err := db.load(id, true)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
 	s.LockedBy = ""
-	all := logContent{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations))}
+	all := logContent{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations)), older: c.older}
+	if c.older > 0 {
+		all.olderUsage = s.Usage
+	}
 	for i, n := range c.nodes {
 		all.nodes[i] = entry{Node: n, gen: 1, saved: 1}
 	}
@@ -129,7 +132,7 @@ func (db *DB) checkUnlocked(q querier, id string) error {
 // Fork begins a conversation with a copy of the branch that ends in head; 0 is
 // the session's own head. It is on disk with its first Put.
 func (db *DB) Fork(id string, head int) (*Log, error) {
-	s, c, _, err := db.load(id)
+	s, c, _, err := db.load(id, false)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
@@ -169,6 +172,7 @@ func (l *Log) Session() Session {
 func (l *Log) Nodes() []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	_ = l.readOlder() // what cannot be read is missing
 	nodes := make([]Node, len(l.nodes))
 	for i := range l.nodes {
 		nodes[i] = l.nodes[i].Node
@@ -188,6 +192,12 @@ func (l *Log) Put(n Node) error {
 	if l.closed {
 		l.mu.Unlock()
 		return errClosed
+	}
+	if n.Seq <= l.older {
+		if err := l.readOlder(); err != nil {
+			l.mu.Unlock()
+			return err
+		}
 	}
 	l.hasContent = true
 	l.add(n)
@@ -244,7 +254,7 @@ func TypedText(m llm.Message) string {
 
 // count sums up the nodes.
 func (l *Log) count() {
-	l.session.Messages, l.session.Usage = len(l.nodes), llm.Usage{}
+	l.session.Messages, l.session.Usage = l.older+len(l.nodes), l.olderUsage
 	for i := range l.nodes {
 		if u := l.nodes[i].Usage; u != nil {
 			l.session.Usage = l.session.Usage.Add(*u)
@@ -273,7 +283,7 @@ func oneLine(text string) string {
 func (l *Log) SetHead(seq int) error {
 	l.mu.Lock()
 	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e entry, seq int) int { return e.Seq - seq })
-	if !found && seq != 0 {
+	if !found && (seq < 0 || seq > l.older) {
 		l.mu.Unlock()
 		return fmt.Errorf("no message %d to continue from", seq)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,7 +40,7 @@ func (r *nodeRow) decode() {
 // readNodes reads the messages of a session from a table in their order. Each follows
 // one before it, or none.
 func readNodes(q querier, session int64, missed *damageReport, table string) ([]Node, error) {
-	rows, err := readRows(q, session, missed, table)
+	rows, err := readRows(q, missed, table+` WHERE session = ?`, session)
 	nodes := make([]Node, len(rows))
 	for i, r := range rows {
 		nodes[i] = r.Node
@@ -49,20 +50,111 @@ func readNodes(q querier, session int64, missed *damageReport, table string) ([]
 	}
 	renumberDamaged(nodes, missed)
 	reparentOrphans(nodes, missed)
+	return nodes, readBlobs(q, rows, missed, err)
+}
+
+// readBlobs completes the parts of rows, which nodes share, and returns the first error, of
+// which err is one.
+func readBlobs(q querier, rows []nodeRow, missed *damageReport, err error) error {
 	blobs := blobReader{q: q, data: map[string][]byte{}, missed: missed, err: err}
 	for _, r := range rows {
 		for _, ref := range r.refs {
-			blobs.fill(&r.Parts[ref.part], ref) // which nodes share
+			blobs.fill(&r.Parts[ref.part], ref)
 		}
 	}
-	return nodes, blobs.err
+	return blobs.err
+}
+
+// minPaged is from how many messages on a conversation is read in pages.
+const minPaged = 1024
+
+// isDense reports whether the messages of a session are numbered from 1 without a gap, as
+// those of one are that is whole, so that each can be found by its number.
+func isDense(q querier, row sessionRow) bool {
+	var n, first, last int
+	err := q.one(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
+	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
+}
+
+// readPage reads the messages from..to of a session whose messages are dense. In the place of
+// one that is missing stands a node without a role.
+func readPage(q querier, session int64, from, to int, missed *damageReport) ([]Node, error) {
+	rows, err := readRows(q, missed, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
+	nodes := make([]Node, to-from+1)
+	for i := range nodes {
+		nodes[i].Seq = from + i
+	}
+	for _, r := range rows {
+		if r.err != nil {
+			missed.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
+		}
+		if r.Parent < 0 || r.Parent >= r.Seq {
+			missed.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", r.Seq, r.Parent, r.Seq-1))
+			r.Parent = r.Seq - 1
+		}
+		nodes[r.Seq-from] = r.Node
+	}
+	if lack := len(nodes) - len(rows); lack > 0 {
+		missed.add(fmt.Errorf("%d messages are missing", lack))
+	}
+	return nodes, readBlobs(q, rows, missed, err)
+}
+
+// Older returns how many messages, the first of all, are on disk and are read with Read when
+// they are wanted; 0: Nodes has all there are.
+func (l *Log) Older() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.older
+}
+
+// Read returns the messages from..to of those that Older counts. With a *DamagedError comes
+// what could be read: a node without a role stands for one that could not.
+func (l *Log) Read(from, to int) ([]Node, error) { return l.db.readPage(l.Session().ID, from, to) }
+
+func (db *DB) readPage(id string, from, to int) (nodes []Node, err error) {
+	err = db.read(func(q querier) error {
+		row, err := db.row(q, id)
+		if err != nil && !isPartial(err) {
+			return err
+		}
+		var missed damageReport
+		nodes, err = readPage(q, row.num, from, to, &missed)
+		return missed.err(db, err)
+	})
+	return nodes, err
+}
+
+// readOlder takes all messages in that are on disk alone. Of a session that was deleted for
+// good there are none: what was said since it was opened is what is left of it.
+func (l *Log) readOlder() error {
+	if l.older == 0 {
+		return nil
+	}
+	nodes, err := l.db.readPage(l.session.ID, 1, l.older)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	var all []entry
+	for _, n := range nodes {
+		if n.Role != "" {
+			all = append(all, entry{Node: n, gen: 1, saved: 1})
+		}
+	}
+	l.written += len(all)
+	l.nodes = append(all, l.nodes...)
+	l.older, l.olderUsage = 0, llm.Usage{}
+	l.count()
+	return nil
 }
 
 // batchSize sets how many messages are decoded while the next ones are read: in a long
 // conversation both take as long.
 const batchSize = 256
 
-func readRows(q querier, session int64, missed *damageReport, table string) ([]nodeRow, error) {
+// readRows reads messages in their order; from says which.
+func readRows(q querier, missed *damageReport, from string, args ...any) ([]nodeRow, error) {
 	var batches [][]nodeRow
 	var batch []nodeRow
 	var decoding sync.WaitGroup
@@ -89,7 +181,7 @@ func readRows(q querier, session int64, missed *damageReport, table string) ([]n
 			decode()
 		}
 		return nil
-	}, `SELECT seq, parent, at, role, origin, model, rest, parts FROM `+table+` WHERE session = ? ORDER BY seq, num`, session)
+	}, `SELECT seq, parent, at, role, origin, model, rest, parts FROM `+from+` ORDER BY seq, num`, args...)
 	decode()
 	decoding.Wait()
 	return slices.Concat(batches...), err

@@ -38,8 +38,13 @@ func (l *Log) flush() error {
 	}
 	err := l.db.write(j.run)
 	if errors.Is(err, errAll) {
-		j, _ = l.newTransaction(true)
-		err = l.db.write(j.run)
+		l.mu.Lock()
+		err = l.readOlder()
+		l.mu.Unlock()
+		if err == nil {
+			j, _ = l.newTransaction(true)
+			err = l.db.write(j.run)
+		}
 	}
 	if isCorrupt(err) && !j.skipIndex {
 		j, _ = l.newTransaction(j.all)
