@@ -81,6 +81,11 @@ func (c *conversation) Empty() bool {
 	return true
 }
 
+// Asked reports whether the current branch has a message of the user's.
+func (c *conversation) Asked() bool {
+	return locked(&c.mu, func() bool { return c.tree.lastPrompt(0) > 0 })
+}
+
 // Unanswered reports whether the conversation ends without a whole answer, so that a turn
 // without parts goes on from where it stands.
 func Unanswered(s *Session) bool {
@@ -137,6 +142,16 @@ func (c *conversation) Head() int { return locked(&c.mu, func() int { return c.t
 
 // Branches lists the ways the conversation went; see Tree.Branches.
 func (c *conversation) Branches() []Branch { return locked(&c.mu, c.tree.Branches) }
+
+// Branched reports whether there is more than one of them.
+func (c *conversation) Branched() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tree.straight == 0 && c.tree.stored > 0 {
+		c.tree.straight = c.log.Straight()
+	}
+	return c.tree.branched()
+}
 
 // Annotations returns what was shown between the messages of a path: at i in front
 // of path[i] or between its parts, and last behind its end; see

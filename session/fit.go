@@ -156,7 +156,7 @@ func countBranch(s *Session) branchCounts {
 		}
 		c.add(n, s.tokens.message(n), countsRequest(n, s.mode))
 	}
-	if whole {
+	if whole && s.tree.unread == nil {
 		s.tokens.branch = c
 	}
 	return c
@@ -166,13 +166,22 @@ func countBranch(s *Session) branchCounts {
 // The session is locked.
 func countOlder(s *Session) {
 	countBranch(s)
-	c := &s.tokens.branch
+	c, older := &s.tokens.branch, newBranchCounts()
 	for at := c.older; at > 0; {
 		n := s.tree.at(at)
-		c.addMedia(n)
+		older.addMedia(n)
 		if at = n.Parent; n.Summary {
 			break
 		}
+	}
+	if s.tree.unread != nil {
+		return
+	}
+	for mime, n := range older.media {
+		c.media[mime] += n
+	}
+	for origin, n := range older.thinking {
+		c.thinking[origin] += n
 	}
 	c.older = 0
 }

@@ -211,7 +211,7 @@ func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) 
 	}
 	if settled > 0 {
 		more, _ := model.Portable(t.messagesOf(fresh[:settled]))
-		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant {
+		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant && t.unread == nil {
 			kept = keptHistory{fresh[settled-1], append(kept.messages, more...)}
 			fresh = fresh[settled:]
 			k.keep(kind, kept)

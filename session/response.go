@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 // A responseStream is one model's response while it arrives.
@@ -109,7 +111,28 @@ func (t *turn) addResponse(r *responseStream) {
 // streamResponse asks the model once and stores its response.
 func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
+	if err := tellUnread(t); err != nil {
+		return llm.Message{}, "", err
+	}
 	return streamFrom(t, step, model, req)
+}
+
+// tellUnread returns why a part of the conversation could not be read for a request, which is
+// not sent then. That the file is damaged is told, and what could be read is sent.
+func tellUnread(t *turn) error {
+	t.mu.Lock()
+	err := t.tree.unread
+	t.tree.unread = nil
+	t.mu.Unlock()
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		t.emit(llm.Notice{Text: err.Error()})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was sent: the conversation could not be read: %w", err)
+	}
+	return nil
 }
 
 // streamFrom does so with a model and a request of the caller's.

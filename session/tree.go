@@ -21,6 +21,8 @@ type Tree struct {
 	read   func(from, to int) ([]store.Node, error)
 	unread error // why some could not be read; nil: all could
 
+	straight int // so many of the first messages are known to follow the one before
+
 	annotations []store.Annotation // what was shown between them, by rising N
 	replaced    int                // the lowest Seq that Put replaced, since keptHistories looked; 0: none
 }
@@ -273,6 +275,16 @@ func (t *Tree) Branches() []Branch {
 		walk(root, 0)
 	}
 	return out
+}
+
+// branched reports whether the conversation went on in several ways.
+func (t *Tree) branched() bool {
+	for ; t.straight < t.count; t.straight++ {
+		if t.at(t.straight+1).Parent != t.straight { // it may be that the one before is lost
+			return t.stored > 0 || len(t.Branches()) > 1
+		}
+	}
+	return false
 }
 
 // divergence returns why the messages of a request do not begin with those of one before

@@ -62,8 +62,32 @@ func (db *DB) Restore(id string) error {
 }
 
 // Remove deletes a session for good. What it cost stays. One that is open is
-// written anew with its next message.
-func (db *DB) Remove(id string) error { return db.updateSession(id, remove) }
+// written anew with its next message; a long one, of which whoever has it open reads
+// what they want to see, is a *LockedError until it is closed.
+func (db *DB) Remove(id string) error {
+	return db.updateSession(id, func(w *writer, num int64) error {
+		if err := db.checkRemovable(w, num); err != nil {
+			return err
+		}
+		return remove(w, num)
+	})
+}
+
+// checkRemovable returns a *LockedError if somebody alive reads a session in pages.
+func (db *database) checkRemovable(w *writer, num int64) error {
+	var id string
+	var messages int
+	var c columns
+	err := w.one(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(textOf(&c, "id", &id), numberOf(&c, "messages", &messages))
+	if err != nil || messages < minPaged {
+		return err
+	}
+	held, ok, err := leaseOf(w, id)
+	if err == nil && ok && !held.isStale(db.process, db.now()) {
+		return &LockedError{id, held.describe(db.process)}
+	}
+	return err
+}
 
 func remove(w *writer, num int64) error {
 	for _, query := range []string{
@@ -107,7 +131,14 @@ func (db *database) purgeTrash() error {
 	}
 	return db.write(func(w *writer) error {
 		for _, num := range old {
-			if err := remove(w, num); err != nil {
+			err := db.checkRemovable(w, num)
+			if locked := new(LockedError); errors.As(err, &locked) {
+				continue
+			}
+			if err == nil {
+				err = remove(w, num)
+			}
+			if err != nil {
 				return err
 			}
 		}

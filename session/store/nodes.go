@@ -125,6 +125,21 @@ func (db *DB) readPage(id string, from, to int) (nodes []Node, err error) {
 	return nodes, err
 }
 
+// Straight returns how many of the first messages each follow the one before, of those that
+// Older counts.
+func (l *Log) Straight() (n int) {
+	id, n := l.Session().ID, l.Older()
+	_ = l.db.read(func(q querier) error { // what it cannot tell is looked at
+		var first int
+		err := q.one(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
+		if err != nil || first > 0 {
+			n = min(n, max(first-1, 0))
+		}
+		return err
+	})
+	return n
+}
+
 // readOlder takes all messages in that are on disk alone. Of a session that was deleted for
 // good there are none: what was said since it was opened is what is left of it.
 func (l *Log) readOlder() error {

@@ -229,7 +229,7 @@ func nothingSaid(a *App) string {
 func busyOrEmpty(a *App) string { return cmp.Or(busy(a), nothingSaid(a)) }
 
 func nothingToEdit(a *App) string {
-	if len(rewindItems(a)) == 0 {
+	if !a.Session.Asked() {
 		return cmp.Or(busy(a), "No message to edit yet")
 	}
 	return busy(a)
@@ -237,7 +237,7 @@ func nothingToEdit(a *App) string {
 
 // NoBranches says how branches come about, if there is one way only yet.
 func NoBranches(a *App) string {
-	if len(a.Session.Branches()) < 2 {
+	if !a.Session.Branched() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
 	}
 	return ""

@@ -227,9 +227,9 @@ func compact(a *App, arg string) Effect {
 
 // retry asks again. What came of an answer of nothing stays as a branch.
 func (a *App) retry(string) Effect {
-	path := a.Session.Path()
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleAssistant && !path[n-1].Interrupted && path[n-1].Message.Empty() {
-		return a.Regenerate(path[n-1].Seq)
+	last, err := a.Session.At(a.Session.Head())
+	if err == nil && last.Role == llm.RoleAssistant && !last.Interrupted && last.Message.Empty() {
+		return a.Regenerate(last.Seq)
 	}
 	return again(a)
 }

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+	"parley/session/storetest"
+)
+
+// grown returns a store with a conversation of n messages that went on in several ways, with a
+// summary, media, and answers that broke off.
+func grown(t *testing.T, n int, seed uint64) (db *store.DB, id string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 1))
+	nodes := storetest.Nodes(n, seed)
+	for i := range nodes {
+		switch m := &nodes[i]; {
+		case m.Role == llm.RoleUser && i > 4 && r.IntN(40) == 0:
+			m.Parent = nodes[i-4].Parent // another way to say it
+		case m.Role == llm.RoleUser && r.IntN(60) == 0:
+			m.Summary = r.IntN(3) == 0
+			m.Parts = append(m.Parts, llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG")})
+		case m.Role == llm.RoleAssistant && r.IntN(50) == 0:
+			m.Usage = nil
+		}
+	}
+	db = MemoryStore()
+	t.Cleanup(func() { _ = db.Close() })
+	id, err := db.Import(store.Session{Dir: "/p", Model: storetest.Model, Head: n}, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, id
+}
+
+// What a session says of a conversation that is read in pages is what it says of one that was
+// read at once, whatever is asked first and goes on in between.
+func TestPagedConversation(t *testing.T) {
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		db, id := grown(t, 1100+r.IntN(600), seed)
+		log, err := db.Resume(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, nodes, err := db.Read(id)
+		if err != nil || log.Older() != len(nodes) {
+			t.Fatalf("%d of %d messages are in pages, %v", log.Older(), len(nodes), err)
+		}
+		endpoint := llm.Endpoint{Name: storetest.Model, Origin: storetest.Origin, Strategy: "native", Context: 100_000}
+		now := func() time.Time { return time.Unix(2e9, 0) }
+		paged := New(Options{Log: log, Model: endpoint, Now: now})
+		whole := New(Options{Model: endpoint, Now: now})
+		whole.id, whole.total, whole.tree = paged.id, info.Usage, newTree(nodes, info.Head)
+		for i := range whole.tree.count {
+			if n := whole.tree.at(i + 1); n.Usage != nil {
+				whole.restoreCache(*n)
+			}
+		}
+		whole.last = whole.tree.lastUsage()
+		other := endpoint
+		other.Name, other.Origin = "other/model", "other"
+		ask := map[string]func(*Session) any{
+			"path":      func(s *Session) any { return s.Path() },
+			"branches":  func(s *Session) any { return s.Branches() },
+			"branched":  func(s *Session) any { return s.Branched() },
+			"tokens":    func(s *Session) any { return s.ContextTokens() },
+			"fit":       func(s *Session) any { return []Fit{FitOf(s, endpoint), FitOf(s, other)} },
+			"request":   func(s *Session) any { _, req := s.Request(); return req },
+			"history":   func(s *Session) any { return s.History() },
+			"usage":     func(s *Session) any { return s.last },
+			"back":      func(s *Session) any { return s.PathBack(s.Head(), 300) },
+			"asked":     func(s *Session) any { return []bool{s.Asked(), s.Empty(), Unanswered(s)} },
+			"title":     func(s *Session) any { return s.tree.title() },
+			"tip":       func(s *Session) any { return s.tree.Tip(700) },
+			"nodes":     func(s *Session) any { return s.Nodes() },
+			"estimated": func(s *Session) any { return estimateInput(s, endpoint) },
+		}
+		do := map[string]func(*Session){
+			"say": func(s *Session) {
+				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "and now"}}})
+			},
+			"switch":    func(s *Session) { _ = s.SwitchBranch(1 + int(seed)*100) },
+			"again":     func(s *Session) { _ = s.Regenerate(s.Head()) },
+			"dynamic":   func(s *Session) { s.SetHistoryMode(HistoryDynamic) },
+			"full":      func(s *Session) { s.SetHistoryMode(HistoryFull) },
+			"stateless": func(s *Session) { s.SetHistoryMode(HistoryStateless) },
+		}
+		said := ""
+		for range 12 {
+			for name, f := range do { // in any order
+				if r.IntN(4) == 0 {
+					said += " " + name
+					f(paged)
+					f(whole)
+				}
+			}
+			for name, f := range ask {
+				if r.IntN(3) > 0 {
+					continue
+				}
+				said += " " + name
+				got, _ := json.Marshal(f(paged))
+				want, _ := json.Marshal(f(whole))
+				if !bytes.Equal(got, want) {
+					i := 0
+					for i < min(len(got), len(want)) && got[i] == want[i] {
+						i++
+					}
+					i = max(0, i-60)
+					t.Fatalf("seed %d,%s:\nin pages …%.200s\nat once  …%.200s", seed, said, got[min(i, len(got)):], want[min(i, len(want)):])
+				}
+			}
+		}
+		if err := paged.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Opening a long conversation reads its end alone.
+func TestResumeReadsTheEnd(t *testing.T) {
+	db, id := grown(t, 5000, 1)
+	log, err := db.Resume(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Log: log})
+	defer func() { _ = s.Close() }()
+	s.ContextTokens()
+	s.PathBack(s.Head(), 200)
+	s.Branched()
+	s.Title()
+	read := 0
+	for _, page := range s.tree.pages {
+		if page != nil {
+			read++
+		}
+	}
+	if read > 3 {
+		t.Errorf("%d pages of %d are read", read, len(s.tree.pages))
+	}
+}
+
+// A request is not sent if the conversation cannot be read.
+func TestUnreadConversationIsNotSent(t *testing.T) {
+	broken := errors.New("disk I/O error")
+	s := New(Options{})
+	nodes := storetest.Nodes(pageSize+8, 1)
+	s.tree = storedTree(len(nodes), len(nodes), func(from, to int) ([]store.Node, error) {
+		if from == 1 && broken != nil {
+			return nil, broken
+		}
+		return nodes[from-1 : to], nil
+	})
+	var done Done
+	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "and now"}) {
+		if d, ok := e.(Done); ok {
+			done = d
+		}
+	}
+	if !errors.Is(done.Err, broken) {
+		t.Errorf("the turn ended with %v", done.Err)
+	}
+	broken = nil
+	if _, req := s.Request(); len(req.Messages) != len(nodes)+1 {
+		t.Errorf("%d messages are sent once they can be read, want %d", len(req.Messages), len(nodes)+1)
+	}
+}

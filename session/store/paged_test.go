@@ -1,0 +1,164 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// paged returns a store with a session of n messages that is read in pages, opened.
+func paged(t *testing.T, n int) (db *DB, l *Log) {
+	t.Helper()
+	db = fresh(t)
+	nodes := make([]Node, n)
+	for i := range nodes {
+		nodes[i] = says(i+1, llm.RoleUser, fmt.Sprint("message ", i+1))
+		if i%2 == 1 {
+			nodes[i].Role, nodes[i].Model, nodes[i].Usage = llm.RoleAssistant, "a/b", &llm.Usage{Input: 1, Output: 2}
+		}
+	}
+	id, err := db.Import(Session{}, nodes)
+	if err == nil {
+		l, err = db.Resume(id)
+	}
+	if err != nil || l.Older() != n {
+		t.Fatalf("opened with %d messages in pages, %v", l.Older(), err)
+	}
+	return db, l
+}
+
+// texts returns what a session holds.
+func texts(t *testing.T, db *DB, id string) (s Session, texts []string) {
+	t.Helper()
+	s, nodes, err := db.Read(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		texts = append(texts, n.Text())
+	}
+	return s, texts
+}
+
+// Pages hold what there is, and what is said behind them is kept as everywhere.
+func TestPages(t *testing.T) {
+	const n = minPaged + 5
+	db, l := paged(t, n)
+	page, err := l.Read(1000, 1010)
+	if err != nil || len(page) != 11 || page[0].Seq != 1000 || page[10].Text() != "message 1010" {
+		t.Fatalf("%d messages from %+v, %v", len(page), page[0], err)
+	}
+	answer := says(n+1, llm.RoleAssistant, "half")
+	answer.Partial = true
+	for _, text := range []string{"half of", "half of it"} {
+		answer.Parts = []llm.Part{{Kind: llm.Text, Text: text}}
+		if answer.Usage = (&llm.Usage{Input: 10, Output: 1}); text == "half of it" {
+			answer.Partial, answer.Usage = false, &llm.Usage{Input: 10, Output: 3}
+		}
+		if err := l.Put(answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.SetHead(700); err != nil || l.SetHead(n+2) == nil || l.SetHead(-1) == nil {
+		t.Errorf("going back: %v", err)
+	}
+	if got := l.Session(); got.Messages != n+1 || got.Usage.Input != n/2+10 || got.Usage.Output != n/2*2+3 || got.Head != 700 {
+		t.Errorf("the session is %+v", got)
+	}
+	if len(l.nodes) != 1 || l.Older() != n {
+		t.Errorf("%d messages are held, %d in pages", len(l.nodes), l.Older())
+	}
+	// A message of a page is written anew.
+	changed := says(500, llm.RoleAssistant, "changed")
+	changed.Usage = &llm.Usage{Input: 100}
+	if err := l.Put(changed); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Session(); got.Messages != n+1 || got.Usage.Input != n/2+10+99 {
+		t.Errorf("the session is %+v", got)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, all := texts(t, db, l.Session().ID)
+	if len(all) != n+1 || all[0] != "message 1" || all[499] != "changed" || all[n] != "half of it" || s.Messages != n+1 || s.Head != 700 {
+		t.Errorf("on disk are %d messages of %+v", len(all), s)
+	}
+}
+
+// A session that another process took over goes on as a fork that has all of it.
+func TestPagesOfAFork(t *testing.T) {
+	db, l := paged(t, minPaged)
+	old := l.Session().ID
+	other := reopen(t, db.path)
+	if err := other.write(func(w *writer) error { return w.exec(`DELETE FROM leases`) }); err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := other.Resume(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Put(says(minPaged+1, llm.RoleUser, "from the other window")); err != nil {
+		t.Fatal(err)
+	}
+	var lost *LeaseLostError
+	if err := l.Put(says(minPaged+1, llm.RoleUser, "from this one")); !errors.As(err, &lost) {
+		t.Fatalf("got %v", err)
+	}
+	for id, want := range map[string]string{old: "from the other window", lost.Fork: "from this one"} {
+		if s, all := texts(t, db, id); len(all) != minPaged+1 || all[minPaged] != want || all[0] != "message 1" || s.Messages != minPaged+1 {
+			t.Errorf("%s has %d messages, the last %q", id, len(all), all[len(all)-1])
+		}
+	}
+}
+
+// One that is open is not deleted for good under whoever reads it.
+func TestPagesAreNotRemoved(t *testing.T) {
+	db, l := paged(t, minPaged)
+	id := l.Session().ID
+	var locked *LockedError
+	if err := db.Remove(id); !errors.As(err, &locked) {
+		t.Fatalf("removing it: %v", err)
+	}
+	if err := db.Trash(id); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Put(says(minPaged+1, llm.RoleUser, "still here")); err != nil {
+		t.Fatal(err)
+	}
+	if s, all := texts(t, db, id); len(all) != minPaged+1 || !s.Deleted.IsZero() {
+		t.Errorf("%d messages of %+v", len(all), s)
+	}
+	if err := errors.Join(l.Close(), db.Remove(id)); err != nil {
+		t.Errorf("removing it once it is closed: %v", err)
+	}
+}
+
+// Of a damaged page comes what can be read, with an error; a session whose messages are not
+// numbered without a gap is read at once.
+func TestDamagedPages(t *testing.T) {
+	db, l := paged(t, minPaged)
+	id := l.Session().ID
+	if err := db.write(func(w *writer) error {
+		return w.exec(`UPDATE nodes SET parts = '[{', parent = 900 WHERE seq = 7`)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := l.Read(1, 10)
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || damaged.Rows != 2 || len(page) != 10 || page[6].Parent != 6 || page[7].Text() != "message 8" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.write(func(w *writer) error { return w.exec(`DELETE FROM nodes WHERE seq = 9`) }); err != nil {
+		t.Fatal(err)
+	}
+	l, err = db.Resume(id)
+	if !errors.As(err, &damaged) || l.Older() != 0 || len(l.Nodes()) != minPaged-1 {
+		t.Errorf("%d in pages, %d messages, %v", l.Older(), len(l.Nodes()), err)
+	}
+}
