@@ -130,7 +130,7 @@ func tellUnread(t *turn) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("nothing was sent: the conversation could not be read: %w", err)
+		return fmt.Errorf("not sent: the conversation could not be read: %w", err)
 	}
 	return nil
 }

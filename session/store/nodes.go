@@ -110,9 +110,9 @@ func (l *Log) Older() int {
 
 // Read returns the messages from..to of those that Older counts. With a *DamagedError comes
 // what could be read: a node without a role stands for one that could not.
-func (l *Log) Read(from, to int) ([]Node, error) { return l.db.readPage(l.Session().ID, from, to) }
+func (l *Log) Read(from, to int) ([]Node, error) { return pageOf(l.db, l.Session().ID, from, to) }
 
-func (db *DB) readPage(id string, from, to int) (nodes []Node, err error) {
+func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
@@ -146,7 +146,7 @@ func (l *Log) readOlder() error {
 	if l.older == 0 {
 		return nil
 	}
-	nodes, err := l.db.readPage(l.session.ID, 1, l.older)
+	nodes, err := pageOf(l.db, l.session.ID, 1, l.older)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
 		return err
