@@ -39,6 +39,7 @@ type target struct {
 	idleTimeout time.Duration     // longest silence; 0 is the client's own limit
 	transport   http.RoundTripper
 	instant     bool
+	ahead       bool // the host is connected to before the first request
 	log         wire.Log
 	tap         *wire.Tap
 	replay      *wire.Replay // for programs; servers have transport
@@ -113,7 +114,7 @@ func dialectOf(kind, model string) openai.Dialect {
 // withClient returns the options of t with the client that carries its requests.
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
-		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
+		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap, Ahead: t.ahead,
 		EmptyBadRequest: t.emptyBadRequest(), Token: t.token, TokenHeader: t.KeyHeader,
 	})
 	return t.Options

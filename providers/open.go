@@ -48,8 +48,9 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if !known && s.advertised(model, o.Memory).context == 0 {
 		window = s.modelTable(typed).Context // what else there is, is guessed
 	}
+	opened := &lazy{build: s.build(typed, o, tools.Strategy)}
 	tools.Model = &annotated{
-		Model: &lazy{build: s.build(typed, o, tools.Strategy)},
+		Model: opened,
 		price: facts.Price, window: window, service: s, id: model, probeWindow: s.windowProbe(o),
 	}
 	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
@@ -58,7 +59,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		retries = *s.conf.MaxRetries
 	}
 	e := endpointFacts(s, typed, facts, known, tools)
-	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools}
+	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools, opened}
 	return e, nil
 }
 
@@ -101,6 +102,13 @@ func promptCache(row catalog.Provider) llm.Cache {
 type endpoint struct {
 	llm.Model
 	tools *toolStrategy
+	lazy  *lazy
+}
+
+// Warm connects to the server, if nothing was asked of it yet, for a request that is about to
+// come. Nothing is sent before that but what TLS needs. What fails is told by the request.
+func (m endpoint) Warm(ctx context.Context) {
+	m.lazy.get(ctx, true)
 }
 
 // Strategy returns that of the next request: "native", "prompt", "guided" or "none".
@@ -168,14 +176,15 @@ func (s service) strategy(model string, calls bool) string {
 // lazy is a model whose client is built when it is first asked. A build that
 // fails is tried again the next time: a key may have come in between.
 type lazy struct {
-	build func(ctx context.Context) (llm.Model, error)
+	build func(ctx context.Context, ahead bool) (llm.Model, error)
 	mu    sync.Mutex
 	model llm.Model
+	late  error // why it could not be built ahead; nil: it was not tried, or told
 }
 
 func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		m, err := l.get(ctx)
+		m, err := l.get(ctx, false)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -184,14 +193,22 @@ func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-func (l *lazy) get(ctx context.Context) (llm.Model, error) {
+// get returns the model. With ahead its client, if it is built now, connects at once.
+func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.model != nil {
 		return l.model, nil
 	}
-	m, err := l.build(ctx)
-	if err != nil {
+	if err := l.late; err != nil && !ahead { // the command that prints the key is not run twice
+		l.late = nil
+		return nil, err
+	}
+	m, err := l.build(ctx, ahead)
+	if l.late = nil; err != nil {
+		if ahead && ctx.Err() == nil {
+			l.late = err
+		}
 		return nil, err
 	}
 	l.model = m
@@ -224,9 +241,9 @@ func (s service) supportsCandidates(model string, memory *Memory) bool {
 
 // build makes the adapter, once the key is at hand, of the model that the user
 // named so.
-func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
+func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context, ahead bool) (llm.Model, error) {
 	model := s.modelID(typed)
-	return func(ctx context.Context) (llm.Model, error) {
+	return func(ctx context.Context, ahead bool) (llm.Model, error) {
 		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err
@@ -234,7 +251,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		t.Model, t.Body, t.Learned = model, s.options(typed), o.Memory.limits(s.servedModel(model), s.kind)
 		t.dialect, t.transport, t.instant = s.dialect(typed), o.transport(s.name, model), o.Instant
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
-		t.tap, t.replay = o.Tap, o.Replay
+		t.tap, t.replay, t.ahead = o.Tap, o.Replay, ahead
 		f, _ := familyOf(s.kind)
 		return wire.MaskErrors(f.open(t), t.secrets(), t.token), nil
 	}

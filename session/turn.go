@@ -131,8 +131,25 @@ func (t *turn) begin(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}
+	warm(t)
 	t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
 	return nil
+}
+
+// warm connects to the model's server while the first prompt is stored, where nothing can come
+// between that and the request: no limit, no question, no other model. Nothing of the request
+// is sent.
+func warm(t *turn) {
+	model := t.Model()
+	m, ok := model.Model.(interface{ Warm(context.Context) })
+	until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
+	if !ok || !t.Empty() || t.attended && t.confirmCost > 0 || len(limitsOf(t.Session, model)) > 0 || !until.IsZero() {
+		return
+	}
+	go func() {
+		defer func() { _ = recover() }() // the request meets the same
+		m.Warm(t.ctx)
+	}()
 }
 
 // prepareStep makes room for the next request, and checks whether it may go out.

@@ -11,6 +11,9 @@ import (
 // Network lets tests put a proxy before the transport that Client makes.
 var Network = network
 
+// DialAhead makes such a transport connect before there is a request.
+var DialAhead = dialAhead
+
 // Exchange returns what a program's run is kept in.
 func (p *ProgramExchange) Exchange() *exchange { return p.x }
 

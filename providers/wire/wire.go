@@ -41,6 +41,7 @@ type Options struct {
 	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s
 	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
+	Ahead           bool              // a transport of its own connects to the host of URL at once, before there is a request
 	EmptyBadRequest llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
 	Log             Log               // of the requests
 	Tap             *Tap              // keeps them; nil for none
@@ -58,7 +59,11 @@ func Client(o Options) *http.Client {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
 	o.ContentTimeout = cmp.Or(o.ContentTimeout, o.IdleTimeout)
 	if o.Transport == nil {
-		o.Transport = network(o.IdleTimeout)
+		t := network(o.IdleTimeout)
+		if o.Ahead {
+			dialAhead(t, o.URL)
+		}
+		o.Transport = t
 	}
 	m := newMask(o.Secrets)
 	o.URL = m.text(Public(o.URL))

@@ -1,0 +1,77 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+)
+
+// warmed is a model that tells when it is warmed.
+type warmed struct {
+	llm.Model
+	warm func()
+}
+
+func (w warmed) Warm(context.Context) { w.warm() }
+
+// The model's server is connected to beside the storing of the first prompt, and only where
+// nothing can keep the request back.
+func TestWarm(t *testing.T) {
+	tests := []struct {
+		name    string
+		options Options
+		prompts int
+		want    int
+	}{
+		{"the first prompt", Options{}, 1, 1},
+		{"those behind it", Options{}, 3, 1},
+		{"a limit", Options{Limits: []Limit{{Period: PerSession, Cost: 1}}}, 1, 0},
+		{"a limit of another provider", Options{Limits: []Limit{{Period: PerSession, Cost: 1, Provider: "b"}}}, 1, 1},
+		{"a question about its cost", Options{ConfirmCost: 1, Attended: true}, 1, 0},
+		{"a notice of its cost", Options{ConfirmCost: 1}, 1, 1},
+		{"a model that had failed", Options{Cooldowns: failed("a/a")}, 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			begun := make(chan struct{}, tt.prompts)
+			fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
+			tt.options.Model = endpoint("a/a", warmed{fake, func() { begun <- struct{}{} }})
+			s := New(tt.options)
+			for range tt.prompts {
+				play(t.Context(), s, nil, say("hi"))
+			}
+			for range tt.want {
+				<-begun
+			}
+			if err := s.Close(); err != nil || len(begun) > 0 {
+				t.Errorf("warmed %d times more, %v", len(begun), err)
+			}
+		})
+	}
+}
+
+// failed returns the pause of a model that was overloaded a moment ago.
+func failed(model string) *Cooldowns {
+	var c Cooldowns
+	c.Fail(model, &llm.Error{Fault: llm.Server, Message: "busy"}, time.Now())
+	return &c
+}
+
+// A model that cannot be warmed is asked all the same.
+func TestWarmFails(t *testing.T) {
+	done := make(chan struct{})
+	model := warmed{llmtest.New(llmtest.Say("hello")), func() {
+		defer close(done)
+		panic("no server")
+	}}
+	s := New(Options{Model: endpoint("a/a", model)})
+	events := play(t.Context(), s, nil, say("hi"))
+	<-done
+	if len(events) == 0 || s.Empty() {
+		t.Errorf("got %v", events)
+	}
+}
