@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools"
+	"parley/tools/undo"
 )
 
 // What the model is told of calls that did not run.
@@ -36,7 +37,8 @@ type job struct {
 	started  bool          // it runs, or ran, and may have changed something
 	outcome  tools.Outcome // of one that ran beside others, until result says it
 	result   *Result
-	media    []llm.Part // that goes with it
+	media    []llm.Part  // that goes with it
+	watch    *undo.Watch // looks at what it changes; nil: nothing does
 
 	denied, stopped bool // why there is no better result
 }
@@ -51,6 +53,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		jobs[i].rejected = jobs[i].err != nil
 	}
 	t.results = t.newResults(jobs)
+	t.warmFiles()
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && t.planCall(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
@@ -178,8 +181,10 @@ func (t *turn) decide(j *job) bool {
 			t.deny(j, "policy", notRun+t.policy.DenialReason(j.action))
 			return false
 		}
+		t.watch(j)
 		answer, ok := t.ask(j)
 		if !ok {
+			j.unwatch()
 			return false // canceled; runCalls closes it
 		}
 		if answer.Verdict != tools.Allow {
@@ -196,6 +201,7 @@ func (t *turn) decide(j *job) bool {
 		if answer.Input != "" && answer.Input != string(j.action.Input) {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
+			j.unwatch()
 			j.notice = "The user changed the arguments to " + answer.Input + "\n\n"
 			if !t.planCall(j, answer.Input) {
 				t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
@@ -227,6 +233,7 @@ func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 
 // deny gives a call the result that tells the model why it was not allowed.
 func (t *turn) deny(j *job, by, text string) {
+	j.unwatch()
 	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
 	j.denied = true
 	t.setResult(j, tools.Outcome{Text: text, Failed: true})
@@ -248,10 +255,12 @@ func (t *turn) ask(j *job) (tools.Approval, bool) {
 // this goroutine.
 func (t *turn) executeCalls(jobs []*job) {
 	type news struct {
-		job  *job
-		text string
-		end  *tools.Outcome
+		job    *job
+		text   string
+		notice string
+		end    *tools.Outcome
 	}
+	t.keepFiles(jobs)
 	t.recordStart(jobs)
 	stoppable := t.runningCalls.start(t.ctx, jobs)
 	events := make(chan news)
@@ -264,6 +273,9 @@ func (t *turn) executeCalls(jobs []*job) {
 			ctx, turn := media.Turn(stoppable[i])
 			defer turn.End()
 			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
+			if told := j.compareFiles(); told != "" {
+				events <- news{job: j, notice: told}
+			}
 			t.prepare(j, &out, turn)
 			if stopped := t.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
@@ -278,6 +290,10 @@ func (t *turn) executeCalls(jobs []*job) {
 	for n := range events {
 		if n.end != nil {
 			t.setResult(n.job, *n.end)
+			continue
+		}
+		if n.notice != "" {
+			t.emit(llm.Notice{Text: n.notice})
 			continue
 		}
 		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
@@ -340,6 +356,8 @@ var errStopped = errors.New("stopped by the user")
 // runningCalls holds the tool calls of the moment. The zero value is none.
 type runningCalls struct {
 	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
+	files        *undo.History                            // of what they change; nil: none is kept
+	warmed       bool                                     // files were read before the first of them
 	callsLock    sync.Mutex
 	cancels      map[*job]context.CancelCauseFunc
 }

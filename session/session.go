@@ -35,6 +35,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools"
+	"parley/tools/undo"
 )
 
 // DefaultMaxSteps sets how many requests a turn may take when Options does not say.
@@ -57,6 +58,7 @@ type Options struct {
 	Cooldowns      *Cooldowns          // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)
 	AnswerSchema   *llm.Schema           // what the last response of a turn has to look like; nil: free text
+	Undo           *undo.Store           // keeps files before tools change them; nil: nothing does
 	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored
 	Now            func() time.Time      // nil: the clock
 	EstimateTokens func(text string) int // nil: bytes by four
@@ -135,6 +137,7 @@ func New(o Options) *Session {
 		s.total = s.restore()
 		s.last = s.tree.lastUsage()
 	}
+	s.files = openFiles(s, o.Undo)
 	return s
 }
 

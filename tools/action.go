@@ -35,11 +35,13 @@ type Action struct {
 	runOnline func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
 }
 
-// A risk holds facts about the target of an action for which the policy asks.
+// A risk holds facts about the target of an action: the policy asks for them, or the user is to
+// know them.
 type risk struct {
 	placeClass      places.Class // of Path in the table of places; "" if it is not in it
 	noWorkspace     bool         // Path is in a directory that is no workspace
 	nearCredentials bool         // the command can read credentials that are in the workspace
+	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
 	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
 }
 

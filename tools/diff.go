@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -42,6 +43,17 @@ func unifiedDiff(file string, from bool, before, after string) string {
 		h.ToLine += above
 	}
 	return diff.String()
+}
+
+// FileDiff returns the unified diff between two contents of a file; of what is no text, a line
+// that says so. From says that there was a file before.
+func FileDiff(file string, from bool, before, after []byte) string {
+	for _, content := range [][]byte{before, after} {
+		if kind := binaryKind(content); kind != "" {
+			return fmt.Sprintf("%s: %s, %d → %d bytes\n", quotePath(file), kind, len(before), len(after))
+		}
+	}
+	return unifiedDiff(file, from, string(before), string(after))
 }
 
 // commonHead returns the length of what a and b both begin with, in whole lines.

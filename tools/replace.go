@@ -88,13 +88,26 @@ func (r *replacement) copyMetadata(f *os.File) error {
 		return err
 	}
 	defer old.Close()
-	if err := copyOwner(f, r.oldInfo); err != nil {
-		return &inPlaceError{"its owner could not be kept otherwise"}
-	}
-	if err := copyAttributes(f, old); err != nil {
-		return &inPlaceError{"its access control list or attributes could not be kept otherwise"}
+	if err := CopyMetadata(f, old); err != nil {
+		return &inPlaceError{err.Error()}
 	}
 	return f.Chmod(r.oldInfo.Mode().Perm()) // behind the list, which has a part of the mode in it
+}
+
+// CopyMetadata gives a file that takes the place of another one what that has beside its
+// content and mode: owner, access control list, extended attributes.
+func CopyMetadata(to, from *os.File) error {
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if err := copyOwner(to, info); err != nil {
+		return errors.New("its owner could not be kept otherwise")
+	}
+	if err := copyAttributes(to, from); err != nil {
+		return errors.New("its access control list or attributes could not be kept otherwise")
+	}
+	return nil
 }
 
 // overwrite writes the content into the old file. If that fails on the way, the old

@@ -63,7 +63,8 @@ func (c *Command) Do(a *App, arg string) Effect {
 // Commands returns what every front end can do. A new command is a row here.
 func Commands() []Command {
 	return []Command{
-		{Name: "rewind", Aliases: []string{"undo"}, Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: show(PanelRewind)},
+		{Name: "rewind", Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: show(PanelRewind)},
+		{Name: "undo", Aliases: []string{"restore"}, Group: Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: show(PanelUndo)},
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
@@ -231,6 +232,13 @@ func busyOrEmpty(a *App) string { return cmp.Or(busy(a), nothingSaid(a)) }
 func nothingToEdit(a *App) string {
 	if !a.Session.Asked() {
 		return cmp.Or(busy(a), "No message to edit yet")
+	}
+	return busy(a)
+}
+
+func nothingToUndo(a *App) string {
+	if len(rewindItems(a)) == 0 {
+		return cmp.Or(busy(a), "Nothing to undo yet")
 	}
 	return busy(a)
 }

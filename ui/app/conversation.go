@@ -376,7 +376,9 @@ func ChooseBranch(a *App) *List {
 		if err := a.Session.SwitchBranch(seq); err != nil {
 			return Effect{Err: err}
 		}
-		return Effect{Entered: &Entered{}, Toast: "Continuing on the branch: " + i.Title}
+		e := BranchFiles(a)
+		e.Entered, e.Toast = &Entered{}, "Continuing on the branch: "+i.Title
+		return e
 	}}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: Spoken(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})

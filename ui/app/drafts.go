@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -105,33 +107,83 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 	}, nil
 }
 
-// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
-// is chosen.
-func ChooseRewind(a *App, edit func(seq int) Effect) *List {
-	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
-		seq, _ := strconv.Atoi(i.Value)
-		return edit(seq)
-	}}
+// FirstLine returns the first line of s, with an ellipsis where more follows.
+func FirstLine(s string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
 }
 
-// rewindItems returns the messages of the user's, the latest first.
-func rewindItems(a *App) (items []Item) {
-	for _, n := range a.Session.Path() {
-		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+// A ShellRecord is a command that the user typed, from before it starts until
+// its output is attached. One whose process is gone was interrupted.
+type ShellRecord struct {
+	PID     int    `json:"pid"`
+	N       int    `json:"n"` // counts the commands of the process
+	Command string `json:"command"`
+}
+
+// shellRecords guards the records of this process against itself.
+var shellRecords struct {
+	sync.Mutex
+	n int
+}
+
+// recordKey returns where the records of the commands stand that were typed while the
+// draft had this key.
+func recordKey(draftKey string) string { return "commands of " + draftKey }
+
+// RecordShell writes that a command the user typed is about to run, and returns
+// once that is on disk or cannot be. The function it returns takes the record
+// back.
+func (o Options) RecordShell(draftKey, command string) (end func()) {
+	shellRecords.Lock()
+	defer shellRecords.Unlock()
+	shellRecords.n++
+	r := ShellRecord{os.Getpid(), shellRecords.n, command}
+	_ = o.SetShells(draftKey, append(o.Shells(draftKey), r)) // it runs without a disk as well
+	return func() {
+		shellRecords.Lock()
+		defer shellRecords.Unlock()
+		_ = o.SetShells(draftKey, slices.DeleteFunc(o.Shells(draftKey), func(x ShellRecord) bool { return x == r }))
+	}
+}
+
+// Shells returns the records of commands typed while the draft had this key.
+func (o Options) Shells(draftKey string) (records []ShellRecord) {
+	text, err := o.Library.Get(recordKey(draftKey))
+	if err == nil && text != "" {
+		_ = json.Unmarshal([]byte(text), &records) // what cannot be read names no command
+	}
+	return records
+}
+
+// SetShells stores records in the place of those.
+func (o Options) SetShells(draftKey string, records []ShellRecord) error {
+	text := ""
+	if len(records) > 0 {
+		b, err := json.Marshal(records)
+		if err != nil {
+			return err
 		}
+		text = string(b)
 	}
-	slices.Reverse(items)
-	return items
+	return o.Library.Set(recordKey(draftKey), text)
 }
 
-// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
-func EditMessage(a *App, seq int) Effect {
-	msg, err := a.Session.Edit(seq)
-	if err != nil {
-		return Effect{Err: err}
+// interruptedShells returns an attachment for each command that ran when its
+// process ended, and the records that are left.
+func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
+	for _, r := range o.Shells(draftKey) {
+		if r.PID == os.Getpid() || process.Alive(r.PID) {
+			left = append(left, r)
+			continue
+		}
+		parts = append(parts, llm.Part{
+			Kind: llm.Text, Name: "interrupted: " + FirstLine(r.Command),
+			Text: fmt.Sprintf("<output command=%q>\nInterrupted: the program ended while this ran. What it did until then is not known.\n</output>", r.Command),
+		})
 	}
-	text, attached := SplitPrompt(msg)
-	a.Attached = append(a.Attached, attached...)
-	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+	return parts, left
 }

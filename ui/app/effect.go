@@ -86,6 +86,7 @@ const (
 	PanelWire        Panel = "wire"
 	PanelCompare     Panel = "compare"
 	PanelRewind      Panel = "rewind"
+	PanelUndo        Panel = "undo"
 	PanelBranches    Panel = "tree"
 )
 

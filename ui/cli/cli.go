@@ -27,6 +27,7 @@ import (
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/tools/sanitize"
+	"parley/tools/undo"
 	"parley/ui/print"
 )
 
@@ -48,8 +49,14 @@ type program struct {
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
-	library   *session.Store           // nil until it is needed
 	local     local
+	kept
+}
+
+// kept is what stays on the disk.
+type kept struct {
+	library *session.Store // conversations; nil until it is needed
+	undo    *undo.Store    // files before tools changed them; nil until it is needed
 }
 
 // Main runs the program with args, which do not include its name, and returns the

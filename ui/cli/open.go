@@ -39,6 +39,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.newSession(screen, log)
+	go pruneUndo(a.openUndo())
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
 			notice = joinNotices(notice, more.Error())

@@ -54,6 +54,9 @@ func Action(a *tools.Action, details bool) []Line {
 	if a.Caution != "" {
 		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Caution)), Warning, false})
 	}
+	if a.Irreversible != "" {
+		lines = append(lines, Line{"", sanitize.Line(Reveal("Undo: " + a.Irreversible)), Warning, false})
+	}
 	change := a.Diff
 	if a.Path != "" {
 		gutter, body := heading(a.Path, a.Diff)

@@ -15,7 +15,7 @@ import (
 func TestBranches(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three."))
 	d.enter("first", "second")
-	d.enter("/tree", "/undo", "1", "/draft", "another second", "/branches", "2", "/tree", "")
+	d.enter("/tree", "/rewind", "1", "/draft", "another second", "/branches", "2", "/tree", "")
 	d.golden("branches")
 	d.valid()
 }

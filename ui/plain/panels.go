@@ -47,6 +47,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		}
 	case app.PanelRewind:
 		p.apply(app.Effect{List: app.ChooseRewind(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) })})
+	case app.PanelUndo:
+		p.apply(app.Effect{List: app.ChooseUndo(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) })})
 	default:
 		return false
 	}

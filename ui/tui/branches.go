@@ -66,7 +66,7 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 	}
 	b.chat.Replay()
 	b.chat.Transcript.Show(seq)
-	return nil
+	return b.Perform(app.BranchFiles(b.App))
 }
 
 // edit takes a message of the user's into the composer, to be sent anew as a

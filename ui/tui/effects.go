@@ -175,12 +175,17 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	case app.PanelBranches:
 		return m.branches.tree()
 	case app.PanelRewind:
-		return m.chooseFrom(app.ChooseRewind(m.App, func(seq int) app.Effect {
-			m.After(m.branches.edit(seq))
-			return app.Effect{}
-		}))
+		return m.chooseFrom(app.ChooseRewind(m.App, m.editMessage))
+	case app.PanelUndo:
+		return m.chooseFrom(app.ChooseUndo(m.App, m.editMessage))
 	}
 	return m.help()
+}
+
+// editMessage takes a message of the user's into the composer.
+func (m *Model) editMessage(seq int) app.Effect {
+	m.After(m.branches.edit(seq))
+	return app.Effect{}
 }
 
 // serverMsg names an MCP server that changed.

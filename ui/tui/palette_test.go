@@ -41,7 +41,7 @@ func TestSuggestedCommands(t *testing.T) {
 func TestNeighborsCommands(t *testing.T) {
 	k := newKeymap(nil)
 	for typed, want := range map[string]string{
-		"/undo": "rewind", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
+		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
 		"/config": "config", "/settings": "config", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
 	} {

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"context"
+
+	"parley/providers/llm"
+	"parley/tools"
+	"parley/tools/undo"
+)
+
+// The vocabulary of the history of files, under the session's name, as that of the store.
+type (
+	FileHistory = undo.History // what tools changed in a conversation
+	FileRecord  = undo.Record  // what one call, or one restore, changed
+	FileChange  = undo.Change  // what became of one path
+	FilePlan    = undo.Plan    // what brings files back
+	FileStep    = undo.Step    // what it does to one path
+	FileName    = undo.Name    // a path
+)
+
+// What stands at a path.
+const (
+	NoFile = undo.Absent
+	AFile  = undo.File
+	Folder = undo.Folder
+	Link   = undo.Link
+)
+
+// Files returns the history of what tools changed in this conversation; nil if none is kept.
+func Files(s *Session) *undo.History { return s.files }
+
+// openFiles opens the history of a conversation; nil where nothing can be kept.
+func openFiles(s *Session, kept *undo.Store) *undo.History {
+	if kept == nil || s.tools == nil || s.log == nil {
+		return nil
+	}
+	h, err := kept.History(s.ID(), s.tools.Root())
+	if err != nil {
+		return nil
+	}
+	return h
+}
+
+// watch begins to look at what a call may change, before it runs; nothing of one that only
+// reads. What cannot be undone is told with the question about it.
+func (t *turn) watch(j *job) {
+	a := j.action
+	if j.watch != nil || t.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
+		return
+	}
+	call := undo.Call{ID: j.call.ID, Seq: t.results.Seq, Title: a.Title}
+	switch {
+	case a.Access == tools.AccessWrite && a.Path != "":
+		call.Paths = []string{a.Path}
+	case t.tools.WorkspaceProblem() != "":
+		a.Irreversible = "what it changes cannot be undone: this folder " + t.tools.WorkspaceProblem()
+		return
+	}
+	j.watch = t.files.Watch(call)
+	a.Irreversible = j.watch.Coverage()
+}
+
+// unwatch ends the look at a call that does not run, or not as it was looked at.
+func (j *job) unwatch() {
+	j.watch.Cancel()
+	j.watch = nil
+}
+
+// keepFiles keeps what jobs that are about to run may change.
+func (t *turn) keepFiles(jobs []*job) {
+	for _, j := range jobs {
+		t.watch(j)
+		if err := j.watch.Begin(); err != nil {
+			t.emit(llm.Notice{Text: "this call cannot be undone: " + err.Error()})
+			j.unwatch()
+		}
+	}
+}
+
+// compareFiles enters into the history what a call changed. It returns what to tell.
+func (j *job) compareFiles() (notice string) {
+	if _, err := j.watch.End(); err != nil {
+		return "what this call changed cannot be undone: " + err.Error()
+	}
+	return ""
+}
+
+// warmFiles reads what looks before calls will want to know, beside the turn, once.
+func (t *turn) warmFiles() {
+	if t.files == nil || t.warmed || t.tools.WorkspaceProblem() != "" {
+		return
+	}
+	t.warmed = true
+	go t.files.Warm(context.WithoutCancel(t.ctx))
+}

@@ -1,0 +1,294 @@
+package undo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/tools/gitignore"
+)
+
+// A source says where the content of a file is kept.
+type source struct {
+	git blobID // in git's object store, if sum is ""
+	sum string // in the store
+}
+
+// A known is a file whose content was read, as it was then.
+type known struct {
+	stamp
+	source
+	settled bool // it was older than the clock of files can be wrong by: the stamp tells every change
+}
+
+// A workspace is a folder with what is known of its files, which saves reading them again.
+type workspace struct {
+	store *Store
+	dir   string // absolute, without links
+	root  *os.Root
+
+	mu    sync.Mutex
+	known map[string]known
+}
+
+// workspaceAt returns the workspace in a folder.
+func (s *Store) workspaceAt(dir string) (*workspace, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.workspaces[real]; w != nil {
+		return w, nil
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	w := &workspace{store: s, dir: real, root: root, known: map[string]known{}}
+	s.workspaces[real] = w
+	return w, nil
+}
+
+// A look is a workspace at one moment, with the contents that can be brought back.
+type look struct {
+	found   map[string]seen
+	folders map[string]bool // that were seen whole
+	left    []Uncovered     // folders that were not seen
+	partial string          // why not all was seen; "": it was
+	began   int64           // when, in ns
+	sources map[string]source
+	unkept  map[string]Uncovered // files whose content is not kept
+	git     *gitObjects
+}
+
+// omits reports whether a folder was there, or is now, and its content was not seen.
+func (l *look) omits(dir string) bool {
+	if s, there := l.found[dir]; there && s.kind == Folder && !l.folders[dir] {
+		return true
+	}
+	return slices.ContainsFunc(l.left, func(u Uncovered) bool { return string(u.Path) == dir })
+}
+
+// clockError is by how much the clock that stamps files may be wrong, in ns: files that were
+// changed so shortly before a look may change again without another stamp.
+const clockError = int64(100 * time.Millisecond)
+
+// see walks through the workspace until ctx ends.
+func (w *workspace) see(ctx context.Context, before *look) (*look, error) {
+	l := &look{began: time.Now().UnixNano()}
+	dir, err := w.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	k := walk{ctx: ctx, before: before}
+	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
+		k.skip, _ = statOpen(own)
+		own.Close()
+	}
+	var rules gitignore.Rules
+	rules, k.inGit = rulesAbove(w.dir)
+	err = k.run(dir, rules)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.found)), nil
+	}
+	l.found, l.folders, l.left = k.found, k.folders, k.left
+	return l, err
+}
+
+// rulesAbove returns what git ignores in a folder because of what is above it, and whether it
+// is in a repository.
+func rulesAbove(dir string) (gitignore.Rules, bool) {
+	var up []string
+	at := dir
+	for gitDirAt(at) == "" {
+		if at == filepath.Dir(at) {
+			return nil, false
+		}
+		up, at = append(up, at), filepath.Dir(at)
+	}
+	prefix, err := filepath.Rel(at, dir)
+	if err != nil {
+		return nil, true
+	}
+	texts := []string{readSmall(filepath.Join(gitDirAt(at), "info", "exclude"))}
+	base := at
+	for i := len(up) - 1; i >= 0; i-- { // of the folders between
+		texts = append(texts, readSmall(filepath.Join(base, ".gitignore")))
+		base = up[i]
+	}
+	if prefix == "." {
+		return gitignore.Parse(".", texts[0]), true
+	}
+	// What is said above is said of paths that begin above: patterns without a slash hold
+	// here as well, those with one are for the part of the path below.
+	var rules gitignore.Rules
+	for _, text := range texts {
+		var kept strings.Builder
+		for line := range strings.Lines(text) {
+			if !strings.Contains(strings.TrimRight(strings.TrimSpace(line), "/"), "/") {
+				kept.WriteString(line)
+			}
+		}
+		rules = rules.Append(gitignore.Parse(".", kept.String()))
+	}
+	return rules, true
+}
+
+// keep finds the contents of the files that were seen: in git, or else in the store, the small
+// ones first. What is not kept when ctx ends is named.
+func (w *workspace) keep(ctx context.Context, l *look) {
+	if l.git == nil {
+		l.git = openGit(w.dir)
+	}
+	l.sources, l.unkept = make(map[string]source, len(l.found)), map[string]Uncovered{}
+	w.mu.Lock()
+	var todo []string
+	var total int64
+	for file, s := range l.found {
+		switch k, ok := w.known[file]; {
+		case s.kind == Other:
+			l.unkept[file] = Uncovered{Path: Name(file), Why: "it is no regular file"}
+		case s.kind != File:
+		case ok && k.settled && k.stamp == s.stamp && (k.sum == "" || w.store.has(k.sum)):
+			l.sources[file] = k.source
+			if k.sum != "" {
+				total += s.size
+			}
+		default:
+			todo = append(todo, file)
+		}
+	}
+	w.mu.Unlock()
+	slices.SortFunc(todo, func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.found[a].size, l.found[b].size), cmp.Compare(a, b))
+	})
+	r := reader{workspace: w, look: l, todo: todo, ctx: ctx}
+	r.total.Store(total)
+	r.run()
+}
+
+// A reader reads files of a look with several goroutines.
+type reader struct {
+	*workspace
+	look  *look
+	todo  []string
+	ctx   context.Context
+	next  atomic.Int64 // of todo
+	total atomic.Int64 // bytes that are kept for this look
+	mu    sync.Mutex   // guards look
+}
+
+func (r *reader) run() {
+	var all sync.WaitGroup
+	for range min(len(r.todo), max(runtime.GOMAXPROCS(0), 2)) {
+		all.Go(func() {
+			for {
+				i := int(r.next.Add(1)) - 1
+				if i >= len(r.todo) {
+					return
+				}
+				r.one(r.todo[i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// one finds or keeps the content of one file.
+func (r *reader) one(file string) {
+	s := r.look.found[file]
+	why := ""
+	switch {
+	case r.ctx.Err() != nil:
+		why = noTime
+	case s.ignored && s.size >= maxIgnored:
+		why = "git ignores it, and it is not small"
+	case s.size > MaxBytes:
+		why = "it is larger than 64 MB"
+	}
+	var k known
+	if why == "" {
+		k, why = r.read(file, s.stamp)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if why != "" {
+		r.look.unkept[file] = Uncovered{Path: Name(file), Size: s.size, Why: why}
+		return
+	}
+	r.look.sources[file] = k.source
+	k.settled = s.ctime < r.look.began-clockError
+	r.workspace.mu.Lock()
+	r.known[file] = k
+	r.workspace.mu.Unlock()
+}
+
+// read reads a file that has not changed since it was seen, and keeps its content if git does
+// not hold it; or says why it cannot.
+func (r *reader) read(file string, s stamp) (k known, why string) {
+	content, now, err := readFile(r.root, file, s.size)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return k, "it cannot be read"
+	case err != nil || now != s:
+		return k, "it changed while it was looked at"
+	}
+	k.stamp = s
+	if id := blobOf(content); r.look.git.has(id) {
+		k.git = id
+		return k, ""
+	}
+	if r.total.Add(s.size) > MaxBytes {
+		return k, "more than 64 MB in all"
+	}
+	if k.sum, err = r.store.put(content); err != nil {
+		return k, "it could not be kept: " + err.Error()
+	}
+	return k, ""
+}
+
+// errGrown says that a file is larger than it was.
+var errGrown = errors.New("it has grown")
+
+// readFile reads a regular file of at most so many bytes, and never waits.
+func readFile(root *os.Root, file string, most int64) ([]byte, stamp, error) {
+	f, err := root.OpenFile(filepath.FromSlash(file), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	defer f.Close()
+	s, err := statOpen(f)
+	if err != nil {
+		return nil, s, err
+	}
+	if s.kind != File {
+		return nil, s, errors.New("it is no regular file")
+	}
+	if s.size > most {
+		return nil, s, errGrown
+	}
+	var content bytes.Buffer
+	content.Grow(int(s.size) + bytes.MinRead)
+	if _, err := content.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, s, err
+	}
+	if int64(content.Len()) > most {
+		return nil, s, errGrown
+	}
+	return content.Bytes(), s, nil
+}

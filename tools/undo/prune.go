@@ -1,0 +1,167 @@
+package undo
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How long and how much is kept.
+const (
+	KeptFor  = 30 * 24 * time.Hour
+	KeptMost = 1 << 30 // bytes, compressed
+)
+
+// Pruned is what [Store.Prune] removed and what is left.
+type Pruned struct {
+	Histories, Objects int
+	Freed, Left        int64 // bytes, compressed
+}
+
+// A kept is a history or an object on the disk.
+type kept struct {
+	name string // of a session, or a sum
+	at   time.Time
+	size int64
+}
+
+// Prune removes the histories that were written last before a time, the oldest first until no
+// more than most bytes of contents are left, and the contents that no history has and that
+// nothing used in the last day. Alive says whether a conversation still
+// exists; nil: all do.
+func (s *Store) Prune(before time.Time, most int64, alive func(session string) bool) (Pruned, error) {
+	var out Pruned
+	histories, err := s.histories()
+	if err != nil {
+		return out, err
+	}
+	objects, err := s.objects()
+	if err != nil {
+		return out, err
+	}
+	uses := map[string]int{} // of objects, by histories
+	has := map[string][]string{}
+	for _, h := range histories {
+		has[h.name] = s.objectsOf(h.name)
+		for _, sum := range has[h.name] {
+			uses[sum]++
+		}
+	}
+	used := func() (n int64) {
+		for sum, o := range objects {
+			if uses[sum] > 0 {
+				n += o.size
+			}
+		}
+		return n
+	}
+	slices.SortFunc(histories, func(a, b kept) int { return a.at.Compare(b.at) })
+	var errs []error
+	for left := used(); len(histories) > 0; histories = histories[1:] {
+		h := histories[0]
+		gone := alive != nil && !alive(h.name)
+		if !gone && !h.at.Before(before) && left <= most {
+			continue
+		}
+		if err := s.removeHistory(h.name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out.Histories++
+		for _, sum := range has[h.name] {
+			if uses[sum]--; uses[sum] == 0 {
+				left -= objects[sum].size
+			}
+		}
+	}
+	for sum, o := range objects {
+		if uses[sum] > 0 || time.Since(o.at) < 24*time.Hour && o.at.After(before) {
+			out.Left += o.size
+			continue
+		}
+		if err := os.Remove(s.objectPath(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+			continue
+		}
+		out.Objects++
+		out.Freed += o.size
+	}
+	return out, errors.Join(errs...)
+}
+
+// PruneDue reports whether nothing was pruned for a day, and counts it as done from now on.
+func (s *Store) PruneDue() bool {
+	mark := filepath.Join(s.dir, "pruned")
+	info, err := os.Stat(mark)
+	if _, none := os.Stat(s.dir); none != nil || err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+		return false
+	}
+	return s.writeFile(mark, nil, false) == nil
+}
+
+func (s *Store) histories() (all []kept, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, "sessions"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(s.dir, "sessions", e.Name(), logName)); err == nil {
+			all = append(all, kept{e.Name(), info.ModTime(), info.Size()})
+		}
+	}
+	return all, err
+}
+
+// objects returns what is kept, by its sum.
+func (s *Store) objects() (map[string]kept, error) {
+	all := map[string]kept{}
+	dirs, err := os.ReadDir(filepath.Join(s.dir, "objects"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(filepath.Join(s.dir, "objects", dir.Name()))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				continue
+			}
+			if sum := dir.Name() + e.Name(); isSum(sum) {
+				all[sum] = kept{sum, info.ModTime(), info.Size()}
+			} else if strings.HasPrefix(e.Name(), "tmp-") && time.Since(info.ModTime()) > time.Hour {
+				_ = os.Remove(filepath.Join(s.dir, "objects", dir.Name(), e.Name()))
+			}
+		}
+	}
+	return all, nil
+}
+
+// objectsOf returns the sums of the contents that a history has, each once.
+func (s *Store) objectsOf(session string) (sums []string) {
+	records, err := s.Session(session)
+	if err != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, r := range records {
+		for _, c := range r.Changes {
+			for _, state := range []State{c.Before, c.After} {
+				if state.Kept && !seen[state.Sum] {
+					seen[state.Sum] = true
+					sums = append(sums, state.Sum)
+				}
+			}
+		}
+	}
+	return sums
+}

@@ -1,0 +1,338 @@
+package undo
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// journalName is the file that says what a restore does, from before it begins until its record
+// is written.
+const journalName = "restore"
+
+// A journal is a restore on its way.
+type journal struct {
+	Record Record `json:"record"`
+	Temp   string `json:"temp"` // how names of files begin that are written beside others
+}
+
+// A Skipped is a path that was left as it is, and why.
+type Skipped struct {
+	Path Name
+	Why  string
+}
+
+// Restore carries a plan out, with the steps that ask if asked is true. What stood there
+// before is kept, so that the restore can be undone by its record. A path that has changed
+// since the plan was made is left alone. Seq is the message of the conversation that the
+// restore belongs to.
+func (h *History) Restore(p *Plan, asked bool, seq int, title string) (Record, []Skipped, error) {
+	if h == nil {
+		return Record{}, nil, errors.New("no files are kept here")
+	}
+	var skipped []Skipped
+	r := Record{Seq: seq, Title: title, At: h.now(), Root: Name(h.dir), Restore: true}
+	for _, s := range p.Steps {
+		why := s.Never
+		if why == "" && !asked {
+			why = s.Asks
+		}
+		var now State
+		if why == "" {
+			var err error
+			if now, err = h.state(string(s.Path), maxRestored, true); err != nil {
+				why = err.Error()
+			} else if !now.Same(s.Now) && !(now.Sum == "" && s.Now.Sum == "" && now.Size == s.Now.Size) {
+				why = "changed just now"
+			}
+		}
+		if why != "" {
+			skipped = append(skipped, Skipped{s.Path, why})
+			continue
+		}
+		r.Changes = append(r.Changes, Change{Path: s.Path, Before: now, After: s.To})
+	}
+	if len(r.Changes) == 0 {
+		return r, skipped, nil
+	}
+	j := journal{Record: r, Temp: ".parley-undo-" + rand.Text()[:8]}
+	if err := h.writeJournal(j); err != nil {
+		return r, skipped, fmt.Errorf("not restored: %w", err)
+	}
+	failed := (&restorer{workspace: h.workspace, temp: j.Temp}).run(r.Changes)
+	r.Changes = slices.DeleteFunc(r.Changes, func(c Change) bool {
+		err := failed[c.Path]
+		if err != nil {
+			skipped = append(skipped, Skipped{c.Path, err.Error()})
+		}
+		return err != nil
+	})
+	err := h.put(&r)
+	if err == nil {
+		err = os.Remove(h.journalFile())
+	}
+	return r, skipped, err
+}
+
+func (h *History) journalFile() string { return filepath.Join(filepath.Dir(h.file), journalName) }
+
+func (h *History) writeJournal(j journal) error {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return h.store.writeFile(h.journalFile(), text, true)
+}
+
+// A restorer makes paths what they were.
+type restorer struct {
+	*workspace
+	temp string
+	n    int
+}
+
+// killed is called in front of every change of the file system; for tests.
+var killed = func() {}
+
+// run carries changes out, and returns what failed: first all that has to go, then folders
+// from the top, then files, and at last the modes of folders, which may forbid the rest.
+func (r *restorer) run(changes []Change) map[Name]error {
+	failed := map[Name]error{}
+	do := func(c Change, f func(p *parent, base string) error) {
+		if failed[c.Path] == nil {
+			if err := r.at(string(c.Path), f); err != nil {
+				failed[c.Path] = err
+			}
+		}
+	}
+	deepestFirst := slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(b.Path, a.Path) })
+	topFirst := slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	for _, c := range deepestFirst {
+		if c.Before.Kind != Absent && (c.After.Kind != c.Before.Kind || c.After.Kind == Link) {
+			do(c, func(p *parent, base string) error { killed(); return p.root.Remove(base) })
+		}
+	}
+	for _, c := range topFirst {
+		if c.After.Kind == Folder && c.Before.Kind != Folder {
+			do(c, func(p *parent, base string) error { killed(); return p.root.Mkdir(base, 0o700) })
+		}
+	}
+	for _, c := range topFirst {
+		switch c.After.Kind {
+		case File:
+			do(c, func(p *parent, base string) error { return r.file(p, base, c) })
+		case Link:
+			do(c, func(p *parent, base string) error { killed(); return p.root.Symlink(string(c.After.Target), base) })
+		}
+	}
+	for _, c := range deepestFirst {
+		if c.After.Kind == Folder {
+			do(c, func(p *parent, base string) error { return chmod(p, base, c.After.Mode) })
+		}
+	}
+	return failed
+}
+
+// at calls f with the folder of a path, which is made if it is missing. A folder that forbids
+// it is made writable until then.
+func (r *restorer) at(file string, f func(p *parent, base string) error) error {
+	p, base, err := r.openParent(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir := path.Dir(file); dir != "." {
+			err = r.at(dir, func(p *parent, base string) error { return p.root.Mkdir(base, 0o755) })
+		}
+		if err == nil {
+			p, base, err = r.openParent(file)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	err = f(p, base)
+	if !errors.Is(err, fs.ErrPermission) {
+		return plainError(err)
+	}
+	was, serr := statOpen(p.dir)
+	if serr != nil || was.mode&0o300 == 0o300 || p.dir.Chmod(permissions(was.mode|0o700)) != nil {
+		return plainError(err)
+	}
+	defer p.dir.Chmod(permissions(was.mode))
+	return plainError(f(p, base))
+}
+
+// plainError takes the name off an error: its reader knows it.
+func plainError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
+// chmod gives a folder its mode.
+func chmod(p *parent, base string, mode uint32) error {
+	f, err := openFolder(p.dir, base)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	killed()
+	return f.Chmod(permissions(mode))
+}
+
+// file makes a file what it was: written beside it and renamed over it.
+func (r *restorer) file(p *parent, base string, c Change) error {
+	content, err := r.store.get(c.After.Sum)
+	if err != nil {
+		return err
+	}
+	r.n++
+	temp := fmt.Sprintf("%s-%d.tmp", r.temp, r.n)
+	killed()
+	f, err := p.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer p.root.Remove(temp) // nothing is left of it after the rename
+	defer f.Close()
+	if c.Before.Kind == File && r.store.Preserve != nil {
+		if old, _, err := openIn(p, base); err == nil {
+			err = r.store.Preserve(f, old)
+			old.Close()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	killed()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if err := f.Chmod(permissions(c.After.Mode)); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := r.isStill(p, base, c.Before); err != nil {
+		return err
+	}
+	killed()
+	return p.root.Rename(temp, base)
+}
+
+// isStill says whether something else has taken the place of what is to be replaced.
+func (r *restorer) isStill(p *parent, base string, was State) error {
+	now, there, err := p.see(base)
+	switch {
+	case err != nil:
+		return err
+	case was.Kind != File && there, was.Kind == File && (!there || now.kind != File || now.size != was.Size):
+		return errors.New("it changed just now")
+	}
+	return nil
+}
+
+// openIn opens a regular file in a folder.
+func openIn(p *parent, base string) (*os.File, stamp, error) {
+	f, err := p.root.OpenFile(base, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	s, err := statOpen(f)
+	if err != nil || s.kind != File {
+		f.Close()
+		return nil, s, errors.Join(err, errors.New("it is no regular file"))
+	}
+	return f, s, nil
+}
+
+// An Interrupted is a restore that parley did not end, and what came of it.
+type Interrupted struct {
+	Title    string
+	Restored []Name // are as they were to become
+	Left     []Name // are as they were before
+	Neither  []Name // are something else
+}
+
+// Recover looks at a restore that was interrupted, takes away what it left lying about, and
+// enters into the history what it did; nil if there is none. To be called at the start.
+func (h *History) Recover() (*Interrupted, error) {
+	if h == nil {
+		return nil, nil
+	}
+	text, err := os.ReadFile(h.journalFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var j journal
+	if err == nil {
+		err = json.Unmarshal(text, &j)
+	}
+	if err != nil || string(j.Record.Root) != h.dir {
+		return nil, err // it is another workspace's
+	}
+	out := &Interrupted{Title: j.Record.Title}
+	dirs := map[string]bool{}
+	var done []Change
+	for _, c := range j.Record.Changes {
+		dirs[path.Dir(string(c.Path))] = true
+		now, err := h.state(string(c.Path), maxRestored, false)
+		switch {
+		case err == nil && now.Same(c.After):
+			out.Restored, done = append(out.Restored, c.Path), append(done, c)
+		case err == nil && (now.Same(c.Before) || c.Before.Sum == "" && now.Kind == c.Before.Kind && now.Size == c.Before.Size):
+			out.Left = append(out.Left, c.Path)
+		default:
+			out.Neither = append(out.Neither, c.Path)
+			c.After = now
+			done = append(done, c)
+		}
+	}
+	for dir := range dirs {
+		h.removeTemps(dir, j.Temp)
+	}
+	if r := j.Record; len(done) > 0 && !h.has(r) {
+		r.Changes = done
+		if err := h.put(&r); err != nil {
+			return out, err
+		}
+	}
+	return out, os.Remove(h.journalFile())
+}
+
+// has reports whether a restore is in the history already: parley ended between the two.
+func (h *History) has(r Record) bool {
+	return slices.ContainsFunc(h.Records(), func(x Record) bool { return x.Restore && x.At.Equal(r.At) && x.Seq == r.Seq })
+}
+
+// removeTemps removes what an interrupted restore has written beside files of a folder.
+func (h *History) removeTemps(dir, prefix string) {
+	if !strings.HasPrefix(prefix, ".parley-undo-") {
+		return
+	}
+	p, _, err := h.openParent(path.Join(dir, "x"))
+	if err != nil {
+		return
+	}
+	defer p.close()
+	names, _ := p.dir.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, ".tmp") {
+			_ = p.root.Remove(name)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package undo
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Store is the folder in which pre-images are kept, for all conversations: contents by
+// their SHA-256 in objects, and a history for each conversation. Everything in it is for its
+// owner only. It is made when something is kept. A Store is safe for concurrent use, also by
+// several processes.
+type Store struct {
+	dir string
+
+	// Preserve gives a file that takes the place of another one what that has beside its
+	// content and mode: owner, attributes; nil: nothing.
+	Preserve func(to, from *os.File) error
+
+	mu         sync.Mutex
+	workspaces map[string]*workspace
+}
+
+// Open returns the store in the folder dir, which need not exist.
+func Open(dir string) *Store { return &Store{dir: dir, workspaces: map[string]*workspace{}} }
+
+// objectPath returns where the content of a sum is kept.
+func (s *Store) objectPath(sum string) string {
+	return filepath.Join(s.dir, "objects", sum[:2], sum[2:])
+}
+
+// isSum reports whether text is a SHA-256 as objects are named.
+func isSum(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == sha256.Size && strings.ToLower(text) == text
+}
+
+// sumOf returns the SHA-256 of content, in hexadecimal.
+func sumOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// renewAfter is the age from which a kept content counts as used anew, in [Store.Prune].
+const renewAfter = time.Hour
+
+// has reports whether the content of a sum is kept, and keeps it from being pruned.
+func (s *Store) has(sum string) bool {
+	info, err := os.Lstat(s.objectPath(sum))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if now := time.Now(); now.Sub(info.ModTime()) > renewAfter {
+		return os.Chtimes(s.objectPath(sum), now, now) == nil
+	}
+	return true
+}
+
+// put keeps content, and returns its sum.
+func (s *Store) put(content []byte) (string, error) {
+	sum := sumOf(content)
+	if s.has(sum) {
+		return sum, nil
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(content)
+		err = errors.Join(err, w.Close())
+	}
+	if err != nil {
+		return "", err
+	}
+	return sum, s.writeFile(s.objectPath(sum), packed.Bytes(), false)
+}
+
+// get returns the content of a sum.
+func (s *Store) get(sum string) ([]byte, error) {
+	if !isSum(sum) {
+		return nil, fmt.Errorf("no kept content is called %q", sum)
+	}
+	f, err := os.Open(s.objectPath(sum))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(flate.NewReader(f), maxRestored+1))
+	if err == nil && sumOf(content) != sum {
+		err = fmt.Errorf("kept content %s is damaged", sum)
+	}
+	return content, err
+}
+
+// writeFile writes a file of the store whole or not at all. Safe has it outlive a power cut.
+func (s *Store) writeFile(path string, content []byte, safe bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(path), "tmp-"+rand.Text())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && safe {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+// sessionDir returns the folder of a conversation's history.
+func (s *Store) sessionDir(session string) (string, error) {
+	if session == "" || !filepath.IsLocal(session) || strings.ContainsAny(session, `/\:`) {
+		return "", fmt.Errorf("no history is called %q", session)
+	}
+	return filepath.Join(s.dir, "sessions", session), nil
+}
+
+// Remove deletes the history of a conversation, and the contents that no other one has.
+func (s *Store) Remove(session string) error {
+	own := s.objectsOf(session)
+	if err := s.removeHistory(session); err != nil || len(own) == 0 {
+		return err
+	}
+	others, err := s.histories()
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for _, h := range others {
+		for _, sum := range s.objectsOf(h.name) {
+			used[sum] = true
+		}
+	}
+	for _, sum := range own {
+		if used[sum] {
+			continue
+		}
+		if err := os.Remove(s.objectPath(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) removeHistory(session string) error {
+	dir, err := s.sessionDir(session)
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// Copy gives a conversation that was copied the history of the other one.
+func (s *Store) Copy(from, to string) error {
+	source, err := s.sessionDir(from)
+	if err != nil {
+		return err
+	}
+	target, err := s.sessionDir(to)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(source, logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.writeFile(filepath.Join(target, logName), text, false)
+}

@@ -1,0 +1,199 @@
+package undo
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"sync"
+
+	"parley/tools/gitignore"
+)
+
+// A stamp is what tells a file from what it was, without reading it.
+type stamp struct {
+	kind          Kind
+	mode          uint32
+	size          int64
+	mtime, ctime  int64 // in ns
+	inode, device uint64
+}
+
+// A seen is what a walk saw at a path.
+type seen struct {
+	stamp
+	ignored bool // git ignores it
+	target  Name // of a link
+}
+
+// A walk goes through a workspace with several goroutines, and sees what stands there without
+// reading it. It follows no link, and leaves out .git, ignored folders and other file systems.
+type walk struct {
+	ctx    context.Context
+	skip   stamp // folder that is left out: the store's own
+	device uint64
+	inGit  bool  // what .gitignore says counts
+	before *look // folders are gone into that were then, and left out that were; nil: by the rules
+
+	mu      sync.Mutex
+	found   map[string]seen
+	folders map[string]bool // that were listed whole
+	left    []Uncovered     // folders that were not
+	pending sync.WaitGroup
+	slots   chan struct{} // one for each further goroutine
+}
+
+// maxSeen is how many entries a walk sees at most.
+const maxSeen = 400_000
+
+// run walks through root. Rules are those that hold above it.
+func (k *walk) run(root *os.File, rules gitignore.Rules) error {
+	top, err := statOpen(root)
+	if err != nil {
+		return err
+	}
+	k.device, k.found, k.folders = top.device, map[string]seen{}, map[string]bool{}
+	k.slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)-1)
+	k.folder(root, ".", rules)
+	k.pending.Wait()
+	return k.ctx.Err()
+}
+
+// A subfolder is a folder that a walk is to go into.
+type subfolder struct {
+	f    *os.File
+	path string
+}
+
+// folder sees what is in the open folder f.
+func (k *walk) folder(f *os.File, dir string, rules gitignore.Rules) {
+	if k.ctx.Err() != nil {
+		return
+	}
+	names, err := f.Readdirnames(-1)
+	if err != nil && err != io.EOF {
+		k.leave(Uncovered{Path: Name(dir), Why: "it cannot be read"})
+		return
+	}
+	rules = k.addRules(f, dir, names, rules)
+	fd := descriptor(f)
+	all := make(map[string]seen, len(names))
+	var below []subfolder
+	for _, name := range names {
+		if name == ".git" {
+			continue
+		}
+		s := seen{}
+		if s.stamp, err = statIn(f, fd, name); err != nil {
+			continue // it is gone
+		}
+		file := name
+		if dir != "." {
+			file = dir + "/" + name
+		}
+		switch s.kind {
+		case Folder:
+			if !k.enters(file, s.stamp, rules) {
+				continue
+			}
+			if sub, err := openFolder(f, name); err == nil {
+				below = append(below, subfolder{sub, file})
+			} else {
+				k.leave(Uncovered{Path: Name(file), Why: "it cannot be read"})
+			}
+		case Link:
+			s.target, _ = linkIn(f, fd, name)
+		case File:
+			s.ignored = k.inGit && rules.Match(file, false)
+		}
+		all[file] = s
+	}
+	k.mu.Lock()
+	k.folders[dir] = true
+	for file, s := range all {
+		k.found[file] = s
+	}
+	full := len(k.found) > maxSeen
+	k.mu.Unlock()
+	for _, sub := range below {
+		switch {
+		case full:
+			k.leave(Uncovered{Path: Name(sub.path), Why: "there are too many files"})
+			sub.f.Close()
+		default:
+			k.descend(sub, rules)
+		}
+	}
+}
+
+// enters reports whether a walk goes into a folder, and notes why not.
+func (k *walk) enters(dir string, s stamp, rules gitignore.Rules) bool {
+	if k.before != nil && k.before.folders[dir] {
+		return true
+	}
+	switch {
+	case k.before != nil && k.before.omits(dir):
+		return false
+	case s.inode == k.skip.inode && s.device == k.skip.device && k.skip.inode != 0:
+		return false // parley's own
+	case k.inGit && rules.Match(dir, true):
+		k.leave(Uncovered{Path: Name(dir), Why: ignoredFolder})
+		return false
+	case s.device != k.device:
+		k.leave(Uncovered{Path: Name(dir), Why: "it is on another file system"})
+		return false
+	}
+	return true
+}
+
+// ignoredFolder is why a folder that git ignores is not covered.
+const ignoredFolder = "git ignores it"
+
+// descend goes into a folder, in a goroutine of its own if one is free.
+func (k *walk) descend(sub subfolder, rules gitignore.Rules) {
+	select {
+	case k.slots <- struct{}{}:
+		k.pending.Go(func() {
+			defer func() { <-k.slots }()
+			defer sub.f.Close()
+			k.folder(sub.f, sub.path, rules)
+		})
+	default:
+		defer sub.f.Close()
+		k.folder(sub.f, sub.path, rules)
+	}
+}
+
+func (k *walk) leave(u Uncovered) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left = append(k.left, u)
+}
+
+// addRules returns the rules that hold in a folder: those from above and its own.
+func (k *walk) addRules(f *os.File, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
+	if !k.inGit {
+		return nil
+	}
+	for _, name := range names {
+		if name == ".gitignore" {
+			rules = rules.Append(gitignore.Parse(dir, readSmall(path.Join(f.Name(), name))))
+		}
+	}
+	return rules
+}
+
+// readSmall returns the text of an ignore file; "" if it cannot be read.
+func readSmall(name string) string {
+	f, err := openRegular(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, gitignore.MaxSize))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,394 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/format"
+)
+
+// A rewindPoint is a prompt of the user's, and where the history of files stood then.
+type rewindPoint struct {
+	seq  int // message; 0: only files are restored
+	from int // first record since; 0: no file was changed
+}
+
+// pointOf returns what happened since the prompt seq: the first record that belongs to a
+// message behind it.
+func pointOf(a *App, seq int, records []session.FileRecord) rewindPoint {
+	p := rewindPoint{seq: seq}
+	for _, r := range records {
+		for at := r.Seq; at > seq; {
+			n, err := a.Session.At(at)
+			if err != nil {
+				break
+			}
+			if at = n.Parent; at == seq {
+				p.from = r.N
+				return p
+			}
+		}
+	}
+	return p
+}
+
+// filesSince counts the paths that were changed since a record.
+func filesSince(records []session.FileRecord, from int) int {
+	paths := map[session.FileName]bool{}
+	for _, r := range records {
+		for _, c := range r.Changes {
+			if r.N >= from && from > 0 && c.Before.Kind != session.Folder && c.After.Kind != session.Folder {
+				paths[c.Path] = true
+			}
+		}
+	}
+	return len(paths)
+}
+
+// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
+// is chosen. Where files were changed since, it asks what is to go back.
+func ChooseRewind(a *App, edit func(seq int) Effect) *List {
+	records := session.Files(a.Session).Records()
+	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
+		seq, _ := strconv.Atoi(i.Value)
+		p := pointOf(a, seq, records)
+		if p.from == 0 {
+			return edit(seq)
+		}
+		return chooseParts(a, p, edit, false)
+	}}
+}
+
+// ChooseUndo asks how far to go back, and then whether files, the conversation or both go.
+func ChooseUndo(a *App, edit func(seq int) Effect) *List {
+	records := session.Files(a.Session).Records()
+	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
+	for i := range l.Items {
+		seq, _ := strconv.Atoi(l.Items[i].Value)
+		l.Items[i].Detail = "no files changed since"
+		if n := filesSince(records, pointOf(a, seq, records).from); n > 0 {
+			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
+		}
+	}
+	if n := len(records); n > 0 && records[n-1].Restore {
+		last := Item{Title: "Undo the last undo", Detail: format.Plural(len(records[n-1].Changes), "file"), Value: "-" + strconv.Itoa(records[n-1].N)}
+		l.Items = slices.Insert(l.Items, 0, last)
+	}
+	l.Choose = func(i Item, _ string) Effect {
+		seq, _ := strconv.Atoi(i.Value)
+		if seq < 0 {
+			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", nil)
+		}
+		p := pointOf(a, seq, records)
+		if p.from == 0 {
+			return edit(seq)
+		}
+		return chooseParts(a, p, edit, true)
+	}
+	return l
+}
+
+// rewindItems returns the messages of the user's, the latest first.
+func rewindItems(a *App) (items []Item) {
+	for _, n := range a.Session.Path() {
+		if n.Role == llm.RoleUser && !n.Summary {
+			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+		}
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
+// stands first.
+func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
+	n := filesSince(session.Files(a.Session).Records(), p.from)
+	items := []Item{
+		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
+		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
+		{Title: "Conversation", Detail: "files stay as they are", Value: "conversation"},
+	}
+	if !filesFirst {
+		slices.Reverse(items)
+	}
+	to := "before this message"
+	if n, err := a.Session.At(p.seq); err == nil {
+		to = "before “" + Spoken(n.Message) + "”"
+	}
+	return Effect{List: &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
+		switch i.Value {
+		case "conversation":
+			return edit(p.seq)
+		case "both":
+			return restoreFiles(a, p, to, edit)
+		}
+		return restoreFiles(a, p, to, nil)
+	}}}
+}
+
+// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
+func EditMessage(a *App, seq int) Effect {
+	msg, err := a.Session.Edit(seq)
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text, attached := SplitPrompt(msg)
+	a.Attached = append(a.Attached, attached...)
+	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+}
+
+// A restoring is files on their way back to how they were.
+type restoring struct {
+	app    *App
+	files  *session.FileHistory
+	plan   *session.FilePlan
+	to     string        // where they go, such as "before the last undo"
+	seq    int           // message that the restore belongs to
+	quiet  bool          // nothing is said where there is nothing to do
+	behind func() Effect // called once files are restored
+}
+
+// restoreFiles shows what brings the files back, and does it if the user wants that. Edit is
+// called with the message behind it; nil: the conversation stays.
+func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) Effect {
+	r := &restoring{app: a, files: session.Files(a.Session), to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
+	if edit != nil {
+		r.behind = func() Effect { return edit(p.seq) }
+		if n, err := a.Session.At(p.seq); err == nil {
+			r.seq = n.Parent // where the conversation goes on
+		}
+	}
+	return r.show(p.from)
+}
+
+// BranchFiles offers the files as they were when the branch that was gone to was left; nothing
+// where they are as they were.
+func BranchFiles(a *App) Effect {
+	files := session.Files(a.Session)
+	n, ok := files.Left(a.Session.Head())
+	if !ok {
+		return Effect{}
+	}
+	r := &restoring{app: a, files: files, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
+	return r.show(n + 1)
+}
+
+// show makes the plan, and asks about it.
+func (r *restoring) show(from int) Effect {
+	return Effect{Prepare: func(context.Context) func() Effect {
+		plan, err := r.files.Plan(from)
+		text := ""
+		if err == nil {
+			text = planText(r.files, plan, r.to)
+		}
+		return func() Effect {
+			r.plan = plan
+			switch {
+			case err != nil:
+				return Effect{Err: err}
+			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
+				return Effect{}
+			case plan.Empty():
+				e := r.behind()
+				if e.Toast == "" {
+					e.Toast = "Files already match the state " + r.to
+				}
+				return e
+			case plan.Count(true) == 0:
+				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", plan.Steps[0].Path, plan.Steps[0].Never)}
+			case plan.Count(false) == 0:
+				return r.askChanged(text + "\n\n")
+			}
+			return Effect{Confirm: &Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) Effect {
+				switch {
+				case !yes:
+					return Effect{}
+				case plan.Count(true) > plan.Count(false):
+					return r.askChanged("")
+				}
+				return r.restore(false)
+			}}}
+		}
+	}}
+}
+
+// fileCount says how many files are restored without being asked about.
+func fileCount(steps []session.FileStep) string {
+	n := 0
+	for _, s := range steps {
+		if s.Never == "" && s.Asks == "" && s.Now.Kind != session.Folder && s.To.Kind != session.Folder {
+			n++
+		}
+	}
+	if n == 0 {
+		return "folders"
+	}
+	return format.Plural(n, "file")
+}
+
+// askChanged asks whether what was changed by somebody else goes back as well.
+func (r *restoring) askChanged(intro string) Effect {
+	var lines []string
+	for _, s := range r.plan.Steps {
+		if s.Never == "" && s.Asks != "" {
+			lines = append(lines, fmt.Sprintf("  %s: %s", s.Path, s.Asks))
+		}
+	}
+	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) Effect {
+		if !yes && r.plan.Count(false) == 0 {
+			return Say("Nothing restored")
+		}
+		return r.restore(yes)
+	}}}
+}
+
+// restore carries the plan out, and tells the model with the next prompt.
+func (r *restoring) restore(asked bool) Effect {
+	return Effect{Prepare: func(context.Context) func() Effect {
+		done, skipped, err := r.files.Restore(r.plan, asked, r.seq, "undo: "+r.to)
+		return func() Effect {
+			e := Effect{}
+			if err == nil {
+				e = r.behind()
+			}
+			if len(done.Changes) > 0 {
+				note := restoredNote(done)
+				r.app.Attached = append(r.app.Attached, note)
+				e.Attached = append(e.Attached, note)
+				e.Toast = "Restored " + countChanges(done.Changes) + " · /undo takes it back"
+			}
+			for _, s := range skipped {
+				e.Notes = append(e.Notes, fmt.Sprintf("not restored: %s: %s", s.Path, s.Why))
+			}
+			if err != nil {
+				e.Err = err
+			}
+			return e
+		}
+	}}
+}
+
+// countChanges says how many files were restored.
+func countChanges(changes []session.FileChange) string {
+	n := 0
+	for _, c := range changes {
+		if c.Before.Kind != session.Folder && c.After.Kind != session.Folder {
+			n++
+		}
+	}
+	if n == 0 {
+		return "folders"
+	}
+	return format.Plural(n, "file")
+}
+
+// maxNamed is how many files the model is told of by name.
+const maxNamed = 50
+
+// restoredNote tells the model which files are not what it made of them any more.
+func restoredNote(r session.FileRecord) llm.Part {
+	var b strings.Builder
+	b.WriteString("<note>\nThe user took changes of files back. Read them again before you change them:\n")
+	for i, c := range r.Changes {
+		if i == maxNamed {
+			fmt.Fprintf(&b, "and %d more\n", len(r.Changes)-i)
+			break
+		}
+		what := "restored"
+		if c.After.Kind == session.NoFile {
+			what = "removed"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", what, strconv.Quote(string(c.Path)))
+	}
+	b.WriteString("</note>")
+	return llm.Part{Kind: llm.Text, Name: "restored files", Text: b.String()}
+}
+
+// maxPlanLines is how many lines of changes are shown before a restore.
+const maxPlanLines = 200
+
+// planText says what a plan does: the files, what cannot be restored, and the changes.
+func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
+	var head, diffs strings.Builder
+	fmt.Fprintf(&head, "Restore files to the state %s?\n", to)
+	lines := 0
+	for _, s := range p.Steps {
+		fmt.Fprintf(&head, "  %s %s%s\n", stepSign(s), displayName(s.Path), stepNote(s))
+		if lines < maxPlanLines && s.Never == "" {
+			text := StepDiff(h, s)
+			lines += strings.Count(text, "\n")
+			diffs.WriteString(text)
+		}
+	}
+	if len(p.Uncovered) > 0 {
+		head.WriteString("\nNot covered:\n")
+		for i, u := range p.Uncovered {
+			if i == 10 {
+				fmt.Fprintf(&head, "  and %d more\n", len(p.Uncovered)-i)
+				break
+			}
+			fmt.Fprintf(&head, "  %s: %s\n", displayName(u.Path), u.Why)
+		}
+	}
+	if p.Partial != "" {
+		head.WriteString("\nMore may have changed: " + p.Partial + "\n")
+	}
+	out := strings.Split(strings.TrimRight(diffs.String(), "\n"), "\n")
+	if more := len(out) - maxPlanLines; more > 0 {
+		out = append(out[:maxPlanLines], fmt.Sprintf("… %d more lines", more))
+	}
+	return strings.TrimRight(head.String()+"\n"+strings.Join(out, "\n"), "\n")
+}
+
+// displayName returns a path as it is shown: on one line.
+func displayName(name session.FileName) string {
+	if q := strconv.Quote(string(name)); q != `"`+string(name)+`"` {
+		return q
+	}
+	return string(name)
+}
+
+// stepSign says in a letter what a step does, as git status does.
+func stepSign(s session.FileStep) string {
+	switch {
+	case s.Now.Kind == session.NoFile:
+		return "A"
+	case s.To.Kind == session.NoFile:
+		return "D"
+	}
+	return "M"
+}
+
+// stepNote says what is special about a step.
+func stepNote(s session.FileStep) string {
+	switch {
+	case s.Never != "":
+		return " (cannot be restored: " + s.Never + ")"
+	case s.Asks != "":
+		return " (" + s.Asks + ")"
+	case s.To.Kind == session.Folder, s.To.Kind == session.NoFile && s.Now.Kind == session.Folder:
+		return "/"
+	case s.Now.Kind == s.To.Kind && s.Now.Sum == s.To.Sum && s.Now.Mode != s.To.Mode:
+		return fmt.Sprintf(" (mode %04o → %04o)", s.Now.Mode, s.To.Mode)
+	case s.To.Kind == session.Link:
+		return " → " + displayName(s.To.Target)
+	}
+	return ""
+}
+
+// StepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
+// are none to show.
+func StepDiff(h *session.FileHistory, s session.FileStep) string {
+	if s.Now.Kind != session.AFile && s.To.Kind != session.AFile {
+		return ""
+	}
+	now, to := h.Texts(s)
+	return tools.FileDiff(string(s.Path), s.Now.Kind == session.AFile, now, to)
+}
