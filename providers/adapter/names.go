@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -82,4 +84,37 @@ func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
 func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+// A Set holds words, such as ids. Its clones share what it held when they were made. The zero
+// value is empty.
+type Set struct {
+	shared []map[string]bool // of which each has less than half of the words of the one before; never changed
+	own    map[string]bool
+}
+
+// Has reports whether word is in s.
+func (s *Set) Has(word string) bool {
+	return s.own[word] || slices.ContainsFunc(s.shared, func(m map[string]bool) bool { return m[word] })
+}
+
+// Add puts word into s.
+func (s *Set) Add(word string) {
+	if s.own == nil {
+		s.own = map[string]bool{}
+	}
+	s.own[word] = true
+}
+
+// Clone returns a copy of s.
+func (s *Set) Clone() Set {
+	if len(s.own) > 0 {
+		s.shared, s.own = append(slices.Clip(s.shared), s.own), nil
+	}
+	for n := len(s.shared); n > 1 && 2*len(s.shared[n-1]) >= len(s.shared[n-2]); n-- {
+		both := maps.Clone(s.shared[n-2])
+		maps.Copy(both, s.shared[n-1])
+		s.shared = append(slices.Clip(s.shared[:n-2]), both)
+	}
+	return Set{shared: s.shared}
 }

@@ -19,8 +19,8 @@ type Sender struct {
 	Attempts int          // how often a request is sent that the server keeps refusing, each time without something else
 
 	// Compile writes the request, and what of it had to be left out for the user to
-	// see.
-	Compile func() (body map[string]any, notices []string)
+	// see. Whole asks for a body of which nothing is kept as JSON; see Histories.
+	Compile func(whole bool) (body map[string]any, notices []string)
 	// Send sends body. ErrAgain and Final are errors of their own meaning.
 	Send func(body map[string]any) error
 	// Downgrade finds what the server refused and body can do without, learns it, and
@@ -45,7 +45,7 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 	limits := s.Options.Learned
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := limits.Revision()
-		body, notices := s.Compile()
+		body, notices := s.Compile(false)
 		s.Notices.SendOnce(out, notices...)
 		err := s.Send(body)
 		if final, ok := err.(Final); ok {
@@ -58,6 +58,9 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 			continue
 		}
 		fault := s.Options.WithProvider(err)
+		if holdsKept(body) { // what was refused may be in there
+			body, _ = s.Compile(true)
+		}
 		notice, resend := "", false
 		limits.Judge(known, func(changed bool) {
 			if changed && MayBlameField(fault) {

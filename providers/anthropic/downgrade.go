@@ -25,13 +25,19 @@ type downgrade struct {
 // prompt.
 const downgradeAnswer = "output_config.format"
 
+// Downgrades that change messages.
+const (
+	downgradeFill    = "calls without thinking"
+	downgradeUnknown = "blocks it does not know"
+)
+
 // downgrades in the order in which they are tried: the words of one may hold those of
 // a later one.
 var downgrades = []downgrade{
 	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
 	{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
-	{"calls without thinking", "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fillThinking},
-	{"blocks it does not know", "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
+	{downgradeFill, "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fillThinking},
+	{downgradeUnknown, "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
 	{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, drop("output_config.format")},
 	{"thinking between tools", "thinking", typeBetween, nextThinking(typeBetween)},
 	{"thinking off", "thinking", `disabled`, nextThinking(typeDisabled)},
@@ -245,24 +251,30 @@ func replaceUnknown(body map[string]any) bool {
 // such messages while it thinks, whoever wrote them.
 func fillThinking(body map[string]any) bool {
 	found := false
-	messages, _ := body["messages"].([]any)
-	for _, m := range messages {
+	for _, m := range openMessages(body) {
 		m, _ := m.(map[string]any)
 		content, _ := m["content"].([]any)
-		calls := slices.ContainsFunc(content, func(b any) bool { return typeOf(b) == "tool_use" })
-		if !calls || slices.ContainsFunc(content, isThinking) {
-			continue
+		if filled, lacking := withThinking(content); lacking {
+			m["content"] = filled
+			found = true
 		}
-		empty := map[string]any{"type": "thinking", "thinking": "", "signature": ""}
-		m["content"] = append([]any{empty}, content...)
-		found = true
 	}
 	return found
 }
 
+// withThinking returns the blocks of a message with empty thinking, where there are calls
+// without any.
+func withThinking(content []any) (filled []any, lacking bool) {
+	calls := slices.ContainsFunc(content, func(b any) bool { return typeOf(b) == "tool_use" })
+	if !calls || slices.ContainsFunc(content, isThinking) {
+		return content, false
+	}
+	return append([]any{map[string]any{"type": "thinking", "thinking": "", "signature": ""}}, content...), true
+}
+
 // messageContents returns the lists of blocks of all messages.
 func messageContents(body map[string]any) [][]any {
-	messages, _ := body["messages"].([]any)
+	messages := openMessages(body)
 	lists := make([][]any, 0, len(messages))
 	for _, m := range messages {
 		m, _ := m.(map[string]any) // the user's own may be anything

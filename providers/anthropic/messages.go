@@ -3,6 +3,8 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +19,12 @@ import (
 // and no text without a word in it.
 type history struct {
 	origin    string
-	refused   map[[32]byte]bool // thinking to leave out
-	plainFrom int               // messages from here on go without thinking; -1 if none
+	refused   map[[32]byte]bool // thinking to leave out; never changed
 	takesPDFs bool              // documents are taken
+	fills     bool              // messages with calls have thinking, be it empty
 	ids       callIDs
-	list      []*message
-	omitted   []string // files that were left out, in words
+	list      []*message // that are not settled
+	omitted   []string   // files that were left out, in words
 }
 
 // message is a message on the wire, its blocks in two groups: what opens a
@@ -43,40 +45,103 @@ func (m *message) content() []any {
 // verbatim is a block that goes back as it came.
 type verbatim = json.RawMessage
 
-// messageFor returns the message to add to: the last one, if the role is its own.
-func (h *history) messageFor(role string) *message {
-	if n := len(h.list); n > 0 && h.list[n-1].role == role {
-		return h.list[n-1]
-	}
-	h.list = append(h.list, &message{role: role})
-	return h.list[len(h.list)-1]
-}
-
-// add writes messages, and behind them, as they came, what the assistant has
-// said in this very answer.
-func (h *history) add(messages []llm.Message, said []json.RawMessage) {
-	for i, m := range messages {
-		switch m.Role {
-		case llm.RoleUser:
-			if blocks := h.content(m.Parts); len(blocks) > 0 {
-				u := h.messageFor("user")
-				u.blocks = append(u.blocks, blocks...)
-			}
-		case llm.RoleAssistant:
-			h.addAssistant(m, h.plainFrom >= 0 && i >= h.plainFrom)
-		case llm.RoleTool:
-			h.addResults(m.Parts)
-		}
+// messages writes a history with writers that begin as start, and behind it, as they came, what
+// the assistant has said in this very answer. Messages from plainFrom on go without thinking.
+func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
+	fresh := func() *history { return start.Clone() }
+	var kept []byte
+	var h *history
+	if whole {
+		h = adapter.WriteAll(fresh(), messages, plainFrom)
+	} else { // of what is refused there is only ever more
+		kept, h = m.kept.Write(fmt.Sprint(start.fills, len(start.refused)), messages, plainFrom, fresh)
 	}
 	for _, block := range said {
 		a := h.messageFor("assistant")
 		a.blocks = append(a.blocks, verbatim(block))
 	}
+	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && len(said) == 0 { // it is not to go on where it paused
+		u := h.messageFor("user")
+		u.blocks = []any{textBlock("Go on.")}
+	}
+	marked := 0 // at most
+	for _, m := range h.list {
+		if m.role == "user" {
+			marked++
+		}
+	}
+	if kept != nil && marked < cacheMarks {
+		return m.messages(start, messages, plainFrom, said, true)
+	}
+	return adapter.ListOf(nil, kept, h.items(h.list)), h.omitted
 }
 
-// addAssistant adds a message of the model's. What has no text, call or block of
-// its own to send is left out.
-func (h *history) addAssistant(m llm.Message, bare bool) {
+// messageFor returns the message to add to: the last one, if the role is its own. The first one
+// is the user's.
+func (h *history) messageFor(role string) *message {
+	n := len(h.list)
+	switch {
+	case n > 0 && h.list[n-1].role == role:
+		return h.list[n-1]
+	case n == 0 && role == "assistant":
+		h.list = append(h.list, &message{role: "user", blocks: []any{textBlock("Go on.")}})
+	}
+	h.list = append(h.list, &message{role: role})
+	return h.list[len(h.list)-1]
+}
+
+// Write implements adapter.Writer: what is late goes without thinking.
+func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		if blocks := h.content(m.Parts); len(blocks) > 0 {
+			u := h.messageFor("user")
+			u.blocks = append(u.blocks, blocks...)
+		}
+	case llm.RoleAssistant:
+		return h.addAssistant(m, late)
+	case llm.RoleTool:
+		h.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (h *history) Settle() []any {
+	front, last := adapter.CutLast(h.list)
+	h.list = last
+	return h.items(front)
+}
+
+// items returns messages as they are sent.
+func (h *history) items(messages []*message) []any {
+	list := make([]any, len(messages))
+	for i, m := range messages {
+		content := m.content()
+		if h.fills {
+			content, _ = withThinking(content)
+		}
+		list[i] = map[string]any{"role": m.role, "content": content}
+	}
+	return list
+}
+
+// Clone implements adapter.Writer.
+func (h *history) Clone() *history {
+	c := *h
+	c.list, c.omitted = nil, slices.Clip(h.omitted)
+	for _, m := range h.list {
+		own := *m
+		own.blocks, own.tools = adapter.CloneItems(m.blocks), adapter.CloneItems(m.tools)
+		c.list = append(c.list, &own)
+	}
+	c.ids = callIDs{h.ids.used.Clone(), maps.Clone(h.ids.now)}
+	return &c
+}
+
+// addAssistant adds a message of the model's, without its thinking if it is to be bare: varies
+// says that it may have some. What has no text, call or block of its own to send is left out.
+func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
 	h.ids.now = map[string][]string{}
@@ -84,6 +149,7 @@ func (h *history) addAssistant(m llm.Message, bare bool) {
 	for _, p := range m.Parts {
 		switch {
 		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
+			varies = true // it may be thinking
 			if block, ok := h.replayBlock(p, bare); ok {
 				blocks = append(blocks, block)
 			}
@@ -101,11 +167,11 @@ func (h *history) addAssistant(m llm.Message, bare bool) {
 	if n := len(blocks); n > 0 && len(calls) == 0 && isThinking(blocks[n-1]) {
 		blocks = slices.DeleteFunc(blocks, isThinking)
 	}
-	if len(blocks)+len(calls) == 0 {
-		return
+	if len(blocks)+len(calls) > 0 {
+		a := h.messageFor("assistant")
+		a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
 	}
-	a := h.messageFor("assistant")
-	a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
+	return varies
 }
 
 // replayBlock returns a part's own block, if the server should see it again.
@@ -180,22 +246,6 @@ func (h *history) addResults(parts []llm.Part) {
 	if len(u.content()) == 0 {
 		h.list = h.list[:len(h.list)-1]
 	}
-}
-
-// finish returns the messages as they are sent. Going says that the assistant is
-// to go on where it paused.
-func (h *history) finish(going bool) []any {
-	if len(h.list) > 0 && h.list[0].role == "assistant" {
-		h.list = slices.Insert(h.list, 0, &message{role: "user", blocks: []any{textBlock("Go on.")}})
-	}
-	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && !going {
-		h.messageFor("user").blocks = []any{textBlock("Go on.")}
-	}
-	list := make([]any, 0, len(h.list))
-	for _, m := range h.list {
-		list = append(list, map[string]any{"role": m.role, "content": m.content()})
-	}
-	return list
 }
 
 func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }

@@ -14,7 +14,7 @@ func isValidID(s string) bool {
 // callIDs give the calls of a history ids that the format takes: clean, and no two
 // the same. Some servers number the calls of every answer from 0.
 type callIDs struct {
-	used map[string]bool
+	used adapter.Set
 	now  map[string][]string // ids of the last message's calls, still to be answered
 }
 
@@ -24,10 +24,10 @@ func (s *callIDs) call(id string) string {
 	if !isValidID(id) {
 		sent = idPrefix + adapter.Hash(id)[:24]
 	}
-	for n := 2; s.used[sent]; n++ {
+	for n := 2; s.used.Has(sent); n++ {
 		sent = idPrefix + adapter.Hash(id + "#" + strconv.Itoa(n))[:24]
 	}
-	s.used[sent] = true
+	s.used.Add(sent)
 	s.now[id] = append(s.now[id], sent)
 	return sent
 }

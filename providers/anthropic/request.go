@@ -25,8 +25,8 @@ type attemptState struct {
 const maxUnstreamed = 21_333
 
 // compile writes req as the body of a request, and what of it had to be left
-// out, for the user to see.
-func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, notices []string) {
+// out, for the user to see; see adapter.Sender.
+func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[string]any, notices []string) {
 	m.mu.Lock()
 	refused, ceiling := maps.Clone(m.refusedThinking), m.maxOutput
 	m.mu.Unlock()
@@ -36,11 +36,8 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 	req = req.VerbosityInPrompt()
 	limit := m.outputLimit(req, ceiling, t.limit)
 	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
-	h := &history{
-		origin: m.Origin(), refused: refused, takesPDFs: m.facts.claude, plainFrom: -1,
-		ids: callIDs{used: map[string]bool{}, now: map[string][]string{}},
-	}
-	p := m.think(req, limit, t.noThinking, h)
+	h := &history{origin: m.Origin(), refused: refused, takesPDFs: m.facts.claude, ids: callIDs{now: map[string][]string{}}}
+	p, plainFrom := m.think(req, limit, t.noThinking, h)
 	p.addTo(body)
 	notices = slices.Concat(p.notices, m.addSettings(body, req.Settings, p.isOn(m.facts)), adapter.WithoutDetail(m.o.Model, req))
 
@@ -51,13 +48,12 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 	if !isBlank(system) {
 		body["system"] = []any{textBlock(system)}
 	}
-	h.add(req.Messages, t.pausedBlocks)
-	body["messages"] = h.finish(len(t.pausedBlocks) > 0)
-	for _, file := range h.omitted {
+	h.fills = m.facts.needsThinking && p.thinking["type"] != typeDisabled
+	whole = whole || cured(downgradeFill) || cured(downgradeUnknown) // which change what may be kept
+	list, omitted := m.messages(*h, req.Messages, plainFrom, t.pausedBlocks, whole)
+	body["messages"] = list
+	for _, file := range omitted {
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
-	}
-	if m.facts.needsThinking && p.thinking["type"] != typeDisabled {
-		fillThinking(body)
 	}
 	m.addTools(body, req)
 	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
@@ -75,10 +71,10 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 }
 
 // think plans how much to think behind a history, and keeps the two apart where
-// they do not go together.
-func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) thinkingPlan {
+// they do not go together: messages from plainFrom on go without thinking.
+func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) (p thinkingPlan, plainFrom int) {
 	off := thinkingPlan{thinking: map[string]any{"type": typeDisabled}}
-	p := m.plan(req, limit)
+	p, plainFrom = m.plan(req, limit), len(req.Messages)
 	if quiet {
 		p = off
 	}
@@ -90,13 +86,13 @@ func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) thinki
 			p = off
 		}
 		if p.thinking["type"] == typeDisabled {
-			h.plainFrom = start // and one without may hold none
+			plainFrom = start // and one without may hold none
 		}
 	}
 	if m.facts.bindsThinking && m.onAnthropic && p.thinking["type"] == typeAdaptive {
 		p.thinking["block_binding"] = map[string]any{"prefix_mismatch_behavior": "drop_block"}
 	}
-	return p
+	return p, plainFrom
 }
 
 // addTo writes the plan into body.
@@ -206,8 +202,9 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 func calledTools(messages []llm.Message) []llm.Tool {
 	var list []llm.Tool
 	for _, m := range messages {
-		for _, p := range m.Calls() {
-			if !slices.ContainsFunc(list, func(t llm.Tool) bool { return t.Name == p.Name }) {
+		for i := range m.Parts {
+			p := &m.Parts[i]
+			if called := p.Kind == llm.Call && !p.Remote; called && !slices.ContainsFunc(list, func(t llm.Tool) bool { return t.Name == p.Name }) {
 				list = append(list, llm.Tool{Name: p.Name})
 			}
 		}
@@ -270,9 +267,8 @@ func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.
 func markCache(body map[string]any) {
 	system, _ := body["system"].([]any)
 	tools, _ := body["tools"].([]any)
-	messages, _ := body["messages"].([]any)
-	left := 2
-	for _, m := range slices.Backward(messages) {
+	left := cacheMarks
+	for _, m := range slices.Backward(openMessages(body)) {
 		if m := m.(map[string]any); m["role"] == "user" && left > 0 {
 			ephemeral(m["content"].([]any))
 			left--
@@ -280,6 +276,20 @@ func markCache(body map[string]any) {
 	}
 	ephemeral(system)
 	ephemeral(tools)
+}
+
+// cacheMarks is how many messages are marked.
+const cacheMarks = 2
+
+// openMessages returns the messages of body but those that are kept as JSON.
+func openMessages(body map[string]any) []any {
+	switch list := body["messages"].(type) {
+	case []any:
+		return list
+	case adapter.List:
+		return list.Rest
+	}
+	return nil // the user's own may be anything
 }
 
 func ephemeral(blocks []any) {

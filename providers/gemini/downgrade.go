@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -64,10 +63,11 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 	if fault.Status != http.StatusBadRequest || !adapter.MayBlameField(fault) {
 		return "", false
 	}
-	data, err := json.Marshal(body)
+	encoded, err := encode(body)
 	if err != nil {
 		return "", false
 	}
+	data := encoded.Bytes()
 	for _, c := range downgrades() {
 		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
 			continue

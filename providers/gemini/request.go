@@ -13,8 +13,8 @@ import (
 )
 
 // compile writes req as the body of a request, and what of it had to be left
-// out, for the user to see.
-func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
+// out, for the user to see; see adapter.Sender.
+func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	learned := m.o.Learned.All()
 
 	req = req.VerbosityInPrompt()
@@ -41,16 +41,18 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 		}
 		learned[downgradeIDs] = ""
 	}
-	h := history{traits: m.traits, origin: m.Origin(), downgrades: learned}
 	body = map[string]any{}
+	_, silent := learned[downgradeSystem]
+	first := "" // system prompt in the place of a message, for models that know none
 	switch {
 	case system == "":
-	case m.traits.gemma || h.isRefused(downgradeSystem): // which know no system prompt
-		h.add(roleUser, textPart(system))
+	case m.traits.gemma || silent:
+		first = system
 	default:
 		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}
 	}
-	body["contents"] = h.write(req.Messages)
+	contents, h := m.contents(req.Messages, first, learned, whole)
+	body["contents"] = contents
 	for _, file := range h.omitted {
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
 	}

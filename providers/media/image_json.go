@@ -88,7 +88,7 @@ func (f imageFormat) read(text []byte, d *drawing) error {
 
 // readEvents hands on unfinished images and the one that is done.
 func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *drawing) error {
-	text, err := adapter.Marshal(body)
+	text, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return adapter.Unsendable(err)
 	}

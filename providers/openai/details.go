@@ -136,11 +136,11 @@ func (e *detail) rawEntry() json.RawMessage {
 // replayDetails collects from the parts of a message the entries that may go back.
 // Entries whose id went back before, as sent tells, are left out, and text that
 // Anthropic did not sign.
-func replayDetails(parts []llm.Part, sent map[string]bool) []json.RawMessage {
+func replayDetails(parts []llm.Part, sent *adapter.Set) []json.RawMessage {
 	var list []json.RawMessage
 	for _, p := range parts {
 		var entries []json.RawMessage
-		if p.Kind == llm.Call || json.Unmarshal(p.State, &entries) != nil {
+		if p.Kind == llm.Call || len(p.State) == 0 || json.Unmarshal(p.State, &entries) != nil {
 			continue
 		}
 		for _, raw := range entries {
@@ -155,10 +155,10 @@ func replayDetails(parts []llm.Part, sent map[string]bool) []json.RawMessage {
 				continue
 			}
 			if key := e.Type + " " + e.ID; e.ID != "" && e.Type == "reasoning.encrypted" {
-				if sent[key] {
+				if sent.Has(key) {
 					continue
 				}
-				sent[key] = true
+				sent.Add(key)
 			}
 			list = append(list, raw)
 		}

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,32 +11,28 @@ import (
 	"parley/providers/llm"
 )
 
-// messages writes the system prompt and the history. Messages that this origin
+// messages writes the system prompt and the history in the dialect d. Messages that this origin
 // wrote keep their ids and get their thinking back. Left are the files that had
 // to be left out.
-func (d Dialect) messages(req llm.Request, origin string) (list []any, left []string) {
-	h := history{Dialect: d, partEncoder: chatEncoder(d), origin: origin, sentDetails: map[string]bool{}}
+func (c *Chat) messages(d Dialect, req llm.Request, whole bool) (list any, left []string) {
+	fresh := func() *history {
+		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin()}
+	}
+	var kept []byte
+	var h *history
+	if whole {
+		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
+	} else {
+		kept, h = c.kept.Write(fmt.Sprintf("%+v", d), req.Messages, len(req.Messages), fresh)
+	}
+	var system []any
 	if req.System != "" {
-		role := d.SystemRole
-		if role == "" {
-			role = "system"
-		}
-		h.add(map[string]any{"role": role, "content": req.System})
+		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})
 	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case llm.RoleUser:
-			h.addUser(m.Parts)
-		case llm.RoleAssistant:
-			h.addAssistant(m)
-		case llm.RoleTool:
-			h.addResults(m.Parts)
-		}
+	if d.CacheControl && !h.markCache(system) && kept != nil { // they stand further in front
+		return c.messages(d, req, true)
 	}
-	if d.CacheControl {
-		h.markCache()
-	}
-	return h.list, h.omitted
+	return adapter.ListOf(system, kept, h.list), h.omitted
 }
 
 // history is a list of messages being written.
@@ -42,9 +40,35 @@ type history struct {
 	Dialect
 	partEncoder
 	origin      string
-	list        []any
-	sameOrigin  bool            // the last assistant message is of this origin
-	sentDetails map[string]bool // what replay sent
+	list        []any       // that are not settled
+	sameOrigin  bool        // the last assistant message is of this origin
+	sentDetails adapter.Set // what replay sent
+}
+
+// Write implements adapter.Writer.
+func (h *history) Write(messages []llm.Message, i int, _ bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		h.addUser(m.Parts)
+	case llm.RoleAssistant:
+		h.addAssistant(m)
+	case llm.RoleTool:
+		h.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (h *history) Settle() (list []any) {
+	list, h.list = adapter.CutLast(h.list)
+	return list
+}
+
+// Clone implements adapter.Writer.
+func (h *history) Clone() *history {
+	c := *h
+	c.list, c.omitted, c.sentDetails = adapter.CloneItems(h.list), slices.Clip(h.omitted), h.sentDetails.Clone()
+	return &c
 }
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
@@ -56,6 +80,13 @@ func (h *history) lastIs(role string) (map[string]any, bool) {
 	}
 	last, _ := h.list[len(h.list)-1].(map[string]any)
 	return last, last["role"] == role
+}
+
+// roleOf returns the role of a message that was written.
+func roleOf(message any) string {
+	m, _ := message.(map[string]any)
+	role, _ := m["role"].(string)
+	return role
 }
 
 // addUser adds a message of the user's: a string, or a list if there are images. It
@@ -126,7 +157,7 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 // mirror lists of parts.
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
-	if h.sameOrigin && len(replayDetails(parts, map[string]bool{})) == 0 {
+	if h.sameOrigin && len(replayDetails(parts, &adapter.Set{})) == 0 {
 		echo = h.Echo
 	}
 	var list []any
@@ -158,7 +189,7 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 // addThinking gives the service its own thinking back, as far as it wants it.
 func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) {
 	if h.sameOrigin {
-		if list := replayDetails(parts, h.sentDetails); len(list) > 0 {
+		if list := replayDetails(parts, &h.sentDetails); len(list) > 0 {
 			msg["reasoning_details"] = list
 			return
 		}
@@ -187,16 +218,19 @@ func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) 
 // the model's, with the older of which the request before ended. Anthropic takes
 // four marks. Results of tools carry theirs beside the text, as
 // github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
-// stay plain text, for models mirror lists of parts.
-func (h *history) markCache() {
-	left := 2
-	for i := len(h.list) - 1; i >= 0; i-- {
-		m, _ := h.list[i].(map[string]any)
-		last := i+1 == len(h.list) || h.list[i+1].(map[string]any)["role"] != "tool"
-		switch role := m["role"]; {
-		case role == "system":
+// stay plain text, for models mirror lists of parts. It is false if there were fewer
+// messages to mark.
+func (h *history) markCache(system []any) (all bool) {
+	for _, m := range system {
+		if m := m.(map[string]any); m["role"] == "system" {
 			markLastText(m)
-		case left == 0:
+		}
+	}
+	left := 2
+	for i := len(h.list) - 1; i >= 0 && left > 0; i-- {
+		m, _ := h.list[i].(map[string]any)
+		last := i+1 == len(h.list) || roleOf(h.list[i+1]) != "tool"
+		switch role := m["role"]; {
 		case role == "tool" && last:
 			m["cache_control"] = ephemeral()
 			left--
@@ -204,6 +238,7 @@ func (h *history) markCache() {
 			left--
 		}
 	}
+	return left == 0
 }
 
 func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }

@@ -34,6 +34,7 @@ type Options = adapter.Options
 type Chat struct {
 	*endpoint
 	dialect Dialect
+	kept    adapter.Histories[*history]
 }
 
 // New returns the model that o describes, in the dialect d. Nothing is sent before

@@ -8,7 +8,7 @@ import (
 	"parley/providers/wire"
 )
 
-func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
+func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	d, learned := c.dialect, c.o.Learned.All()
 	req, notices = d.limitToolChoice(req, c.o.Model)
 	if !c.takesVerbosity(learned) {
@@ -49,8 +49,8 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		d.detail = ""
 		notices = append(notices, adapter.WithoutDetail(c.o.Model, req)...)
 	}
-	list, left := d.messages(req, c.Origin())
-	body["messages"] = append([]any{}, list...) // not null
+	var left []string
+	body["messages"], left = c.messages(d, req, whole)
 	for _, file := range left {
 		notices = append(notices, adapter.LeftOut(c.o.Model, file))
 	}

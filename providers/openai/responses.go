@@ -23,6 +23,7 @@ type Responses struct {
 	*endpoint
 	model        Family
 	known        bool // model is more than a guess
+	kept         adapter.Histories[*inputWriter]
 	mu           sync.Mutex
 	refusedItems map[string]bool // items the server did not take back, by hash
 }

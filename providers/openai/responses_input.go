@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -23,9 +24,9 @@ func (r rawItem) MarshalJSON() ([]byte, error) { return r, nil }
 type inputWriter struct {
 	partEncoder
 	origin       string
-	refusedItems map[string]bool // items not to be returned, by hash
-	list         []any
-	sameOrigin   bool // the last assistant message is of this origin
+	refusedItems map[string]bool // items not to be returned, by hash; never changed
+	list         []any           // that are not settled
+	sameOrigin   bool            // the last assistant message is of this origin
 }
 
 // responsesEncoder returns those of Responses.
@@ -43,24 +44,37 @@ func responsesEncoder(pdfs bool, detail string) partEncoder {
 
 func (in *inputWriter) add(item any) { in.list = append(in.list, item) }
 
-// addMessage adds one of plain text, or of a list of parts.
-func (in *inputWriter) addMessage(role string, content any) {
-	in.add(map[string]any{"type": "message", "role": role, "content": content})
+// message returns one of plain text, or of a list of parts.
+func message(role string, content any) map[string]any {
+	return map[string]any{"type": "message", "role": role, "content": content}
 }
 
-func (in *inputWriter) addMessages(list []llm.Message) {
-	for _, m := range list {
-		switch m.Role {
-		case llm.RoleUser:
-			if content := in.content(m.Parts); len(content) > 0 {
-				in.addMessage("user", flattenText(content))
-			}
-		case llm.RoleAssistant:
-			in.addAssistant(m)
-		case llm.RoleTool:
-			in.addResults(m.Parts)
+// Write implements adapter.Writer.
+func (in *inputWriter) Write(messages []llm.Message, i int, _ bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		if content := in.content(m.Parts); len(content) > 0 {
+			in.add(message("user", flattenText(content)))
 		}
+	case llm.RoleAssistant:
+		in.addAssistant(m)
+	case llm.RoleTool:
+		in.addResults(m.Parts)
 	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (in *inputWriter) Settle() (list []any) {
+	list, in.list = adapter.CutLast(in.list)
+	return list
+}
+
+// Clone implements adapter.Writer.
+func (in *inputWriter) Clone() *inputWriter {
+	c := *in
+	c.list, c.omitted = adapter.CloneItems(in.list), slices.Clip(in.omitted)
+	return &c
 }
 
 // addAssistant adds the items of a message of the model's.
@@ -101,10 +115,11 @@ func isReasoning(v any) bool {
 }
 
 func (in *inputWriter) addText(text, phase string) {
-	in.addMessage("assistant", text)
+	said := message("assistant", text)
 	if phase != "" {
-		in.list[len(in.list)-1].(map[string]any)["phase"] = phase
+		said["phase"] = phase
 	}
+	in.add(said)
 }
 
 func (in *inputWriter) addCall(p llm.Part) {

@@ -15,7 +15,7 @@ import (
 // minOutputTokens is the smallest limit of the output that Responses takes.
 const minOutputTokens = 16
 
-func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
+func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	learned := r.o.Learned.All()
 	if _, refused := learned["text.verbosity"]; refused || !r.model.Verbosity {
 		req = req.VerbosityInPrompt()
@@ -34,7 +34,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 	}
 	notices = append(notices, r.addSettings(body, req)...)
 	req.System = r.addAnswerSchema(body, req, learned)
-	for _, file := range r.addInput(body, req, learned) {
+	for _, file := range r.addInput(body, req, learned, whole) {
 		notices = append(notices, adapter.LeftOut(r.o.Model, file))
 	}
 	applyDowngrades(body, learned)
@@ -141,20 +141,27 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 
 // addInput writes the history and the system prompt, and returns the files that had
 // to be left out. xAI takes no instructions for some models.
-func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string) (left []string) {
-	in := inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin()}
+func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string, whole bool) (left []string) {
 	r.mu.Lock()
-	in.refusedItems = maps.Clone(r.refusedItems)
+	refused := maps.Clone(r.refusedItems)
 	r.mu.Unlock()
-	if _, refused := learned["instructions"]; req.System != "" && (refused || r.isXAI()) {
-		in.addMessage("system", req.System)
+	var first []any
+	if _, no := learned["instructions"]; req.System != "" && (no || r.isXAI()) {
+		first = append(first, message("system", req.System))
 	} else if req.System != "" {
 		body["instructions"] = req.System
 	}
-	in.addMessages(req.Messages)
-	body["input"] = in.list
-	if in.list == nil {
-		body["input"] = []any{}
+	fresh := func() *inputWriter {
+		return &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), refusedItems: refused}
 	}
+	var kept []byte
+	var in *inputWriter
+	if whole {
+		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
+	} else {
+		key := fmt.Sprint(req.Detail, len(refused)) // of which there are only ever more
+		kept, in = r.kept.Write(key, req.Messages, len(req.Messages), fresh)
+	}
+	body["input"] = adapter.ListOf(first, kept, in.list)
 	return in.omitted
 }

@@ -1,0 +1,212 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// A Keeper is an adapter that keeps conversations as it sent them.
+type Keeper struct {
+	Origin string
+	// Body returns what is sent for a request, and whether some of it was kept.
+	Body func(llm.Request) (body []byte, kept bool)
+	// Anew returns what would be sent if nothing were kept, by encoding/json.
+	Anew func(llm.Request) []byte
+	// Learn makes the server have refused something; nil for nothing.
+	Learn func(*rand.Rand)
+	// Settings are what requests of one conversation may change in turn.
+	Settings []func(*llm.Request)
+}
+
+// Kept checks that an adapter sends the same whatever it keeps: for conversations that grow, are
+// edited in place, branch, lose their beginning, or alternate, while what is asked for changes as
+// well. Open returns the adapter anew.
+func Kept(t *testing.T, open func() Keeper) {
+	t.Helper()
+	requests, found := 0, 0
+	for seed := range uint64(5) {
+		r, k := rand.New(rand.NewPCG(seed, 7)), open()
+		talks := []*talk{{Rand: r, origin: k.Origin}, {Rand: r, origin: k.Origin}}
+		req := llm.Request{System: "Be brief."}
+		for step := range 24 {
+			now := talks[r.IntN(8)/7]
+			now.change()
+			if r.IntN(6) == 0 && len(k.Settings) > 0 {
+				k.Settings[r.IntN(len(k.Settings))](&req)
+			}
+			if r.IntN(15) == 0 && k.Learn != nil {
+				k.Learn(r)
+			}
+			req.Messages = now.messages
+			if r.IntN(4) > 0 {
+				req.Messages, _ = llm.Portable(now.messages, k.Origin)
+			}
+			want := k.Anew(req)
+			got, kept := k.Body(req)
+			if requests++; kept {
+				found++
+			}
+			if !bytes.Equal(got, want) {
+				at := 0
+				for at < min(len(got), len(want)) && got[at] == want[at] {
+					at++
+				}
+				t.Fatalf("seed %d, step %d, %d messages, kept: %v; from byte %d on it sends\n%s\nwant\n%s", seed, step, len(req.Messages), kept, at,
+					got[max(at-200, 0):min(at+300, len(got))], want[max(at-200, 0):min(at+300, len(want))])
+			}
+		}
+	}
+	if found < requests/3 {
+		t.Errorf("something was kept of %d of %d requests: too few to say anything", found, requests)
+	}
+}
+
+// A talk is a conversation that changes at random.
+type talk struct {
+	*rand.Rand
+	origin   string
+	messages []llm.Message
+	calls    int
+}
+
+// change adds to the conversation, or changes what was said.
+func (c *talk) change() {
+	n := len(c.messages)
+	switch c.IntN(12) {
+	case 0, 1: // goes back
+		c.messages = slices.Clip(c.messages[:n-c.IntN(n/3+1)])
+		return
+	case 2, 3: // a part is changed where it is
+		if n > 0 {
+			m := c.messages[c.IntN(n)]
+			c.edit(&m.Parts[c.IntN(len(m.Parts))])
+		}
+		return
+	case 4: // the beginning is left out
+		if c.IntN(3) == 0 && n > 0 {
+			c.messages = slices.Clone(c.messages[c.IntN(min(n, 8)):])
+		}
+	case 5: // all of it is copied
+		copied := slices.Clone(c.messages)
+		for i := range copied {
+			copied[i].Parts = slices.Clone(copied[i].Parts)
+		}
+		c.messages = copied
+	}
+	for len(c.messages) < 60 || c.IntN(3) > 0 {
+		c.turn(c.IntN(4))
+		if c.IntN(8) > 0 {
+			c.messages = append(c.messages, c.answer())
+		}
+	}
+	if c.IntN(3) == 0 { // it is in a turn, long enough to be kept in part
+		c.turn(8)
+	}
+}
+
+// edit changes one thing that a part says.
+func (c *talk) edit(p *llm.Part) {
+	switch {
+	case len(p.Data) > 0:
+		p.Data[len(p.Data)-1]++
+	case len(p.State) > 2 && c.IntN(2) == 0:
+		p.State = c.state()
+	case p.Input != "" && c.IntN(2) == 0:
+		p.Input = `{"n":10}`
+	case c.IntN(2) == 0:
+		p.Text = c.text()
+	default:
+		p.Text += "."
+	}
+}
+
+// turn adds a prompt, and steps with calls and their results.
+func (c *talk) turn(steps int) {
+	prompt := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: c.text()}}}
+	if c.IntN(5) == 0 {
+		prompt.Parts = append(prompt.Parts, c.picture())
+	}
+	if c.IntN(25) == 0 {
+		prompt.Parts = []llm.Part{{Kind: llm.Media, MIME: "application/x-zip", Name: "a.zip", Data: []byte{1, 2, 0}}, c.picture()}
+	}
+	for range 6 * (c.IntN(12) / 11) { // nothing that could be marked
+		c.messages = append(c.messages, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{c.picture()}}, c.answer())
+	}
+	c.messages = append(c.messages, prompt)
+	for range steps {
+		step := c.answer()
+		var results []llm.Part
+		for range 1 + c.IntN(2) {
+			c.calls++
+			call := llm.Part{Kind: llm.Call, ID: fmt.Sprint("call_", c.calls%40), Name: "read", Input: fmt.Sprintf(`{"n":%d, "path":"<a>"}`, c.IntN(9))}
+			if c.IntN(2) == 0 {
+				call.State = c.state()
+			}
+			step.Parts = append(step.Parts, call)
+			results = append(results, llm.Part{Kind: llm.Result, ID: call.ID, Name: call.Name, Text: c.text(), Failed: c.IntN(5) == 0})
+			if c.IntN(8) == 0 {
+				picture := c.picture()
+				picture.ID = call.ID
+				results = append(results, picture)
+			}
+		}
+		c.messages = append(c.messages, step, llm.Message{Role: llm.RoleTool, Parts: results})
+	}
+}
+
+// answer returns what a model says, its own or another.
+func (c *talk) answer() llm.Message {
+	m := llm.Message{Role: llm.RoleAssistant, Origin: c.origin}
+	if c.IntN(5) == 0 {
+		m.Origin = "else/where"
+	}
+	if c.IntN(2) == 0 {
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.Thinking, Text: c.text(), State: c.state()})
+	}
+	text := llm.Part{Kind: llm.Text, Text: c.text()}
+	if c.IntN(4) == 0 {
+		text.State = c.state()
+	}
+	m.Parts = append(m.Parts, text)
+	if c.IntN(10) == 0 {
+		m.Parts = append(m.Parts, llm.Part{Kind: llm.Opaque, State: c.state()})
+	}
+	return m
+}
+
+func (c *talk) picture() llm.Part {
+	return llm.Part{Kind: llm.Media, MIME: "image/png", Name: "fox.png", Data: []byte{0x89, 'P', 'N', 'G', byte(c.IntN(9))}}
+}
+
+var (
+	texts = []string{"", " ", "yes", "a <b> & \"c\" \\ \x00\x1f\n\t\r\b\f", "ünï 🦊 \u2028 \u2029 \ufffd", "broken \xff\xed\xa0\xbd", "{\"a\":1}"}
+	// states are of every wire format: what is not its own no adapter may fall over.
+	states = []string{
+		"", `"sig"`, `"` + "c2ln" + `"`, `{"type":"thinking","thinking":"hm <x>","signature":"s%d"}`, `{"type":"redacted_thinking", "data":"d%d"}`,
+		`{"type":"server_tool_use","id":"srv%d","name":"web_search","input":{}}`, `{"type":"text","text":"said  %d"}`,
+		`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"e\u003c"}`, `{"type":"message","id":"msg_%d","content":[{"type":"output_text","text":"yes"}],"phase":"commentary"}`,
+		`[{"type":"reasoning.encrypted","id":"r%d","data":"x"}, {"type":"reasoning.text","text":"t","signature":"s"}]`, `{"broken`,
+	}
+)
+
+func (c *talk) text() string {
+	text := texts[c.IntN(len(texts))]
+	if c.IntN(3) == 0 {
+		text += fmt.Sprint(" ", c.IntN(1000))
+	}
+	return text
+}
+
+func (c *talk) state() json.RawMessage {
+	state := states[c.IntN(len(states))]
+	if state == "" {
+		return nil
+	}
+	return json.RawMessage(bytes.ReplaceAll([]byte(state), []byte("%d"), fmt.Append(nil, c.IntN(30))))
+}

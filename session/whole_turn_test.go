@@ -1,0 +1,132 @@
+package session_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/providers/wire"
+	. "parley/session"
+	"parley/session/storetest"
+)
+
+// families holds a model of each wire format, and how it answers "Yes.".
+var families = []struct{ kind, model, answer string }{
+	{"openai", "gpt-4.1", `data: {"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"},
+	{"openai-responses", "gpt-5.2", `data: {"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}]}}` + "\n\n"},
+	{"anthropic", "claude-sonnet-4-5", `data: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":1}}}` + "\n\n" +
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Yes."}}` + "\n\n" + `data: {"type":"content_block_stop","index":0}` + "\n\n" +
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"},
+	{"gemini", "gemini-3-pro-preview", `data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"Yes."}]},"finishReason":"STOP"}]}` + "\n\n"},
+}
+
+// service answers every request with the same, once it has read all of it.
+type service struct {
+	answer string
+	read   int64 // bytes of the last request
+}
+
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.read = n
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(s.answer)),
+	}, nil
+}
+
+// longTalk returns a conversation of n messages with a model of a family, behind a service.
+func longTalk(tb testing.TB, family, n int) (*Session, *service) {
+	tb.Helper()
+	f := families[family]
+	behind := &service{answer: f.answer}
+	config := providers.Config{Providers: map[string]providers.Provider{"p": {Kind: f.kind, BaseURL: "http://127.0.0.1:1/v1", APIKey: "test-key"}}}
+	model, err := providers.Open(config, "p/"+f.model, providers.OpenOptions{Transport: behind, Tap: &wire.Tap{}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	model.Context = 1 << 30
+	lib := MemoryStore()
+	tb.Cleanup(func() { _ = lib.Close() })
+	ids, err := storetest.Fill(lib, 1, n, tb.TempDir())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log, err := lib.Resume(ids[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := New(Options{Log: log, Model: model, System: "Be brief."})
+	tb.Cleanup(func() { _ = s.Close() })
+	return s, behind
+}
+
+// askAgain asks once more, and is answered.
+func askAgain(tb testing.TB, s *Session) {
+	tb.Helper()
+	for e := range s.Turn(tb.Context(), say("And now?")) {
+		if done, ok := e.(Done); ok && done.Err != nil {
+			tb.Fatal(done.Err)
+		}
+	}
+}
+
+// BenchmarkWholeTurn measures a further turn from the prompt to its bytes on the wire, and back.
+func BenchmarkWholeTurn(b *testing.B) {
+	for i, f := range families {
+		for _, n := range []int{12, 100, 1000, 10_000, 50_000} {
+			b.Run(fmt.Sprintf("%s/%d", f.kind, n), func(b *testing.B) {
+				s, behind := longTalk(b, i, n)
+				askAgain(b, s) // which makes what is kept
+				b.ReportAllocs()
+				for b.Loop() {
+					askAgain(b, s)
+				}
+				b.ReportMetric(float64(behind.read)/1e6, "MB-sent")
+			})
+		}
+	}
+}
+
+// A further turn encodes what is new, however long the conversation is: beside the list of
+// messages, and what the tap keeps of the body, nothing grows, in no wire format.
+func TestWholeTurnIsFlat(t *testing.T) {
+	const few, many, rounds = 100, 2000, 16
+	for i, f := range families {
+		t.Run(f.kind, func(t *testing.T) {
+			cost := func(n int) (count, size uint64) {
+				s, behind := longTalk(t, i, n)
+				askAgain(t, s)
+				before := behind.read
+				for range rounds { // the least: others allocate as well
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					askAgain(t, s)
+					runtime.ReadMemStats(&after)
+					if c, b := after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc; count == 0 || c < count {
+						count, size = c, b
+					}
+				}
+				if behind.read <= before || behind.read < int64(100*n) {
+					t.Errorf("%d bytes were sent of %d messages, and %d before", behind.read, n, before)
+				}
+				return count, size
+			}
+			smallCount, small := cost(few)
+			largeCount, large := cost(many)
+			perMessage := float64(large-min(small, large)) / (many - few)
+			if largeCount > smallCount+smallCount/10+20 || perMessage > 5*float64(reflect.TypeFor[llm.Message]().Size()) {
+				t.Errorf("a turn costs %d allocations behind %d messages and %d behind %d; %.0f bytes more for each message", smallCount, few, largeCount, many, perMessage)
+			}
+		})
+	}
+}
