@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"parley/tools/process"
@@ -50,20 +51,22 @@ func (c SandboxConfig) Validate() error {
 }
 
 // EnableSandbox holds all commands from now on, also those of the views of s. It
-// returns what there is to hold them with; where that is nothing, Why says the
-// reason. The program has to call [sandbox.Child] first thing in main. Without a
-// call of Sandbox commands are not held.
-func (s *Set) EnableSandbox(cfg SandboxConfig) sandbox.Backend {
+// returns what tells what there is to hold them with, once that is found out, which it
+// waits for; where that is nothing, Reason says why. The program has to call
+// [sandbox.RunIfHelper] first thing in main. Without a call of EnableSandbox commands
+// are not held.
+func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, hasHelper: true, watch: new(atomic.Pointer[sandbox.Watch])}
-	if cfg.Off {
-		s.cmdSandbox.backend.Reason = "it is turned off (sandbox.off)"
-		return s.cmdSandbox.backend
-	}
-	s.cmdSandbox.backend = sandbox.Probe()
-	if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).CheckAgainst(s.places); err != nil {
-		s.cmdSandbox.backend = sandbox.Backend{Reason: err.Error()}
-	}
-	return s.cmdSandbox.backend
+	s.cmdSandbox.probe = sync.OnceValue(func() sandbox.Backend {
+		if cfg.Off {
+			return sandbox.Backend{Reason: "it is turned off (sandbox.off)"}
+		}
+		if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).CheckAgainst(s.places); err != nil {
+			return sandbox.Backend{Reason: err.Error()}
+		}
+		return sandbox.Probe()
+	})
+	return s.cmdSandbox.probe
 }
 
 // SandboxPolicy returns what commands of s may do, for programs that others start. They
@@ -94,13 +97,21 @@ func (b *commandSandbox) acceptRepositories() {
 // A commandSandbox is how the commands of a workspace are held.
 type commandSandbox struct {
 	SandboxConfig
-	backend   sandbox.Backend
+	probe     func() sandbox.Backend         // nil: they are not held
 	hasHelper bool                           // the program calls sandbox.Child
 	watch     *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
 }
 
+// backend returns what there is to hold commands with.
+func (b *commandSandbox) backend() sandbox.Backend {
+	if b.probe == nil {
+		return sandbox.Backend{}
+	}
+	return b.probe()
+}
+
 // isActive reports whether commands are held.
-func (b *commandSandbox) isActive() bool { return b.backend.Available() }
+func (b *commandSandbox) isActive() bool { return b.backend().Available() }
 
 // sandboxPolicy returns the policy of the workspace's commands.
 func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {

@@ -21,7 +21,7 @@ func openSandboxed(t *testing.T, cfg SandboxConfig, files map[string]string) fix
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f := open(t, files)
-	if b := f.EnableSandbox(cfg); !b.Available() {
+	if b := f.EnableSandbox(cfg)(); !b.Available() {
 		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	return f
@@ -120,7 +120,7 @@ func TestWithoutSandbox(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_LANDLOCK", test.without)
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
-			if b := f.EnableSandbox(test.cfg); b.Available() || !strings.Contains(b.Reason, test.why) {
+			if b := f.EnableSandbox(test.cfg)(); b.Available() || !strings.Contains(b.Reason, test.why) {
 				t.Errorf("got %+v", b)
 			}
 			a, err := f.Plan(t.Context(), "shell", args("command", "echo ran"))
@@ -153,7 +153,7 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if b := s.EnableSandbox(SandboxConfig{}); b.Available() || !strings.Contains(b.Reason, "home folder") {
+	if b := s.EnableSandbox(SandboxConfig{})(); b.Available() || !strings.Contains(b.Reason, "home folder") {
 		t.Errorf("got %+v", b)
 	}
 }

@@ -56,7 +56,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	case w.cmdSandbox.isActive():
 		a.Sandboxed, a.run, a.runOnline = true, held(false), held(true)
 	case w.cmdSandbox.Required:
-		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.cmdSandbox.backend.Reason)
+		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.cmdSandbox.backend().Reason)
 	}
 	return a, nil
 }

@@ -42,7 +42,7 @@ func held(t *testing.T, c Config, memory *notebook) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if backend := set.EnableSandbox(tools.SandboxConfig{}); !backend.Available() {
+	if backend := set.EnableSandbox(tools.SandboxConfig{})(); !backend.Available() {
 		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
 	policy := func(server string, c Config, env []string) (sandbox.Policy, error) {

@@ -43,8 +43,8 @@ type program struct {
 	dir       string // the working directory
 	nextDir   string // the one to continue in once the screen has ended; "": none
 	project   project
-	toolSet   *tools.Set      // nil: no tools
-	backend   sandbox.Backend // confines commands
+	toolSet   *tools.Set             // nil: no tools
+	backend   func() sandbox.Backend // tells what confines commands, once that is known; nil: nothing does
 	mcp       mcpServers
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it

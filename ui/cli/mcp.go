@@ -95,14 +95,22 @@ func (m *mcpServers) sync(set *tools.Set) {
 // mcpConfinement holds the programs of servers to what the sandbox allows them.
 type mcpConfinement struct {
 	set     *tools.Set
-	backend sandbox.Backend // of commands
+	backend func() sandbox.Backend // of commands; nil: nothing confines them
 	config  tools.SandboxConfig
+}
+
+// confinement returns what confines commands, once that is known; the zero value for nil.
+func confinement(probe func() sandbox.Backend) sandbox.Backend {
+	if probe == nil {
+		return sandbox.Backend{}
+	}
+	return probe()
 }
 
 // command returns the command that runs a server in the sandbox; nil where it runs
 // without one.
 func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
-	backend := m.backend
+	backend := confinement(m.backend)
 	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
 		backend = sandbox.Probe()
 	}

@@ -37,7 +37,7 @@ func (a *program) sandboxCommand() *cobra.Command {
 				return a.fail(print.Failed, err)
 			}
 			defer set.Close()
-			if backend := set.EnableSandbox(a.config.Sandbox); !backend.Available() {
+			if backend := set.EnableSandbox(a.config.Sandbox)(); !backend.Available() {
 				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Reason))
 			}
 			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)

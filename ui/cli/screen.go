@@ -16,7 +16,6 @@ import (
 	"parley/session"
 	"parley/session/trust"
 	"parley/tools"
-	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/plain"
 	"parley/ui/print"
@@ -57,7 +56,7 @@ func (a *program) resetForDir() error {
 	a.mcp.servers.Store(nil)
 	a.mcp.onChange.Store(nil)
 	a.local.unnamed = ""
-	a.nextDir, a.toolSet, a.backend, a.project = "", nil, sandbox.Backend{}, project{}
+	a.nextDir, a.toolSet, a.backend, a.project = "", nil, nil, project{}
 	a.continueLast, a.resume, a.fork = false, "", false
 	return a.load() // the project may have changed what was read
 }
@@ -130,7 +129,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Machine: app.Machine{Held: a.backend.Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+		Left:      a.printResumeHint, Machine: app.Machine{Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
