@@ -55,8 +55,8 @@ func (s *Session) Rewrite(seq int, text string) error {
 	return nil
 }
 
-// Regenerate makes the conversation end with the prompt that the message seq answers,
-// so that Turn without parts gives another answer. What was answered stays as a
+// Regenerate makes the conversation end with the prompt that began the turn of the message
+// seq, so that Turn without parts gives another answer. What was answered stays as a
 // branch.
 func (s *Session) Regenerate(seq int) error {
 	return s.move(func(t *Tree) (int, error) {
@@ -64,7 +64,7 @@ func (s *Session) Regenerate(seq int) error {
 			return 0, err
 		}
 		for i := seq; i > 0; i = t.at(i).Parent {
-			if n := t.at(i); n.Role == llm.RoleUser && !n.Summary {
+			if beginsTurn(t.at(i)) {
 				return i, nil
 			}
 		}

@@ -260,29 +260,45 @@ func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice st
 	return notice
 }
 
-// A promptQueue holds messages of the user's until the running turn has nothing
-// more to do; the turn then goes on with the first. The zero value is empty.
+// A promptQueue holds messages of the user's until the running turn can take them: those that
+// steer go along with the next results of tools, in front of the others, which wait until the
+// turn has nothing more to do. The zero value is empty.
 type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
+	steers int // so many of the first
 }
 
-// Queue adds a message of the user's.
+// Queue adds a message of the user's that waits until there is an answer.
 func (q *promptQueue) Queue(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.queued = append(q.queued, llm.Message{Role: llm.RoleUser, Parts: parts})
 }
 
-// Queued returns the messages that wait, the next one first.
-func (q *promptQueue) Queued() []llm.Message {
+// Steer adds a message of the user's that goes along with the next results of tools; if none
+// come, it is sent once there is an answer.
+func (q *promptQueue) Steer(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	return slices.Clone(q.queued)
+	q.queued = slices.Insert(q.queued, q.steers, llm.Message{Role: llm.RoleUser, Parts: parts})
+	q.steers++
+}
+
+// Queued returns the messages that wait, the next one first, and how many of the first of them
+// steer.
+func (q *promptQueue) Queued() (waiting []llm.Message, steer int) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return slices.Clone(q.queued), q.steers
 }
 
 // QueueLen returns how many messages wait.
-func (q *promptQueue) QueueLen() int { return len(q.Queued()) }
+func (q *promptQueue) QueueLen() int {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return len(q.queued)
+}
 
 // UnqueueAt takes the nth message that waits back, if it still says text.
 func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
@@ -299,15 +315,15 @@ func (q *promptQueue) Unqueue() []llm.Message {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	queued := q.queued
-	q.queued = nil
+	q.queued, q.steers = nil, 0
 	return queued
 }
 
-// dequeue takes the next message; false if none waits.
-func (q *promptQueue) dequeue() (llm.Message, bool) {
+// dequeue takes the next message, or the next that steers; false if none waits.
+func (q *promptQueue) dequeue(steers bool) (llm.Message, bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	if len(q.queued) == 0 {
+	if len(q.queued) == 0 || steers && q.steers == 0 {
 		return llm.Message{}, false
 	}
 	return q.remove(0), true
@@ -316,5 +332,8 @@ func (q *promptQueue) dequeue() (llm.Message, bool) {
 func (q *promptQueue) remove(n int) llm.Message {
 	m := q.queued[n]
 	q.queued = slices.Delete(q.queued, n, n+1)
+	if n < q.steers {
+		q.steers--
+	}
 	return m
 }

@@ -31,7 +31,8 @@ type Event any
 // Prompt reports that a message of the user's entered the conversation.
 type Prompt struct {
 	Message llm.Message
-	Seq     int // of the message in the conversation
+	Seq     int  // of the message in the conversation
+	Steers  bool // it went along with results of tools
 }
 
 // Step reports that a request goes out.

@@ -250,12 +250,15 @@ func (t *Tree) messagesOf(seqs []int) []llm.Message {
 	return out
 }
 
+// beginsTurn reports whether n is a prompt that a turn begins with.
+func beginsTurn(n *store.Node) bool { return n.Role == llm.RoleUser && !n.Summary && !n.Steers }
+
 // turnStart returns where in path the turn begins that runs, with the message began,
 // or is to run, if began is 0.
 func turnStart(path []store.Node, began int) int {
 	from := 0
 	for i, n := range path {
-		if n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
+		if beginsTurn(&n) && (began == 0 || n.Seq <= began) {
 			from = i
 		}
 	}
@@ -286,7 +289,7 @@ func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, o
 	cut := len(path)
 	for i := len(path) - 1; i >= 0; i-- {
 		size += s.tokens.message(path[i])
-		if path[i].Role != llm.RoleUser {
+		if path[i].Role != llm.RoleUser || path[i].Steers {
 			continue
 		}
 		if size > room && i < last {
@@ -296,7 +299,7 @@ func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, o
 	}
 	cut = min(cut, last)
 	for _, n := range path[:cut] {
-		if n.Role == llm.RoleUser {
+		if n.Role == llm.RoleUser && !n.Steers {
 			omitted++
 		}
 	}

@@ -170,7 +170,7 @@ func (t *Tree) summarized(seq int) (n int) {
 // or of the last of all if began is 0; 0 if there is none.
 func (t *Tree) lastPrompt(began int) int {
 	for i := t.head; i > 0; i = t.at(i).Parent {
-		if n := t.at(i); n.Role == llm.RoleUser && !n.Summary && (began == 0 || n.Seq <= began) {
+		if n := t.at(i); beginsTurn(n) && (began == 0 || n.Seq <= began) {
 			return n.Seq
 		}
 	}

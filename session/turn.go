@@ -100,6 +100,7 @@ func answerSteps(t *turn) error {
 				return err
 			}
 			if !t.capped {
+				steer(t)
 				continue
 			}
 		}
@@ -108,7 +109,7 @@ func answerSteps(t *turn) error {
 		} else if again {
 			continue
 		}
-		m, ok := t.dequeue()
+		m, ok := t.dequeue(false)
 		if !ok {
 			return nil
 		}
@@ -181,11 +182,29 @@ func checkExpense(t *turn, models ...llm.Endpoint) error {
 	return reserve(t, models) // last: room is kept for a request, not while the user is asked
 }
 
+// steer adds the messages that go along with the results of tools.
+func steer(t *turn) {
+	for {
+		m, ok := t.dequeue(true)
+		if !ok {
+			return
+		}
+		n := t.appendAt(m, func(n *store.Node) { n.Steers = true })
+		showPrompt(t, n)
+	}
+}
+
 func (t *turn) prompt(m llm.Message) {
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()
-	t.emit(Prompt{Message: m, Seq: n.Seq})
+	showPrompt(t, n)
+}
+
+// showPrompt tells of a prompt that is stored, and what the model does not get of it.
+func showPrompt(t *turn, n store.Node) {
+	m := n.Message
+	t.emit(Prompt{Message: m, Seq: n.Seq, Steers: n.Steers})
 	model := t.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
@@ -240,7 +259,7 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	if _, _, err := streamFrom(t, 1, model, request); err != nil {
 		return err
 	}
-	m, ok := t.dequeue()
+	m, ok := t.dequeue(false)
 	if !ok {
 		return nil
 	}

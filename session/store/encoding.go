@@ -141,17 +141,18 @@ type nodeExtra struct {
 	Missed  CacheMiss          `json:"missed,omitzero"`
 	Cache   *cachewatch.Entry  `json:"cache,omitempty"`
 	Trimmed bool               `json:"trimmed,omitempty"`
+	Steers  bool               `json:"steers,omitempty"`
 }
 
 func extraOf(n Node) nodeExtra {
-	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache, n.Trimmed}
+	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache, n.Trimmed, n.Steers}
 }
 
 func (r nodeExtra) into(n *Node) {
 	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
-	n.Missed, n.Cache, n.Trimmed = r.Missed, r.Cache, r.Trimmed
+	n.Missed, n.Cache, n.Trimmed, n.Steers = r.Missed, r.Cache, r.Trimmed, r.Steers
 }
 
 // encode marshals v without the escapes that HTML needs.

@@ -57,7 +57,7 @@ func TestWholeNode(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})
 	want := Node{
-		Seq: 1, At: time.Unix(1_800_000_000, 123), Partial: true, Summary: true,
+		Seq: 1, At: time.Unix(1_800_000_000, 123), Partial: true, Summary: true, Steers: true,
 		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Interrupted: true, Parts: []llm.Part{{
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", Width: 6, Height: 7, Made: "edited", State: json.RawMessage(`{ }`),
@@ -88,7 +88,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 17}, {Outcome{}, 5}, {llm.Usage{}, 10}, {Session{}, 17}, {Draft{}, 4}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 5}, {llm.Usage{}, 10}, {Session{}, 17}, {Draft{}, 4}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}

@@ -46,6 +46,7 @@ type Node struct {
 	At      time.Time `json:"at"`
 	Partial bool      `json:"open,omitempty"`    // was still arriving when it was last written
 	Summary bool      `json:"summary,omitempty"` // stands for everything in front of it in requests
+	Steers  bool      `json:"steers,omitempty"`  // a prompt that was sent along with results of tools: it begins no turn
 	llm.Message
 
 	// Of answers.

@@ -124,7 +124,9 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	t.changes = t.changes[:0]
 	switch e := e.(type) {
 	case session.Prompt:
-		t.sumUp(false) // what came before a message that waited
+		if !e.Steers {
+			t.sumUp(false) // what came before a message that waited
+		}
 		t.seq = e.Seq
 		t.put(Change{Kind: UserBlock, Event: e})
 	case session.Step:

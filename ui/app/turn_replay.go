@@ -61,7 +61,7 @@ func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (
 
 // Boundary reports whether a turn may begin with path[i].
 func Boundary(path []session.Node, i int) bool {
-	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !(path[i].Summary && goesOn(path, i))
+	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && goesOn(path, i))
 }
 
 // goesOn reports whether a turn may go on with path[i]: a summary behind the results
@@ -117,8 +117,10 @@ func (r *replay) branch(path []session.Node, along [][]session.Annotation, from,
 			}
 			r.summary(path, i)
 		case n.Role == llm.RoleUser:
-			r.end()
-			r.apply(session.Prompt{Message: n.Message, Seq: n.Seq}, 0)
+			if !n.Steers {
+				r.end()
+			}
+			r.apply(session.Prompt{Message: n.Message, Seq: n.Seq, Steers: n.Steers}, 0)
 		default:
 			r.results(n)
 		}

@@ -276,6 +276,9 @@ func (k *talk) prompt() {
 		if k.r.IntN(4) == 0 {
 			k.s.Queue(llm.Part{Kind: llm.Text, Text: "and more"})
 		}
+		if k.r.IntN(4) == 0 {
+			k.s.Steer(llm.Part{Kind: llm.Text, Text: "no, the other file"})
+		}
 		return k.s.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprint("prompt ", k.r.IntN(1000))})
 	})
 	k.s.Unqueue()

@@ -34,6 +34,7 @@ func ownCommands() []command {
 		row("edit", "", "Write in $VISUAL or $EDITOR; saving sends it", func(p *frontend, _ string) { p.drafts.write() }),
 		row("draft", "", "Read the unsent draft", func(p *frontend, _ string) { p.drafts.read() }),
 		row("send", "", "Send the draft", (*frontend).sendDraft),
+		row("queue", "TEXT", "Send TEXT after the answer, not with tool results", (*frontend).queue),
 		row("unqueue", "", "Move queued messages back to the draft", func(p *frontend, _ string) { p.unqueue() }),
 		row("detach", "", "Remove last attachment", func(p *frontend, _ string) { p.drafts.detach() }),
 	}

@@ -185,6 +185,15 @@ func (p *frontend) enter(text string) {
 	}
 }
 
+// queue sends text after the answer that is coming.
+func (p *frontend) queue(text string) {
+	if strings.TrimSpace(text) == "" {
+		p.say("/queue and the text to send.")
+		return
+	}
+	p.sender.sendWhen(text, false, true)
+}
+
 // unqueue makes a draft of the messages that wait.
 func (p *frontend) unqueue() {
 	if !p.drafts.unqueue() {

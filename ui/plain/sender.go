@@ -20,7 +20,10 @@ type sender struct {
 // send sends a message with the files it mentions. Addresses on the web, which somebody else
 // may have written, are not fetched if it was pasted, and only after a question otherwise: a
 // terminal does not tell typed lines from pasted ones.
-func (s *sender) send(text string, pasted bool) {
+func (s *sender) send(text string, pasted bool) { s.sendWhen(text, pasted, false) }
+
+// sendWhen does so; later is after the answer that is coming, not with results of tools.
+func (s *sender) sendWhen(text string, pasted, later bool) {
 	addresses, without := s.app.Addresses(text)
 	for i, a := range addresses {
 		addresses[i] = truncate(a, longestShown)
@@ -28,16 +31,16 @@ func (s *sender) send(text string, pasted bool) {
 	names := strings.Join(slices.Compact(addresses), ", ")
 	switch {
 	case names == "":
-		s.expand(text, text)
+		s.expand(text, text, later)
 	case pasted:
 		s.say("Not fetched, because it was pasted: %s.", names)
-		s.expand(text, without)
+		s.expand(text, without, later)
 	default:
 		q := s.questions.confirm("Fetch "+names+"?", "fetch", "send as text", true, func(yes bool) {
 			if yes {
 				without = text
 			}
-			s.expand(text, without)
+			s.expand(text, without, later)
 		})
 		q.message, q.leave = text, func() {
 			s.drafts.add(text)
@@ -50,19 +53,19 @@ func (s *sender) send(text string, pasted bool) {
 const longestShown = 200
 
 // expand sends text with the files that mentions names.
-func (s *sender) expand(text, mentions string) {
+func (s *sender) expand(text, mentions string, later bool) {
 	if !s.app.Mentions(mentions) {
-		s.dispatch(text, nil)
+		s.dispatch(text, nil, later)
 		return
 	}
 	o, ctx := s.app.Options, s.ctx
 	s.async(func() func() {
 		parts, notes, err := o.Expand(ctx, mentions)
-		return func() { s.expanded(text, parts, notes, err) }
+		return func() { s.expanded(text, parts, notes, err, later) }
 	})
 }
 
-func (s *sender) expanded(text string, parts []llm.Part, notes []string, err error) {
+func (s *sender) expanded(text string, parts []llm.Part, notes []string, err error, later bool) {
 	if err != nil {
 		s.notSent(text, err)
 		return
@@ -70,11 +73,12 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 	for _, n := range append(notes, s.app.VisionNotes(parts)...) {
 		s.transcript.note(n)
 	}
-	s.dispatch(text, parts)
+	s.dispatch(text, parts, later)
 }
 
-// dispatch sends a message, or queues it while a reply is running.
-func (s *sender) dispatch(text string, mentioned []llm.Part) {
+// dispatch sends a message. While a reply is running it goes along with the next results of
+// tools, or waits for the answer.
+func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	var compared *app.ComparedPrompt
 	if !s.app.Busy() {
 		var err error
@@ -89,8 +93,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part) {
 	s.app.RememberPrompt(text)
 	_ = s.drafts.store()
 	if s.app.Busy() {
-		s.app.Session.Queue(parts...)
-		s.say("Queued – sent when the answer is done. /unqueue takes it back.")
+		s.say("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, parts))
 		return
 	}
 	if compared != nil {

@@ -42,7 +42,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 	if m.App.Mentions(msg.Typed) {
 		cmd = m.expand(msg)
 	} else {
-		cmd = m.dispatch(text, nil)
+		cmd = m.dispatch(text, nil, msg.Later)
 	}
 	if none := m.App.Unfound(msg.Typed); none != "" && !rewrites {
 		return tea.Batch(cmd, m.Say("No file "+none+": sent as text"))
@@ -53,6 +53,7 @@ func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
 // expandedMsg is a prompt with the files it mentions.
 type expandedMsg struct {
 	text  string
+	later bool
 	parts []llm.Part
 	notes []string
 	err   error
@@ -62,7 +63,7 @@ type expandedMsg struct {
 func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
 	o := m.App.Options
 	return func() tea.Msg {
-		msg := expandedMsg{text: typed.Text}
+		msg := expandedMsg{text: typed.Text, later: typed.Later}
 		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
 		return msg
 	}
@@ -77,11 +78,12 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
 	}
-	return m.dispatch(msg.text, msg.parts)
+	return m.dispatch(msg.text, msg.parts, msg.later)
 }
 
-// dispatch sends a prompt, or queues it while the model is busy.
-func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
+// dispatch sends a prompt. While the model is busy it goes along with the next results of
+// tools, or waits for the answer.
+func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd {
 	if m.branches.rewrite(text) {
 		return m.Say("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
@@ -101,12 +103,19 @@ func (m *Model) dispatch(text string, mentioned []llm.Part) tea.Cmd {
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
-		m.App.Session.Queue(parts...)
-		return tea.Batch(sent, m.SayWhile("Queued – sent when the answer is done · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.SayWhile(app.QueueOrSteer(m.App, later, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
 	if compared != nil {
 		return tea.Batch(sent, m.compare.ask(compared, parts))
 	}
 	return tea.Batch(sent, m.chat.Run(parts...))
+}
+
+// queue sends text, or else what is written, for after the answer.
+func queue(m *Model, text string) tea.Cmd {
+	if text == "" {
+		return m.input.Composer.SendLater()
+	}
+	return m.submit(composer.SubmitMsg{Text: text, Typed: text, Later: true})
 }

@@ -29,6 +29,7 @@ type SubmitMsg struct {
 	Typed string // the same without what large pastes hold
 	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
 	Plain bool   // it begins with a large paste, which is never a command
+	Later bool   // it waits for the end of the answer, not for results of tools
 }
 
 // A Model is the composer. It starts empty, focused, and one row high. Its parts
@@ -83,6 +84,7 @@ type completion struct {
 type promptQueue struct {
 	*editor
 	queue        []string
+	steer        int // so many of the first steer
 	pickedPrompt int // -1 for none
 }
 
@@ -282,12 +284,17 @@ func (m *Model) paste(content string) {
 
 // send sends the prompt; a backslash before the cursor makes it a new line
 // instead. There is nothing to send in a prompt of white space.
-func (m *Model) send() tea.Cmd {
+func (m *Model) send() tea.Cmd { return m.sendWith(false) }
+
+// SendLater sends the prompt for after the answer.
+func (m *Model) SendLater() tea.Cmd { return m.sendWith(true) }
+
+func (m *Model) sendWith(later bool) tea.Cmd {
 	if m.cur > 0 && m.units[m.cur-1].text == `\` {
 		m.replace(m.cur-1, m.cur, split("\n"))
 		return nil
 	}
-	msg := SubmitMsg{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units)}
+	msg := SubmitMsg{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}

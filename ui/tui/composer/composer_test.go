@@ -403,11 +403,11 @@ func TestScreens(t *testing.T) {
 		"narrowed": func(d *uitest.Driver, m *composer.Model) { d.Type("@main") },
 		"commands": func(d *uitest.Driver, m *composer.Model) { d.Type("/mo").Press("down") },
 		"queued": func(d *uitest.Driver, m *composer.Model) {
-			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit", "write a summary of what was done, for those who were not there", "stop"})
+			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit", "write a summary of what was done, for those who were not there", "stop"}, 0)
 			d.Type("also this")
 		},
 		"queue": func(d *uitest.Driver, m *composer.Model) {
-			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit"})
+			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit"}, 0)
 			d.Press("up", "up")
 		},
 		"shell":     func(d *uitest.Driver, m *composer.Model) { d.Type("!git status --short") },

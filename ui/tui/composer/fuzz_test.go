@@ -133,9 +133,9 @@ var others = []func(m *rig){
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '@', Text: "@"}) },
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '/', Text: "/"}) },
 	func(m *rig) {
-		m.SetQueue([]string{"first", "\x1b[2J\nsecond", strings.Repeat("日本", 50), "", "last"})
+		m.SetQueue([]string{"first", "\x1b[2J\nsecond", strings.Repeat("日本", 50), "", "last"}, 0)
 	},
-	func(m *rig) { m.SetQueue(nil) },
+	func(m *rig) { m.SetQueue(nil, 0) },
 	func(m *rig) { m.Stash() },
 	func(m *rig) { m.Unstash() },
 	func(m *rig) { m.SetValue("@a !\n日本語 /x") },

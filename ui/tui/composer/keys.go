@@ -51,7 +51,7 @@ const (
 // nothing write their text.
 func bindings() []binding {
 	return []binding{
-		bind(submit, "send (queued while the model is busy)", "enter"),
+		bind(submit, "send (while busy: with the next tool results)", "enter"),
 		bind(newLine, "new line", "ctrl+j", "alt+enter", "shift+enter", `\ enter`), // two keys, which send takes for one
 		bind(up, "line up and down; at the edge, input history", "up"), bind(down, "", "down", "ctrl+n"),
 		bind(searchBack, "search input history", "ctrl+r"),

@@ -282,7 +282,7 @@ func TestQueue(t *testing.T) {
 			m := composer.New(theme.Plain())
 			m.SetSize(60, 12)
 			m.Remember("past")
-			m.SetQueue(c.queue)
+			m.SetQueue(c.queue, 0)
 			heard := strings.Join(play(t, m, c.keys...), "|")
 			if got := screen(m); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
@@ -294,16 +294,25 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+func TestQueueShowsWhatSteers(t *testing.T) {
+	m := composer.New(theme.Plain())
+	m.SetSize(60, 12)
+	m.SetQueue([]string{"one", "two"}, 1)
+	if got, want := screen(m), "next: one\nqueued: two\n|"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestQueueChangesUnderTheCursor(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(60, 12)
-	m.SetQueue([]string{"one", "two"})
+	m.SetQueue([]string{"one", "two"}, 0)
 	play(t, m, "up")
-	m.SetQueue([]string{"two"})
+	m.SetQueue([]string{"two"}, 0)
 	if got, want := screen(m), "queued: two  enter edit · del remove\n|"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	m.SetQueue(nil)
+	m.SetQueue(nil, 0)
 	if heard := play(t, m, "enter", "delete"); len(heard) > 0 || m.Height() != 1 {
 		t.Errorf("heard %q, %d rows", heard, m.Height())
 	}
@@ -386,7 +395,7 @@ func TestClickOnLists(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
 	m.SetSize(40, 12)
-	m.SetQueue([]string{"one", "two"})
+	m.SetQueue([]string{"one", "two"}, 0)
 	m.Click(0, 0)
 	if heard := play(t, m, "enter"); len(heard) != 1 || heard[0] != "unqueue 0 one, edit true" {
 		t.Errorf("heard %q", heard)
@@ -398,7 +407,7 @@ func TestClickOnLists(t *testing.T) {
 		t.Errorf("took %q", got)
 	}
 	m.Clear()
-	m.SetQueue(nil)
+	m.SetQueue(nil, 0)
 	play(t, m, "paste:"+strings.Repeat("line\n", 40))
 	m.Click(3, 0)
 	if got := screen(m); got != "|[pasted 40 lines]" {
@@ -487,7 +496,7 @@ func TestSign(t *testing.T) {
 func TestEscapes(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
-	m.SetQueue([]string{"one"})
+	m.SetQueue([]string{"one"}, 0)
 	m.SetSize(40, 12)
 	for _, c := range []struct {
 		keys []string

@@ -23,14 +23,14 @@ type UnqueueMsg struct {
 // queued shows at most this many prompts.
 const maxQueued = 3
 
-// SetQueue sets the prompts that wait to be sent, the next one first. They stand
-// above the text. Up on an empty line chooses the last one: enter or right takes
-// it back to be written on, delete or backspace drops it, esc or down leaves.
-func (m *promptQueue) SetQueue(prompts []string) {
-	if slices.Equal(prompts, m.queue) {
+// SetQueue sets the prompts that wait to be sent, the next one first; so many of the first
+// steer. They stand above the text. Up on an empty line chooses the last one: enter or right
+// takes it back to be written on, delete or backspace drops it, esc or down leaves.
+func (m *promptQueue) SetQueue(prompts []string, steer int) {
+	if slices.Equal(prompts, m.queue) && steer == m.steer {
 		return
 	}
-	m.queue = slices.Clone(prompts)
+	m.queue, m.steer = slices.Clone(prompts), steer
 	m.pickedPrompt = min(m.pickedPrompt, len(prompts)-1)
 	m.invalidate()
 }
@@ -92,7 +92,11 @@ func (m *promptQueue) queueLines(rows int) []string {
 	first, n := m.queueWindow(rows)
 	for i := first; i < first+n; i++ {
 		line, _, more := strings.Cut(strings.TrimSpace(truncateBytes(m.queue[i], maxShownBytes)), "\n")
-		line = "queued: " + sanitize.Line(line)
+		when := "queued: "
+		if i < m.steer {
+			when = "next: "
+		}
+		line = when + sanitize.Line(line)
 		if more || len(m.queue[i]) > maxShownBytes {
 			line += " …"
 		}

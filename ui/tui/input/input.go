@@ -157,7 +157,8 @@ func (in *Input) Salvage() {
 
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
-	for i, waiting := range in.App.Session.Queued() {
+	queued, _ := in.App.Session.Queued()
+	for i, waiting := range queued {
 		text, _ := app.SplitPrompt(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
@@ -171,11 +172,12 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 // ShowQueue has the composer know what waits to be sent.
 func (in *Input) ShowQueue() {
 	var texts []string
-	for _, waiting := range in.App.Session.Queued() {
+	queued, steer := in.App.Session.Queued()
+	for _, waiting := range queued {
 		text, _ := app.SplitPrompt(waiting)
 		texts = append(texts, text)
 	}
-	in.Composer.SetQueue(texts)
+	in.Composer.SetQueue(texts, steer)
 }
 
 // complete finds what the word behind an @ may become.

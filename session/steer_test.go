@@ -1,0 +1,120 @@
+package session_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+)
+
+// spoken returns who says what in messages: results of tools as "result".
+func spoken(messages []llm.Message) (said []string) {
+	for _, m := range messages {
+		switch {
+		case m.Role == llm.RoleTool:
+			said = append(said, "result")
+		case len(m.Calls()) > 0:
+			said = append(said, "call")
+		default:
+			said = append(said, string(m.Role)+": "+m.Text())
+		}
+	}
+	return said
+}
+
+// What is said while tools run goes along with their results; what is queued, or said while the
+// last answer comes, after it.
+func TestSteer(t *testing.T) {
+	set, _ := workspace(t)
+	var requests [][]string
+	var s *Session
+	turn := func(do func(), then llmtest.Turn) llmtest.Turn {
+		return func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			requests = append(requests, spoken(req.Messages))
+			do()
+			return then(ctx, req, out)
+		}
+	}
+	list := func(id string) llmtest.Turn { return llmtest.Call(call(id, "list", "{}")) }
+	fake := llmtest.New(
+		turn(func() { s.Queue(say("then commit")); s.Steer(say("tests first")); s.Steer(say("and quietly")) }, list("1")),
+		turn(func() {}, list("2")),
+		turn(func() { s.Steer(say("thanks")) }, llmtest.Say("done")),
+		turn(func() {}, llmtest.Say("at your service")),
+		turn(func() {}, llmtest.Say("committed")))
+	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	var steered []string
+	for e := range s.Turn(t.Context(), say("mend it")) {
+		if p, ok := e.(Prompt); ok && p.Steers {
+			steered = append(steered, p.Message.Text())
+		}
+	}
+	if want := []string{"tests first", "and quietly"}; !slices.Equal(steered, want) {
+		t.Errorf("%q went along with results, want %q", steered, want)
+	}
+	all := []string{"user: mend it", "call", "result", "user: tests first\n\nand quietly", "call", "result",
+		"assistant: done", "user: thanks", "assistant: at your service", "user: then commit"}
+	for i, n := range []int{1, 4, 6, 8, 10} {
+		if !slices.Equal(requests[i], all[:n]) {
+			t.Errorf("request %d has %q, want %q", i+1, requests[i], all[:n])
+		}
+	}
+}
+
+// A message that steers begins no turn: what a request leaves out of the history is counted
+// from the prompt before it.
+func TestSteeringBeginsNoTurn(t *testing.T) {
+	set, _ := workspace(t)
+	var s *Session
+	var got []string
+	fake := llmtest.New(llmtest.Say("before"),
+		func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			s.Steer(say("the other one"))
+			return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
+		},
+		func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			got = spoken(req.Messages)
+			return llmtest.Say("done")(ctx, req, out)
+		}, llmtest.Say("again"))
+	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s.SetHistoryMode(HistoryStateless)
+	for range s.Turn(t.Context(), say("one")) {
+	}
+	for range s.Turn(t.Context(), say("two")) {
+	}
+	if want := []string{"user: two", "call", "result", "user: the other one"}; !slices.Equal(got, want) {
+		t.Errorf("the request has %q, want %q", got, want)
+	}
+	if err := s.Regenerate(s.Head()); err != nil || s.PathBack(s.Head(), 1)[0].Text() != "two" {
+		t.Errorf("the answer is given anew from %q, %v", s.PathBack(s.Head(), 1)[0].Text(), err)
+	}
+}
+
+// What waits can be taken back one by one, and what steers stands first.
+func TestQueueOrder(t *testing.T) {
+	s := New(Options{})
+	s.Queue(say("a"))
+	s.Steer(say("b"))
+	s.Queue(say("c"))
+	s.Steer(say("d"))
+	waiting, steer := s.Queued()
+	if got := spoken(waiting); steer != 2 || !slices.Equal(got, []string{"user: b", "user: d", "user: a", "user: c"}) {
+		t.Errorf("%q wait, %d of them steer", got, steer)
+	}
+	if _, ok := s.UnqueueAt(0, "a"); ok {
+		t.Error("a message was taken back that stands elsewhere")
+	}
+	if m, ok := s.UnqueueAt(0, "b"); !ok || m.Text() != "b" {
+		t.Errorf("took back %q, %v", m.Text(), ok)
+	}
+	if _, steer := s.Queued(); steer != 1 {
+		t.Errorf("%d steer, want 1", steer)
+	}
+	if all := s.Unqueue(); len(all) != 3 || s.QueueLen() != 0 {
+		t.Errorf("%d messages were taken back, %d are left", len(all), s.QueueLen())
+	}
+}
