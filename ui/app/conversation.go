@@ -225,17 +225,6 @@ func compact(a *App, arg string) Effect {
 	return Effect{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
 }
 
-// QueueOrSteer keeps a message while a turn runs, for after the answer or for the next results
-// of tools, and says when it goes.
-func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
-	if later {
-		a.Session.Queue(parts...)
-		return "Queued – sent when the answer is done"
-	}
-	a.Session.Steer(parts...)
-	return "Queued – sent with the next tool results, or after the answer"
-}
-
 // retry asks again. What came of an answer of nothing stays as a branch.
 func (a *App) retry(string) Effect {
 	last, err := a.Session.At(a.Session.Head())

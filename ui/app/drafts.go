@@ -187,3 +187,14 @@ func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []Sh
 	}
 	return parts, left
 }
+
+// QueueOrSteer keeps a message while a turn runs, for after the answer or for the next results
+// of tools, and says when it goes.
+func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
+	if later {
+		a.Session.Queue(parts...)
+		return "Queued – sent when the answer is done"
+	}
+	a.Session.Steer(parts...)
+	return "Queued – sent with the next tool results, or after the answer"
+}

@@ -39,7 +39,7 @@ func TestWhichKey(t *testing.T) {
 		}
 	})
 	t.Run("a key without a command says so", func(t *testing.T) {
-		setUp(t, 80, 24).Press("ctrl+x", "q").WaitForText("No command on ctrl+x q")
+		setUp(t, 80, 24).Press("ctrl+x", "z").WaitForText("No command on ctrl+x z")
 	})
 	t.Run("the time of a leader that was followed up shows nothing", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("fine"))

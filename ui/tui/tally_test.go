@@ -31,7 +31,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 		llmtest.Think("hm", "It holds *two* lines."),
 		llmtest.Call(llm.Part{ID: "3", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("last answer"))
 	s.ask("one", "first answer")
-	s.Type("two").Press("enter").Type("three").Press("enter").WaitForText("queued")
+	s.Type("two").Press("ctrl+x", "q").Type("three").Press("ctrl+x", "q").WaitForText("queued")
 	close(release)
 	s.WaitForText("Run this command?")
 	s.Send(overlay.PaintedMsg{})

@@ -117,8 +117,8 @@ func TestToasts(t *testing.T) {
 	t.Run("queued, until it is not", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 		s.ask("one", "half an answer")
-		s.Type("two").Press("enter").WaitForText("Queued – sent when")
-		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Queued – sent when") })
+		s.Type("two").Press("enter").WaitForText("Queued – sent with")
+		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Queued – sent with") })
 	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
