@@ -23,6 +23,7 @@ type Tap struct {
 	all     []*exchange // the oldest first
 	count   int         // of those there ever were
 	packing bool        // bodies are being compressed
+	before  packedBody  // of the last request that was; only what compresses looks at it
 }
 
 // What a Tap keeps.
@@ -143,7 +144,7 @@ func (t *Tap) pack() {
 	t.packing = true
 	go func() {
 		for _, x := range slices.Backward(old) {
-			x.pack()
+			t.before = x.pack(t.before)
 		}
 		t.mu.Lock()
 		t.packing = false
@@ -272,7 +273,7 @@ func (x *exchange) isDone() bool {
 func (x *exchange) size() [2]int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return [2]int{x.request.size() + x.response.size(), cap(x.request.packed) + cap(x.response.packed)}
+	return [2]int{x.request.size() + x.response.size(), x.request.packed.bytes() + x.response.packed.bytes()}
 }
 
 // looseSize returns how many of them could be compressed.
@@ -280,18 +281,6 @@ func (x *exchange) looseSize() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.request.looseSize() + x.response.looseSize()
-}
-
-// pack compresses the bodies of an exchange that is over, in which nothing changes any more.
-func (x *exchange) pack() {
-	x.mu.Lock()
-	request, response := x.request, x.response
-	x.mu.Unlock()
-	request.pack()
-	response.pack()
-	x.mu.Lock()
-	x.request, x.response = request, response
-	x.mu.Unlock()
 }
 
 // read returns what there is to tell of the exchange, masked; with its bodies, if

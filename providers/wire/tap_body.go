@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"compress/flate"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,16 +18,28 @@ type boundedBody struct {
 	at    int    // where the ring begins
 	total int64  // bytes there were
 
-	packed    []byte // head and tail compressed, which are nil then; nil if they are not
-	packedEnd int    // bytes of the head in it
-	tried     bool   // it was tried: what does not get smaller stays
+	packed packedBody // head and tail, which are nil then; the zero value if they are not compressed
+	tried  bool       // it was tried: what does not get smaller stays
 }
+
+// A packedBody is a compressed body. One whose head is that of another shares it: requests of a
+// conversation begin alike.
+type packedBody struct {
+	head, tail []byte // of flate; never changed
+	sum        uint64 // of the head as it was
+	size       int    // bytes of the head as it was
+}
+
+var headSeed = maphash.MakeSeed()
 
 // minPacked is the size below which compressing is not worth it.
 const minPacked = 16 << 10
 
 // size returns how many bytes of memory are used.
-func (k *boundedBody) size() int { return cap(k.head) + cap(k.tail) + cap(k.packed) }
+func (k *boundedBody) size() int { return cap(k.head) + cap(k.tail) + k.packed.bytes() }
+
+// bytes returns how many bytes of memory p uses. What is shared counts for each.
+func (p packedBody) bytes() int { return cap(p.head) + cap(p.tail) }
 
 // looseSize returns how many of them pack may save.
 func (k *boundedBody) looseSize() int {
@@ -36,32 +49,64 @@ func (k *boundedBody) looseSize() int {
 	return cap(k.head) + cap(k.tail)
 }
 
-// pack compresses a body to which nothing will be added.
-func (k *boundedBody) pack() {
+// pack compresses the bodies of an exchange that is over, in which nothing changes any more,
+// behind the request that was compressed before, and returns the one for the next.
+func (x *exchange) pack(before packedBody) packedBody {
+	x.mu.Lock()
+	request, response := x.request, x.response
+	x.mu.Unlock()
+	request.pack(before)
+	response.pack(packedBody{})
+	x.mu.Lock()
+	x.request, x.response = request, response
+	x.mu.Unlock()
+	if request.packed.bytes() == 0 {
+		return before
+	}
+	return request.packed
+}
+
+// pack compresses a body to which nothing will be added, behind another one, which may begin
+// like it.
+func (k *boundedBody) pack(before packedBody) {
 	if k.looseSize() == 0 {
 		return
 	}
 	size := len(k.head) + len(k.tail)
 	k.tried = true
-	var b bytes.Buffer
-	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails for no level there is
-	for _, p := range [][]byte{k.head, k.tail[k.at:], k.tail[:k.at]} {
-		_, _ = w.Write(p) // into memory
+	p := packedBody{sum: maphash.Bytes(headSeed, k.head), size: len(k.head), tail: deflate(k.tail[k.at:], k.tail[:k.at])}
+	if p.sum == before.sum && p.size == before.size {
+		p.head = before.head
+	} else {
+		p.head = deflate(k.head)
 	}
-	_ = w.Close()
-	if b.Len() < size*3/4 {
-		k.packed, k.packedEnd = bytes.Clone(b.Bytes()), len(k.head)
+	if p.bytes() < size*3/4 {
+		k.packed = p
 		k.head, k.tail, k.at = nil, nil, 0
 	}
 }
 
+// deflate compresses pieces that follow each other.
+func deflate(pieces ...[]byte) []byte {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails for no level there is
+	for _, p := range pieces {
+		_, _ = w.Write(p) // into memory
+	}
+	_ = w.Close()
+	return bytes.Clone(b.Bytes())
+}
+
 // unpacked returns k as it was before pack.
 func (k *boundedBody) unpacked() *boundedBody {
-	if k.packed == nil {
+	if k.packed.bytes() == 0 {
 		return k
 	}
-	all, _ := io.ReadAll(flate.NewReader(bytes.NewReader(k.packed))) // of what pack wrote
-	return &boundedBody{half: k.half, total: k.total, head: all[:k.packedEnd], tail: all[k.packedEnd:]}
+	inflate := func(p []byte) []byte {
+		all, _ := io.ReadAll(flate.NewReader(bytes.NewReader(p))) // of what deflate wrote
+		return all
+	}
+	return &boundedBody{half: k.half, total: k.total, head: inflate(k.packed.head), tail: inflate(k.packed.tail)}
 }
 
 // Write takes the next piece.

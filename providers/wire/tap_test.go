@@ -408,3 +408,40 @@ func TestTapCompresses(t *testing.T) {
 		}
 	})
 }
+
+// TestTapSharesBeginnings holds that requests which begin alike, as those of a long conversation
+// do, come out as they were sent, and others among them as well.
+func TestTapSharesBeginnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tap := &wire.Tap{}
+		long := []byte(strings.Repeat(`{"role":"user","content":"and now?"},`, 60_000)) // more than is kept
+		sent := func(i int) []byte {
+			body := append(bytes.Clone(long), strings.Repeat(fmt.Sprint("message ", i, " "), 1000*i)...)
+			if i%5 == 4 {
+				body[0] = byte(i) // of the same size
+			}
+			if i%7 == 6 {
+				return []byte("short")
+			}
+			return body
+		}
+		for i := range 20 {
+			tap.Program(wire.Exchange{}, sent(i), nil).End(0, "", nil)
+			synctest.Wait()
+		}
+		if len(tap.List()) != 20 {
+			t.Errorf("%d exchanges are kept, want 20", len(tap.List()))
+		}
+		for i := range 20 {
+			e, _ := tap.Exchange(i + 1)
+			want := sent(i)
+			head, tail := want[:min(len(want), 1<<20)], want[max(len(want)-1<<20, 0):]
+			if len(want) <= 2<<20 {
+				head, tail = want, nil
+			}
+			if e.Request.Body != string(head) || e.Request.Tail != string(tail) || e.Request.Omitted != int64(len(want)-len(head)-len(tail)) {
+				t.Errorf("request %d is not as it was sent: %d and %d bytes with %d between them", i, len(e.Request.Body), len(e.Request.Tail), e.Request.Omitted)
+			}
+		}
+	})
+}

@@ -2,15 +2,19 @@ package tui
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/providers"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
@@ -130,6 +134,44 @@ func costs(f func()) (least cost) {
 	return least
 }
 
+// answering answers every request with "Yes.", once it has read all of it.
+type answering struct{}
+
+func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, err := io.Copy(io.Discard, r.Body)
+	answer := `data: {"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, err
+}
+
+// asking returns what asks once more behind n messages, up to the bytes on the wire.
+func asking(tb testing.TB, n int) func() {
+	lib := session.MemoryStore()
+	tb.Cleanup(func() { _ = lib.Close() })
+	config := providers.Config{Providers: map[string]providers.Provider{"p": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "test-key"}}}
+	model, err := providers.Open(config, "p/gpt-4.1", providers.OpenOptions{Transport: answering{}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	model.Context = 1 << 30
+	ids, err := storetest.Fill(lib, 1, n, "/p")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log, err := lib.Resume(ids[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := session.New(session.Options{Log: log, Model: model})
+	tb.Cleanup(func() { _ = s.Close() })
+	return func() {
+		for e := range s.Turn(tb.Context(), llm.Part{Kind: llm.Text, Text: "And now?"}) {
+			if done, ok := e.(session.Done); ok && done.Err != nil {
+				tb.Fatal(done.Err)
+			}
+		}
+	}
+}
+
 // operations returns what is done with a conversation of n messages, or among n conversations,
 // each to be measured.
 func operations(tb testing.TB, n int) map[string]func() {
@@ -147,7 +189,10 @@ func operations(tb testing.TB, n int) map[string]func() {
 	}
 	typeLetter(m)
 	s.Request()
+	ask := asking(tb, n)
+	ask() // which encodes what was said before
 	return map[string]func(){
+		"a further turn": ask,
 		"type a letter":  func() { typeLetter(m) },
 		"a request":      func() { s.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
 		"search":         func() { _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
@@ -182,7 +227,7 @@ func TestCostBySize(t *testing.T) {
 			t.Logf("%-14s %7d: %8d allocations, %10d bytes, %v", name, sizes[i], c.allocations, c.bytes, c.took)
 		}
 	}
-	for _, name := range []string{"type a letter", "a request", "the last three"} {
+	for _, name := range []string{"type a letter", "a request", "a further turn", "the last three"} {
 		if few, many := table[name][0].allocations, table[name][len(sizes)-1].allocations; many > few+few/10+10 {
 			t.Errorf("%s: %d allocations at %d, %d at %d", name, many, sizes[len(sizes)-1], few, sizes[0])
 		}
