@@ -542,7 +542,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                    {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":              {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/prompts", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                 {},
 		llm:                   {},
 		catalog:               {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -581,7 +581,9 @@ func TestImports(t *testing.T) {
 		"session/archive":     {"session/store", diff, llm},
 		"session/attach":      {llm},
 		"session/config":      {catalog},
-		"session/trust":       {"tools"},
+		"session/frontmatter": {},
+		"session/prompts":     {"session/frontmatter", llm},
+		"session/trust":       {"session/prompts", "tools"},
 		"ui/tui":              {"ui/app", "ui/tui/*", format, safe, "session", llm},
 		"ui/tui/common":       {"ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
 		"ui/tui/chat":         {"ui/tui/common", "ui/tui/transcript", "ui/tui/picture", "ui/app", format, "session", "session/attach", llm},
@@ -593,7 +595,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":     {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
 		"docs/pictures":       {},
 		"ui/print":            front,
-		"ui/app":              {"session", "session/archive", "session/attach", "tools", "tools/mcp", proc, llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app":              {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":            {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
 		"ui/plain/console":    {"ui/tty", format, safe},
 		"ui/describe":         {"tools", diff, safe},

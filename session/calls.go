@@ -240,7 +240,7 @@ func (t *turn) deny(j *job, by, text string) {
 }
 
 func (t *turn) ask(j *job) (tools.Approval, bool) {
-	t.persist(t.results.node()) // a user may take long, and nothing of it ran until then
+	t.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
 	t.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
 	select {
@@ -333,6 +333,14 @@ func (t *turn) recordStart(jobs []*job) {
 		changes = changes || j.started
 	}
 	if changes {
+		t.persistResults()
+	}
+}
+
+// persistResults writes how far the calls of a response are. Commands of a prompt belong to no
+// response; see runCommands.
+func (t *turn) persistResults() {
+	if t.results.Seq > 0 {
 		t.persist(t.results.node())
 	}
 }

@@ -25,6 +25,7 @@ type requestSettings struct {
 	mode         History
 	omitsOldest  bool // in this turn, what does not fit is left out in spite of mode
 	settings     llm.Settings
+	revert       func() // takes back what holds for the running prompt alone; nil: nothing does
 }
 
 func get[T any](s *Session, field *T) T {

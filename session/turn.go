@@ -113,6 +113,7 @@ func answerSteps(t *turn) error {
 		if !ok {
 			return nil
 		}
+		t.restoreSettings()
 		t.prompt(m)
 		beginPrompt(t)
 		step = 0

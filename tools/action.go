@@ -43,6 +43,7 @@ type risk struct {
 	nearCredentials bool         // the command can read credentials that are in the workspace
 	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
 	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
+	ofProject       bool         // a file that came with the working directory wants it, and no model: nothing lifts the question
 }
 
 // Access is what an action needs, from the harmless to the dangerous.
@@ -96,6 +97,18 @@ func (a *Action) WithNetwork() *Action {
 	open.Network, open.run = true, a.runOnline
 	return &open
 }
+
+// OfProject returns a as an action that file wants, which came with the working directory: a
+// user is asked each time, whatever rule or mode allows.
+func OfProject(a *Action, file string) *Action {
+	asked := *a
+	asked.AskEachTime, asked.ofProject = true, true
+	asked.Caution = quotePath(file) + " of this folder runs it"
+	return &asked
+}
+
+// CanBeAllowed reports whether a rule or a mode can let a run without a question.
+func (a *Action) CanBeAllowed() bool { return !a.ofProject }
 
 // Sensitive reports whether a is about a file that holds credentials or starts
 // programs at login, which asks in every mode.

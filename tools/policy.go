@@ -103,7 +103,7 @@ func (p *Policy) SetWorkspace(folder string) {
 }
 
 // Decide says whether a may run now. Deny rules come first, whatever the mode;
-// then read-only; then places with credentials and start files, which ask in every
+// then read-only; then what the working directory's own files want, which asks; then places with credentials and start files, which ask in every
 // mode unless a rule allows that very file or that class; then yolo, rules that ask,
 // rules that allow, and the mode. A guarded file asks unless a rule allows that very
 // file. Where there is no workspace reading asks unless a rule allows that very file,
@@ -142,6 +142,8 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 		return Deny, by
 	case mode == ModeReadOnly && a.Access != AccessRead:
 		return Deny, permission.Rule{}
+	case a.ofProject:
+		return Ask, by
 	case a.placeClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.placeClass))):
 		return Ask, by
 	case mode == ModeYolo:

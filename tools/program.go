@@ -86,6 +86,9 @@ func (p *Program) PID() int { return p.child.PID() }
 // Exited returns what is closed once the program's first process has ended.
 func (p *Program) Exited() <-chan struct{} { return p.child.Exited() }
 
+// ProcessAlive reports whether a process of this id runs.
+func ProcessAlive(pid int) bool { return process.Alive(pid) }
+
 // ExitState returns how the program ended, such as "exit status 1"; "" while it runs.
 func (p *Program) ExitState() string {
 	if state := p.child.State(); state != nil {

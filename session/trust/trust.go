@@ -1,7 +1,7 @@
 // Package trust knows what a directory would add to parley, and whether the user
 // agreed to it. A repository is a stranger's until its owner's words are let in.
 //
-//	Look(directory) ──► Offer: AGENTS.md up the tree, .parley/config.toml, .mcp.json
+//	Load(directory) ──► Project: AGENTS.md up the tree, .parley/config.toml, .mcp.json, prompts
 //	                   │ Digest of path and content
 //	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
 //	                   └──► Context (for the system prompt), Config, Servers, once trusted
@@ -25,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 
+	"parley/session/prompts"
 	"parley/tools"
 )
 
@@ -32,6 +33,9 @@ import (
 const (
 	maxFile   = 32 << 10
 	maxPrompt = 64 << 10
+
+	maxExtras = 4 << 20  // of all prompts
+	maxReview = 64 << 10 // of what is shown of prompts
 )
 
 // A Kind reports what a file does.
@@ -42,6 +46,7 @@ const (
 	Instructions  Kind = "instructions"  // told to the model
 	Configuration Kind = "configuration" // settings of parley, as TOML
 	Servers       Kind = "servers"       // programs that parley would start, as JSON
+	Prompts       Kind = "prompts"       // sent when the user types its name; may run commands, which ask
 )
 
 // The names of the files, as they are looked for.
@@ -58,6 +63,8 @@ type File struct {
 	Name string // relative to the directory, with slashes
 	Text string // clean for a model where it is for one, otherwise as it is
 	Note string // what was left out of it; "" if nothing was
+
+	place prompts.Place // of a prompt
 }
 
 // An Project holds everything a directory would add.
@@ -85,8 +92,8 @@ func Load(folder string) (Project, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
-	take := func(kind Kind, path string) {
-		data, cut, err := read(path)
+	take := func(kind Kind, path string, place prompts.Place) {
+		data, cut, err := read(path, limits[kind])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return
@@ -98,13 +105,17 @@ func Load(folder string) (Project, error) {
 		if err != nil {
 			name = path
 		}
-		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data)}
+		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data), place: place}
 		clean, notes := tools.Sanitize(f.Text)
 		switch {
-		case kind == Instructions:
+		case kind == Instructions, kind == Prompts:
 			f.Text, f.Note = clean, strings.Join(notes, " ")
 		case len(notes) > 0:
 			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
+			return
+		}
+		if cut && kind == Prompts {
+			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it has more than %d KB", f.Name, prompts.MaxFile>>10))
 			return
 		}
 		if cut {
@@ -114,13 +125,80 @@ func Load(folder string) (Project, error) {
 		sum.Write(data)
 		o.Files = append(o.Files, f)
 	}
-	for _, dir := range ancestors(real) {
-		take(Instructions, filepath.Join(dir, agents))
+	dirs := ancestors(real)
+	for _, dir := range dirs {
+		take(Instructions, filepath.Join(dir, agents), prompts.Place{})
 	}
-	take(Configuration, filepath.Join(real, filepath.FromSlash(config)))
-	take(Servers, filepath.Join(real, mcp))
+	take(Configuration, filepath.Join(real, filepath.FromSlash(config)), prompts.Place{})
+	take(Servers, filepath.Join(real, mcp), prompts.Place{})
+	wrong = errors.Join(wrong, o.eachPrompt(dirs, func(path string, place prompts.Place) { take(Prompts, path, place) }))
 	o.Digest = hex.EncodeToString(sum.Sum(nil))
 	return o, wrong
+}
+
+// limits are how many bytes a file may have; more of it does not count.
+var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Servers: maxFile, Prompts: prompts.MaxFile}
+
+// eachPrompt goes through the prompts of directories, the innermost of which comes last, and
+// returns why it left some out.
+func (o *Project) eachPrompt(dirs []string, take func(path string, place prompts.Place)) (wrong error) {
+	for _, dir := range slices.Backward(dirs) {
+		for _, place := range prompts.ProjectPlaces(dir) {
+			files, err := place.Files()
+			wrong = errors.Join(wrong, err)
+			for _, path := range files {
+				if o.extras() > maxExtras {
+					return errors.Join(wrong, fmt.Errorf("%s is not used: the prompts of this folder have more than %d MB", path, maxExtras>>20))
+				}
+				take(path, place)
+			}
+		}
+	}
+	return wrong
+}
+
+// extras returns how many bytes the prompts have.
+func (o Project) extras() (size int) {
+	for i := range o.Files {
+		if o.Files[i].Kind == Prompts {
+			size += len(o.Files[i].Text)
+		}
+	}
+	return size
+}
+
+// Prompts returns the prompts, those of the innermost directory first. Problems are files that
+// cannot be used.
+func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
+	for _, f := range o.FilesOf(Prompts) {
+		p, err := prompts.Parse(f.place, f.Path, []byte(f.Text))
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		found = append(found, p)
+	}
+	return found, problems
+}
+
+// Names says in a few words which files there are.
+func (o Project) Names() string {
+	var names []string
+	prompts := 0
+	for _, f := range o.Files {
+		if f.Kind == Prompts {
+			prompts++
+			continue
+		}
+		names = append(names, f.Name)
+	}
+	switch {
+	case prompts == 1:
+		names = append(names, "1 prompt")
+	case prompts > 1:
+		names = append(names, fmt.Sprintf("%d prompts", prompts))
+	}
+	return strings.Join(names, ", ")
 }
 
 // ancestors returns the directories from the root of the repository down to directory.
@@ -141,7 +219,7 @@ func ancestors(folder string) []string {
 }
 
 // read returns the beginning of a regular file, and whether there is more.
-func read(path string) (data []byte, cut bool, err error) {
+func read(path string, most int) (data []byte, cut bool, err error) {
 	info, err := os.Lstat(path) // a link may lead to what a stranger should not have a model told
 	if err != nil {
 		return nil, false, err
@@ -158,9 +236,9 @@ func read(path string) (data []byte, cut bool, err error) {
 	if err != nil || !os.SameFile(info, now) { // it was exchanged in between
 		return nil, false, errors.Join(err, fmt.Errorf("%s changed while it was read", path))
 	}
-	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	if len(data) > maxFile {
-		return data[:maxFile], true, err
+	data, err = io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if len(data) > most {
+		return data[:most], true, err
 	}
 	return data, false, err
 }
@@ -230,8 +308,15 @@ func (o Project) PromptContext() string {
 func (o Project) Review() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", o.Dir)
-	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder", Servers: "MCP servers (start now)"}
+	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder", Servers: "MCP servers (start now)", Prompts: "a prompt, sent when you type its name"}
+	room := maxReview
 	for _, f := range o.Files {
+		if f.Kind == Prompts {
+			if room -= len(f.Text); room < 0 {
+				fmt.Fprintf(&b, "\n── %s: %s (%d KB, not shown here)\n", f.Name, does[f.Kind], len(f.Text)>>10+1)
+				continue
+			}
+		}
 		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
 		if f.Note != "" {
 			fmt.Fprintf(&b, " %s", f.Note)

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/providers/llm"
@@ -46,7 +47,8 @@ type App struct {
 	previousEffort llm.Effort            // before thinking was turned off
 	told           map[string]mcp.Status // of servers, what the user was told
 	tastes         map[string]Taste      // of models, by "favorites" and "hidden"
-	uses           map[string]int        // how often commands were asked for by name; nil: not loaded
+	prompts        atomic.Pointer[knownPrompts]
+	uses           map[string]int // how often commands were asked for by name; nil: not loaded
 }
 
 // New returns the application that o describes, with defaults for what it leaves out.
@@ -150,22 +152,25 @@ type Options struct {
 	Trust
 	MCP
 	First
+	PromptFiles
 
-	Context  func() []Fact                                                                  // what every request tells the model
-	Shell    func(ctx context.Context, command string, progress func(string)) tools.Outcome // runs a command of the user's own
-	Enter    func(dir string)                                                               // has another screen begin in a directory once this one has ended; nil: it cannot
-	Mask     func() (func(string) string, error)                                            // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
-	Left     func(id string)                                                                // what is said of a kept conversation once the screen is gone; nil: nothing
-	Short    func(path string) string                                                       // a path as a user calls it
-	Estimate func(text string) int                                                          // about how many tokens text has
-	Getenv   func(string) string                                                            // nil: os.Getenv
-	Now      func() time.Time                                                               // nil: the clock; for tests
+	Context  func() []Fact                       // what every request tells the model
+	Enter    func(dir string)                    // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask     func() (func(string) string, error) // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
+	Left     func(id string)                     // what is said of a kept conversation once the screen is gone; nil: nothing
+	Short    func(path string) string            // a path as a user calls it
+	Estimate func(text string) int               // about how many tokens text has
+	Getenv   func(string) string                 // nil: os.Getenv
+	Now      func() time.Time                    // nil: the clock; for tests
 }
 
 // Machine is what parley works with.
 type Machine struct {
 	Held    string                                       // why commands are not held by a sandbox; "" if they are
 	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
+
+	// Shell runs a command of the user's own, which may take as long as it does; nil: none can run.
+	Shell func(ctx context.Context, command string, progress func(string)) tools.Outcome
 
 	// Filter runs a command of the user's own beside the screen, with input on its standard
 	// input, for a short time; nil: none can run.

@@ -68,7 +68,8 @@ func Commands() []Command {
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
-		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Use a prompt from an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
+		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
+		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
 		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
 		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, read-only, yolo)", Args: modeItems, Run: (*App).mode},
@@ -294,6 +295,12 @@ func noServers(a *App) string {
 }
 
 func noPrompts(a *App) string {
+	if known := a.prompts.Load(); known != nil && len(known.list) > 0 {
+		return ""
+	}
+	if a.Servers() == nil && a.PromptDir != "" {
+		return "No prompts yet. /save-prompt NAME saves your last message as one"
+	}
 	if servers := a.Servers(); servers != nil && len(servers.Prompts()) == 0 {
 		return "No MCP server offers prompts"
 	}

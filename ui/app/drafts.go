@@ -14,7 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools/process"
+	"parley/tools"
 )
 
 // writer returns the key under which stands who wrote a draft last.
@@ -75,7 +75,7 @@ func (o Options) ForgetDraft(key string) { _ = o.Library.SaveDraft(key, session.
 func (o Options) elsewhere(key string) bool {
 	kept, err := o.Library.Get(writer(key))
 	pid, bad := strconv.Atoi(kept)
-	return err == nil && bad == nil && pid != os.Getpid() && process.Alive(pid)
+	return err == nil && bad == nil && pid != os.Getpid() && tools.ProcessAlive(pid)
 }
 
 // Editor makes the command of the user's own editor on a file that holds text.
@@ -176,7 +176,7 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 // process ended, and the records that are left.
 func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
-		if r.PID == os.Getpid() || process.Alive(r.PID) {
+		if r.PID == os.Getpid() || tools.ProcessAlive(r.PID) {
 			left = append(left, r)
 			continue
 		}

@@ -220,6 +220,7 @@ var hints = []struct {
 	hint  string
 	shell string // where there are no slash commands; "": as hint
 }{
+	{session.ErrNotAllowed, "", ""},
 	{session.ErrSteps, "Raise the limit with --max-turns, or split the task", ""},
 	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml", "Raise it with --max-cost or [budget] in config.toml"},
 	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task", ""},

@@ -236,12 +236,13 @@ func (a *App) serverChoices(s mcp.State) *List {
 	return list
 }
 
-// PromptItems returns what servers have written for users to send.
+// PromptItems returns the prompts of files, and those that servers have written for users to
+// send.
 func (a *App) PromptItems() []Item {
-	var items []Item
+	items := promptItems(a)
 	servers := a.Servers()
 	if servers == nil {
-		return nil
+		return items
 	}
 	for _, p := range servers.Prompts() {
 		var args []string
@@ -253,8 +254,8 @@ func (a *App) PromptItems() []Item {
 	return items
 }
 
-// prompt puts a server's prompt into the draft, where it can be read before it is
-// sent. Its arguments stand behind its name, in their order.
+// prompt sends the prompt of a file, and puts a server's into the draft, where it can be read
+// before it is sent. Its arguments stand behind its name, in their order.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
 		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakeArg: true, Choose: func(i Item, arg string) Effect {
@@ -262,6 +263,12 @@ func (a *App) prompt(line string) Effect {
 		}}}
 	}
 	name, rest, _ := strings.Cut(line, " ")
+	if p := a.prompts.Load().named(name); p != nil {
+		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
+	}
+	if !isServerPrompt(a, name) {
+		return Say("No prompt " + name + ". /prompt lists them")
+	}
 	server, prompt, _ := strings.Cut(name, ":")
 	servers, args := a.Servers(), map[string]string{}
 	for _, p := range servers.Prompts() {

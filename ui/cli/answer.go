@@ -24,6 +24,9 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		return a.fail(print.Config, err)
 	}
 	defer closeSession(s, a.note)
+	if parts, err = (promptFiles{a}).parts(parts, len(a.compared("")) > 1); err != nil {
+		return a.fail(print.Usage, err)
+	}
 	if a.dryRun {
 		return a.printRequest(s, parts)
 	}
@@ -48,7 +51,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	o := a.printOptions(outTerminal)
 	names := a.compared(s.Model().Name)
 	if len(names) < 2 {
-		a.status = print.Run(s, s.Turn(ctx, parts...), cancel, o)
+		a.status = print.Run(s, turnOf(ctx, a, s, parts), cancel, o)
 		return nil
 	}
 	models, err := a.openCompared(s, names)

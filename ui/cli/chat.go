@@ -39,10 +39,13 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 		return a.fail(print.Usage, err)
 	}
 	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
-	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.schema != nil || a.format != "text"
+	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.format != "text"
 	screen := !asked && outTerminal && (inTerminal || a.interactive)
+	if a.promptName != "" {
+		a.prompt.args, words = strings.Join(words, " "), nil
+	}
 	if !inTerminal {
-		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0, a.note)
+		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.promptName != "", a.note)
 		if err != nil {
 			return a.fail(print.Usage, err)
 		}
@@ -56,7 +59,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 	if a.listWords != nil {
 		return a.listSessions(cmd.Root(), parts)
 	}
-	if len(parts) == 0 {
+	if len(parts) == 0 && a.promptName == "" {
 		return a.fail(print.Usage, errors.New("no prompt: give one as an argument or on standard input"))
 	}
 	return a.printAnswer(parts, outTerminal)

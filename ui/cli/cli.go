@@ -108,9 +108,10 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	sessions := a.sessionCommands()
-	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
+	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
+	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)
 	root.RegisterFlagCompletionFunc("resume", sessions.Complete)
 	return root
 }

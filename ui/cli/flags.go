@@ -43,6 +43,8 @@ type modelFlags struct {
 	noFallback     bool
 	effort, system string
 	detail         string // of images
+	promptName     string // of a prompt file, for which the words are arguments
+	prompt         promptFile
 }
 
 // conversationFlags say which conversation is continued.
@@ -85,6 +87,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
+	set.StringVarP(&f.promptName, "prompt", "P", "", "send this prompt file, with PROMPT as its arguments; implies -p")
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file, or an address on the web (in PROMPT itself an @ is only text)")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")

@@ -25,6 +25,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
 	doubt := a.loadProjectTrust(screen)
+	if err := (promptFiles{a}).use(); err != nil {
+		return nil, "", err
+	}
 	log := a.library.Create(session.Info{Dir: a.dir})
 	if screen && a.resume != "" {
 		a.listWords = ambiguousWords(a.library, a.resume)

@@ -40,11 +40,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 	case yes && known:
 		return a.applyProjectConfig()
 	case !known && !a.project.offer.Empty() && !screen:
-		var names []string
-		for _, f := range a.project.offer.Files {
-			names = append(names, f.Name)
-		}
-		return fmt.Errorf("not used: %s; open parley here once to trust this folder", strings.Join(names, ", "))
+		return fmt.Errorf("not used: %s; open parley here once to trust this folder", a.project.offer.Names())
 	}
 	if known {
 		a.project.offer = trust.Project{} // the user said no
@@ -85,8 +81,12 @@ func providerReady(a *program, model string) bool {
 
 // systemPrompt returns parley's own system prompt or the user's, with what a trusted
 // project adds.
-func (a *program) systemPrompt() string {
-	text := cmp.Or(a.system, a.config.System, session.Instructions)
+func (a *program) systemPrompt() string { return wholeSystem(a, "") }
+
+// wholeSystem does as systemPrompt with own in the place of parley's own or the user's; "" is
+// that.
+func wholeSystem(a *program, own string) string {
+	text := cmp.Or(own, a.system, a.config.System, session.Instructions)
 	if a.project.trusted {
 		for _, more := range []string{a.project.system, a.project.offer.PromptContext()} {
 			if more != "" {

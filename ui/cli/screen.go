@@ -123,15 +123,16 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			}
 			return a.systemPrompt(), errors.Join(err, a.startMCPServers())
 		}},
-		Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
-			return runShell(ctx, a.dir, command, progress)
-		},
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Machine: app.Machine{Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+		Left:      a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
+			return runShell(ctx, a.dir, command, progress)
+		}, Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
+		PromptFiles: app.PromptFiles{FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
+
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {

@@ -95,6 +95,12 @@ func (p *frontend) command(line string) {
 		names[i] = c.Names()
 	}
 	at, among := app.FindCommand(name, names)
+	if at < 0 || !slices.Contains(names[at], name) { // the whole name of a prompt counts more than the beginning of a command's
+		if e, ok := app.RunNamed(p.app, line); ok {
+			p.apply(e)
+			return
+		}
+	}
 	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
 		if run := all[at].run; run != nil {
 			run(p, arg)

@@ -30,6 +30,12 @@ func TestDialogues(t *testing.T) {
 	}{
 		{name: "answer", turns: []llmtest.Turn{priced, llmtest.Say("## Fish\n\n", "See [the list](https://fish.example/list).\n\n| name | legs |\n|---|---|\n| cod | 0 |\n| **crab** | 10 |\n\n```go\n", "func main() {\n\tswim()\n}\n```\nDone.")},
 			do: func(d *drive) { d.enter("what are whales?", "and fish?", "/usage") }},
+		{name: "prompt files", turns: []llmtest.Turn{llmtest.Say("Hello."), llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three.")}, change: func(o *app.Options, so *session.Options) {
+			o.FindPrompts = promptFiles(t, so)
+			o.PromptDir = filepath.Join(o.Folder, "prompts")
+		}, do: func(d *drive) {
+			d.enter("/greet Ann", "/tone", "2", "/named", "Bob", "/tone tone=rude", "/runs", "n", "/runs", "y", "/nope", "/save-prompt again", "/save-prompt again", "/prompt nope")
+		}},
 		{name: "message of several lines", turns: []llmtest.Turn{llmtest.Say("One."), llmtest.Say("Two.")}, do: func(d *drive) {
 			d.enter(`first line\`, "second line")
 			d.paste("pasted one", `pasted two \`, "pasted three")

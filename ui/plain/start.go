@@ -26,6 +26,7 @@ func (p *frontend) start() {
 		p.say("This conversation is not saved.")
 	}
 	p.say("Type /help for help, ctrl+d quits.")
+	p.concurrent(app.ReadPrompts(p.app))
 	p.conversation.onSave()
 	p.app.Watch(func(name string) {
 		p.mail.post(func() {
@@ -56,6 +57,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	case err != nil:
 		p.say("Note: %s", sentence(oneLine(err.Error())))
 	case yes:
+		p.concurrent(app.ReadPrompts(p.app))
 		p.say("%s.", app.Trusted)
 	default:
 		p.say("Folder not trusted; its settings are ignored.")

@@ -66,7 +66,11 @@ func (t *transcript) event(e session.Event) {
 			return
 		}
 		text := sentence("Error: " + oneLine(app.ErrorText(e.Err)))
-		t.say("%s Type /retry to try again.", strings.TrimSpace(text+" "+hint(app.Hint(e.Err))))
+		text = strings.TrimSpace(text + " " + hint(app.Hint(e.Err)))
+		if !e.Whole {
+			text += " Type /retry to try again."
+		}
+		t.say("%s", text)
 	}
 }
 

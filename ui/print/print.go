@@ -91,6 +91,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	denied, nothing, status := false, false, OK
 	var rules []string // that would have let run what was denied
 	yolo := true       // so would have --yolo
+	grantable := true  // nothing of it asks whatever is allowed
 	for e := range turn {
 		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer tells it in its place
 			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
@@ -98,6 +99,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		switch e := e.(type) {
 		case session.ApprovalRequest:
 			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
+			grantable = grantable && e.Action.CanBeAllowed()
 			e.Reply(tools.Approval{Verdict: tools.Deny, Reason: reason(e.Action)})
 		case session.Decision:
 			denied = denied || e.Verdict == tools.Deny
@@ -120,14 +122,24 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {
-		fmt.Fprintf(o.Err, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
-		hint := "  let it run with " + sanitize.Text("--allow "+quote(rules[0]))
-		if yolo {
-			hint += ", or everything with --yolo"
-		}
-		fmt.Fprintln(o.Err, hint)
+		tellDenied(o.Err, rules, yolo, grantable)
 	}
 	return status
+}
+
+// tellDenied says what was not allowed, and what lets it run: yolo and grantable say whether a
+// mode and a rule do.
+func tellDenied(w io.Writer, rules []string, yolo, grantable bool) {
+	fmt.Fprintf(w, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
+	if !grantable {
+		fmt.Fprintln(w, "  a prompt that came with this folder asks each time: send it on the screen")
+		return
+	}
+	hint := "  let it run with " + sanitize.Text("--allow "+quote(rules[0]))
+	if yolo {
+		hint += ", or everything with --yolo"
+	}
+	fmt.Fprintln(w, hint)
 }
 
 // urgent returns what is told on Err whatever the format, and to those who want to
@@ -192,6 +204,8 @@ func ErrorStatus(err error) int {
 	switch {
 	case errors.As(err, &by):
 		return 128 + int(by.Signal)
+	case errors.Is(err, session.ErrNotAllowed):
+		return Denied
 	case errors.Is(err, session.ErrSteps):
 		return Steps
 	case errors.Is(err, session.ErrBudget), errors.Is(err, app.ErrTimeout):

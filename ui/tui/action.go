@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -170,11 +171,30 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 // command runs "/name argument", and reports whether text is one.
 func (m *Model) command(text string) (tea.Cmd, bool) {
 	a, arg := m.keymap.find(text)
+	if name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " "); a == nil || !a.Named(name) { // the whole name of a prompt counts more than the beginning of a command's
+		if cmd, ok := m.named(text); ok {
+			return cmd, true
+		}
+	}
 	if a == nil {
 		return nil, false
 	}
 	m.After(m.perform(app.CountUse(m.App, a.Name)))
 	return a.do(m, arg), true
+}
+
+// named sends the prompt that "/name arguments" means, and reports whether there is one.
+func (m *Model) named(text string) (tea.Cmd, bool) {
+	if !app.IsNamed(m.App, text) {
+		return nil, false
+	}
+	if err := m.branches.begin(); err != nil {
+		m.input.Put(text)
+		return m.Say(err.Error()), true
+	}
+	m.chat.Transcript.Bottom()
+	e, _ := app.RunNamed(m.App, text)
+	return m.perform(e), true
 }
 
 func copyCode(m *Model) tea.Cmd {

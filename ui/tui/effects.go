@@ -230,7 +230,7 @@ func (m *Model) askTrust() tea.Cmd {
 				case err != nil:
 					m.chat.Note(err.Error())
 				case yes:
-					return tea.Batch(begin(m), m.Say(app.Trusted))
+					return tea.Batch(begin(m), readPrompts(m), m.Say(app.Trusted))
 				}
 				return begin(m)
 			})

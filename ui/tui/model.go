@@ -108,7 +108,13 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), sayNotice(m), first(m)))
+	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), readPrompts(m), sayNotice(m), first(m)))
+}
+
+// readPrompts reads which prompts can be typed by name.
+func readPrompts(m *Model) tea.Cmd {
+	read := app.ReadPrompts(m.App)
+	return func() tea.Msg { read(); return nil }
 }
 
 // sayNotice says what the first screen would, where there is none: on a conversation that goes

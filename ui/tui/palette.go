@@ -55,9 +55,10 @@ func (m *Model) palette() tea.Cmd {
 		})
 	}
 	for _, p := range items(m.App.PromptItems()) {
-		p.Value, p.Group = "prompt "+p.Value, "MCP prompts"
+		p.Value, p.Group = "prompt "+p.Value, "Prompts"
 		rows = append(rows, p)
 	}
+	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
 	list := dialog.Commands("Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
@@ -98,6 +99,9 @@ func argsOf(m *Model, command string) []dialog.Item {
 		return m.keymap.actions[i].args(m)
 	case i >= 0 && m.keymap.actions[i].Args != nil:
 		return items(m.keymap.actions[i].Args(m.App))
+	}
+	if name, ok := strings.CutPrefix(command, "prompt "); ok {
+		return items(app.PromptChoices(m.App, name))
 	}
 	return nil
 }

@@ -1,0 +1,153 @@
+// Package frontmatter reads what stands between two lines of --- at the beginning of a
+// Markdown file, and the small part of YAML that people write there:
+//
+//	text ──► Split ──► head ──► Parse ──► Value (keys, lists, maps, texts)
+//	              └──► body
+//
+// That is keys and values, texts in quotes or as blocks (| and >), lists and maps, by
+// indentation or in brackets, and comments. Anchors, tags and several documents are errors
+// with their line. It is lenient where YAML is not: a colon, a bracket or a star that would
+// need quotes is text, for hand-written descriptions have them.
+package frontmatter
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Bounds of what is read.
+const (
+	maxHead  = 256 << 10 // bytes
+	maxDepth = 20        // values in one another
+)
+
+// An Error says in which line something cannot be read.
+type Error struct {
+	Line int // from 1
+	Text string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Line, e.Text) }
+
+// Kind is what a Value is.
+type Kind int
+
+// The kinds.
+const (
+	Text Kind = iota
+	List
+	Map
+)
+
+// A Value is what stands behind a key.
+type Value struct {
+	Kind   Kind
+	Line   int     // where it begins, from 1
+	Text   string  // of a text; of a list or a map in brackets its source
+	Quoted bool    // a text in quotes or a block: "3" is no number
+	Items  []Value // of a list
+	Fields []Field // of a map, in order
+}
+
+// A Field is a key of a map with its value.
+type Field struct {
+	Key   string
+	Value Value
+}
+
+// Get returns the value of a key; false if the map has none, or v is no map.
+func (v Value) Get(key string) (Value, bool) {
+	for _, f := range v.Fields {
+		if f.Key == key {
+			return f.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Words returns the texts of a list, or what a text has between commas; without commas, what
+// it has between spaces. Spaces in parentheses separate nothing: "Bash(git log:*) Read" are two.
+func (v Value) Words() []string {
+	var words []string
+	if v.Kind == List {
+		for _, item := range v.Items {
+			if item.Text != "" {
+				words = append(words, item.Text)
+			}
+		}
+		return words
+	}
+	comma, depth, from := strings.Contains(v.Text, ","), 0, 0
+	add := func(to int) {
+		if word := strings.TrimSpace(v.Text[from:to]); word != "" {
+			words = append(words, word)
+		}
+		from = to + 1
+	}
+	for i, c := range v.Text {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case depth <= 0 && (c == ',' || !comma && (c == ' ' || c == '\n' || c == '\t')):
+			add(i)
+		}
+	}
+	if from < len(v.Text) {
+		add(len(v.Text))
+	}
+	return words
+}
+
+// Split divides text into its front matter and the rest; without any head is "" and body is
+// text. Line is that on which body begins, from 1. Front matter that does not end is an *Error.
+func Split(text string) (head, body string, line int, err error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	first, rest, more := strings.Cut(text, "\n")
+	if !more || strings.TrimRight(first, " \t\r") != "---" {
+		return "", text, 1, nil
+	}
+	at, line := 0, 2
+	for l := range strings.Lines(rest) {
+		if t := strings.TrimRight(l, " \t\r\n"); t == "---" || t == "..." {
+			return rest[:at], rest[at+len(l):], line + 1, nil
+		}
+		at += len(l)
+		line++
+	}
+	return "", text, 1, &Error{1, "the front matter does not end: a line of --- is missing"}
+}
+
+// Parse reads YAML that consists of keys and their values. First is the line that it begins
+// on. Its errors are of type *Error.
+func Parse(text string, first int) (Value, error) {
+	if len(text) > maxHead {
+		return Value{}, &Error{first, fmt.Sprintf("it has more than %d KB", maxHead>>10)}
+	}
+	p := &parser{}
+	for n, l := 0, ""; text != ""; n++ {
+		l, text, _ = strings.Cut(text, "\n")
+		l = strings.TrimRight(l, "\r")
+		if strings.ContainsRune(l, 0) {
+			return Value{}, &Error{first + n, "it contains a NUL byte"}
+		}
+		trimmed := strings.TrimLeft(l, " ")
+		p.lines = append(p.lines, row{text: trimmed, indent: len(l) - len(trimmed), number: first + n})
+	}
+	v := Value{Kind: Map, Line: first}
+	if !p.skipBlank() {
+		return v, nil
+	}
+	v, err := p.block(p.lines[p.at].indent, 0)
+	if err == nil && p.skipBlank() {
+		err = &Error{p.lines[p.at].number, "it is indented less than what it belongs to"}
+	}
+	if err == nil && v.Kind != Map {
+		err = &Error{v.Line, "a key and a colon are expected, as in description: text"}
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}

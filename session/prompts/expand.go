@@ -1,0 +1,282 @@
+package prompts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// An Expansion is what a prompt becomes with arguments.
+type Expansion struct {
+	Commands []Command // that run before it is sent; their output takes their place
+	Mentions string    // the files that the prompt itself mentions, as a text of mentions: @path
+	Typed    string    // the arguments, which may mention files as well
+	Missing  []Field   // that have no value: then nothing else is set
+
+	pieces []string // of the text, with the output of a command between two of them
+}
+
+// A Command is one that a prompt runs.
+type Command struct {
+	Line int // of the file
+	Text string
+}
+
+// A Field is a value that a prompt asks for.
+type Field struct {
+	Name    string
+	Choices []string // nil: any text
+}
+
+// Text returns what is sent, with what the commands printed in their places.
+func (e Expansion) Text(outputs ...string) string {
+	var b strings.Builder
+	for i, piece := range e.pieces {
+		b.WriteString(piece)
+		if i < len(e.Commands) && i < len(outputs) {
+			b.WriteString(strings.Trim(outputs[i], "\n"))
+		}
+	}
+	return b.String()
+}
+
+// Expand puts arguments in the places of their placeholders: args as they were typed behind the
+// name, and values by name, which count before those in args ("name=value"). Arguments without
+// a place stand at the end. Its errors are of type *Error.
+func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error) {
+	nodes, err := p.nodes()
+	if err != nil {
+		return Expansion{}, err
+	}
+	v := valuesOf(nodes, args, values)
+	e := Expansion{Typed: strings.TrimSpace(args)}
+	for _, n := range v.fields {
+		value, ok := v.of[n.text]
+		switch i := slices.IndexFunc(n.choices, func(c string) bool { return strings.EqualFold(c, value) }); {
+		case !ok:
+			e.Missing = append(e.Missing, Field{n.text, n.choices})
+		case i >= 0:
+			v.of[n.text] = n.choices[i]
+		case len(n.choices) > 0:
+			return Expansion{}, &Error{p.Path, n.line, fmt.Sprintf("%s=%s: use one of %s", n.text, value, strings.Join(n.choices, ", "))}
+		}
+	}
+	if len(e.Missing) > 0 {
+		return Expansion{Missing: e.Missing}, nil
+	}
+	var b, mentions strings.Builder
+	for _, n := range nodes {
+		switch n.kind {
+		case command:
+			e.pieces = append(e.pieces, b.String())
+			b.Reset()
+			e.Commands = append(e.Commands, Command{n.line, v.shell(n.inner)})
+		case file:
+			path := v.join(n.inner)
+			if path != "" {
+				mentions.WriteString("@" + quotedPath(path) + "\n")
+			}
+			b.WriteString(v.mention(n, path))
+		default:
+			b.WriteString(v.value(n))
+		}
+	}
+	e.pieces, e.Mentions = append(e.pieces, b.String()), mentions.String()
+	if !v.used && e.Typed != "" {
+		last := &e.pieces[len(e.pieces)-1]
+		*last = strings.TrimPrefix(*last+"\n\n"+e.Typed, "\n\n")
+	}
+	return e, nil
+}
+
+// Fields returns the names that p has places for, in order, without those that have a value of
+// their own.
+func (p *Prompt) Fields() []Field {
+	nodes, _ := p.nodes() // Parse has seen them
+	var fields []Field
+	for _, n := range valuesOf(nodes, "", nil).fields {
+		if !n.has {
+			fields = append(fields, Field{n.text, n.choices})
+		}
+	}
+	return fields
+}
+
+// values are what stands in the places of placeholders.
+type values struct {
+	args   string // without what gives a name a value
+	words  []string
+	of     map[string]string
+	fields []node // the first place of each name
+	used   bool   // there is a place for arguments
+}
+
+// valuesOf works out what args say for the placeholders of nodes.
+func valuesOf(nodes []node, args string, given map[string]string) *values {
+	v := &values{of: map[string]string{}}
+	inOrder := false // the file counts arguments itself
+	var look func(nodes []node)
+	look = func(nodes []node) {
+		for _, n := range nodes {
+			look(n.inner)
+			switch n.kind {
+			case all, position:
+				v.used, inOrder = true, true
+			case named:
+				v.used = true
+				i := slices.IndexFunc(v.fields, func(f node) bool { return f.text == n.text })
+				switch {
+				case i < 0:
+					v.fields = append(v.fields, n)
+				case !v.fields[i].has && len(v.fields[i].choices) == 0:
+					n.line = v.fields[i].line
+					v.fields[i] = n // a later place says more
+				}
+			}
+		}
+	}
+	look(nodes)
+	rest := v.take(args)
+	for name, value := range given {
+		v.of[name] = value
+	}
+	if !inOrder {
+		v.fill(rest)
+	}
+	for _, f := range v.fields {
+		if _, ok := v.of[f.text]; !ok && f.has {
+			v.of[f.text] = f.preset
+		}
+	}
+	return v
+}
+
+// take reads arguments: "name=value" gives a name of the file its value. It returns where the
+// others begin in v.args.
+func (v *values) take(args string) (starts []int) {
+	var kept strings.Builder
+	for _, w := range split(args) {
+		name, value, ok := strings.Cut(w.text, "=")
+		if ok && slices.ContainsFunc(v.fields, func(f node) bool { return f.text == name }) {
+			v.of[name] = value
+			continue
+		}
+		if kept.Len() > 0 {
+			kept.WriteString(w.space)
+		}
+		starts = append(starts, kept.Len())
+		kept.WriteString(w.source)
+		v.words = append(v.words, w.text)
+	}
+	v.args = kept.String()
+	return starts
+}
+
+// fill gives names without a value the arguments, one each; the last takes the rest.
+func (v *values) fill(starts []int) {
+	var open []string
+	for _, f := range v.fields {
+		if _, ok := v.of[f.text]; !ok && !f.has {
+			open = append(open, f.text)
+		}
+	}
+	if len(open) == 0 && len(v.fields) > 0 && len(v.words) > 0 { // those with a value of their own
+		for _, f := range v.fields {
+			if _, ok := v.of[f.text]; !ok {
+				open = append(open, f.text)
+			}
+		}
+	}
+	for i, name := range open {
+		switch {
+		case i >= len(v.words):
+		case i == len(open)-1 && len(v.words) > i+1:
+			v.of[name] = v.args[starts[i]:]
+		default:
+			v.of[name] = v.words[i]
+		}
+	}
+}
+
+// value returns what stands in the place of a node.
+func (v *values) value(n node) string {
+	switch n.kind {
+	case all:
+		return v.args
+	case position:
+		if n.index < len(v.words) {
+			return v.words[n.index]
+		}
+		return ""
+	case named:
+		return v.of[n.text]
+	}
+	return n.text
+}
+
+func (v *values) join(nodes []node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		b.WriteString(v.value(n))
+	}
+	return b.String()
+}
+
+// mention returns how the mention of a file reads.
+func (v *values) mention(n node, path string) string {
+	if !strings.HasPrefix(n.text, "@{") && (len(n.inner) == 1 && n.inner[0].kind == literal || path == "") {
+		return n.text
+	}
+	return "@" + quotedPath(path)
+}
+
+// quotedPath returns a path as a mention has it.
+func quotedPath(path string) string {
+	switch {
+	case !strings.ContainsFunc(path, unicode.IsSpace):
+		return path
+	case strings.Contains(path, `"`):
+		return "'" + path + "'"
+	}
+	return `"` + path + `"`
+}
+
+// A word is one of the arguments.
+type word struct {
+	space  string // in front of it
+	source string // as it was typed
+	text   string // without quotes
+}
+
+// split splits arguments at spaces that do not stand in quotes. A quote counts where it begins
+// a word or a value, and has an end: "don't" is a word.
+func split(args string) (words []word) {
+	for {
+		trimmed := strings.TrimLeftFunc(args, unicode.IsSpace)
+		w := word{space: args[:len(args)-len(trimmed)]}
+		args = trimmed
+		if args == "" {
+			return words
+		}
+		end, text := 0, ""
+		for end < len(args) {
+			c := args[end]
+			if begins := end == 0 || args[end-1] == '='; begins && (c == '"' || c == '\'') {
+				if inside, _, closed := strings.Cut(args[end+1:], string(c)); closed {
+					end += len(inside) + 2
+					text += inside
+					continue
+				}
+			}
+			if strings.IndexByte(" \t\n\v\f\r", c) >= 0 {
+				break
+			}
+			text += args[end : end+1]
+			end++
+		}
+		w.source, w.text = args[:end], text
+		words = append(words, w)
+		args = args[end:]
+	}
+}

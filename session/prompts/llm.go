@@ -1,0 +1,102 @@
+package prompts
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/session/frontmatter"
+)
+
+// FromLLM turns a template of the program llm into a prompt of parley's: its YAML with prompt,
+// system, model, schema_object, fragments and defaults, where $input and $name are what
+// $ARGUMENTS and {{name}} are here. Notes say which of its keys have no place. The errors are of
+// type *Error. A template that is one text alone is the prompt.
+func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
+	p = Prompt{Path: path, Program: Parley}
+	values, failed := frontmatter.Parse(string(data), 1)
+	if at, ok := failed.(*frontmatter.Error); ok {
+		if !strings.Contains(string(data), ":") {
+			p.Body = llmBody(strings.TrimSpace(string(data)), nil)
+			return p, nil, nil
+		}
+		return p, nil, &Error{path, at.Line, at.Text}
+	}
+	defaults := map[string]string{}
+	if v, ok := values.Get("defaults"); ok {
+		for _, f := range v.Fields {
+			defaults[f.Key] = f.Value.Text
+		}
+	}
+	var files []string
+	for _, f := range values.Fields {
+		switch v := f.Value; f.Key {
+		case "prompt":
+			p.Body = llmBody(strings.TrimRight(v.Text, "\n"), defaults)
+		case "system":
+			p.System = strings.TrimSpace(v.Text)
+			if strings.Contains(p.System, "$") {
+				notes = append(notes, fmt.Sprintf("%s:%d: system: its $ stays as it is: placeholders are for prompts", path, v.Line))
+			}
+		case "model":
+			p.Model = v.Text
+		case "schema_object":
+			p.Schema = v.JSON()
+		case "fragments", "system_fragments":
+			for _, word := range v.Words() {
+				if strings.Contains(word, ":") {
+					notes = append(notes, fmt.Sprintf("%s:%d: %s: %s is no file: attach it yourself", path, v.Line, f.Key, word))
+					continue
+				}
+				files = append(files, "@"+quotedPath(word))
+			}
+		case "defaults", "name":
+		case "extract", "extract_last":
+			notes = append(notes, fmt.Sprintf("%s:%d: %s: parley -p -x prints the first code block", path, v.Line, f.Key))
+		default:
+			notes = append(notes, fmt.Sprintf("%s:%d: %s is not used here", path, v.Line, f.Key))
+		}
+	}
+	if len(files) > 0 {
+		p.Body = strings.TrimSpace(strings.Join(files, " ") + "\n\n" + p.Body)
+	}
+	if p.Body == "" && p.System == "" {
+		return p, notes, &Error{Path: path, Text: "there is no prompt in it"}
+	}
+	return p, notes, nil
+}
+
+// llmBody turns placeholders of llm into parley's.
+func llmBody(text string, defaults map[string]string) string {
+	var b strings.Builder
+	for text != "" {
+		plain, rest, found := strings.Cut(text, "$")
+		b.WriteString(Escape(plain))
+		if !found {
+			break
+		}
+		name := rest[:len(rest)-len(strings.TrimLeftFunc(rest, isNameRune))]
+		n := len(name)
+		if name == "" && strings.HasPrefix(rest, "{") {
+			inside, _, closed := strings.Cut(rest[1:], "}")
+			if closed && strings.TrimLeftFunc(inside, isNameRune) == "" {
+				name, n = inside, len(inside)+2
+			}
+		}
+		preset, has := defaults[name]
+		switch {
+		case strings.HasPrefix(rest, "$"):
+			b.WriteString(`\$`)
+			n = 1
+		case name == "" || name[0] >= '0' && name[0] <= '9':
+			b.WriteString(`\$` + rest[:n])
+		case name == "input":
+			b.WriteString("$ARGUMENTS")
+		case has:
+			b.WriteString("{{" + name + "=" + preset + "}}")
+		default:
+			b.WriteString("{{" + name + "}}")
+		}
+		text = rest[n:]
+	}
+	return b.String()
+}

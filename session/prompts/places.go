@@ -1,0 +1,203 @@
+package prompts
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Program is the one that a file is written for.
+type Program string
+
+// The programs whose files are read.
+const (
+	Parley   Program = "parley"
+	Claude   Program = "claude"
+	Opencode Program = "opencode"
+	Codex    Program = "codex"
+	Gemini   Program = "gemini"
+)
+
+// A Place is a directory with prompts.
+type Place struct {
+	Dir     string // absolute
+	Program Program
+	Project bool
+}
+
+// UserPlaces returns where a user keeps prompts, in the order in which names are looked for.
+// Own is parley's directory, config the one of all configuration; "" is none.
+func UserPlaces(own, config, home string) []Place {
+	var places []Place
+	add := func(p Program, base string, path ...string) {
+		if base != "" {
+			places = append(places, Place{Dir: filepath.Join(append([]string{base}, path...)...), Program: p})
+		}
+	}
+	add(Parley, own)
+	add(Claude, home, ".claude", "commands")
+	add(Opencode, config, "opencode", "commands")
+	add(Opencode, config, "opencode", "command")
+	add(Codex, home, ".codex", "prompts")
+	add(Gemini, home, ".gemini", "commands")
+	return places
+}
+
+// ProjectPlaces returns where a directory has prompts.
+func ProjectPlaces(dir string) []Place {
+	at := func(p Program, path ...string) Place {
+		return Place{Dir: filepath.Join(append([]string{dir}, path...)...), Program: p, Project: true}
+	}
+	return []Place{
+		at(Parley, ".parley", "prompts"), at(Claude, ".claude", "commands"),
+		at(Opencode, ".opencode", "commands"), at(Opencode, ".opencode", "command"), at(Gemini, ".gemini", "commands"),
+	}
+}
+
+// Bounds of what is looked through in a place.
+const (
+	maxDepth = 4    // directories in one another
+	maxFiles = 1000 // and directories
+)
+
+// Files returns the paths of the files of a place that are prompts by their name, in order. A
+// place that does not exist has none.
+func (p Place) Files() ([]string, error) {
+	var found []string
+	seen := 0
+	var walk func(dir string, depth int) error
+	walk = func(dir string, depth int) error {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if seen++; seen > maxFiles {
+				return &Error{Path: p.Dir, Text: "it has very many files: those at the end are ignored"}
+			}
+			path := filepath.Join(dir, e.Name())
+			switch {
+			case strings.HasPrefix(e.Name(), "."):
+			case e.IsDir() && depth < maxDepth && p.Program != Codex:
+				if err := walk(path, depth+1); err != nil {
+					return err
+				}
+			case strings.EqualFold(filepath.Ext(e.Name()), p.extension()) && (e.Type().IsRegular() || e.Type() == fs.ModeSymlink && !p.Project):
+				found = append(found, path)
+			}
+		}
+		return nil
+	}
+	info, err := os.Stat(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return nil, nil
+	}
+	if err == nil {
+		err = walk(p.Dir, 1)
+	}
+	return found, err
+}
+
+func (p Place) extension() string {
+	if p.Program == Gemini {
+		return ".toml"
+	}
+	return ".md"
+}
+
+// nameOf returns how a file of a place is called, or what is wrong with its name. Directories
+// are parts of it.
+func nameOf(p Place, path string) (name, problem string) {
+	rel, err := filepath.Rel(p.Dir, path)
+	if err != nil {
+		return "", "it is not in " + p.Dir
+	}
+	rel = filepath.ToSlash(rel)
+	name = strings.ReplaceAll(strings.TrimSuffix(rel, filepath.Ext(rel)), "/", ":")
+	if !ValidName(name) {
+		return name, "its name consists of other characters than letters, digits, - and _: it cannot be typed as a command"
+	}
+	return name, ""
+}
+
+// ValidName reports whether a prompt can be called so: letters, digits, - and _, in parts with
+// colons between them.
+func ValidName(name string) bool {
+	const longest = 100
+	bad := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}
+	return len(name) <= longest && !slices.ContainsFunc(strings.Split(name, ":"), func(part string) bool {
+		return part == "" || strings.ContainsFunc(part, bad) || part[0] == '-'
+	})
+}
+
+// Find reads the prompts of places. Of those with the same name the first counts; the others
+// are behind it. Problems are files that cannot be used.
+func Find(places []Place) (found []Prompt, problems []error) {
+	for _, p := range places {
+		files, err := p.Files()
+		if err != nil {
+			problems = append(problems, err)
+		}
+		for _, path := range files {
+			is, err := Read(p, path)
+			if err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			found = append(found, is)
+		}
+	}
+	return found, problems
+}
+
+// Read reads one file of a place.
+func Read(p Place, path string) (Prompt, error) {
+	data, err := readRegular(path)
+	if err != nil {
+		return Prompt{}, &Error{Path: path, Text: cause(err)}
+	}
+	return Parse(p, path, data)
+}
+
+// readRegular reads a regular file, and little more of it than is allowed.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	data := make([]byte, min(info.Size(), MaxFile+1))
+	n, err := f.ReadAt(data, 0)
+	if n == len(data) {
+		err = nil
+	}
+	return data[:n], err
+}
+
+// cause returns what the system said, without the path and the name of its call.
+func cause(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// Sort orders prompts by name; of those with the same name the first stays first.
+func Sort(found []Prompt) {
+	slices.SortStableFunc(found, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,302 @@
+package prompts_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/session/prompts"
+)
+
+// place returns where a program's files are.
+func place(program prompts.Program) prompts.Place {
+	return prompts.Place{Dir: "/p", Program: program}
+}
+
+func parse(t testing.TB, program prompts.Program, text string) (prompts.Prompt, error) {
+	t.Helper()
+	name := "/p/x.md"
+	if program == prompts.Gemini {
+		name = "/p/x.toml"
+	}
+	return prompts.Parse(place(program), name, []byte(text))
+}
+
+// shown returns an expansion as a line: the text, and behind it what runs and what is read.
+func shown(e prompts.Expansion) string {
+	if len(e.Missing) > 0 {
+		return fmt.Sprintf("missing %v", e.Missing)
+	}
+	var outputs []string
+	var more string
+	for i, c := range e.Commands {
+		outputs = append(outputs, fmt.Sprintf("<%d>", i+1))
+		more += fmt.Sprintf(" · %d runs %s", c.Line, c.Text)
+	}
+	if e.Mentions != "" {
+		more += " · reads " + strings.Join(strings.Fields(e.Mentions), " ")
+	}
+	return e.Text(outputs...) + more
+}
+
+// TestExpand holds what each program's placeholders become.
+func TestExpand(t *testing.T) {
+	const (
+		parley   = prompts.Parley
+		claude   = prompts.Claude
+		opencode = prompts.Opencode
+		codex    = prompts.Codex
+		gemini   = prompts.Gemini
+	)
+	toml := func(prompt string) string { return "prompt = '''\n" + prompt + "\n'''\n" }
+	tests := []struct {
+		name       string
+		program    prompts.Program
+		text, args string
+		want       string
+	}{
+		{"nothing", parley, "Say hello", "", "Say hello"},
+		{"no place for arguments", parley, "Say hello", "to  me", "Say hello\n\nto  me"},
+		{"all", parley, "Fix $ARGUMENTS now", `a "b c"  d`, `Fix a "b c"  d now`},
+		{"all, as shells have it", parley, "Fix $@", "a b", "Fix a b"},
+		{"all, in braces", parley, "Fix {{args}} and {{ args }}", "a", "Fix a and a"},
+		{"by number, from 1", parley, "$2 then $1, not $3.", `one "two words"`, "two words then one, not ."},
+		{"money", parley, "It costs $10 or $100", "x", "It costs $10 or $100\n\nx"},
+		{"by number, from 0", claude, "$ARGUMENTS[0]/$ARGUMENTS[1]", "a b", "a/b"},
+		{"a name", parley, "Ask {{who}} about {{what}}", "Ann the old  house", "Ask Ann about the old  house"},
+		{"a name that is given", parley, "Ask {{who}} about {{what}}", `what="a house" Ann`, "Ask Ann about a house"},
+		{"a name without a value", parley, "Ask {{who}} about {{what}}", "Ann", "missing [{what []}]"},
+		{"a name twice", parley, "{{a}} {{a=1}}", "", "1 1"},
+		{"a name with a value of its own", parley, "In {{lang=plain English}}", "", "In plain English"},
+		{"the same, given", parley, "In {{lang=plain English}}", "Czech", "In Czech"},
+		{"choices", parley, "Be {{tone:short|friendly}}", "", "missing [{tone [short friendly]}]"},
+		{"one of them", parley, "Be {{tone:short|friendly}}", "tone=FRIENDLY", "Be friendly"},
+		{"none of them", parley, "Be\n{{tone:short|friendly}}", "rude", "/p/x.md:2: tone=rude: use one of short, friendly"},
+		{"a name in capitals", parley, "Ask $WHO", "", "missing [{WHO []}]"},
+		{"the same, given", codex, "Ask $WHO in $1", "WHO=Ann x", "Ask Ann in x"},
+		{"capitals that are no name there", claude, "Ask $WHO, $HOME", "", "Ask $WHO, $HOME"},
+		{"a name that is declared", claude, "---\narguments: issue who\n---\nFix $issue for $who, $other", "3 Ann", "Fix 3 for Ann, $other"},
+		{"signs that stand for themselves", parley, "$$1 \\$ARGUMENTS \\{{args}} \\@x \\!`ls`", "", "$1 $ARGUMENTS {{args}} @x !`ls`"},
+		{"braces of others", parley, "${{ secret }} {{ a.b }} {{1}} {{}} {{ x", "", "${{ secret }} {{ a.b }} {{1}} {{}} {{ x"},
+		{"braces in other programs' files", claude, "{{name}}", "", "{{name}}"},
+
+		{"a command", parley, "Changes:\n!`git diff`\nEnd", "", "Changes:\n<1>\nEnd · 2 runs git diff"},
+		{"a command that is named", parley, "Use `!` and `git` or x!`ls`", "", "Use `!` and `git` or x!`ls`"},
+		{"a command with arguments", claude, "!`git log $ARGUMENTS -- $1`", `-n2 "a b" x;ls`, "<1> · 1 runs git log -n2 'a b' 'x;ls' -- -n2"},
+		{"an argument in quotes", parley, "!`echo \"$1\" '$2'`", "$(ls) it's", "<1> · 1 runs echo \"\\$(ls)\" 'it'\\''s'"},
+		{"an argument in a command in quotes", parley, "!`echo \"$(cat $1)\" $1`", "'a b'", "<1> · 1 runs echo \"$(cat 'a b')\" 'a b'"},
+		{"the shell's own names", parley, "!`echo $HOME $USER`", "", "<1> · 1 runs echo $HOME $USER"},
+		{"a name in a command", parley, "!`make {{target:a|b c}}`", "target='b c'", "<1> · 1 runs make 'b c'"},
+		{"a command without an end", parley, "x\n!`git diff", "", "/p/x.md:2: the command that begins here does not end"},
+		{"codex runs nothing", codex, "!`ls` @x", "", "!`ls` @x"},
+		{"gemini's command", gemini, toml("See !{git log --format=%{x} {{args}}} and {{args}}"), "a b;", "See <1> and a b; · 2 runs git log --format=%{x} a 'b;'"},
+		{"gemini's file", gemini, toml("@{docs/a.md} @x $1 !`ls`"), "", "@docs/a.md @x $1 !`ls` · reads @docs/a.md"},
+
+		{"a file", opencode, "Look at @src/main.go, please", "", "Look at @src/main.go, please · reads @src/main.go,"},
+		{"a file that is an argument", claude, "Look at @$1.", "main", "Look at @main. · reads @main."},
+		{"a mail address", parley, "Write to me@example.com or @ home", "", "Write to me@example.com or @ home"},
+
+		{"nothing is looked at twice", parley, "$1 {{x}} !`echo $1` $ARGUMENTS", "'!`ls` $1 @f {{x}}' x=$ARGUMENTS", "!`ls` $1 @f {{x}} $ARGUMENTS <1> '!`ls` $1 @f {{x}}' · 1 runs echo '!`ls` $1 @f {{x}}'"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := parse(t, tt.program, tt.text)
+			var e prompts.Expansion
+			if err == nil {
+				e, err = p.Expand(tt.args, nil)
+			}
+			got := shown(e)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestValuesByName(t *testing.T) {
+	p, err := parse(t, prompts.Parley, "{{a}} {{b}} $1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := p.Expand("x a=1", map[string]string{"a": "2 $1", "b": ""}); err != nil || e.Text() != "2 $1  x" {
+		t.Errorf("got %q, %v", e.Text(), err)
+	}
+	if got := fmt.Sprint(p.Fields()); got != "[{a []} {b []}]" {
+		t.Errorf("fields %s", got)
+	}
+}
+
+// TestParse holds what is read of each program's keys, and errors with their line.
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name    string
+		program prompts.Program
+		text    string
+		want    string
+	}{
+		{"all keys", prompts.Parley, "---\ndescription: Review\nargument-hint: [file]\nmodel: a/b\neffort: low\ntools: read, grep\nsystem: |\n  Be short\nschema: {\"type\": \"object\"}\nother: x\n---\n\nGo\n",
+			`Review | [file] | a/b | low | [read grep] | Be short | {"type": "object"} | Go (line 13) | ignored [other]`},
+		{"a schema as a map", prompts.Parley, "---\nschema:\n  type: object\n  required: [a]\n---\nGo", ` |  |  |  | [] |  | {"type":"object","required":["a"]} | Go (line 6) | ignored []`},
+		{"no tools", prompts.Parley, "---\ntools: []\n---\nGo", ` |  |  |  | [none] |  |  | Go (line 4) | ignored []`},
+		{"Claude's", prompts.Claude, "---\ndescription: d\nallowed-tools: Bash(git:*)\nmodel: sonnet\neffort: high\n---\nGo", `d |  |  |  | [] |  |  | Go (line 7) | ignored [allowed-tools model effort]`},
+		{"opencode's", prompts.Opencode, "---\ndescription: d\nagent: build\nmodel: anthropic/x\nsubtask: true\n---\nGo", `d |  | anthropic/x |  | [] |  |  | Go (line 7) | ignored [agent subtask]`},
+		{"gemini's", prompts.Gemini, "description = \"d\"\nprompt = \"\"\"\nGo {{args}}\n\"\"\"\nx = 1\n", `d |  |  |  | [] |  |  | Go {{args}} (line 3) | ignored [x]`},
+		{"a persona", prompts.Parley, "---\nsystem: Be short\n---\n", ` |  |  |  | [] | Be short |  |  (line 4) | ignored []`},
+		{"nothing", prompts.Parley, "---\ndescription: d\n---\n\n", "/p/x.md: there is no prompt in it"},
+		{"a bad effort", prompts.Parley, "---\neffort: huge\n---\nGo", `/p/x.md:2: effort: "huge": use one of`},
+		{"bad front matter", prompts.Claude, "---\na: b\nnone\n---\nGo", "/p/x.md:3: a key and a colon are expected"},
+		{"bad TOML", prompts.Gemini, "description = \"d\"\nprompt = nothing\n", "/p/x.toml:2:"},
+		{"a schema that is none", prompts.Parley, "---\nschema: [1]\n---\nGo", "/p/x.md:2: schema: it is no JSON Schema"},
+		{"too large", prompts.Parley, strings.Repeat("x", prompts.MaxFile+1), "/p/x.md: it has more than 256 KB"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := parse(t, tt.program, tt.text)
+			got := fmt.Sprintf("%s | %s | %s | %s | %v | %s | %s | %s (line %d) | ignored %v", p.Description, p.Hint, p.Model, p.Effort, p.Tools, p.System, p.Schema, p.Body, p.Line, p.Ignored)
+			if err != nil {
+				got = err.Error()
+				if var2 := (*prompts.Error)(nil); !errors.As(err, &var2) {
+					t.Errorf("it has no place: %v", err)
+				}
+			}
+			if got != tt.want && (err == nil || !strings.HasPrefix(got, tt.want)) {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPersona(t *testing.T) {
+	for text, want := range map[string]string{
+		"---\nsystem: Be short\n---\nGo $1": "Be short",
+		"You are @home, terse":              "You are @home, terse",
+		"Review $1":                         "placeholders",
+		"Be {{tone=short}}":                 "placeholders",
+		"See !`ls`":                         "placeholders",
+	} {
+		p, err := parse(t, prompts.Parley, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Persona()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// write makes files in a new directory.
+func write(t testing.TB, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestFind: every program's files are found where it keeps them, by the names it gives them.
+func TestFind(t *testing.T) {
+	dir := write(t, map[string]string{
+		"config/parley/prompts/review.md":       "mine",
+		"config/parley/prompts/bad name.md":     "x",
+		"config/parley/prompts/broken.md":       "---\nx",
+		"config/parley/prompts/.hidden.md":      "x",
+		"config/parley/prompts/notes.txt":       "x",
+		"config/parley/prompts/a/b/c/d.md":      "deep",
+		"config/parley/prompts/a/b/c/d/e/f.md":  "too deep",
+		"home/.claude/commands/review.md":       "Claude's",
+		"home/.claude/commands/team/ship.md":    "ship",
+		"config/opencode/commands/test.md":      "test",
+		"home/.codex/prompts/draft.md":          "draft",
+		"home/.codex/prompts/below/x.md":        "x",
+		"home/.gemini/commands/git/commit.toml": "prompt = \"commit\"",
+	})
+	if err := os.Symlink(filepath.Join(dir, "config/parley/prompts/notes.txt"), filepath.Join(dir, "config/parley/prompts/linked.md")); err != nil {
+		t.Fatal(err)
+	}
+	found, problems := prompts.Find(prompts.UserPlaces(filepath.Join(dir, "config/parley/prompts"), filepath.Join(dir, "config"), filepath.Join(dir, "home")))
+	var got []string
+	for _, p := range found {
+		got = append(got, fmt.Sprintf("%s (%s)", p.Name, p.Program))
+	}
+	want := "a:b:c:d (parley) linked (parley) review (parley) review (claude) team:ship (claude) test (opencode) draft (codex) git:commit (gemini)"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+	if len(problems) != 2 || !strings.Contains(problems[0].Error(), "bad name.md: its name") || !strings.Contains(problems[1].Error(), "broken.md:1: the front matter does not end") {
+		t.Errorf("problems %q", problems)
+	}
+	if found, problems := prompts.Find(prompts.ProjectPlaces(filepath.Join(dir, "none"))); found != nil || problems != nil {
+		t.Errorf("of nothing: %v, %v", found, problems)
+	}
+}
+
+// A project's links lead nowhere.
+func TestProjectLinks(t *testing.T) {
+	dir := write(t, map[string]string{".parley/prompts/a.md": "a", "secret.md": "x"})
+	if err := os.Symlink(filepath.Join(dir, "secret.md"), filepath.Join(dir, ".parley/prompts/b.md")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := prompts.ProjectPlaces(dir)[0].Files()
+	if err != nil || len(files) != 1 {
+		t.Errorf("files %q, %v", files, err)
+	}
+}
+
+// FuzzExpand: what takes a place is never looked at again, and what has no places stays.
+func FuzzExpand(f *testing.F) {
+	for _, text := range []string{"$1 !`ls $2` @$1 {{x=1}} $$", "---\narguments: a\n---\n$a {{b:x|y}}", "!{x{}} @{$1} {{args}}", "!`\"$(a $1)\"`", "\\$ $@ ${{x}}"} {
+		f.Add(text, "a 'b c' x=1 d", true)
+	}
+	f.Fuzz(func(t *testing.T, text, args string, parley bool) {
+		program := prompts.Parley
+		if !parley {
+			program = prompts.Claude
+		}
+		p, err := parse(t, program, text)
+		if err != nil {
+			return
+		}
+		values, plain := map[string]string{}, map[string]string{}
+		for _, field := range p.Fields() {
+			values[field.Name], plain[field.Name] = "!`evil` @evil $1 {{x}}", "x"
+			if len(field.Choices) > 0 {
+				values[field.Name], plain[field.Name] = field.Choices[0], field.Choices[0]
+			}
+		}
+		one, err := p.Expand(args, values)
+		if err != nil {
+			return
+		}
+		other, err := p.Expand("", plain)
+		if err != nil {
+			return
+		}
+		if len(one.Commands) != len(other.Commands) || strings.Count(one.Mentions, "\n") < strings.Count(other.Mentions, "\n") {
+			t.Fatalf("what runs depends on arguments: %+v, %+v", one, other)
+		}
+		if !strings.ContainsAny(p.Body, "$!@{\\") {
+			if got := one.Text(); got != strings.TrimPrefix(strings.TrimSuffix(p.Body+"\n\n"+strings.TrimSpace(args), "\n\n"), "\n\n") && strings.TrimSpace(args) != "" || strings.TrimSpace(args) == "" && got != p.Body {
+				t.Fatalf("%q with %q became %q", p.Body, args, got)
+			}
+			again := p
+			again.Body = other.Text()
+			if e, err := again.Expand("", nil); err != nil || e.Text() != other.Text() {
+				t.Fatalf("%q became %q, %v", other.Text(), e.Text(), err)
+			}
+		}
+	})
+}

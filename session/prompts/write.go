@@ -1,0 +1,77 @@
+package prompts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Escape returns text as the body of a prompt that becomes exactly it: nothing in it is a
+// placeholder, a command or a mention.
+func Escape(text string) string {
+	return strings.NewReplacer("$$", `\$\$`, "$", `\$`, "!`", "\\!`", "@", `\@`, "{{", `\{{`).Replace(text)
+}
+
+// Format returns the file of a prompt of parley's own.
+func Format(p Prompt) string {
+	var b strings.Builder
+	line := func(key, value string) {
+		switch {
+		case value == "":
+		case strings.Contains(value, "\n") && !strings.HasPrefix(value, " "):
+			fmt.Fprintf(&b, "%s: |\n  %s\n", key, strings.ReplaceAll(strings.TrimRight(value, "\n"), "\n", "\n  "))
+		default:
+			fmt.Fprintf(&b, "%s: %s\n", key, scalar(value))
+		}
+	}
+	line("description", p.Description)
+	line("argument-hint", p.Hint)
+	line("model", p.Model)
+	line("effort", string(p.Effort))
+	line("tools", strings.Join(p.Tools, ", "))
+	line("system", p.System)
+	if len(p.Schema) > 0 {
+		fmt.Fprintf(&b, "schema: %s\n", p.Schema)
+	}
+	line("schema", p.SchemaFile)
+	body := strings.TrimRight(p.Body, "\n") + "\n"
+	if b.Len() == 0 && !strings.HasPrefix(body, "---") {
+		return body
+	}
+	return "---\n" + b.String() + "---\n" + body
+}
+
+// scalar returns a text as YAML has it on one line.
+func scalar(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 && strings.TrimSpace(text) == text && !strings.ContainsAny(text[:1], "\"'[]{}|>&*!%@`#-?,") && !strings.Contains(text, " #") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":") {
+		return text
+	}
+	quoted, _ := json.Marshal(text) // a string has no error
+	return string(quoted)
+}
+
+// Create writes a new file NAME.md in a directory, which it makes, and returns its path. A file
+// that is there stays as it is, and is an error.
+func Create(dir, name, text string) (string, error) {
+	if !ValidName(name) {
+		return "", fmt.Errorf("%q cannot be the name of a prompt: use letters, digits, - and _", name)
+	}
+	path := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(name, ":", "/"))+".md")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return path, fmt.Errorf("a prompt %s exists already: choose another name, or edit it", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	return path, errors.Join(err, f.Close())
+}

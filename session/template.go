@@ -1,0 +1,134 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// A Template is a prompt that is not whole yet: it waits for what commands print.
+type Template struct {
+	Commands []string                          // run first, in order, each as the policy allows
+	Project  string                            // the file they stand in, if it came with the working directory: each is asked about, whatever is allowed; "": the user's own
+	Parts    func(outputs []string) []llm.Part // what is sent
+	Settings TurnSettings
+}
+
+// TurnSettings hold while a prompt is answered. What is not set stays as it is.
+type TurnSettings struct {
+	Model  llm.Endpoint // without a Name: the session's
+	Effort llm.Effort
+	System string
+	Tools  []string // that are offered, as tools.Set.WithTools has them; nil: all
+	Schema *llm.Schema
+}
+
+// ErrNotAllowed ends a turn whose prompt has a command that was not allowed. Nothing was sent.
+var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowed")
+
+// TurnFrom runs the commands of a template and sends what it becomes, as Turn does. Where a
+// command is not allowed, or cannot run, the turn ends and nothing is sent.
+func TurnFrom(ctx context.Context, s *Session, from Template) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error {
+		outputs, err := runCommands(t, from)
+		if err != nil {
+			return err
+		}
+		defer t.restoreSettings()
+		if err := useSettings(t, from.Settings); err != nil {
+			return err
+		}
+		return t.run(from.Parts(outputs))
+	})
+}
+
+// runCommands runs the commands of a prompt through the shell tool, and returns what they
+// printed. They are no calls of a model: what stays of them in the conversation is a record.
+func runCommands(t *turn, from Template) (outputs []string, err error) {
+	for _, command := range from.Commands {
+		input, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			return nil, err
+		}
+		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}}
+		if !t.planCall(j, j.call.Input) {
+			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)
+		}
+		if from.Project != "" {
+			j.action = tools.OfProject(j.action, from.Project)
+		}
+		t.emit(Call{j.call})
+		if !t.decide(j) {
+			return nil, cmp.Or(context.Cause(t.ctx), fmt.Errorf("%w: %s", ErrNotAllowed, command))
+		}
+		if j.action.Command != "" {
+			command = j.action.Command // as the user edited it
+		}
+		j.notice = ""
+		record := t.Annotate(0, ShellCommand{Command: command})
+		t.executeCalls([]*job{j})
+		if t.ctx.Err() != nil {
+			return nil, context.Cause(t.ctx)
+		}
+		out := j.result
+		t.Annotate(record, ShellCommand{Command: command, Output: out.Part.Text, Failed: out.Part.Failed, Ended: true, Duration: out.Duration})
+		outputs = append(outputs, strings.TrimSuffix(out.Part.Text, "\n[exit status 0]"))
+	}
+	return outputs, nil
+}
+
+// useSettings has the running prompt answered with settings of its own.
+func useSettings(t *turn, o TurnSettings) error {
+	offered := t.tools
+	if len(o.Tools) > 0 && t.tools != nil {
+		var err error
+		if offered, err = t.tools.WithTools(o.Tools...); err != nil {
+			return fmt.Errorf("tools of the prompt: %w", err)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, all := t.requestSettings, t.tools
+	if o.Model.Name != "" {
+		t.model, t.fallback.standIn, t.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
+	}
+	t.effort, t.system = cmp.Or(o.Effort, t.effort), cmp.Or(o.System, t.system)
+	if o.Schema != nil {
+		t.answerSchema = o.Schema
+	}
+	t.tools, t.turnTools = offered, offered
+	t.tokens.reset()
+	now := t.requestSettings
+	t.revert = func() { // but for what the user changed meanwhile
+		if t.model.Name == now.model.Name {
+			t.model = before.model
+		}
+		if t.effort == now.effort {
+			t.effort = before.effort
+		}
+		if t.system == now.system {
+			t.system = before.system
+		}
+		t.answerSchema, t.tools, t.turnTools = before.answerSchema, all, all
+		t.tokens.reset()
+	}
+	return nil
+}
+
+// restoreSettings ends what useSettings began.
+func (t *turn) restoreSettings() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.revert != nil {
+		t.revert()
+		t.revert = nil
+	}
+}

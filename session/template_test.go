@@ -1,0 +1,129 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+)
+
+// template returns a prompt that runs commands.
+func template(commands ...string) Template {
+	return Template{Commands: commands, Parts: func(outputs []string) []llm.Part {
+		return []llm.Part{{Kind: llm.Text, Text: "got " + strings.Join(outputs, "+")}}
+	}}
+}
+
+// TestTemplate: commands of a prompt ask as those of a model do; those that came with the
+// directory ask whatever is allowed, and what is denied sends nothing.
+func TestTemplate(t *testing.T) {
+	tests := []struct {
+		name    string
+		mode    tools.Mode
+		rule    string
+		project string
+		answer  tools.Approval
+		asked   int
+		sent    string // "": nothing
+	}{
+		{"allowed", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
+		{"denied", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Deny}, 1, ""},
+		{"a mode that asks nothing", tools.ModeYolo, "", "", tools.Approval{}, 0, "got one+two"},
+		{"a rule", tools.ModeAsk, "shell:echo *", "", tools.Approval{}, 0, "got one+two"},
+		{"read-only", tools.ModeReadOnly, "", "", tools.Approval{}, 0, ""},
+		{"a project's, in a mode that asks nothing", tools.ModeYolo, "", "p.md", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
+		{"a project's, with a rule", tools.ModeYolo, "shell:echo *", "p.md", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
+		{"a project's, for good", tools.ModeAsk, "", "p.md", tools.Approval{Verdict: tools.Allow, Always: true}, 2, "got one+two"},
+		{"a project's, read-only", tools.ModeReadOnly, "", "p.md", tools.Approval{}, 0, ""},
+		{"edited", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			set, _ := workspace(t)
+			policy := tools.NewPolicy(tt.mode)
+			policy.SetWorkspace("/w")
+			if tt.rule != "" {
+				if err := policy.AllowFlag(tt.rule); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fake := llmtest.New(llmtest.Say("ok"))
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
+			from := template("echo one", "echo two")
+			from.Project = tt.project
+			asked, edited := 0, false
+			var failed error
+			for e := range TurnFrom(t.Context(), s, from) {
+				switch e := e.(type) {
+				case ApprovalRequest:
+					asked++
+					answer := tt.answer
+					if edited = !edited; !edited {
+						answer.Input = ""
+					}
+					if tt.project != "" && (!e.Action.AskEachTime || !strings.Contains(e.Action.Caution, tt.project)) {
+						t.Errorf("it is not said whose command it is: %+v", e.Action)
+					}
+					e.Reply(answer)
+				case Done:
+					failed = e.Err
+				}
+			}
+			sent := ""
+			if requests := fake.Requests(); len(requests) > 0 {
+				last := requests[0].Messages[len(requests[0].Messages)-1]
+				sent = last.Text()
+			}
+			if asked != tt.asked || sent != tt.sent {
+				t.Errorf("asked %d times and sent %q (%v), want %d and %q", asked, sent, failed, tt.asked, tt.sent)
+			}
+			if (failed == nil) != (tt.sent != "") || failed != nil && !errors.Is(failed, ErrNotAllowed) {
+				t.Errorf("ended with %v", failed)
+			}
+			if failed != nil && !s.Empty() {
+				t.Errorf("the conversation is %v", s.History())
+			}
+		})
+	}
+}
+
+// TestTemplateSettings: what a prompt sets holds while it is answered, and not for what waits.
+func TestTemplateSettings(t *testing.T) {
+	set, _ := workspace(t)
+	own, other := llmtest.New(llmtest.Say("own")), llmtest.New(llmtest.Say("other"))
+	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set})
+	from := template()
+	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
+	for e := range TurnFrom(t.Context(), s, from) {
+		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(own.Requests()) == 0 && len(other.Requests()) == 0 {
+			s.Queue(llm.Part{Kind: llm.Text, Text: "later"})
+		}
+	}
+	told := func(fake *llmtest.Fake) (lines []string) {
+		for _, r := range fake.Requests() {
+			lines = append(lines, fmt.Sprintf("%s %s %d tools", r.System, r.Effort, len(r.Tools)))
+		}
+		return lines
+	}
+	if got := told(other); !slices.Equal(got, []string{"other high 1 tools"}) {
+		t.Errorf("the prompt was sent with %q", got)
+	}
+	if got := told(own); !slices.Equal(got, []string{fmt.Sprintf("own low %d tools", len(set.Tools()))}) {
+		t.Errorf("what waited was sent with %q", got)
+	}
+	if s.Model().Name != "fake/own" || s.System() != "own" || s.Effort() != llm.EffortLow {
+		t.Errorf("%s %s %s is left", s.Model().Name, s.System(), s.Effort())
+	}
+	from.Settings.Tools = []string{"raed"}
+	for e := range TurnFrom(t.Context(), s, from) {
+		if d, ok := e.(Done); ok && (d.Err == nil || !strings.Contains(d.Err.Error(), `did you mean "read"?`)) {
+			t.Errorf("an unknown tool: %v", d.Err)
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/session/prompts"
+)
+
+// PromptFiles are files with prompts, of the user and of a directory they trust.
+type PromptFiles struct {
+	// FindPrompts reads them from the disk. Of those with one name the first counts; problems
+	// are files that cannot be used. Nil: there are none.
+	FindPrompts func() (found []prompts.Prompt, problems []error)
+	PromptDir   string                     // where the user's own are
+	MayInsert   func(path string) error    // why a prompt of the directory cannot bring a file along; nil: it can bring each
+	System      func(system string) string // the system prompt as it is sent, with this one in the place of parley's own; "": with that; nil: as it is
+}
+
+// knownPrompts is what was found last.
+type knownPrompts struct {
+	list     []prompts.Prompt
+	problems []error
+}
+
+// named returns the prompt of this name; nil if there is none.
+func (k *knownPrompts) named(name string) *prompts.Prompt {
+	if k == nil {
+		return nil
+	}
+	i := slices.IndexFunc(k.list, func(p prompts.Prompt) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &k.list[i]
+}
+
+// ReadPrompts returns a function for another goroutine that reads which prompts there are. Until
+// it was called none is known.
+func ReadPrompts(a *App) func() {
+	find, known := a.FindPrompts, &a.prompts
+	return func() {
+		if find != nil {
+			found, problems := find()
+			known.Store(&knownPrompts{found, problems})
+		}
+	}
+}
+
+// promptItems lists the files with prompts: by name, the first of each.
+func promptItems(a *App) (items []Item) {
+	known := a.prompts.Load()
+	if known == nil {
+		return nil
+	}
+	list := slices.Clone(known.list)
+	prompts.Sort(list)
+	for i := range list {
+		p := &list[i]
+		if i > 0 && list[i-1].Name == p.Name {
+			continue
+		}
+		about := p.Description
+		if about == "" {
+			about = FirstLine(p.Body)
+		}
+		if hint := PromptHint(p); hint != "" {
+			about = hint + " · " + about
+		}
+		items = append(items, Item{Title: p.Name, Detail: about, Value: p.Name})
+	}
+	return items
+}
+
+// PromptHint says what may stand behind the name of a prompt; "" for nothing in particular.
+func PromptHint(p *prompts.Prompt) string {
+	if p.Hint != "" {
+		return p.Hint
+	}
+	var names []string
+	for _, f := range p.Fields() {
+		names = append(names, "<"+strings.ToLower(f.Name)+">")
+	}
+	return strings.Join(names, " ")
+}
+
+// PromptChoices lists what the arguments of a prompt may be, as far as it says that.
+func PromptChoices(a *App, name string) (items []Item) {
+	p := a.prompts.Load().named(name)
+	if p == nil {
+		return nil
+	}
+	for _, f := range p.Fields() {
+		for _, c := range f.Choices {
+			items = append(items, Item{Title: c, Detail: f.Name, Value: f.Name + "=" + quoteArgument(c)})
+		}
+	}
+	return items
+}
+
+// quoteArgument returns a value as one argument of a prompt.
+func quoteArgument(value string) string {
+	switch {
+	case !strings.ContainsAny(value, " \t\n\"'"):
+		return value
+	case strings.Contains(value, `"`):
+		return "'" + value + "'"
+	}
+	return `"` + value + `"`
+}
+
+// RunNamed runs "/name arguments" where name is that of a prompt: of the user's files, of the
+// directory's, or "server:prompt" of an MCP server. The names of commands are looked for before.
+// It returns false for text that is no such line.
+func RunNamed(a *App, text string) (Effect, bool) {
+	name, args := splitNamed(text)
+	if name == "" {
+		return Effect{}, false
+	}
+	if p := a.prompts.Load().named(name); p != nil {
+		return sendPrompt(a, p, args, nil), true
+	}
+	if isServerPrompt(a, name) {
+		return a.prompt(strings.TrimSpace(name + " " + args)), true
+	}
+	if !awaitsPrompts(a, name) {
+		return Effect{}, false
+	}
+	read := ReadPrompts(a)
+	return Effect{Prepare: func(context.Context) func() Effect {
+		read()
+		return func() Effect {
+			if e, ok := RunNamed(a, text); ok {
+				return e
+			}
+			return Effect{Text: text, Err: fmt.Errorf("no command or prompt /%s", name)}
+		}
+	}}, true
+}
+
+// awaitsPrompts reports whether name may be that of a prompt, which is not known yet.
+func awaitsPrompts(a *App, name string) bool {
+	return a.prompts.Load() == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(Commands(), func(c Command) bool {
+		return slices.ContainsFunc(c.Names(), func(n string) bool { return strings.HasPrefix(n, name) })
+	})
+}
+
+// IsNamed reports whether text is a line for RunNamed.
+func IsNamed(a *App, text string) bool {
+	name, _ := splitNamed(text)
+	return name != "" && (a.prompts.Load().named(name) != nil || isServerPrompt(a, name) || awaitsPrompts(a, name))
+}
+
+// splitNamed splits "/name arguments"; name is "" for text that is none.
+func splitNamed(text string) (name, args string) {
+	rest, ok := strings.CutPrefix(text, "/")
+	name = rest
+	if i := strings.IndexAny(rest, " \n\t"); i >= 0 {
+		name, args = rest[:i], strings.TrimSpace(rest[i:])
+	}
+	if !ok || name == "" || strings.ContainsAny(name, "/\\") {
+		return "", ""
+	}
+	return name, args
+}
+
+func isServerPrompt(a *App, name string) bool {
+	servers := a.Servers()
+	server, prompt, ok := strings.Cut(name, ":")
+	if !ok || servers == nil {
+		return false
+	}
+	for _, p := range servers.Prompts() {
+		if p.Server == server && p.Name == prompt {
+			return true
+		}
+	}
+	return false
+}
+
+// sendPrompt sends a prompt with arguments. Values of its own names were asked for.
+func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string) Effect {
+	e, err := p.Expand(args, values)
+	switch {
+	case err != nil:
+		return Effect{Err: err}
+	case len(e.Missing) > 0:
+		return askField(a, p, args, values, e.Missing[0])
+	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
+		return Say("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
+	case a.Busy() && (len(e.Commands) > 0 || changesTurn(p)):
+		return Effect{Toast: "Stop the running turn first: this prompt runs commands, or has a model or settings", Text: strings.TrimSpace("/" + p.Name + " " + args)}
+	}
+	o, attached := a.Options, a.Attached
+	a.RememberPrompt(strings.TrimSpace("/" + p.Name + " " + args))
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		from, notes, err := o.Template(ctx, p, e)
+		return func() Effect {
+			if err != nil {
+				return Effect{Err: err}
+			}
+			own := from.Parts
+			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
+			a.Attached = nil
+			if a.Busy() { // it began meanwhile
+				a.Session.Queue(from.Parts(nil)...)
+				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
+			}
+			s := a.Session
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFrom(ctx, s, from) }}
+		}
+	}}
+}
+
+// changesTurn reports whether a prompt has settings for its turn.
+func changesTurn(p *prompts.Prompt) bool {
+	return p.Model != "" || p.Effort != "" || len(p.Tools) > 0 || p.System != "" || len(p.Schema) > 0 || p.SchemaFile != ""
+}
+
+// askField asks for a value that a prompt wants, and sends it with that.
+func askField(a *App, p *prompts.Prompt, args string, values map[string]string, f prompts.Field) Effect {
+	with := func(value string) Effect {
+		more := map[string]string{f.Name: value}
+		for name, value := range values {
+			more[name] = value
+		}
+		return sendPrompt(a, p, args, more)
+	}
+	if len(f.Choices) == 0 {
+		return Effect{Secret: &Secret{Title: "/" + p.Name + ": " + f.Name, Text: "The value of " + f.Name + " in this prompt", Shown: true, Take: func(_ context.Context, line string) (func() Effect, error) {
+			return func() Effect { return with(line) }, nil
+		}}}
+	}
+	list := &List{Title: "/" + p.Name + ": " + f.Name, Noun: "value", Choose: func(i Item, _ string) Effect { return with(i.Value) }}
+	for _, c := range f.Choices {
+		list.Items = append(list.Items, Item{Title: c, Value: c})
+	}
+	return Effect{List: list}
+}
+
+// Template reads what a prompt needs to be sent: files it mentions, a model, a schema. Notes say
+// what was not attached.
+func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
+	mentions := e.Mentions
+	if p.Project {
+		from.Project = o.Short(p.Path)
+		mentions, notes = o.confined(mentions)
+	}
+	for _, c := range e.Commands {
+		from.Commands = append(from.Commands, c.Text)
+	}
+	local := o
+	local.FetchFile = nil // an address is fetched where it was typed in a message, not from here
+	files, more, err := local.Expand(ctx, mentions+e.Typed)
+	if err != nil {
+		return from, nil, err
+	}
+	if from.Settings, err = o.turnSettings(p); err != nil {
+		return from, nil, err
+	}
+	from.Parts = func(outputs []string) []llm.Part {
+		return append(slices.Clone(files), llm.Part{Kind: llm.Text, Text: e.Text(outputs...)})
+	}
+	return from, append(notes, more...), nil
+}
+
+// confined returns the mentions that a prompt of the directory may bring along, and says which
+// it may not.
+func (o Options) confined(mentions string) (kept string, notes []string) {
+	for _, m := range attach.Mentions(mentions, isFile) {
+		err := error(nil)
+		if !filepath.IsLocal(m.Path) {
+			err = errors.New("it is outside this folder")
+		} else if o.MayInsert != nil {
+			err = o.MayInsert(m.Path)
+		}
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("not attached: %s, which a prompt of this folder mentions: %v", m.Path, err))
+			continue
+		}
+		kept += mentions[m.Start:m.End] + "\n"
+	}
+	return kept, notes
+}
+
+// turnSettings returns what holds for the turn of a prompt.
+func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err error) {
+	t.Effort, t.Tools = p.Effort, p.Tools
+	if p.System != "" {
+		if t.System = p.System; o.System != nil {
+			t.System = o.System(p.System)
+		}
+	}
+	if p.Model != "" && o.Open != nil {
+		if t.Model, err = o.Open(o.Resolve(p.Model)); err != nil {
+			return t, fmt.Errorf("%s: model: %s: %w", o.Short(p.Path), p.Model, err)
+		}
+	}
+	t.Schema, err = PromptSchema(p)
+	return t, err
+}
+
+// PromptSchema returns the schema that the answer to a prompt has to fit; nil if it has none.
+func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
+	text := []byte(p.Schema)
+	if p.SchemaFile != "" {
+		path := HomeExpanded(p.SchemaFile)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(p.Path), path)
+		}
+		var err error
+		if text, err = os.ReadFile(path); err != nil {
+			return nil, fmt.Errorf("%s: schema: %w", p.Path, PlainError(err))
+		}
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	schema, err := session.ParseAnswerSchema(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: schema: %w", p.Path, err)
+	}
+	return schema, nil
+}
+
+// savePrompt makes a prompt file of the last message.
+func savePrompt(a *App, name string) Effect {
+	text := ""
+	for _, m := range slices.Backward(a.Session.History()) {
+		if m.Role == llm.RoleUser {
+			text, _ = SplitPrompt(m)
+			break
+		}
+	}
+	switch {
+	case name == "":
+		return Say("/save-prompt and a name: /NAME then sends your last message again")
+	case strings.TrimSpace(text) == "":
+		return Say("No message to save yet")
+	}
+	dir, short, read := a.PromptDir, a.Short, ReadPrompts(a)
+	return Effect{Async: func(context.Context) Effect {
+		path, err := prompts.Create(dir, name, prompts.Format(prompts.Prompt{Body: prompts.Escape(text)}))
+		if err != nil {
+			return Effect{Err: err}
+		}
+		read()
+		return Say("Saved as " + short(path) + " · /" + name + " sends it")
+	}}
+}
+
+func noPromptDir(a *App) string {
+	if a.PromptDir == "" {
+		return "No folder for prompts here"
+	}
+	return nothingSaid(a)
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/prompts"
+	"parley/tools"
+	"parley/ui/app"
+)
+
+// promptFiles finds and uses files with prompts.
+type promptFiles struct{ *program }
+
+// promptFile is the prompt that -P names.
+type promptFile struct {
+	*prompts.Prompt // nil: none is
+	args            string
+	from            session.Template
+}
+
+// promptDir returns where the user's own prompts are; "" if there is no home.
+func promptDir() string {
+	if dir := configDir(); dir != "" {
+		return filepath.Join(dir, "prompts")
+	}
+	return ""
+}
+
+// userPlaces returns where the user has prompts.
+func userPlaces() []prompts.Place {
+	home, _ := os.UserHomeDir()
+	config := ""
+	if dir := configDir(); dir != "" {
+		config = filepath.Dir(dir)
+	}
+	return prompts.UserPlaces(promptDir(), config, home)
+}
+
+// find reads which prompts there are: the user's, and behind them those of the working
+// directory, if that is trusted.
+func (a promptFiles) find() (found []prompts.Prompt, problems []error) {
+	found, problems = prompts.Find(userPlaces())
+	if a.project.trusted {
+		more, wrong := a.project.offer.Prompts()
+		found, problems = append(found, more...), append(problems, wrong...)
+	}
+	return found, problems
+}
+
+// named returns the prompt of this name. The error says which there are, or what is wrong
+// with the one that is meant.
+func (a promptFiles) named(name string) (*prompts.Prompt, error) {
+	found, problems := a.find()
+	if i := slices.IndexFunc(found, func(p prompts.Prompt) bool { return p.Name == name }); i >= 0 {
+		return &found[i], nil
+	}
+	base := name[strings.LastIndexByte(name, ':')+1:]
+	for _, err := range problems {
+		if bad, ok := err.(*prompts.Error); ok && strings.TrimSuffix(filepath.Base(bad.Path), filepath.Ext(bad.Path)) == base {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, p := range found {
+		names = append(names, p.Name)
+	}
+	if near := catalog.Near(name, names, 1); len(near) > 0 {
+		return nil, fmt.Errorf("no prompt %q: did you mean %s?", name, near[0])
+	}
+	return nil, fmt.Errorf("no prompt %q: parley prompts list shows them", name)
+}
+
+// use reads the prompt of -P, whose settings hold where no flag says otherwise.
+func (a promptFiles) use() (err error) {
+	if a.promptName == "" {
+		return nil
+	}
+	p, err := a.named(a.promptName)
+	if err != nil {
+		return usageError(fmt.Errorf("-P: %w", err))
+	}
+	a.prompt.Prompt = p
+	a.model = cmp.Or(a.model, a.config.Resolve(p.Model))
+	a.effort, a.system = cmp.Or(a.effort, string(p.Effort)), cmp.Or(a.system, p.System)
+	a.toolNames = cmp.Or(a.toolNames, strings.Join(p.Tools, ","))
+	if a.schema == nil {
+		if a.schema, err = app.PromptSchema(p); err != nil {
+			return usageError(err)
+		}
+	}
+	return nil
+}
+
+// parts returns what the prompt of -P sends, in front of parts, which go with it. What
+// waits for commands is in a.prompt.from.
+func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) {
+	if a.prompt.Prompt == nil {
+		return parts, nil
+	}
+	p := a.prompt.Prompt
+	e, err := p.Expand(a.prompt.args, nil)
+	if err != nil {
+		return nil, err
+	}
+	if compared && len(e.Commands) > 0 {
+		return nil, fmt.Errorf("-P %s runs commands: it can be sent to one model only", a.promptName)
+	}
+	if len(e.Missing) > 0 {
+		var names []string
+		for _, f := range e.Missing {
+			want := f.Name + "=…"
+			if len(f.Choices) > 0 {
+				want = f.Name + "=" + strings.Join(f.Choices, "|")
+			}
+			names = append(names, want)
+		}
+		return nil, fmt.Errorf("-P %s needs %s", a.promptName, strings.Join(names, " "))
+	}
+	if e.Text() == "" && len(e.Commands) == 0 && len(parts) == 0 {
+		return nil, fmt.Errorf("-P %s is a persona: use --persona %[1]s and a prompt", a.promptName)
+	}
+	e.Typed = "" // as in PROMPT, an @ is only text there
+	bare := *p
+	bare.Settings = prompts.Settings{} // they are the session's
+	from, notes, err := app.Options{Library: a.library, Short: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults().Template(context.Background(), &bare, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notes {
+		a.note(n)
+	}
+	own := from.Parts
+	from.Parts = func(outputs []string) []llm.Part { return append(own(outputs), parts...) }
+	a.prompt.from = from
+	var outputs []string
+	for _, command := range from.Commands {
+		outputs = append(outputs, "[output of: "+command+"]")
+	}
+	return from.Parts(outputs), nil
+}
+
+// mayInsert says why a prompt of the working directory cannot bring a file along: a model could
+// not read it without a question either.
+func (a promptFiles) mayInsert(path string) error {
+	set, err := tools.Open(a.dir)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	policy, err := a.newPolicy()
+	if err != nil {
+		return err
+	}
+	policy.SetMode(tools.ModeAsk)
+	input, err := json.Marshal(map[string]string{"path": path})
+	if err != nil {
+		return err
+	}
+	action, err := set.Plan(context.Background(), "read", string(input))
+	switch {
+	case err != nil:
+		return err
+	case policy.Decide(action) != tools.Allow:
+		return fmt.Errorf("reading it needs approval: attach it yourself, with @%s", path)
+	}
+	return nil
+}
+
+// turnOf returns the turn that sends parts, or the prompt of -P.
+func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
+	if len(a.prompt.from.Commands) > 0 {
+		return session.TurnFrom(ctx, s, a.prompt.from)
+	}
+	return s.Turn(ctx, parts...)
+}

@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/session/prompts"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/print"
+)
+
+// promptsCommand lists prompt files, and makes them.
+type promptsCommand struct {
+	*program
+	format  string
+	persona bool
+}
+
+// newPromptsCommand returns the command with those below it.
+func newPromptsCommand(a *program) *cobra.Command {
+	c := &promptsCommand{program: a}
+	root := &cobra.Command{
+		Use: "prompts", Short: "Prompt files: what /NAME on the screen and -P NAME send",
+		Long: `Prompt files: what /NAME on the screen and -P NAME send.
+
+They are Markdown files in the folder prompts beside config.toml and, in folders you
+trust, in .parley/prompts. Commands of Claude Code, opencode, codex and gemini-cli are
+read where those programs keep them.`,
+		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) },
+	}
+	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) }}
+	for _, cmd := range []*cobra.Command{root, list} {
+		outputFlag(cmd, &c.format)
+	}
+	named := func(use, short string, f func(name string) error) *cobra.Command {
+		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: c.complete,
+			RunE: func(_ *cobra.Command, args []string) error { return c.run(func() error { return f(args[0]) }) }}
+	}
+	create := named("new", "Write a new prompt file, in your editor", c.create)
+	create.Flags().BoolVar(&c.persona, "persona", false, "a persona: a system prompt that stays")
+	create.ValidArgsFunction = cobra.NoFileCompletions
+	load := &cobra.Command{
+		Use: "import FILE…|llm", Short: "Import prompt files, or the templates of llm", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(func() error { return c.load(args) }) },
+	}
+	root.AddCommand(list, named("show", "Show what a prompt file says, and how it is read", c.show), named("edit", "Open a prompt file in your editor", c.edit), create, load)
+	return root
+}
+
+// run runs f with the working directory's prompts, if that is trusted.
+func (c *promptsCommand) run(f func() error) error {
+	var err error
+	if c.dir, err = os.Getwd(); err != nil {
+		return c.fail(print.Failed, err)
+	}
+	if c.library, err = session.OpenStore(os.Getenv); err != nil {
+		c.note(err.Error())
+	}
+	defer c.closeLibrary()
+	if err := c.loadProjectTrust(false); err != nil {
+		c.note(err.Error())
+	}
+	if err := f(); err != nil {
+		return c.fail(print.Failed, err)
+	}
+	return nil
+}
+
+// complete returns the names that begin with what is typed.
+func (c *promptsCommand) complete(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	found, _ := promptFiles{c.program}.find()
+	for _, p := range found {
+		names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// A promptRow is a prompt file as JSON.
+type promptRow struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Hint        string   `json:"argument_hint,omitempty"`
+	Program     string   `json:"program"`
+	Project     bool     `json:"project"`
+	Path        string   `json:"path"`
+	Ignored     []string `json:"ignored,omitempty"`
+	Hidden      string   `json:"hidden,omitempty"` // why /NAME is another
+}
+
+// list lists the prompt files, and says what is wrong with others.
+func (c *promptsCommand) list() error {
+	found, problems := promptFiles{c.program}.find()
+	rows, first := []promptRow{}, map[string]string{}
+	for _, p := range found {
+		row := promptRow{Name: p.Name, Description: p.Description, Hint: app.PromptHint(&p), Program: string(p.Program), Project: p.Project, Path: p.Path, Ignored: p.Ignored}
+		switch before := first[p.Name]; {
+		case before != "":
+			row.Hidden = "by " + abbrevPath(before)
+		case isCommand(p.Name):
+			row.Hidden = "by the command /" + p.Name + "; /prompt " + p.Name + " sends it"
+		}
+		first[p.Name] = cmp.Or(first[p.Name], p.Path)
+		rows = append(rows, row)
+	}
+	for _, err := range problems {
+		c.note(err.Error())
+	}
+	switch {
+	case c.format == "json":
+		return print.WriteJSON(os.Stdout, rows)
+	case c.format == "jsonl":
+		for _, row := range rows {
+			if err := print.WriteJSON(os.Stdout, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	case len(rows) == 0:
+		c.note("no prompts: parley prompts new NAME writes one to " + abbrevPath(promptDir()))
+		return nil
+	}
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		about := strings.TrimSpace(row.Hint + "  " + row.Description)
+		if row.Hidden != "" {
+			about = "(hidden " + row.Hidden + ") " + about
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", sanitize.Line(row.Name), sanitize.Line(abbrevPath(row.Path)), sanitize.Line(about))
+	}
+	w.Flush()
+	width, _, _ := term.GetSize(os.Stdout.Fd())
+	for line := range strings.Lines(table.String()) {
+		if line = strings.TrimRight(line, " \n"); width > 0 {
+			line = ansi.Truncate(line, width, "…")
+		}
+		if _, err := fmt.Println(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isCommand reports whether every front end has a command of this name.
+func isCommand(name string) bool {
+	for _, c := range app.Commands() {
+		if c.Named(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// show shows a prompt file, and what of it is used.
+func (c *promptsCommand) show(name string) error {
+	p, err := promptFiles{c.program}.named(name)
+	if err != nil {
+		return usageError(err)
+	}
+	c.note(abbrevPath(p.Path) + ", for " + string(p.Program))
+	if len(p.Ignored) > 0 {
+		c.note("ignored: " + strings.Join(p.Ignored, ", "))
+	}
+	e, err := p.Expand("", nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range e.Missing {
+		c.note(strings.TrimSuffix("asks for "+f.Name+": "+strings.Join(f.Choices, ", "), ": "))
+	}
+	for _, command := range e.Commands {
+		asks := "asks as any command does"
+		if p.Project {
+			asks = "asks each time"
+		}
+		c.note(fmt.Sprintf("line %d runs: %s (%s)", command.Line, command.Text, asks))
+	}
+	_, err = fmt.Print(sanitize.Text(prompts.Format(*p)))
+	return err
+}
+
+// edit opens a prompt file in the user's editor, and says what is wrong with it then.
+func (c *promptsCommand) edit(name string) error {
+	p, err := promptFiles{c.program}.named(name)
+	path := ""
+	var bad *prompts.Error
+	switch {
+	case err == nil:
+		path = p.Path
+	case errors.As(err, &bad):
+		path = bad.Path
+	default:
+		return usageError(err)
+	}
+	return c.open(path)
+}
+
+// open opens a file in the user's editor. Without a terminal or an editor it prints where the
+// file is.
+func (c *promptsCommand) open(path string) error {
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
+	if editor == "" || !term.IsTerminal(os.Stdin.Fd()) {
+		_, err := fmt.Println(path)
+		return err
+	}
+	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", editor, err)
+	}
+	for _, place := range userPlaces() {
+		if rel, err := filepath.Rel(place.Dir, path); err == nil && filepath.IsLocal(rel) {
+			_, err := prompts.Read(place, path)
+			return err
+		}
+	}
+	return nil
+}
+
+// What a new file begins with.
+const (
+	newPrompt = `---
+description: 
+argument-hint: "[file]"
+# model: provider/model
+# effort: low
+# tools: read, grep
+---
+Review $ARGUMENTS. Also: $1, {{name}}, {{name=default}}, {{tone:short|long}}, @file
+`
+	newPersona = `---
+description: 
+system: |
+  You are …
+# model: provider/model
+# tools: none
+---
+`
+)
+
+// create writes a new prompt file.
+func (c *promptsCommand) create(name string) error {
+	text := newPrompt
+	if c.persona {
+		text = newPersona
+	}
+	path, err := prompts.Create(promptDir(), name, text)
+	if err != nil {
+		return usageError(err)
+	}
+	return c.open(path)
+}
+
+// load imports files.
+func (c *promptsCommand) load(names []string) error {
+	var failed error
+	for _, name := range names {
+		paths := []string{name}
+		if name == "llm" {
+			if paths = llmTemplates(); len(paths) == 0 {
+				failed = errors.Join(failed, errors.New("no templates of llm: give a file, or set LLM_USER_PATH"))
+			}
+		}
+		for _, path := range paths {
+			failed = errors.Join(failed, c.loadFile(path))
+		}
+	}
+	return failed
+}
+
+// llmTemplates returns the files of llm's templates.
+func llmTemplates() (paths []string) {
+	dirs := []string{os.Getenv("LLM_USER_PATH")}
+	if config, err := os.UserConfigDir(); err == nil && dirs[0] == "" {
+		dirs = []string{filepath.Join(config, "io.datasette.llm")}
+	}
+	for _, dir := range dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, "templates", "*.yaml")) // the pattern is good
+		paths = append(paths, found...)
+	}
+	return paths
+}
+
+// loadFile imports one file: llm's YAML, or Markdown as it is.
+func (c *promptsCommand) loadFile(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	base := filepath.Base(path)
+	name, text := strings.TrimSuffix(base, filepath.Ext(base)), string(data)
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".yaml", ".yml":
+		p, notes, err := prompts.FromLLM(path, data)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			c.note(n)
+		}
+		text = prompts.Format(p)
+	case ".md":
+	default:
+		return usageError(fmt.Errorf("%s: use Markdown, or a YAML template of llm", path))
+	}
+	written, err := prompts.Create(promptDir(), name, text)
+	if err == nil {
+		c.note("imported " + abbrevPath(written))
+	}
+	return err
+}
