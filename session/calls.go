@@ -337,14 +337,6 @@ func (t *turn) recordStart(jobs []*job) {
 	}
 }
 
-// persistResults writes how far the calls of a response are. Commands of a prompt belong to no
-// response; see runCommands.
-func (t *turn) persistResults() {
-	if t.results.Seq > 0 {
-		t.persist(t.results.node())
-	}
-}
-
 func (t *turn) setResult(j *job, out tools.Outcome) {
 	j.stopped = out.Failed && !j.denied && (j.stopped || t.ctx.Err() != nil)
 	j.result = &Result{

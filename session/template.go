@@ -132,3 +132,11 @@ func (t *turn) restoreSettings() {
 		t.revert = nil
 	}
 }
+
+// persistResults writes how far the calls of a response are. Commands of a prompt belong to no
+// response; see runCommands.
+func (t *turn) persistResults() {
+	if t.results.Seq > 0 {
+		t.persist(t.results.node())
+	}
+}

@@ -172,7 +172,7 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 func (m *Model) command(text string) (tea.Cmd, bool) {
 	a, arg := m.keymap.find(text)
 	if name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " "); a == nil || !a.Named(name) { // the whole name of a prompt counts more than the beginning of a command's
-		if cmd, ok := m.named(text); ok {
+		if cmd, ok := named(m, text); ok {
 			return cmd, true
 		}
 	}
@@ -184,7 +184,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 }
 
 // named sends the prompt that "/name arguments" means, and reports whether there is one.
-func (m *Model) named(text string) (tea.Cmd, bool) {
+func named(m *Model, text string) (tea.Cmd, bool) {
 	if !app.IsNamed(m.App, text) {
 		return nil, false
 	}
