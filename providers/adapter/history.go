@@ -134,6 +134,9 @@ func (k *keptHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML
 	}
 	w, json, varying := k.writer.Clone(), k.json, k.varying
 	i := len(k.sums)
+	if i == 0 {
+		json = make([]byte, 0, roomFor(messages[:to]))
+	}
 	for i < to && len(json) <= mostKept {
 		varies := w.Write(messages, i, i >= late)
 		if i++; varies {
@@ -152,6 +155,18 @@ func (k *keptHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML
 	}
 	k.writer, k.json, k.varying = w, json, varying
 	return true
+}
+
+// roomFor returns about how many bytes messages come to, with room for a few more.
+func roomFor(messages []llm.Message) int {
+	n := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			n += len(p.Text) + len(p.Input) + len(p.State) + len(p.Data)*4/3 + 80
+		}
+	}
+	return min(n+n/8, mostKept)
 }
 
 // lastEnd returns up to where messages can be kept; 0 for nowhere.
