@@ -1,7 +1,7 @@
 // Package trust knows what a directory would add to parley, and whether the user
 // agreed to it. A repository is a stranger's until its owner's words are let in.
 //
-//	Load(directory) ──► Project: AGENTS.md up the tree, .parley/config.toml, .mcp.json, prompts
+//	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts
 //	                   │ Digest of path and content
 //	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
 //	                   └──► Context (for the system prompt), Config, Servers, once trusted
@@ -17,6 +17,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -25,14 +26,14 @@ import (
 	"strings"
 	"syscall"
 
+	"parley/session/instructions"
 	"parley/session/prompts"
 	"parley/tools"
 )
 
 // Bounds of a file, and of all files for the model together, in bytes.
 const (
-	maxFile   = 32 << 10
-	maxPrompt = 64 << 10
+	maxFile = 32 << 10
 
 	maxExtras = 4 << 20  // of all prompts
 	maxReview = 64 << 10 // of what is shown of prompts
@@ -51,7 +52,6 @@ const (
 
 // The names of the files, as they are looked for.
 const (
-	agents = "AGENTS.md"
 	config = ".parley/config.toml"
 	mcp    = ".mcp.json"
 )
@@ -72,6 +72,8 @@ type Project struct {
 	Dir    string // absolute, without links
 	Files  []File // instructions from the outermost directory to the innermost, then the rest
 	Digest string // of Folder and of the files' bytes
+
+	root string // of the repository; Dir where there is none
 }
 
 // Empty reports whether there is nothing to ask about.
@@ -88,7 +90,8 @@ func Load(folder string) (Project, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return Project{}, err
 	}
-	o := Project{Dir: real}
+	dirs := ancestors(real)
+	o := Project{Dir: real, root: dirs[0]}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
@@ -108,7 +111,10 @@ func Load(folder string) (Project, error) {
 		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data), place: place}
 		clean, notes := tools.Sanitize(f.Text)
 		switch {
-		case kind == Instructions, kind == Prompts:
+		case kind == Instructions:
+			imported := imports{root: o.root, sum: sum}
+			f.Text, f.Note = imported.expand(path, clean, notes)
+		case kind == Prompts:
 			f.Text, f.Note = clean, strings.Join(notes, " ")
 		case len(notes) > 0:
 			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
@@ -125,9 +131,10 @@ func Load(folder string) (Project, error) {
 		sum.Write(data)
 		o.Files = append(o.Files, f)
 	}
-	dirs := ancestors(real)
 	for _, dir := range dirs {
-		take(Instructions, filepath.Join(dir, agents), prompts.Place{})
+		if path := instructions.Find(dir); path != "" {
+			take(Instructions, path, prompts.Place{})
+		}
 	}
 	take(Configuration, filepath.Join(real, filepath.FromSlash(config)), prompts.Place{})
 	take(Servers, filepath.Join(real, mcp), prompts.Place{})
@@ -282,23 +289,72 @@ func (o Project) FilesOf(kind Kind) []File {
 	return files
 }
 
+// Sent returns the instructions as a model is told them: of what is too much, those of the
+// outermost directories lose their end, or are not sent at all. A Note says so.
+func (o Project) Sent() []File {
+	files := o.FilesOf(Instructions)
+	room := instructions.MaxTotal
+	for i, f := range slices.Backward(files) {
+		if len(f.Text) > room {
+			files[i].Text = strings.ToValidUTF8(f.Text[:room], "")
+			said := fmt.Sprintf("[only its first %d KB are sent]", room>>10)
+			if room>>10 == 0 {
+				files[i].Text, said = "", "[not sent]"
+			}
+			files[i].Note = strings.TrimSpace(f.Note + " " + said + fmt.Sprintf(" [instructions are at most %d KB]", instructions.MaxTotal>>10))
+		}
+		room -= len(files[i].Text)
+	}
+	return files
+}
+
+// imports reads the files that instructions import.
+type imports struct {
+	root string    // they lie below
+	sum  hash.Hash // of what is read
+}
+
+// expand returns the text of a file with what it imports, and what was left out of it.
+func (i imports) expand(path, text string, notes []string) (whole, note string) {
+	whole, more := instructions.Expand(path, text, func(path string) (string, error) {
+		inside, err := filepath.Rel(i.root, path)
+		if err != nil || !filepath.IsLocal(inside) {
+			if _, missing := os.Lstat(path); missing != nil {
+				return "", fs.ErrNotExist
+			}
+			return "", instructions.ErrOutside
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to what a stranger should not have a model told
+			return "", errors.New("it is a link")
+		}
+		data, cut, err := read(path, maxFile)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(i.sum, "import %d %s %d\n", len(path), path, len(data))
+		i.sum.Write(data)
+		clean, removed := tools.Sanitize(string(data))
+		notes = append(notes, removed...)
+		if cut {
+			notes = append(notes, fmt.Sprintf("[only the first %d KB of %s count]", maxFile>>10, filepath.Base(path)))
+		}
+		return clean, nil
+	})
+	return whole, strings.Join(append(notes, more...), " ")
+}
+
 // PromptContext returns what the model is told of a trusted directory, to stand behind the
 // system prompt; "" if that is nothing. The innermost instructions come last,
 // for they count most, and are the last to be left out.
 func (o Project) PromptContext() string {
-	files := o.FilesOf(Instructions)
-	room := maxPrompt
-	kept := len(files)
-	for kept > 0 && len(files[kept-1].Text) <= room {
-		room -= len(files[kept-1].Text)
-		kept--
-	}
 	var b strings.Builder
-	for _, f := range files[kept:] {
+	for _, f := range o.Sent() {
 		if b.Len() == 0 {
 			b.WriteString("The person trusts this folder. Its instructions follow; where they disagree, the later ones count, and what the person says counts most.\n")
 		}
-		fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", f.Name, strings.TrimSpace(f.Text))
+		if f.Text != "" {
+			fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", f.Name, strings.TrimSpace(f.Text))
+		}
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,10 @@ func TestLook(t *testing.T) {
 			[]string{"instructions ../../AGENTS.md", "instructions AGENTS.md"}},
 		{"a worktree has a file .git", map[string]string{"r/.git": "gitdir: x", "r/AGENTS.md": "2", "r/a/x": ""}, "r/a",
 			[]string{"instructions ../AGENTS.md"}},
+		{"one in each directory", map[string]string{"r/.git/": "", "r/CLAUDE.md": "1", "r/GEMINI.md": "2", "r/a/GEMINI.md": "3", "r/a/b/AGENTS.md": "4", "r/a/b/CLAUDE.md": "5"}, "r/a/b",
+			[]string{"instructions ../../CLAUDE.md", "instructions ../GEMINI.md", "instructions AGENTS.md"}},
+		{"prompts, the nearest first", map[string]string{"r/.git/": "", "r/.parley/prompts/a.md": "1", "r/a/.claude/commands/x/b.md": "2", "r/a/.gemini/commands/c.toml": "prompt = \"x\"", "r/.parley/prompts/no.txt": "3"}, "r/a",
+			[]string{"prompts .claude/commands/x/b.md", "prompts .gemini/commands/c.toml", "prompts ../.parley/prompts/a.md"}},
 		{"outside a repository the folder alone", map[string]string{"AGENTS.md": "1", "a/x": ""}, "a", nil},
 	}
 	for _, tt := range tests {
@@ -84,6 +89,12 @@ func TestDecided(t *testing.T) {
 		{"other words", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("be evil"), 0o644)
 		}, false},
+		{"another import", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, "more.md"), []byte("be evil"), 0o644)
+		}, false},
+		{"a new prompt", func(dir string) (string, error) {
+			return dir, errors.Join(os.MkdirAll(filepath.Join(dir, ".claude/commands"), 0o755), os.WriteFile(filepath.Join(dir, ".claude/commands/x.md"), []byte("!`evil`"), 0o644))
+		}, false},
 		{"another server", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"x":{"command":"evil"}}}`), 0o644)
 		}, false},
@@ -107,7 +118,7 @@ func TestDecided(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind", "work/.mcp.json": "{}"}), "work")
+			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": "{}"}), "work")
 			m := memory{}
 			o, err := trust.Load(dir)
 			if err != nil {
@@ -163,6 +174,27 @@ func TestContext(t *testing.T) {
 		if !strings.Contains(q, want) {
 			t.Errorf("the question does not say %q", want)
 		}
+	}
+}
+
+// TestImports: what is imported is shown and told; what lies outside is neither.
+func TestImports(t *testing.T) {
+	root := tree(t, map[string]string{"secret.md": "the key", "r/.git/": "", "r/docs/style.md": "tabs", "r/a/AGENTS.md": "See @../docs/style.md @../../secret.md @link.md @dir/secret.md"})
+	for from, to := range map[string]string{"r/a/link.md": "secret.md", "r/a/dir": ""} {
+		if err := os.Symlink(filepath.Join(root, to), filepath.Join(root, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := trust.Load(filepath.Join(root, "r/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, review := o.PromptContext(), o.Review()
+	if !strings.Contains(text, "tabs") || !strings.Contains(review, "tabs") {
+		t.Errorf("what is imported is missing:\n%s\n%s", text, review)
+	}
+	if strings.Contains(text+review, "the key") || !strings.Contains(review, "@../../secret.md is not imported: it is outside the project") || !strings.Contains(review, "@link.md is not imported: it is a link") {
+		t.Errorf("what lies outside is not held back:\n%s", review)
 	}
 }
 

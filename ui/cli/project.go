@@ -2,15 +2,20 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"parley/providers"
 	"parley/session"
 	"parley/session/config"
+	"parley/session/instructions"
 	"parley/session/trust"
+	"parley/tools"
 )
 
 // project is what the files of the working directory add to the configuration.
@@ -19,12 +24,38 @@ type project struct {
 	trusted bool   // by the user; nothing of it counts before
 	model   string // of its settings, as is system
 	system  string
+	own     string // the user's instructions for all projects; "" if there are none
+}
+
+// ownInstructions reads the user's instructions for all projects, which lie beside the
+// configuration. The error says why they are not used.
+func ownInstructions() (string, error) {
+	dir := configDir()
+	if dir == "" {
+		return "", nil
+	}
+	path := filepath.Join(dir, instructions.Names[0])
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, _ := tools.Sanitize(string(data))
+	if len(text) > instructions.MaxTotal {
+		return strings.ToValidUTF8(text[:instructions.MaxTotal], ""), fmt.Errorf("%s: only its first %d KB are sent", abbrevPath(path), instructions.MaxTotal>>10)
+	}
+	return strings.TrimSpace(text), nil
 }
 
 // loadProjectTrust reads what the working directory would add, and adds it if the
 // user trusts it. Its error is told, and ends nothing.
 func (a *program) loadProjectTrust(screen bool) error {
 	var err error
+	if a.project.own, err = ownInstructions(); err != nil {
+		a.note(err.Error())
+	}
 	if a.project.offer, err = trust.Load(a.dir); err != nil {
 		return err
 	}
@@ -87,6 +118,9 @@ func (a *program) systemPrompt() string { return wholeSystem(a, "") }
 // that.
 func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.system, a.config.System, session.Instructions)
+	if a.project.own != "" {
+		text += "\n\n<instructions file=\"" + instructions.Names[0] + "\" of=\"user\">\n" + a.project.own + "\n</instructions>"
+	}
 	if a.project.trusted {
 		for _, more := range []string{a.project.system, a.project.offer.PromptContext()} {
 			if more != "" {

@@ -14,6 +14,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/ui/app"
@@ -178,8 +179,11 @@ func (a *program) printResumeHint(id string) {
 // prompt, what the project adds to it, and the tools.
 func requestFacts(system string, p *project, set *tools.Set, known *estimates) []app.Fact {
 	facts := []app.Fact{{Name: "system prompt", Tokens: tokens(known, system)}}
+	if p.own != "" {
+		facts = append(facts, app.Fact{Name: instructions.Names[0], Tokens: catalog.Estimate(p.own), Note: "yours, for all folders"})
+	}
 	if p.trusted {
-		for _, f := range p.offer.FilesOf(trust.Instructions) {
+		for _, f := range p.offer.Sent() {
 			facts = append(facts, app.Fact{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
 		}
 	}

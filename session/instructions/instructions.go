@@ -1,0 +1,121 @@
+// Package instructions knows the files in which people tell models about a project:
+//
+//	Find(directory) ──► AGENTS.md, else CLAUDE.md, else GEMINI.md
+//	Expand(file) ──► its text, and behind it those that it imports with @path
+//
+// What may be read, and whether it is told to a model, is up to the caller.
+package instructions
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Names are those of the files, the first of which counts in a directory.
+var Names = []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
+
+// MaxTotal is how many bytes of instructions a model is told; those farthest from the working
+// directory are the first that it is not.
+const MaxTotal = 32 << 10
+
+// Find returns the path of the file that counts in a directory; "" if there is none.
+func Find(dir string) string {
+	for _, name := range Names {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// maxImports is how deep files may import one another.
+const maxImports = 5
+
+// ErrOutside is returned by what reads a file for Expand if that lies where it may not be read.
+var ErrOutside = errors.New("it is outside the project")
+
+// Expand returns the text of a file with those that it imports behind it: lines and words that
+// are @ and the path of a file, relative to the one that has it. Imports in code are text, and
+// so are those that read cannot find. Notes say what was not imported. Each file is read once.
+func Expand(path, text string, read func(path string) (string, error)) (whole string, notes []string) {
+	e := &expander{read: read, seen: []string{filepath.Clean(path)}}
+	e.imports(path, text, 1)
+	return strings.TrimRight(text, "\n") + e.out.String(), e.notes
+}
+
+type expander struct {
+	read  func(path string) (string, error)
+	seen  []string
+	out   strings.Builder
+	notes []string
+}
+
+func (e *expander) imports(path, text string, depth int) {
+	for _, name := range mentioned(text) {
+		file := name
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			if home, err := os.UserHomeDir(); err == nil {
+				file = filepath.Join(home, rest)
+			}
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(path), file)
+		}
+		file = filepath.Clean(file)
+		if slices.Contains(e.seen, file) {
+			continue
+		}
+		if depth > maxImports {
+			e.notes = append(e.notes, fmt.Sprintf("[@%s is not imported: files may import one another %d deep]", name, maxImports))
+			continue
+		}
+		more, err := e.read(file)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			e.notes = append(e.notes, fmt.Sprintf("[@%s is not imported: %v]", name, err))
+			continue
+		}
+		e.seen = append(e.seen, file)
+		fmt.Fprintf(&e.out, "\n\n<imported file=%q>\n%s\n</imported>", name, strings.TrimSpace(more))
+		e.imports(file, more, depth+1)
+	}
+}
+
+// mentioned returns the paths behind an @ that text has outside of code.
+func mentioned(text string) (paths []string) {
+	fence := ""
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		mark := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`~"))]
+		switch {
+		case fence == "" && len(mark) >= 3 && strings.Trim(mark, mark[:1]) == "":
+			fence = mark
+			continue
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && mark == trimmed {
+				fence = ""
+			}
+			continue
+		}
+		for i, part := range strings.Split(line, "`") {
+			if i%2 == 1 {
+				continue
+			}
+			for _, word := range strings.FieldsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == '[' }) {
+				path, ok := strings.CutPrefix(word, "@")
+				if path = strings.TrimRight(path, ".,;:!?)]*_\"'"); ok && path != "" && strings.ContainsAny(path, "./") {
+					paths = append(paths, path)
+				}
+			}
+		}
+	}
+	return paths
+}
