@@ -36,13 +36,17 @@ func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *re
 
 // take adds an event of the model's, and returns it as front ends are told it; nil
 // for the finish, which Response tells.
-func (r *responseStream) take(e llm.Event) Event {
-	switch e := e.(type) {
+func (r *responseStream) take(event llm.Event) Event {
+	switch e := event.(type) {
 	case llm.Delta:
 		if r.event.TTFT == 0 {
 			r.event.TTFT = r.partial.now().Sub(r.began)
 		}
-		e.Kind = r.partial.Add(e) // a front end need not remember it
+		kind := r.partial.Add(e)
+		if kind == e.Kind {
+			return event
+		}
+		e.Kind = kind // a front end need not remember it
 		return e
 	case llm.Usage:
 		e = e.Clamped()
@@ -52,7 +56,7 @@ func (r *responseStream) take(e llm.Event) Event {
 		r.event.Finish = e
 		return nil
 	}
-	return e
+	return event
 }
 
 // endStream closes a response that arrives no further, so that addResponse can store

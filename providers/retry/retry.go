@@ -140,8 +140,10 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 		switch e := event.(type) {
 		case llm.Delta:
 			shown = true
-			e.Block = prefix + e.Block
-			event = e
+			if prefix != "" {
+				e.Block = prefix + e.Block
+				event = e
+			}
 		case llm.Usage:
 			used = a.spent.Add(e)
 			used.Shared = e.Shared
@@ -176,6 +178,9 @@ func (o Options) wait(err error, n int) (time.Duration, bool) {
 
 // mistaken reports whether err is a mistake of the model.
 func mistaken(err error) bool {
+	if err == nil { // as with nearly every event
+		return false
+	}
 	var e *llm.Error
 	return errors.As(err, &e) && e.Mistake
 }

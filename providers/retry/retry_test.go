@@ -329,3 +329,22 @@ func TestMistakeIsDiscarded(t *testing.T) {
 		t.Errorf("used %+v, want %+v", got, want)
 	}
 }
+
+// A delta of a first attempt is handed on as it came: a copy costs more than anything else here.
+func TestDeltaCost(t *testing.T) {
+	const deltas = 1000
+	attempt := make([]any, deltas, deltas+1)
+	for i := range attempt {
+		attempt[i] = llm.Event(word)
+	}
+	m := retry.Wrap(&script{attempts: [][]any{append(attempt, llm.Finish{Reason: llm.Stop})}}, retry.Options{})
+	got := 0
+	allocs := testing.AllocsPerRun(5, func() {
+		for range m.Stream(t.Context(), llm.Request{}) {
+			got++
+		}
+	})
+	if allocs > deltas/10 || got != 6*(deltas+1) {
+		t.Errorf("%.0f allocations for %d deltas, %d events", allocs, deltas, got)
+	}
+}

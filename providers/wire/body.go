@@ -110,7 +110,7 @@ func (b *timedBody) hasContent(p []byte) bool {
 	case formUnknown:
 		return false
 	case formEvents:
-		return b.lines.hasData(p) && b.pulse == nil
+		return b.pulse == nil && b.lines.hasData(p)
 	case formJSON:
 		return len(text) > 0
 	}

@@ -199,8 +199,11 @@ func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // err returns err, or what is told of it without secrets.
 func (m mask) err(err error) error {
+	if err == nil || m.replacer == nil {
+		return err
+	}
 	var e *llm.Error
-	if m.replacer == nil || !errors.As(err, &e) {
+	if !errors.As(err, &e) {
 		return err
 	}
 	told := *e

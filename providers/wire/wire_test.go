@@ -514,4 +514,26 @@ func TestMasked(t *testing.T) {
 	if inner.Code != secret {
 		t.Error("the error itself was changed")
 	}
+	events := func() llm.Stream {
+		return func(yield func(llm.Event, error) bool) {
+			var word llm.Event = llm.Delta{Block: "b"}
+			for range 1000 {
+				if !yield(word, nil) {
+					return
+				}
+			}
+		}
+	}
+	model := wire.MaskErrors(streamer(events), []string{secret}, nil)
+	if n := testing.AllocsPerRun(5, func() {
+		for range model.Stream(t.Context(), llm.Request{}) {
+		}
+	}); n > 100 {
+		t.Errorf("%.0f allocations for 1,000 events without an error", n)
+	}
 }
+
+// streamer is a model that answers every request in the same way.
+type streamer func() llm.Stream
+
+func (s streamer) Stream(context.Context, llm.Request) llm.Stream { return s() }

@@ -32,7 +32,13 @@ func newAsyncWriter(w io.Writer, fail func(error)) *asyncWriter {
 	return e
 }
 
-func (e *asyncWriter) Write(p []byte) (int, error) {
+func (e *asyncWriter) Write(p []byte) (int, error) { return addPending(e, p) }
+
+// WriteString implements io.StringWriter.
+func (e *asyncWriter) WriteString(s string) (int, error) { return addPending(e, s) }
+
+// addPending has p written.
+func addPending[T []byte | string](e *asyncWriter, p T) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.buf) > maxPending && e.err == nil {
