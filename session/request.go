@@ -25,7 +25,8 @@ type requestSettings struct {
 	mode         History
 	omitsOldest  bool // in this turn, what does not fit is left out in spite of mode
 	settings     llm.Settings
-	revert       func() // takes back what holds for the running prompt alone; nil: nothing does
+	onlyTools    []string // that are offered; nil: all
+	revert       func()   // takes back what holds for the running prompt alone; nil: nothing does
 }
 
 func get[T any](s *Session, field *T) T {
@@ -327,7 +328,7 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	req := llm.Request{System: s.system, Effort: s.effort, Session: s.id, Settings: s.settings, AnswerSchema: s.answerSchema}
 	set := s.turnTools
 	if set == nil {
-		set = s.tools
+		set = offeredTools(s)
 	}
 	if set != nil && model.Strategy != "none" {
 		req.Tools = set.Tools()

@@ -181,7 +181,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {
-				t.tools = s.tools.Snapshot()
+				t.tools = locked(&s.mu, func() *tools.Set { return offeredTools(s) })
 			}
 			set(s, &s.turnTools, t.tools)
 			if t.done.Err = f(t); t.done.Err == errForked {

@@ -140,3 +140,68 @@ func (t *turn) persistResults() {
 		t.persist(t.results.node())
 	}
 }
+
+// MaxPersona is how many bytes the system prompt of a persona may have.
+const MaxPersona = maxAnnotationText
+
+// A Persona is a system prompt that stays with a conversation, with the tools it offers. It is
+// an event: the last one on a branch holds.
+type Persona struct {
+	Name    string   `json:"name"` // "": none from here on
+	System  string   `json:"system,omitempty"`
+	Tools   []string `json:"tools,omitempty"`   // as tools.Set.WithTools has them; nil: all
+	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
+}
+
+// PersonaOf returns the persona of the current branch; without a Name there is none.
+func PersonaOf(s *Session) Persona {
+	along := s.Annotations(s.Path())
+	for i := len(along) - 1; i >= 0; i-- {
+		for j := len(along[i]) - 1; j >= 0; j-- {
+			if p, ok := DecodeAnnotation(along[i][j]).(Persona); ok {
+				return p
+			}
+		}
+	}
+	return Persona{}
+}
+
+// SetPersona has the conversation continue with a persona, or without one, and system as the
+// system prompt that this makes. It stays with the conversation.
+func SetPersona(s *Session, p Persona, system string) error {
+	if len(p.System) > MaxPersona {
+		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", p.Name, MaxPersona>>10)
+	}
+	if s.tools != nil && len(p.Tools) > 0 {
+		if _, err := s.tools.WithTools(p.Tools...); err != nil {
+			return fmt.Errorf("the persona %s: %w", p.Name, err)
+		}
+	}
+	if p.Name != "" || PersonaOf(s).Name != "" {
+		s.Annotate(0, p)
+	}
+	RestorePersona(s, p, system)
+	return nil
+}
+
+// RestorePersona does as SetPersona for the persona that the conversation has.
+func RestorePersona(s *Session, p Persona, system string) {
+	set(s, &s.onlyTools, p.Tools)
+	s.SetSystem(system)
+}
+
+// offeredTools returns the tools as they are now that a persona leaves; nil for none. The
+// session is locked.
+func offeredTools(s *Session) *tools.Set {
+	switch {
+	case s.tools == nil:
+		return nil
+	case len(s.onlyTools) == 0:
+		return s.tools.Snapshot()
+	}
+	only, err := s.tools.WithTools(s.onlyTools...)
+	if err != nil { // one of them is gone since
+		only, _ = s.tools.WithTools("none")
+	}
+	return only
+}

@@ -127,3 +127,50 @@ func TestTemplateSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestPersona: it stays with the branch it was chosen on, in copies and in the next run, and
+// offers its tools alone.
+func TestPersona(t *testing.T) {
+	set, _ := workspace(t)
+	lib := MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+	log := lib.Create(Info{Dir: "/w"})
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Log: log})
+	play(t.Context(), s, allow, say("one"))
+	if err := SetPersona(s, Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
+		t.Errorf("unknown tools: %v, system %q", err, s.System())
+	}
+	if err := SetPersona(s, Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
+		t.Fatal(err)
+	}
+	play(t.Context(), s, allow, say("two"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	requests := fake.Requests()
+	if last := requests[len(requests)-1]; last.System != "Be terse, whole" || len(last.Tools) != 2 {
+		t.Errorf("sent %q with %d tools", last.System, len(last.Tools))
+	}
+	fork, err := lib.Fork(s.ID(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := lib.Resume(s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, log := range map[string]*Log{"a copy": fork, "the next run": again} {
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: log})
+		if p := PersonaOf(s); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
+			t.Errorf("%s has %+v", name, p)
+		}
+		if err := SetPersona(s, Persona{}, "own"); err != nil || PersonaOf(s).Name != "" || s.System() != "own" {
+			t.Errorf("%s: off: %v, %+v", name, err, PersonaOf(s))
+		}
+		if _, req := s.Request(say("three")); len(req.Tools) != len(set.Tools()) {
+			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
+		}
+		s.Close()
+	}
+}

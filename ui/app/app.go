@@ -59,6 +59,8 @@ func New(o Options) *App {
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
 		told: map[string]mcp.Status{},
 	}
+	facts := a.Context
+	a.Context = func() []Fact { return withPersona(a, facts()) }
 	a.rememberModel(a.Session.Model().Name)
 	return a
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/prompts"
 	"parley/ui/format"
 )
 
@@ -260,4 +261,93 @@ func (a *App) SetTaste(key, name string, on bool) Effect {
 	}
 	a.tastes[key] = append(words, sign+name)
 	return a.Keep(key, strings.Join(a.tastes[key], "\n"))
+}
+
+// usePersona has the conversation continue with the persona of this name, or without one.
+func usePersona(a *App, name string) Effect {
+	whole := func(own string) string {
+		if a.System == nil {
+			return own
+		}
+		return a.System(own)
+	}
+	now := session.PersonaOf(a.Session)
+	switch name {
+	case "":
+		return Effect{List: &List{Title: "Persona", Noun: "persona", Items: personaItems(a), Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
+	case noPersona:
+		if now.Name == "" {
+			return Say("No persona is on")
+		}
+		if err := session.SetPersona(a.Session, session.Persona{}, whole("")); err != nil {
+			return Effect{Err: err}
+		}
+		return Effect{Event: session.Persona{}}
+	}
+	p := a.prompts.Load().named(name)
+	if p == nil {
+		return Say("No persona " + name + ". /persona lists them")
+	}
+	system, err := p.Persona()
+	if err != nil {
+		return Effect{Err: err}
+	}
+	is := session.Persona{Name: name, System: system, Tools: p.Tools}
+	if p.Project {
+		is.Project = a.Folder
+	}
+	if err := session.SetPersona(a.Session, is, whole(system)); err != nil {
+		return Effect{Err: err}
+	}
+	if p.Effort != "" {
+		a.Session.SetEffort(p.Effort)
+	}
+	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
+		e := a.Use(p.Model)
+		e.Toast = PersonaText(is)
+		return e
+	}
+	return Effect{Event: is}
+}
+
+// noPersona ends a persona.
+const noPersona = "off"
+
+// personaItems lists what /persona takes: prompts with a system prompt.
+func personaItems(a *App) []Item {
+	now := session.PersonaOf(a.Session).Name
+	items := []Item{{Title: noPersona, Detail: "No persona", Value: noPersona, Current: now == ""}}
+	known := a.prompts.Load()
+	if known == nil {
+		return items
+	}
+	list := slices.Clone(known.list)
+	prompts.Sort(list)
+	for i, p := range list {
+		if p.System != "" && (i == 0 || list[i-1].Name != p.Name) {
+			about := p.Description
+			if about == "" {
+				about = FirstLine(p.System)
+			}
+			items = append(items, Item{Title: p.Name, Detail: about, Value: p.Name, Current: p.Name == now})
+		}
+	}
+	return items
+}
+
+// PersonaText says which persona holds from here on.
+func PersonaText(p session.Persona) string {
+	if p.Name == "" {
+		return "Persona off"
+	}
+	return "Persona: " + p.Name
+}
+
+// withPersona returns what every request tells the model, with the persona in the place of
+// parley's own system prompt.
+func withPersona(a *App, facts []Fact) []Fact {
+	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
+		facts[0] = Fact{Name: "persona " + p.Name, Tokens: a.Estimate(p.System)}
+	}
+	return facts
 }

@@ -45,6 +45,8 @@ type modelFlags struct {
 	detail         string // of images
 	promptName     string // of a prompt file, for which the words are arguments
 	prompt         promptFile
+	personaName    string // of a prompt file whose system prompt stays
+	persona        session.Persona
 }
 
 // conversationFlags say which conversation is continued.
@@ -88,6 +90,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
 	set.StringVarP(&f.promptName, "prompt", "P", "", "send this prompt file, with PROMPT as its arguments; implies -p")
+	set.StringVar(&f.personaName, "persona", "", "have this prompt file's system prompt for the conversation; off ends one")
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file, or an address on the web (in PROMPT itself an @ is only text)")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")

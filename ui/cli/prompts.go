@@ -83,8 +83,8 @@ func (a promptFiles) named(name string) (*prompts.Prompt, error) {
 
 // use reads the prompt of -P, whose settings hold where no flag says otherwise.
 func (a promptFiles) use() (err error) {
-	if a.promptName == "" {
-		return nil
+	if err := a.usePersona(); err != nil || a.promptName == "" {
+		return err
 	}
 	p, err := a.named(a.promptName)
 	if err != nil {
@@ -183,4 +183,41 @@ func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Par
 		return session.TurnFrom(ctx, s, a.prompt.from)
 	}
 	return s.Turn(ctx, parts...)
+}
+
+// usePersona reads the persona of --persona, whose settings hold where no flag says otherwise.
+func (a promptFiles) usePersona() error {
+	if a.personaName == "" || a.personaName == "off" {
+		return nil
+	}
+	p, err := a.named(a.personaName)
+	if err != nil {
+		return usageError(fmt.Errorf("--persona: %w", err))
+	}
+	system, err := p.Persona()
+	if err != nil {
+		return usageError(err)
+	}
+	a.persona = session.Persona{Name: p.Name, System: system, Tools: p.Tools}
+	if p.Project {
+		a.persona.Project = a.dir
+	}
+	a.model, a.effort = cmp.Or(a.model, a.config.Resolve(p.Model)), cmp.Or(a.effort, string(p.Effort))
+	return nil
+}
+
+// withPersona gives a session the persona of --persona, or restores the one it has. One that
+// came with a directory holds only where that is trusted, which notice says.
+func (a promptFiles) withPersona(s *session.Session) (notice string, err error) {
+	kept := session.PersonaOf(s)
+	switch {
+	case a.persona.Name != "" && kept.System != a.persona.System, a.personaName == "off":
+		return "", session.SetPersona(s, a.persona, wholeSystem(a.program, a.persona.System))
+	case kept.Name == "":
+	case kept.Project != "" && (!a.project.trusted || kept.Project != a.dir):
+		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
+	default:
+		session.RestorePersona(s, kept, wholeSystem(a.program, kept.System))
+	}
+	return "", nil
 }

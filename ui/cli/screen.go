@@ -122,7 +122,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
 			}
-			return a.systemPrompt(), errors.Join(err, a.startMCPServers())
+			return wholeSystem(a, session.PersonaOf(s).System), errors.Join(err, a.startMCPServers())
 		}},
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),

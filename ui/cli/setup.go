@@ -70,7 +70,11 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	})
-	return s, joinNotices(notice, recoverFiles(s)), nil
+	persona, err := (promptFiles{a}).withPersona(s)
+	if err != nil {
+		return nil, "", errors.Join(usageError(err), s.Close())
+	}
+	return s, joinNotices(joinNotices(notice, recoverFiles(s)), persona), nil
 }
 
 // localModel asks the server of a provider for its models, and returns, as

@@ -48,6 +48,8 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.say("%s.", text)
+	case session.Persona:
+		t.say("%s.", app.PersonaText(e))
 	case session.Verdict:
 		t.say("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:

@@ -128,6 +128,8 @@ func (c *Chat) Show(e session.Event) {
 		t.Marker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
 		t.Marker(transcript.Switch, app.SwitchText(e))
+	case session.Persona:
+		t.Marker(transcript.Info, app.PersonaText(e))
 	case session.Verdict:
 		t.Note(app.VerdictText(e, c.App.Unnamed))
 	case session.Compacted:
