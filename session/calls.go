@@ -173,6 +173,7 @@ func (t *turn) settleCalls(jobs []*job) {
 // that may not run gets its result.
 func (t *turn) decide(j *job) bool {
 	for {
+		t.watch(j)
 		switch t.policy.Decide(j.action) {
 		case tools.Allow:
 			t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
@@ -181,7 +182,7 @@ func (t *turn) decide(j *job) bool {
 			t.deny(j, "policy", notRun+t.policy.DenialReason(j.action))
 			return false
 		}
-		t.watch(j)
+		j.tellIrreversible()
 		answer, ok := t.ask(j)
 		if !ok {
 			j.unwatch()
@@ -255,13 +256,12 @@ func (t *turn) ask(j *job) (tools.Approval, bool) {
 // this goroutine.
 func (t *turn) executeCalls(jobs []*job) {
 	type news struct {
-		job    *job
-		text   string
-		notice string
-		end    *tools.Outcome
+		job          *job
+		text, notice string
+		end          *tools.Outcome
 	}
-	t.keepFiles(jobs)
 	t.recordStart(jobs)
+	t.keepFiles(jobs)
 	stoppable := t.runningCalls.start(t.ctx, jobs)
 	events := make(chan news)
 	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
@@ -294,9 +294,9 @@ func (t *turn) executeCalls(jobs []*job) {
 		}
 		if n.notice != "" {
 			t.emit(llm.Notice{Text: n.notice})
-			continue
+		} else {
+			t.emit(Progress{ID: n.job.call.ID, Text: n.text})
 		}
-		t.emit(Progress{ID: n.job.call.ID, Text: n.text})
 	}
 }
 

@@ -41,8 +41,8 @@ func openFiles(s *Session, kept *undo.Store) *undo.History {
 	return h
 }
 
-// watch begins to look at what a call may change, before it runs; nothing of one that only
-// reads. What cannot be undone is told with the question about it.
+// watch begins to look at what a call may change, beside what follows; nothing of one that only
+// reads.
 func (t *turn) watch(j *job) {
 	a := j.action
 	if j.watch != nil || t.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
@@ -57,7 +57,13 @@ func (t *turn) watch(j *job) {
 		return
 	}
 	j.watch = t.files.Watch(call)
-	a.Irreversible = j.watch.Coverage()
+}
+
+// tellIrreversible tells with the question about a call what of it cannot be undone.
+func (j *job) tellIrreversible() {
+	if j.watch != nil {
+		j.action.Irreversible = j.watch.Coverage()
+	}
 }
 
 // unwatch ends the look at a call that does not run, or not as it was looked at.
@@ -66,10 +72,9 @@ func (j *job) unwatch() {
 	j.watch = nil
 }
 
-// keepFiles keeps what jobs that are about to run may change.
+// keepFiles keeps what jobs that run now may change.
 func (t *turn) keepFiles(jobs []*job) {
 	for _, j := range jobs {
-		t.watch(j)
 		if err := j.watch.Begin(); err != nil {
 			t.emit(llm.Notice{Text: "this call cannot be undone: " + err.Error()})
 			j.unwatch()

@@ -30,7 +30,25 @@ type source struct {
 type known struct {
 	stamp
 	source
-	settled bool // it was older than the clock of files can be wrong by: the stamp tells every change
+	settled bool      // it was older than the clock of files can be wrong by: the stamp tells every change
+	checked time.Time // when its content was last found to be kept
+}
+
+// checkAfter is for how long a content that is kept is taken to be there: far below the time
+// after which a content is pruned that nothing uses.
+const checkAfter = 10 * time.Minute
+
+// isKept reports whether the content of k is kept; the look is at a time.
+func (w *workspace) isKept(file string, k known, at time.Time) bool {
+	if k.sum == "" || at.Sub(k.checked) < checkAfter {
+		return true
+	}
+	if !w.store.has(k.sum) {
+		return false
+	}
+	k.checked = at
+	w.known[file] = k
+	return true
 }
 
 // A workspace is a folder with what is known of its files, which saves reading them again.
@@ -95,14 +113,16 @@ func (w *workspace) see(ctx context.Context, before *look) (*look, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	k := walk{ctx: ctx, before: before}
+	w.mu.Lock()
+	k := walk{ctx: ctx, before: before, expected: min(len(w.known)*5/4, 10_000)}
+	w.mu.Unlock()
 	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
 		k.skip, _ = statOpen(own)
 		own.Close()
 	}
 	var rules gitignore.Rules
 	rules, k.inGit = rulesAbove(w.dir)
-	err = k.run(dir, rules)
+	err = k.run(folderOf(dir), rules)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.found)), nil
 	}
@@ -159,12 +179,17 @@ func (w *workspace) keep(ctx context.Context, l *look) {
 	w.mu.Lock()
 	var todo []string
 	var total int64
+	late, n, now := 0, 0, time.Now()
 	for file, s := range l.found {
+		if n++; late > 0 || n%1024 == 0 && ctx.Err() != nil {
+			late++
+			continue
+		}
 		switch k, ok := w.known[file]; {
 		case s.kind == Other:
 			l.unkept[file] = Uncovered{Path: Name(file), Why: "it is no regular file"}
 		case s.kind != File:
-		case ok && k.settled && k.stamp == s.stamp && (k.sum == "" || w.store.has(k.sum)):
+		case ok && k.settled && k.stamp == s.stamp && w.isKept(file, k, now):
 			l.sources[file] = k.source
 			if k.sum != "" {
 				total += s.size
@@ -174,12 +199,17 @@ func (w *workspace) keep(ctx context.Context, l *look) {
 		}
 	}
 	w.mu.Unlock()
-	slices.SortFunc(todo, func(a, b string) int {
-		return cmp.Or(cmp.Compare(l.found[a].size, l.found[b].size), cmp.Compare(a, b))
-	})
+	if ctx.Err() == nil {
+		slices.SortFunc(todo, func(a, b string) int {
+			return cmp.Or(cmp.Compare(l.found[a].size, l.found[b].size), cmp.Compare(a, b))
+		})
+	}
 	r := reader{workspace: w, look: l, todo: todo, ctx: ctx}
 	r.total.Store(total)
 	r.run()
+	if n := int(r.late.Load()) + late; n > 0 && l.partial == "" {
+		l.partial = fmt.Sprintf("%d of its %d files were not reached in time", n, len(l.found))
+	}
 }
 
 // A reader reads files of a look with several goroutines.
@@ -190,6 +220,7 @@ type reader struct {
 	ctx   context.Context
 	next  atomic.Int64 // of todo
 	total atomic.Int64 // bytes that are kept for this look
+	late  atomic.Int64 // files that there was no time for
 	mu    sync.Mutex   // guards look
 }
 
@@ -215,7 +246,8 @@ func (r *reader) one(file string) {
 	why := ""
 	switch {
 	case r.ctx.Err() != nil:
-		why = noTime
+		r.late.Add(1)
+		return
 	case s.ignored && s.size >= maxIgnored:
 		why = "git ignores it, and it is not small"
 	case s.size > MaxBytes:
@@ -232,7 +264,7 @@ func (r *reader) one(file string) {
 		return
 	}
 	r.look.sources[file] = k.source
-	k.settled = s.ctime < r.look.began-clockError
+	k.settled, k.checked = s.ctime < r.look.began-clockError, time.Now()
 	r.workspace.mu.Lock()
 	r.known[file] = k
 	r.workspace.mu.Unlock()

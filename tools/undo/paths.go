@@ -84,13 +84,13 @@ func (w *workspace) seePath(file string) (s seen, ok bool, err error) {
 
 // see returns what stands at a name in the folder; not ok for nothing.
 func (p *parent) see(base string) (s seen, ok bool, err error) {
-	fd := descriptor(p.dir)
-	s.stamp, err = statIn(p.dir, fd, base)
+	d := folderOf(p.dir)
+	s.stamp, err = d.stat(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
 	}
 	if err == nil && s.kind == Link {
-		s.target, err = linkIn(p.dir, fd, base)
+		s.target, err = d.link(base)
 	}
 	return s, err == nil, err
 }

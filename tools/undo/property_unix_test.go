@@ -157,7 +157,7 @@ var commands = []string{
 // TestUndoToAnyPoint undoes random sequences of what tools and commands do, to random points,
 // and undoes that again: all is as it was then, byte for byte.
 func TestUndoToAnyPoint(t *testing.T) {
-	sequences, files := 200, 60
+	sequences, files := 200, 40
 	if os.Getenv("PARLEY_LONG") != "" {
 		sequences, files = 200, 5000
 	}
@@ -195,7 +195,7 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 	}
 	points := map[int]map[string]node{} // before the record of a number
 	var done []string
-	for range 3 + rnd.IntN(5) {
+	for range 2 + rnd.IntN(4) {
 		if rnd.IntN(3) == 0 {
 			file := name()
 			if info, err := os.Lstat(filepath.Join(dir, file)); err == nil && !info.Mode().IsRegular() {
@@ -230,7 +230,7 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 			return // the machine is too busy to see all in 300 ms, which was told
 		}
 	}
-	for range 4 {
+	for range 3 {
 		n := 1 + rnd.IntN(len(h.Records())+1) // behind the last one is where it stands
 		points[len(h.Records())+1] = treeOf(t, dir, nil)
 		goTo(t, h, dir, n, points[n], done)

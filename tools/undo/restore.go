@@ -184,13 +184,13 @@ func plainError(err error) error {
 
 // chmod gives a folder its mode.
 func chmod(p *parent, base string, mode uint32) error {
-	f, err := openFolder(p.dir, base)
+	f, err := folderOf(p.dir).open(base)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.close()
 	killed()
-	return f.Chmod(permissions(mode))
+	return f.chmod(mode)
 }
 
 // file makes a file what it was: written beside it and renamed over it.

@@ -75,6 +75,14 @@ type State struct {
 	Kept   bool   `json:"kept,omitempty"`   // the content of a file is in the store
 }
 
+// Describe names what stood at the path in a word.
+func (s State) Describe() string {
+	if s.Kind == Absent {
+		return "nothing"
+	}
+	return string(s.Kind)
+}
+
 // Same reports whether both are the same to whoever looks at the path: neither times nor what
 // is kept count.
 func (s State) Same(t State) bool {

@@ -3,7 +3,6 @@ package undo
 import (
 	"context"
 	"io"
-	"os"
 	"path"
 	"runtime"
 	"sync"
@@ -36,56 +35,62 @@ type walk struct {
 	inGit  bool  // what .gitignore says counts
 	before *look // folders are gone into that were then, and left out that were; nil: by the rules
 
-	mu      sync.Mutex
-	found   map[string]seen
-	folders map[string]bool // that were listed whole
-	left    []Uncovered     // folders that were not
-	pending sync.WaitGroup
-	slots   chan struct{} // one for each further goroutine
+	expected int // entries there were last time
+	mu       sync.Mutex
+	found    map[string]seen
+	folders  map[string]bool // that were listed whole
+	left     []Uncovered     // folders that were not
+	pending  sync.WaitGroup
+	slots    chan struct{} // one for each further goroutine
 }
 
 // maxSeen is how many entries a walk sees at most.
 const maxSeen = 400_000
 
 // run walks through root. Rules are those that hold above it.
-func (k *walk) run(root *os.File, rules gitignore.Rules) error {
-	top, err := statOpen(root)
+func (k *walk) run(root folder, rules gitignore.Rules) error {
+	top, err := root.own()
 	if err != nil {
 		return err
 	}
-	k.device, k.found, k.folders = top.device, map[string]seen{}, map[string]bool{}
+	k.device, k.found, k.folders = top.device, make(map[string]seen, k.expected), map[string]bool{}
 	k.slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)-1)
-	k.folder(root, ".", rules)
+	k.visit(root, ".", rules)
 	k.pending.Wait()
 	return k.ctx.Err()
 }
 
-// A subfolder is a folder that a walk is to go into.
-type subfolder struct {
-	f    *os.File
-	path string
+// An entry is what was seen at one path.
+type entry struct {
+	file string
+	seen
 }
 
-// folder sees what is in the open folder f.
-func (k *walk) folder(f *os.File, dir string, rules gitignore.Rules) {
+// A subfolder is a folder that a walk is to go into.
+type subfolder struct {
+	folder
+	file string // its path in the workspace
+}
+
+// visit sees what is in the folder f, which is dir.
+func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
 	if k.ctx.Err() != nil {
 		return
 	}
-	names, err := f.Readdirnames(-1)
-	if err != nil && err != io.EOF {
+	names, err := f.names()
+	if err != nil {
 		k.leave(Uncovered{Path: Name(dir), Why: "it cannot be read"})
 		return
 	}
 	rules = k.addRules(f, dir, names, rules)
-	fd := descriptor(f)
-	all := make(map[string]seen, len(names))
+	all := make([]entry, 0, len(names))
 	var below []subfolder
 	for _, name := range names {
 		if name == ".git" {
 			continue
 		}
 		s := seen{}
-		if s.stamp, err = statIn(f, fd, name); err != nil {
+		if s.stamp, err = f.stat(name); err != nil {
 			continue // it is gone
 		}
 		file := name
@@ -97,30 +102,30 @@ func (k *walk) folder(f *os.File, dir string, rules gitignore.Rules) {
 			if !k.enters(file, s.stamp, rules) {
 				continue
 			}
-			if sub, err := openFolder(f, name); err == nil {
+			if sub, err := f.open(name); err == nil {
 				below = append(below, subfolder{sub, file})
 			} else {
 				k.leave(Uncovered{Path: Name(file), Why: "it cannot be read"})
 			}
 		case Link:
-			s.target, _ = linkIn(f, fd, name)
+			s.target, _ = f.link(name)
 		case File:
 			s.ignored = k.inGit && rules.Match(file, false)
 		}
-		all[file] = s
+		all = append(all, entry{file, s})
 	}
 	k.mu.Lock()
 	k.folders[dir] = true
-	for file, s := range all {
-		k.found[file] = s
+	for _, e := range all {
+		k.found[e.file] = e.seen
 	}
 	full := len(k.found) > maxSeen
 	k.mu.Unlock()
 	for _, sub := range below {
 		switch {
 		case full:
-			k.leave(Uncovered{Path: Name(sub.path), Why: "there are too many files"})
-			sub.f.Close()
+			k.leave(Uncovered{Path: Name(sub.file), Why: "there are too many files"})
+			sub.close()
 		default:
 			k.descend(sub, rules)
 		}
@@ -156,12 +161,12 @@ func (k *walk) descend(sub subfolder, rules gitignore.Rules) {
 	case k.slots <- struct{}{}:
 		k.pending.Go(func() {
 			defer func() { <-k.slots }()
-			defer sub.f.Close()
-			k.folder(sub.f, sub.path, rules)
+			defer sub.close()
+			k.visit(sub.folder, sub.file, rules)
 		})
 	default:
-		defer sub.f.Close()
-		k.folder(sub.f, sub.path, rules)
+		defer sub.close()
+		k.visit(sub.folder, sub.file, rules)
 	}
 }
 
@@ -172,13 +177,13 @@ func (k *walk) leave(u Uncovered) {
 }
 
 // addRules returns the rules that hold in a folder: those from above and its own.
-func (k *walk) addRules(f *os.File, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
+func (k *walk) addRules(f folder, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
 	if !k.inGit {
 		return nil
 	}
 	for _, name := range names {
 		if name == ".gitignore" {
-			rules = rules.Append(gitignore.Parse(dir, readSmall(path.Join(f.Name(), name))))
+			rules = rules.Append(gitignore.Parse(dir, readSmall(path.Join(f.path, name))))
 		}
 	}
 	return rules

@@ -10,19 +10,48 @@ import (
 
 const nonblock = 0
 
-// openFolder opens a folder in an open one, unless it is a link.
-func openFolder(parent *os.File, name string) (*os.File, error) {
-	path := filepath.Join(parent.Name(), name)
+// A folder is a folder by its path.
+type folder struct{ path string }
+
+func folderOf(f *os.File) folder { return folder{f.Name()} }
+
+// open returns a folder in the folder, unless it is a link.
+func (d folder) open(name string) (folder, error) {
+	path := filepath.Join(d.path, name)
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return folder{}, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return os.Open(path)
+	return folder{path}, nil
 }
 
-func descriptor(*os.File) int { return 0 }
+func (d folder) close() {}
 
-func statIn(parent *os.File, _ int, name string) (stamp, error) {
-	info, err := os.Lstat(filepath.Join(parent.Name(), name))
+// names returns what is in the folder.
+func (d folder) names() (names []string, err error) {
+	entries, err := os.ReadDir(d.path)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+func (d folder) stat(name string) (stamp, error) {
+	info, err := os.Lstat(filepath.Join(d.path, name))
+	if err != nil {
+		return stamp{}, err
+	}
+	return stampOf(info), nil
+}
+
+func (d folder) link(name string) (Name, error) {
+	target, err := os.Readlink(filepath.Join(d.path, name))
+	return Name(target), err
+}
+
+func (d folder) chmod(mode uint32) error { return os.Chmod(d.path, permissions(mode)) }
+
+func (d folder) own() (stamp, error) {
+	info, err := os.Stat(d.path)
 	if err != nil {
 		return stamp{}, err
 	}
@@ -35,11 +64,6 @@ func statOpen(f *os.File) (stamp, error) {
 		return stamp{}, err
 	}
 	return stampOf(info), nil
-}
-
-func linkIn(parent *os.File, _ int, name string) (Name, error) {
-	target, err := os.Readlink(filepath.Join(parent.Name(), name))
-	return Name(target), err
 }
 
 func stampOf(info fs.FileInfo) stamp {

@@ -14,49 +14,77 @@ import (
 // nonblock keeps the opening of a pipe from waiting for its other end.
 const nonblock = unix.O_NONBLOCK
 
-// openFolder opens a folder in an open one, unless it is a link.
-func openFolder(parent *os.File, name string) (*os.File, error) {
+// A folder is an open folder. What is reached by it is in it, whatever its path leads to.
+type folder struct {
+	fd   int
+	path string // for what is read only as advice
+}
+
+// folderOf returns an open file as a folder, which is closed with the file.
+func folderOf(f *os.File) folder { return folder{int(f.Fd()), f.Name()} }
+
+// open opens a folder in the folder, unless it is a link.
+func (d folder) open(name string) (folder, error) {
 	for {
-		fd, err := unix.Openat(int(parent.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+			return folder{}, &fs.PathError{Op: "open", Path: name, Err: err}
 		default:
-			return os.NewFile(uintptr(fd), filepath.Join(parent.Name(), name)), nil
+			return folder{fd, filepath.Join(d.path, name)}, nil
 		}
 	}
 }
 
-// descriptor returns what statIn works with.
-func descriptor(f *os.File) int { return int(f.Fd()) }
+func (d folder) close() { unix.Close(d.fd) }
 
-// statIn returns what stands at a name in an open folder, without following a link.
-func statIn(_ *os.File, fd int, name string) (stamp, error) {
+// names returns what is in the folder, read from its beginning on.
+func (d folder) names() (names []string, err error) {
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(d.fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n <= 0:
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+// stat returns what stands at a name, without following a link.
+func (d folder) stat(name string) (stamp, error) {
 	var s unix.Stat_t
-	if err := unix.Fstatat(fd, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return stamp{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
 	return stampOf(&s), nil
 }
 
-// statOpen returns what an open file is.
-func statOpen(f *os.File) (stamp, error) {
-	var s unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &s); err != nil {
-		return stamp{}, err
-	}
-	return stampOf(&s), nil
-}
-
-// linkIn returns the target of a link in an open folder.
-func linkIn(_ *os.File, fd int, name string) (Name, error) {
+// link returns the target of a link.
+func (d folder) link(name string) (Name, error) {
 	buf := make([]byte, 4096)
-	n, err := unix.Readlinkat(fd, name, buf)
+	n, err := unix.Readlinkat(d.fd, name, buf)
 	if err != nil {
 		return "", err
 	}
 	return Name(buf[:n]), nil
+}
+
+func (d folder) chmod(mode uint32) error { return unix.Fchmod(d.fd, mode) }
+
+// statOpen returns what an open file is.
+func statOpen(f *os.File) (stamp, error) { return folderOf(f).own() }
+
+// own returns what the folder itself is.
+func (d folder) own() (stamp, error) {
+	var s unix.Stat_t
+	if err := unix.Fstat(d.fd, &s); err != nil {
+		return stamp{}, err
+	}
+	return stampOf(&s), nil
 }
 
 func stampOf(s *unix.Stat_t) stamp {

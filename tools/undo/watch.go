@@ -46,7 +46,7 @@ func (h *History) Watch(call Call) *Watch {
 		w.look, w.err = w.see(ctx)
 		w.at = time.Now()
 		close(w.done)
-		if w.err == nil && len(call.Paths) == 0 && w.look.hurried() {
+		if w.err == nil && len(call.Paths) == 0 && w.look.partial != "" {
 			h.warm(ctx) // while the user thinks
 		}
 	}()
@@ -80,7 +80,9 @@ func (w *Watch) see(ctx context.Context) (*look, error) {
 	if len(w.call.Paths) > 0 {
 		l, err = h.seePaths(w.call.Paths, time.Now().UnixNano())
 	} else {
-		l, err = h.workspace.see(ctx, nil)
+		walking, cancel := context.WithTimeout(ctx, maxLook*2/3) // the rest is for what was found
+		defer cancel()
+		l, err = h.workspace.see(walking, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -88,22 +90,6 @@ func (w *Watch) see(ctx context.Context) (*look, error) {
 	h.keep(ctx, l)
 	return l, nil
 }
-
-// hurried reports whether a look had not enough time.
-func (l *look) hurried() bool {
-	if l.partial != "" {
-		return true
-	}
-	for _, u := range l.unkept {
-		if u.Why == noTime {
-			return true
-		}
-	}
-	return false
-}
-
-// noTime is why a file is not covered that was not reached.
-const noTime = "there was no time to keep it"
 
 // Coverage says what of a call cannot be undone, in words for the user, such as "3 files
 // (1.2 GB) cannot be undone"; "" if all can. It waits for the look, at most 300 ms.
@@ -133,7 +119,7 @@ func (l *look) summary() string {
 		words = append(words, fmt.Sprintf("%d files (%s) cannot be undone", n, bytesText(size)))
 	}
 	if l.partial != "" {
-		words = append(words, "the folder is large: "+l.partial+", changes elsewhere cannot be undone")
+		words = append(words, "the folder is large: "+l.partial+"; changes of others cannot be undone")
 	}
 	var folders []string
 	for _, u := range l.left {

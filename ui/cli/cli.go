@@ -108,7 +108,9 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	sessions := a.sessionCommands()
-	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessions.Sessions()), a.withExitStatus(sessions.Usage()),
+	sessionsRoot := sessions.Sessions()
+	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
+	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)

@@ -42,7 +42,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		trouble = err // what of it could not be read
 	}
 	s, notice, err = a.newSession(screen, log)
-	go pruneUndo(a.openUndo())
+	go pruneUndo(openUndo(a))
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
 			notice = joinNotices(notice, more.Error())
@@ -99,7 +99,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 		return nil, err
 	}
 	if a.fork {
-		return a.library.Fork(about.ID, 0)
+		return forkSession(a, about.ID, 0)
 	}
 	log, err := a.library.Resume(about.ID)
 	var held *session.LockedError

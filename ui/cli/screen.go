@@ -155,11 +155,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		},
 			Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
 			Fork: func(id string, head int) (*session.Session, string, error) {
-				log, err := a.library.Fork(id, head)
-				if log != nil && a.openUndo() != nil {
-					err = errors.Join(err, a.undo.Copy(id, log.Session().ID))
-				}
-				return a.resumeSession(log, err)
+				return a.resumeSession(forkSession(a, id, head))
 			}},
 	}
 }

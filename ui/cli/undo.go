@@ -1,20 +1,28 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parley/session"
 	"parley/tools"
+	"parley/tools/sanitize"
 	"parley/tools/undo"
+	"parley/ui/format"
+	"parley/ui/print"
 )
 
 // openUndo returns where files are kept before tools change them; nil if nothing of this run
 // is kept.
-func (a *program) openUndo() *undo.Store {
+func openUndo(a *program) *undo.Store {
 	if a.ephemeral {
 		return nil
 	}
@@ -34,6 +42,18 @@ func undoStore() *undo.Store {
 	store := undo.Open(filepath.Join(filepath.Dir(path), "undo"))
 	store.Preserve = tools.CopyMetadata
 	return store
+}
+
+// forkSession copies a conversation up to the message head, 0 for all of it, with the history
+// of its files.
+func forkSession(a *program, id string, head int) (*session.Log, error) {
+	log, err := a.library.Fork(id, head)
+	if store := openUndo(a); log != nil && store != nil {
+		if failed := store.Copy(id, log.Session().ID); failed != nil {
+			a.note("/undo does not know the files of the original: " + failed.Error())
+		}
+	}
+	return log, err
 }
 
 // recoverFiles says what came of a restore of files that parley did not end; "" if there is
@@ -76,4 +96,89 @@ func pruneUndo(store *undo.Store) {
 	if store != nil && store.PruneDue() {
 		_, _ = store.Prune(time.Now().Add(-undo.KeptFor), undo.KeptMost, nil)
 	}
+}
+
+// undoCommands returns the commands about files that tools changed, which stand below sessions.
+func undoCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
+	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: sessions.Complete,
+		RunE: func(_ *cobra.Command, words []string) error {
+			lib, err := sessions.Open()
+			if err != nil {
+				return err
+			}
+			found, err := print.Find(lib, strings.Join(words, " "))
+			if err = errors.Join(err, lib.Close()); err != nil {
+				return err
+			}
+			return printFileDiff(a, found.ID)
+		}}
+	prune := &cobra.Command{Use: "prune", Short: "Remove kept files older than 30 days, and beyond 1 GB", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		store := undoStore()
+		if store == nil {
+			return nil
+		}
+		done, err := store.Prune(time.Now().Add(-undo.KeptFor), undo.KeptMost, nil)
+		a.note(fmt.Sprintf("removed what %d conversations changed in files, %s; %s kept", done.Histories, format.Size(int(done.Freed)), format.Size(int(done.Left))))
+		return err
+	}}
+	return []*cobra.Command{diff, prune}
+}
+
+// printFileDiff prints how the files that a conversation changed differ from what they were
+// before it, as they are now.
+func printFileDiff(a *program, id string) error {
+	store := undoStore()
+	if store == nil {
+		return nil
+	}
+	records, err := store.Session(id)
+	if err != nil {
+		return err
+	}
+	var roots []string
+	for _, r := range records {
+		if !slices.Contains(roots, string(r.Root)) {
+			roots = append(roots, string(r.Root))
+		}
+	}
+	changed := 0
+	for _, root := range roots {
+		h, err := store.History(id, root)
+		if err != nil {
+			return err
+		}
+		plan, err := h.Plan(1)
+		if err != nil {
+			return err
+		}
+		for _, s := range plan.Steps {
+			changed++
+			now, was := h.Texts(s)
+			text := tools.FileDiff(string(s.Path), s.To.Kind == undo.File, was, now)
+			if s.Now.Kind != undo.File && s.To.Kind != undo.File || text == "" {
+				text = fmt.Sprintf("%q: %s mode %04o → %s mode %04o\n", string(s.Path), s.To.Describe(), s.To.Mode, s.Now.Describe(), s.Now.Mode)
+			}
+			if _, err := io.WriteString(os.Stdout, sanitize.Text(text)); err != nil {
+				return err
+			}
+			if s.Asks != "" {
+				a.note(fmt.Sprintf("%q: %s", string(s.Path), s.Asks))
+			}
+		}
+		for _, u := range plan.Uncovered {
+			a.note(fmt.Sprintf("%q is not covered: %s", string(u.Path), u.Why))
+		}
+	}
+	if changed == 0 {
+		a.note("no file differs from before this conversation")
+	}
+	return nil
+}
+
+// forgetFiles removes what is kept of the files that a conversation changed.
+func forgetFiles(id string) error {
+	if store := undoStore(); store != nil {
+		return store.Remove(id)
+	}
+	return nil
 }

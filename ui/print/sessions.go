@@ -34,6 +34,7 @@ type SessionCommands struct {
 	Now    func() time.Time
 	Styled io.Writer                  // Out, for text with styles; nil: it is the same
 	Short  func(path string) string   // how folders are shown; nil: as they are
+	Forget func(id string) error      // removes what is kept beside a conversation; nil: nothing is
 	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
 }
 
@@ -336,6 +337,11 @@ func (s SessionCommands) remove() *cobra.Command {
 			for _, r := range rows {
 				if err := lib.Remove(r.ID); err != nil {
 					return err
+				}
+				if s.Forget != nil {
+					if err := s.Forget(r.ID); err != nil {
+						return err
+					}
 				}
 				if asJSON {
 					if err := WriteJSON(s.Out, r); err != nil {

@@ -1,0 +1,73 @@
+//go:build unix
+
+package undo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// makeFiles makes n small files, a hundred in a folder.
+func makeFiles(b testing.TB, dir string, n int) {
+	b.Helper()
+	for i := range n {
+		folder := filepath.Join(dir, fmt.Sprintf("a%d/b%d", i/2000, i/100))
+		if i%100 == 0 {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(fmt.Sprintf("%s/f%d.go", folder, i), fmt.Appendf(nil, "package f\n\nconst N = %d\n", i), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLook measures what a call waits for: the look before it, in a repository whose files
+// were read before, and in one that is new to parley.
+func BenchmarkLook(b *testing.B) {
+	for _, n := range []int{5_000, 200_000} {
+		dir := fastDir(b)
+		run(b, dir, "git", "init", "-q")
+		makeFiles(b, dir, n)
+		if n <= 5_000 {
+			run(b, dir, "git", "add", "-A")
+		}
+		time.Sleep(2 * time.Duration(clockError))
+		for _, warm := range []bool{false, true} {
+			b.Run(fmt.Sprintf("files=%d/warm=%v", n, warm), func(b *testing.B) {
+				store := Open(filepath.Join(fastDir(b), "undo"))
+				best := time.Hour
+				for i := 0; b.Loop(); i++ {
+					b.StopTimer()
+					if !warm {
+						store = Open(filepath.Join(fastDir(b), "undo"))
+					}
+					h, err := store.History("one", dir)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if warm && i == 0 {
+						h.Warm(b.Context())
+					}
+					b.StartTimer()
+					start := time.Now()
+					w := h.Watch(Call{ID: "c"})
+					said := w.Coverage()
+					best = min(best, time.Since(start))
+					b.StopTimer()
+					w.Cancel()
+					<-w.warm
+					if n > 5_000 && said == "" {
+						b.Fatalf("%d files: all were covered", n)
+					}
+					b.StartTimer()
+				}
+				b.ReportMetric(best.Seconds()*1000, "best-ms")
+			})
+		}
+	}
+}
