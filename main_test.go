@@ -275,6 +275,13 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 		}
 		stream(w, `{"candidates":[{"content":{"role":"model","parts":[`+part+`]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3}}`)
 	},
+	"calls skill": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			stream(w, call("skill", `{"name":"pdf"}`), finish("tool_calls"))
+			return
+		}
+		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
 	"calls nothing known": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		if n == 1 {
 			stream(w, call("get_weather", `{"broken":`), finish("tool_calls"))
@@ -542,7 +549,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/instructions", "session/prompts", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {},
 		llm:                    {},
 		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -584,7 +591,8 @@ func TestImports(t *testing.T) {
 		"session/frontmatter":  {},
 		"session/prompts":      {"session/frontmatter", llm},
 		"session/instructions": {},
-		"session/trust":        {"session/instructions", "session/prompts", "tools"},
+		"session/skills":       {"session/frontmatter"},
+		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools"},
 		"ui/tui":               {"ui/app", "ui/tui/*", format, safe, "session", llm},
 		"ui/tui/common":        {"ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/picture", "ui/app", format, "session", "session/attach", llm},

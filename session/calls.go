@@ -270,7 +270,7 @@ func (t *turn) executeCalls(jobs []*job) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(stoppable[i])
+			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(t.Session, text) }))
 			defer turn.End()
 			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
 			if told := j.compareFiles(); told != "" {

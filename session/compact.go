@@ -109,11 +109,15 @@ func (t *turn) summarize() error {
 		return err
 	}
 	summary = keepPaths(summary, paths)
+	skills := skillsOf(path)
 	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
+	for _, p := range skills {
+		after += t.tokens.estimate(p.Text)
+	}
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
 	}
-	message := llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}}
+	message := llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + summary}}, skills...)}
 	n := t.appendAt(message, func(n *store.Node) {
 		n.Parent = path[len(path)-1].Seq
 		n.Duration, n.Summary, n.Usage = n.At.Sub(began), true, &usage

@@ -174,3 +174,36 @@ func TestPersona(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestSkillsSurviveSummaries: what was loaded is in the next request once, also behind a summary.
+func TestSkillsSurviveSummaries(t *testing.T) {
+	set, _ := workspace(t)
+	text := "<skill name=\"pdf\" dir=\"/s\">\n" + strings.Repeat("do it so. ", 20) + "\n</skill>"
+	if err := set.AddExternal(tools.SkillTool([]string{"pdf"}, func(string) (string, string, error) { return text, `<skill name="pdf"`, nil })); err != nil {
+		t.Fatal(err)
+	}
+	fake := llmtest.New(llmtest.Call(call("1", "skill", `{"name":"pdf"}`)), llmtest.Call(call("2", "skill", `{"name":"pdf"}`)), llmtest.Say(strings.Repeat("a long answer ", 200)),
+		llmtest.Say("## Goal\nforms"), llmtest.Say("ok"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	play(t.Context(), s, allow, say("fill the form"))
+	for range s.Compact(t.Context()) {
+	}
+	play(t.Context(), s, allow, say("and the other"))
+	requests := fake.Requests()
+	whole := func(r llm.Request) (all string) {
+		for _, m := range r.Messages {
+			for _, p := range m.Parts {
+				all += p.Text + "\n"
+			}
+		}
+		return all
+	}
+	for i, want := range map[int]int{1: 1, 2: 1, len(requests) - 1: 1} {
+		if got := strings.Count(whole(requests[i]), "<skill name="); got != want {
+			t.Errorf("request %d has the skill %d times: %s", i, got, whole(requests[i]))
+		}
+	}
+	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !HasSkill(s, `<skill name="pdf"`) || HasSkill(s, `<skill name="other"`) {
+		t.Errorf("the last request is %s", whole(requests[len(requests)-1]))
+	}
+}

@@ -69,7 +69,7 @@ func (c Permissions) Validate() error {
 func ParseRule(text string) (permission.Rule, error) {
 	name, _, _ := strings.Cut(text, ":")
 	class := slices.Contains(places.Classes, places.Class(text))
-	if !class && !strings.HasPrefix(name, "mcp__") && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
+	if !class && !strings.HasPrefix(name, "mcp__") && name != SkillName && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
 		var names []string
 		for _, t := range builtinTools {
 			names = append(names, t.name)

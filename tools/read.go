@@ -39,6 +39,13 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 	}
 	file := args.Path
 	if output == nil {
+		page := readResult{first: max(args.Offset, 1), limit: maxLines}
+		if args.Limit > 0 {
+			page.limit = args.Limit
+		}
+		if a, err := w.planReadable(args.Path, page); a != nil || err != nil {
+			return a, err
+		}
 		if file, err = w.locate(args.Path); err != nil {
 			return nil, err
 		}

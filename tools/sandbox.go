@@ -118,7 +118,7 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	p := sandbox.Policy{
 		Workspace:  w.realDir,
-		ReadPaths:  append(sandbox.ReadablePaths(environ), ExpandHome(w.cmdSandbox.Read)...),
+		ReadPaths:  append(sandbox.ReadablePaths(environ), append(ExpandHome(w.cmdSandbox.Read), w.readable...)...),
 		WritePaths: ExpandHome(w.cmdSandbox.Write),
 		Protected:  append(sandbox.Protected(), w.protectedPlaces()...),
 		Network:    network,

@@ -35,6 +35,8 @@ type workspace struct {
 	knownHashes map[string]hash        // content that the model last read or wrote, by path
 	writeLocks  map[string]*sync.Mutex // held while a file is written, by path
 
+	readable []string // directories outside of it that read reaches, absolute and without links
+
 	savedOutputs []*savedOutput // outputs that can be read, the oldest first; guarded by mu
 }
 

@@ -1,7 +1,7 @@
 // Package trust knows what a directory would add to parley, and whether the user
 // agreed to it. A repository is a stranger's until its owner's words are let in.
 //
-//	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts
+//	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts, skills
 //	                   │ Digest of path and content
 //	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
 //	                   └──► Context (for the system prompt), Config, Servers, once trusted
@@ -17,7 +17,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -28,6 +27,7 @@ import (
 
 	"parley/session/instructions"
 	"parley/session/prompts"
+	"parley/session/skills"
 	"parley/tools"
 )
 
@@ -35,8 +35,8 @@ import (
 const (
 	maxFile = 32 << 10
 
-	maxExtras = 4 << 20  // of all prompts
-	maxReview = 64 << 10 // of what is shown of prompts
+	maxExtras = 4 << 20  // of all prompts and skills
+	maxReview = 64 << 10 // of what is shown of them
 )
 
 // A Kind reports what a file does.
@@ -47,6 +47,7 @@ const (
 	Instructions  Kind = "instructions"  // told to the model
 	Configuration Kind = "configuration" // settings of parley, as TOML
 	Servers       Kind = "servers"       // programs that parley would start, as JSON
+	Skills        Kind = "skills"        // listed to the model, which loads one when it needs it
 	Prompts       Kind = "prompts"       // sent when the user types its name; may run commands, which ask
 )
 
@@ -64,7 +65,7 @@ type File struct {
 	Text string // clean for a model where it is for one, otherwise as it is
 	Note string // what was left out of it; "" if nothing was
 
-	place prompts.Place // of a prompt
+	place any // of a prompt or a skill
 }
 
 // An Project holds everything a directory would add.
@@ -95,7 +96,7 @@ func Load(folder string) (Project, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
-	take := func(kind Kind, path string, place prompts.Place) {
+	take := func(kind Kind, path string, place any) {
 		data, cut, err := read(path, limits[kind])
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -114,14 +115,14 @@ func Load(folder string) (Project, error) {
 		case kind == Instructions:
 			imported := imports{root: o.root, sum: sum}
 			f.Text, f.Note = imported.expand(path, clean, notes)
-		case kind == Prompts:
+		case kind == Prompts, kind == Skills:
 			f.Text, f.Note = clean, strings.Join(notes, " ")
 		case len(notes) > 0:
 			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
 			return
 		}
-		if cut && kind == Prompts {
-			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it has more than %d KB", f.Name, prompts.MaxFile>>10))
+		if cut && limits[kind] > maxFile {
+			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it has more than %d KB", f.Name, limits[kind]>>10))
 			return
 		}
 		if cut {
@@ -133,41 +134,49 @@ func Load(folder string) (Project, error) {
 	}
 	for _, dir := range dirs {
 		if path := instructions.Find(dir); path != "" {
-			take(Instructions, path, prompts.Place{})
+			take(Instructions, path, nil)
 		}
 	}
-	take(Configuration, filepath.Join(real, filepath.FromSlash(config)), prompts.Place{})
-	take(Servers, filepath.Join(real, mcp), prompts.Place{})
-	wrong = errors.Join(wrong, o.eachPrompt(dirs, func(path string, place prompts.Place) { take(Prompts, path, place) }))
+	take(Configuration, filepath.Join(real, filepath.FromSlash(config)), nil)
+	take(Servers, filepath.Join(real, mcp), nil)
+	wrong = errors.Join(wrong, o.extend(dirs, take))
 	o.Digest = hex.EncodeToString(sum.Sum(nil))
 	return o, wrong
 }
 
 // limits are how many bytes a file may have; more of it does not count.
-var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Servers: maxFile, Prompts: prompts.MaxFile}
+var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Servers: maxFile, Prompts: prompts.MaxFile, Skills: skills.MaxFile}
 
-// eachPrompt goes through the prompts of directories, the innermost of which comes last, and
+// extend takes the prompts and skills of directories, the innermost of which comes last, and
 // returns why it left some out.
-func (o *Project) eachPrompt(dirs []string, take func(path string, place prompts.Place)) (wrong error) {
+func (o *Project) extend(dirs []string, take func(kind Kind, path string, place any)) (wrong error) {
+	add := func(kind Kind, place any, files []string, err error) {
+		wrong = errors.Join(wrong, err)
+		for _, path := range files {
+			if o.extras() > maxExtras {
+				wrong = errors.Join(wrong, fmt.Errorf("%s is not used: the %s of this folder have more than %d MB", path, kind, maxExtras>>20))
+				return
+			}
+			take(kind, path, place)
+		}
+	}
 	for _, dir := range slices.Backward(dirs) {
 		for _, place := range prompts.ProjectPlaces(dir) {
 			files, err := place.Files()
-			wrong = errors.Join(wrong, err)
-			for _, path := range files {
-				if o.extras() > maxExtras {
-					return errors.Join(wrong, fmt.Errorf("%s is not used: the prompts of this folder have more than %d MB", path, maxExtras>>20))
-				}
-				take(path, place)
-			}
+			add(Prompts, place, files, err)
+		}
+		for _, place := range skills.ProjectPlaces(dir) {
+			files, err := place.Files()
+			add(Skills, place, files, err)
 		}
 	}
 	return wrong
 }
 
-// extras returns how many bytes the prompts have.
+// extras returns how many bytes the prompts and skills have.
 func (o Project) extras() (size int) {
 	for i := range o.Files {
-		if o.Files[i].Kind == Prompts {
+		if k := o.Files[i].Kind; k == Prompts || k == Skills {
 			size += len(o.Files[i].Text)
 		}
 	}
@@ -178,7 +187,7 @@ func (o Project) extras() (size int) {
 // cannot be used.
 func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
 	for _, f := range o.FilesOf(Prompts) {
-		p, err := prompts.Parse(f.place, f.Path, []byte(f.Text))
+		p, err := prompts.Parse(f.place.(prompts.Place), f.Path, []byte(f.Text))
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -188,22 +197,35 @@ func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
 	return found, problems
 }
 
+// Skills does as Prompts for skills.
+func (o Project) Skills() (found []skills.Skill, problems []error) {
+	for _, f := range o.FilesOf(Skills) {
+		s, err := skills.Parse(f.place.(skills.Place), f.Path, []byte(f.Text))
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		found = append(found, s)
+	}
+	return found, problems
+}
+
 // Names says in a few words which files there are.
 func (o Project) Names() string {
 	var names []string
-	prompts := 0
 	for _, f := range o.Files {
-		if f.Kind == Prompts {
-			prompts++
-			continue
+		if f.Kind != Prompts && f.Kind != Skills {
+			names = append(names, f.Name)
 		}
-		names = append(names, f.Name)
 	}
-	switch {
-	case prompts == 1:
-		names = append(names, "1 prompt")
-	case prompts > 1:
-		names = append(names, fmt.Sprintf("%d prompts", prompts))
+	for _, kind := range []Kind{Prompts, Skills} {
+		switch n := len(o.FilesOf(kind)); n {
+		case 0:
+		case 1:
+			names = append(names, "1 "+strings.TrimSuffix(string(kind), "s"))
+		default:
+			names = append(names, fmt.Sprintf("%d %s", n, kind))
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -287,97 +309,4 @@ func (o Project) FilesOf(kind Kind) []File {
 		}
 	}
 	return files
-}
-
-// Sent returns the instructions as a model is told them: of what is too much, those of the
-// outermost directories lose their end, or are not sent at all. A Note says so.
-func (o Project) Sent() []File {
-	files := o.FilesOf(Instructions)
-	room := instructions.MaxTotal
-	for i, f := range slices.Backward(files) {
-		if len(f.Text) > room {
-			files[i].Text = strings.ToValidUTF8(f.Text[:room], "")
-			said := fmt.Sprintf("[only its first %d KB are sent]", room>>10)
-			if room>>10 == 0 {
-				files[i].Text, said = "", "[not sent]"
-			}
-			files[i].Note = strings.TrimSpace(f.Note + " " + said + fmt.Sprintf(" [instructions are at most %d KB]", instructions.MaxTotal>>10))
-		}
-		room -= len(files[i].Text)
-	}
-	return files
-}
-
-// imports reads the files that instructions import.
-type imports struct {
-	root string    // they lie below
-	sum  hash.Hash // of what is read
-}
-
-// expand returns the text of a file with what it imports, and what was left out of it.
-func (i imports) expand(path, text string, notes []string) (whole, note string) {
-	whole, more := instructions.Expand(path, text, func(path string) (string, error) {
-		inside, err := filepath.Rel(i.root, path)
-		if err != nil || !filepath.IsLocal(inside) {
-			if _, missing := os.Lstat(path); missing != nil {
-				return "", fs.ErrNotExist
-			}
-			return "", instructions.ErrOutside
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to what a stranger should not have a model told
-			return "", errors.New("it is a link")
-		}
-		data, cut, err := read(path, maxFile)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(i.sum, "import %d %s %d\n", len(path), path, len(data))
-		i.sum.Write(data)
-		clean, removed := tools.Sanitize(string(data))
-		notes = append(notes, removed...)
-		if cut {
-			notes = append(notes, fmt.Sprintf("[only the first %d KB of %s count]", maxFile>>10, filepath.Base(path)))
-		}
-		return clean, nil
-	})
-	return whole, strings.Join(append(notes, more...), " ")
-}
-
-// PromptContext returns what the model is told of a trusted directory, to stand behind the
-// system prompt; "" if that is nothing. The innermost instructions come last,
-// for they count most, and are the last to be left out.
-func (o Project) PromptContext() string {
-	var b strings.Builder
-	for _, f := range o.Sent() {
-		if b.Len() == 0 {
-			b.WriteString("The person trusts this folder. Its instructions follow; where they disagree, the later ones count, and what the person says counts most.\n")
-		}
-		if f.Text != "" {
-			fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", f.Name, strings.TrimSpace(f.Text))
-		}
-	}
-	return b.String()
-}
-
-// Review returns what a user is asked, with everything they agree to: no is the
-// safe answer.
-func (o Project) Review() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", o.Dir)
-	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder", Servers: "MCP servers (start now)", Prompts: "a prompt, sent when you type its name"}
-	room := maxReview
-	for _, f := range o.Files {
-		if f.Kind == Prompts {
-			if room -= len(f.Text); room < 0 {
-				fmt.Fprintf(&b, "\n── %s: %s (%d KB, not shown here)\n", f.Name, does[f.Kind], len(f.Text)>>10+1)
-				continue
-			}
-		}
-		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
-		if f.Note != "" {
-			fmt.Fprintf(&b, " %s", f.Note)
-		}
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Text))
-	}
-	return b.String()
 }

@@ -69,6 +69,8 @@ func Commands() []Command {
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
+		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: skillItems, Run: useSkill},
+		{Name: "skills", Group: Messages, Help: "Skills: what there is, and what it costs", Unavailable: noSkills, Run: listSkills},
 		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: busy, Args: personaItems, Run: usePersona},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},

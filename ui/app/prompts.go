@@ -21,9 +21,10 @@ type PromptFiles struct {
 	// FindPrompts reads them from the disk. Of those with one name the first counts; problems
 	// are files that cannot be used. Nil: there are none.
 	FindPrompts func() (found []prompts.Prompt, problems []error)
-	PromptDir   string                     // where the user's own are
-	MayInsert   func(path string) error    // why a prompt of the directory cannot bring a file along; nil: it can bring each
-	System      func(system string) string // the system prompt as it is sent, with this one in the place of parley's own; "": with that; nil: as it is
+	Skills      func() (all []Skill, problems []error) // nil: there are none
+	PromptDir   string                                 // where the user's own are
+	MayInsert   func(path string) error                // why a prompt of the directory cannot bring a file along; nil: it can bring each
+	System      func(system string) string             // the system prompt as it is sent, with this one in the place of parley's own; "": with that; nil: as it is
 }
 
 // knownPrompts is what was found last.
@@ -129,6 +130,9 @@ func RunNamed(a *App, text string) (Effect, bool) {
 	if p := a.prompts.Load().named(name); p != nil {
 		return sendPrompt(a, p, args, nil), true
 	}
+	if _, ok := skillNamed(a, name); ok {
+		return useSkill(a, strings.TrimSpace(name+" "+args)), true
+	}
 	if isServerPrompt(a, name) {
 		return a.prompt(strings.TrimSpace(name + " " + args)), true
 	}
@@ -157,7 +161,8 @@ func awaitsPrompts(a *App, name string) bool {
 // IsNamed reports whether text is a line for RunNamed.
 func IsNamed(a *App, text string) bool {
 	name, _ := splitNamed(text)
-	return name != "" && (a.prompts.Load().named(name) != nil || isServerPrompt(a, name) || awaitsPrompts(a, name))
+	_, skill := skillNamed(a, name)
+	return name != "" && (a.prompts.Load().named(name) != nil || skill || isServerPrompt(a, name) || awaitsPrompts(a, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.

@@ -19,6 +19,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	if a.toolNames != "none" && !a.config.Sandbox.Off {
 		go sandbox.Probe() // once, and beside the opening of the store
 	}
+	lookForSkills(a)
 	var trouble error
 	a.library, trouble = a.openLibrary()
 	if a.dir, err = os.Getwd(); err != nil {

@@ -24,6 +24,7 @@ type project struct {
 	trusted bool   // by the user; nothing of it counts before
 	model   string // of its settings, as is system
 	system  string
+	skills  skillSet
 	own     string // the user's instructions for all projects; "" if there are none
 }
 
@@ -120,6 +121,9 @@ func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.system, a.config.System, session.Instructions)
 	if a.project.own != "" {
 		text += "\n\n<instructions file=\"" + instructions.Names[0] + "\" of=\"user\">\n" + a.project.own + "\n</instructions>"
+	}
+	if a.project.skills.list != "" {
+		text += "\n\n" + a.project.skills.list
 	}
 	if a.project.trusted {
 		for _, more := range []string{a.project.system, a.project.offer.PromptContext()} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,6 +123,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
 			}
+			err = errors.Join(err, offerSkills(a, s.Model()))
 			return wholeSystem(a, session.PersonaOf(s).System), errors.Join(err, a.startMCPServers())
 		}},
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
@@ -132,7 +134,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		}, Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, FetchFile: tools.FetchFile, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
-		PromptFiles: app.PromptFiles{FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
+		PromptFiles: app.PromptFiles{Skills: func() ([]app.Skill, []error) { return skillRows(a) }, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
 		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
 		Enter: func(dir string) { a.nextDir = dir },
@@ -177,6 +179,13 @@ func requestFacts(system string, p *project, set *tools.Set, known *estimates) [
 	facts := []app.Fact{{Name: "system prompt", Tokens: tokens(known, system)}}
 	if p.own != "" {
 		facts = append(facts, app.Fact{Name: instructions.Names[0], Tokens: catalog.Estimate(p.own), Note: "yours, for all folders"})
+	}
+	if s := &p.skills; s.list != "" {
+		note := ""
+		if s.omitted > 0 {
+			note = fmt.Sprintf("%d not listed: no room", s.omitted)
+		}
+		facts = append(facts, app.Fact{Name: "list of skills", Tokens: catalog.Estimate(s.list), Note: note})
 	}
 	if p.trusted {
 		for _, f := range p.offer.Sent() {

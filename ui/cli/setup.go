@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"parley/providers"
@@ -59,6 +60,9 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 			}
 			a.backend = a.toolSet.EnableSandbox(a.config.Sandbox)
 		}
+	}
+	if err := offerSkills(a, model); err != nil {
+		return nil, "", err
 	}
 	policy, err := a.newPolicy()
 	if err != nil {
@@ -145,7 +149,8 @@ func openTools(root, names string) (*tools.Set, error) {
 	if err != nil || names == "" {
 		return set, err
 	}
-	only, err := set.WithTools(strings.Split(names, ",")...)
+	listed := slices.DeleteFunc(strings.Split(names, ","), func(name string) bool { return strings.TrimSpace(name) == tools.SkillName }) // is offered once there are skills
+	only, err := set.WithTools(listed...)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--tools %s: %w", names, err))
 	}

@@ -1,0 +1,108 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/session/instructions"
+	"parley/tools"
+)
+
+// Sent returns the instructions as a model is told them: of what is too much, those of the
+// outermost directories lose their end, or are not sent at all. A Note says so.
+func (o Project) Sent() []File {
+	files := o.FilesOf(Instructions)
+	room := instructions.MaxTotal
+	for i, f := range slices.Backward(files) {
+		if len(f.Text) > room {
+			files[i].Text = strings.ToValidUTF8(f.Text[:room], "")
+			said := fmt.Sprintf("[only its first %d KB are sent]", room>>10)
+			if room>>10 == 0 {
+				files[i].Text, said = "", "[not sent]"
+			}
+			files[i].Note = strings.TrimSpace(f.Note + " " + said + fmt.Sprintf(" [instructions are at most %d KB]", instructions.MaxTotal>>10))
+		}
+		room -= len(files[i].Text)
+	}
+	return files
+}
+
+// imports reads the files that instructions import.
+type imports struct {
+	root string    // they lie below
+	sum  hash.Hash // of what is read
+}
+
+// expand returns the text of a file with what it imports, and what was left out of it.
+func (i imports) expand(path, text string, notes []string) (whole, note string) {
+	whole, more := instructions.Expand(path, text, func(path string) (string, error) {
+		inside, err := filepath.Rel(i.root, path)
+		if err != nil || !filepath.IsLocal(inside) {
+			if _, missing := os.Lstat(path); missing != nil {
+				return "", fs.ErrNotExist
+			}
+			return "", instructions.ErrOutside
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to what a stranger should not have a model told
+			return "", errors.New("it is a link")
+		}
+		data, cut, err := read(path, maxFile)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(i.sum, "import %d %s %d\n", len(path), path, len(data))
+		i.sum.Write(data)
+		clean, removed := tools.Sanitize(string(data))
+		notes = append(notes, removed...)
+		if cut {
+			notes = append(notes, fmt.Sprintf("[only the first %d KB of %s count]", maxFile>>10, filepath.Base(path)))
+		}
+		return clean, nil
+	})
+	return whole, strings.Join(append(notes, more...), " ")
+}
+
+// PromptContext returns what the model is told of a trusted directory, to stand behind the
+// system prompt; "" if that is nothing. The innermost instructions come last,
+// for they count most, and are the last to be left out.
+func (o Project) PromptContext() string {
+	var b strings.Builder
+	for _, f := range o.Sent() {
+		if b.Len() == 0 {
+			b.WriteString("The person trusts this folder. Its instructions follow; where they disagree, the later ones count, and what the person says counts most.\n")
+		}
+		if f.Text != "" {
+			fmt.Fprintf(&b, "\n<instructions file=%q>\n%s\n</instructions>\n", f.Name, strings.TrimSpace(f.Text))
+		}
+	}
+	return b.String()
+}
+
+// Review returns what a user is asked, with everything they agree to: no is the
+// safe answer.
+func (o Project) Review() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", o.Dir)
+	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder", Servers: "MCP servers (start now)", Prompts: "a prompt, sent when you type its name", Skills: "a skill, which the model may load"}
+	room := maxReview
+	for _, f := range o.Files {
+		if f.Kind == Prompts || f.Kind == Skills {
+			if room -= len(f.Text); room < 0 {
+				fmt.Fprintf(&b, "\n── %s: %s (%d KB, not shown here)\n", f.Name, does[f.Kind], len(f.Text)>>10+1)
+				continue
+			}
+		}
+		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
+		if f.Note != "" {
+			fmt.Fprintf(&b, " %s", f.Note)
+		}
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Text))
+	}
+	return b.String()
+}

@@ -1,0 +1,118 @@
+package tools
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// SkillName is the name of the tool that loads skills.
+const SkillName = "skill"
+
+// SkillTool returns the tool that loads the skills of these names. Text returns what a model is
+// told of one, and how that begins: what the conversation has already is not told again.
+func SkillTool(names []string, text func(name string) (text, mark string, err error)) External {
+	schema, err := json.Marshal(map[string]any{
+		"type": "object", "required": []string{"name"}, "additionalProperties": false,
+		"properties": map[string]any{"name": map[string]any{"type": "string", "enum": names, "description": "the skill's name, as the list of skills has it"}},
+	})
+	if err != nil { // strings have none
+		panic(err)
+	}
+	return External{
+		Name: SkillName, Schema: schema,
+		Description: "Loads a skill: instructions for a certain task, and the folder with its files. Call it before you begin a task that the description of a skill fits. A skill that was loaded in this conversation is not loaded again.",
+		Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
+			var args struct{ Name string }
+			if err := json.Unmarshal(input, &args); err != nil {
+				return nil, err
+			}
+			return NewAction(Action{Access: AccessRead, Title: "skill " + args.Name}, func(ctx context.Context, _ func(string)) Outcome {
+				told, mark, err := text(args.Name)
+				switch {
+				case err != nil:
+					return failedOutcome("%v", err)
+				case isShown(ctx, mark):
+					return Outcome{Text: fmt.Sprintf("The skill %s is in this conversation already, above.", args.Name)}
+				}
+				plain, notes := Sanitize(told)
+				return Outcome{Text: strings.Join(append([]string{plain}, notes...), "\n")}
+			}), nil
+		},
+	}
+}
+
+// shownKey is the key of what WithShown puts in a context.
+type shownKey struct{}
+
+// WithShown returns a context for [Action.Run] in which shown reports whether the next request
+// has a text in its messages.
+func WithShown(ctx context.Context, shown func(text string) bool) context.Context {
+	return context.WithValue(ctx, shownKey{}, shown)
+}
+
+func isShown(ctx context.Context, text string) bool {
+	shown, ok := ctx.Value(shownKey{}).(func(string) bool)
+	return ok && shown(text)
+}
+
+// AllowReading has read reach the files in directories outside of the workspace, and sandboxed
+// commands run what is there: the directories of skills. It is called before the first Plan.
+func (s *Set) AllowReading(dirs ...string) {
+	s.readable = nil
+	for _, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			s.readable = append(s.readable, real)
+		}
+	}
+}
+
+// planReadable plans to read a file of a directory that AllowReading has named; nil if name is
+// none of these.
+func (w *workspace) planReadable(name string, p readResult) (*Action, error) {
+	if !filepath.IsAbs(name) || len(w.readable) == 0 {
+		return nil, nil
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, nil
+	}
+	for _, dir := range w.readable {
+		if real == dir || !isWithin(real, dir) {
+			continue
+		}
+		inside, err := filepath.Rel(dir, real)
+		if err != nil {
+			return nil, err
+		}
+		p.file = filepath.ToSlash(real)
+		return &Action{Access: AccessRead, Title: "read " + quotePath(p.file), Path: p.file, run: func(ctx context.Context, _ func(string)) Outcome {
+			p := p
+			if err := p.readWithin(ctx, dir, inside); err != nil {
+				return failedOutcome("%v", err)
+			}
+			return p.outcome()
+		}}, nil
+	}
+	return nil, nil
+}
+
+// readWithin fills p with a text file below dir; no link leads out of it.
+func (p *readResult) readWithin(ctx context.Context, dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return explainError(p.file, err)
+	}
+	defer root.Close()
+	f, info, err := openIn(root, name, p.file)
+	if err != nil {
+		return explainError(p.file, err)
+	}
+	defer f.Close()
+	p.size = info.Size()
+	return p.readText(ctx, bufio.NewReaderSize(f, 64<<10))
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session/skills"
+	"parley/tools"
+	"parley/ui/app"
+)
+
+// skillSet is the skills of a run.
+type skillSet struct {
+	own      func() foundSkills // those of the user
+	all      []skills.Skill     // that count, the project's first
+	problems []error
+	list     string // for the system prompt; "": none is offered
+	omitted  int    // that the list has no room for
+}
+
+type foundSkills struct {
+	list     []skills.Skill
+	problems []error
+}
+
+// lookForSkills begins to look for the user's skills, beside what else there is to open.
+func lookForSkills(a *program) {
+	dir, home := "", ""
+	if config := configDir(); config != "" {
+		dir = filepath.Join(config, "skills")
+	}
+	home, _ = os.UserHomeDir()
+	a.project.skills.own = sync.OnceValue(func() foundSkills {
+		list, problems := skills.Find(skills.UserPlaces(dir, home))
+		return foundSkills{list, problems}
+	})
+	go a.project.skills.own()
+}
+
+// offersTool reports whether --tools names a tool.
+func offersTool(a *program, name string) bool {
+	return a.toolNames == "" || slices.ContainsFunc(strings.Split(a.toolNames, ","), func(n string) bool { return strings.TrimSpace(n) == name })
+}
+
+// offerSkills has model know of the skills there are, and gives it the tool that loads them.
+// Without skills there is neither a list nor a tool.
+func offerSkills(a *program, model llm.Endpoint) error {
+	s := &a.project.skills
+	if a.toolSet == nil || s.own == nil || !offersTool(a, tools.SkillName) {
+		return nil
+	}
+	own := s.own()
+	s.all, s.problems = own.list, own.problems
+	if a.project.trusted {
+		list, problems := a.project.offer.Skills()
+		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
+	}
+	s.all = skills.First(s.all)
+	room := skills.MaxList
+	if model.Context > 0 {
+		const share, bytesPerToken = 50, 4 // 2 % of the window
+		room = min(room, model.Context/share*bytesPerToken)
+	}
+	s.list, s.omitted = skills.List(s.all, room)
+	var names, dirs []string
+	for i := range s.all {
+		dirs = append(dirs, s.all[i].Dir)
+		if !s.all[i].Hidden {
+			names = append(names, s.all[i].Name)
+		}
+	}
+	a.toolSet.AllowReading(dirs...)
+	var offered []tools.External
+	if s.list != "" {
+		all := s.all
+		offered = append(offered, tools.SkillTool(names, func(name string) (text, mark string, err error) {
+			i := slices.IndexFunc(all, func(s skills.Skill) bool { return s.Name == name })
+			if i < 0 {
+				return "", "", fmt.Errorf("no skill %q; the skills are %s", name, strings.Join(names, ", "))
+			}
+			return all[i].Text(), all[i].Mark(), nil
+		}))
+	}
+	return a.toolSet.ReplaceExternal(tools.SkillName, offered)
+}
+
+// skillRows returns the skills as the application knows them, and those that cannot be used.
+func skillRows(a *program) (rows []app.Skill, problems []error) {
+	for i := range a.project.skills.all {
+		s := &a.project.skills.all[i]
+		rows = append(rows, app.Skill{
+			Name: s.Name, Description: s.Description, Where: abbrevPath(s.Dir), Warning: s.Warning, Hidden: s.Hidden, Text: s.Text(), Mark: s.Mark(),
+			Tokens: catalog.Estimate(s.Name + ": " + s.Description), BodyTokens: catalog.Estimate(s.Body),
+		})
+	}
+	return rows, a.project.skills.problems
+}
