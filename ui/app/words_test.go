@@ -81,7 +81,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"providers/openai/responses_event.go", "response.cancelled", "the name of an event"},
 	{"providers/media/video.go", "cancelled", "a word of the services"},
 	{"session/compact.go", "", "a prompt"},
-	{"session/trust/trust.go", "The person trusts", "a prompt"},
+	{"session/trust/review.go", "The person trusts", "a prompt"},
 	{"session/calls.go", "person", "stored with conversations"},
 	{"tools/text.go", "characters left out", "sent to the model"},
 }
