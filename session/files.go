@@ -1,8 +1,6 @@
 package session
 
 import (
-	"context"
-
 	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/undo"
@@ -96,5 +94,5 @@ func (t *turn) warmFiles() {
 		return
 	}
 	t.warmed = true
-	go t.files.Warm(context.WithoutCancel(t.ctx))
+	go t.files.Warm(t.ctx)
 }

@@ -22,6 +22,7 @@ const journalName = "restore"
 type journal struct {
 	Record Record `json:"record"`
 	Temp   string `json:"temp"` // how names of files begin that are written beside others
+	PID    int    `json:"pid"`  // of the process that does it
 }
 
 // A Skipped is a path that was left as it is, and why.
@@ -63,7 +64,7 @@ func (h *History) Restore(p *Plan, asked bool, seq int, title string) (Record, [
 	if len(r.Changes) == 0 {
 		return r, skipped, nil
 	}
-	j := journal{Record: r, Temp: ".parley-undo-" + rand.Text()[:8]}
+	j := journal{Record: r, Temp: ".parley-undo-" + rand.Text()[:8], PID: os.Getpid()}
 	if err := h.writeJournal(j); err != nil {
 		return r, skipped, fmt.Errorf("not restored: %w", err)
 	}
@@ -266,6 +267,24 @@ type Interrupted struct {
 	Restored []Name // are as they were to become
 	Left     []Name // are as they were before
 	Neither  []Name // are something else
+}
+
+// Interrupted lists the conversations with a restore in the workspace dir that has not ended,
+// and the processes that do them, or did.
+func (s *Store) Interrupted(dir string) map[string]int {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	found := map[string]int{}
+	names, _ := filepath.Glob(filepath.Join(escapeGlob(s.dir), "sessions", "*", journalName))
+	for _, name := range names {
+		var j journal
+		if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &j) == nil && string(j.Record.Root) == real {
+			found[filepath.Base(filepath.Dir(name))] = j.PID
+		}
+	}
+	return found
 }
 
 // Recover looks at a restore that was interrupted, takes away what it left lying about, and

@@ -3,7 +3,6 @@ package undo
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,10 +52,15 @@ func (h *History) Watch(call Call) *Watch {
 	return w
 }
 
-// Warm reads what a look before a call will want to know, until ctx ends. It is for the time
-// in which a model answers.
+// maxWarm is how long files are read ahead.
+const maxWarm = 5 * time.Second
+
+// Warm reads what a look before a call will want to know, until ctx ends, for 5 s at most. It
+// is for the time in which a model answers.
 func (h *History) Warm(ctx context.Context) {
 	if h != nil {
+		ctx, cancel := context.WithTimeout(ctx, maxWarm)
+		defer cancel()
 		h.warm(ctx)
 	}
 }
@@ -221,14 +225,4 @@ func (w *Watch) Cancel() {
 			w.look.git.close()
 		}
 	}()
-}
-
-// Uncovered returns what a call could not cover, by path; to be called after Coverage.
-func (w *Watch) Uncovered() []Uncovered {
-	if w == nil || w.look == nil {
-		return nil
-	}
-	all := slices.Concat(slices.Collect(maps.Values(w.look.unkept)), w.look.left)
-	slices.SortFunc(all, func(a, b Uncovered) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return all
 }

@@ -77,7 +77,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 		}
 	}
 	if n := len(records); n > 0 && records[n-1].Restore {
-		last := Item{Title: "Undo the last undo", Detail: format.Plural(len(records[n-1].Changes), "file"), Value: "-" + strconv.Itoa(records[n-1].N)}
+		last := Item{Title: "Undo the last undo", Detail: countChanges(records[n-1].Changes), Value: "-" + strconv.Itoa(records[n-1].N)}
 		l.Items = slices.Insert(l.Items, 0, last)
 	}
 	l.Choose = func(i Item, _ string) Effect {

@@ -14,6 +14,7 @@ import (
 
 	"parley/session"
 	"parley/tools"
+	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
 	"parley/ui/format"
@@ -56,16 +57,34 @@ func forkSession(a *program, id string, head int) (*session.Log, error) {
 	return log, err
 }
 
-// recoverFiles says what came of a restore of files that parley did not end; "" if there is
-// none.
-func recoverFiles(s *session.Session) string {
-	found, err := session.Files(s).Recover()
-	switch {
-	case err != nil:
-		return "an interrupted undo could not be looked at: " + err.Error()
-	case found == nil:
+// recoverFiles says what came of restores of files in the workspace that parley did not end,
+// in whatever conversation; "" if there is none.
+func recoverFiles(a *program) (notice string) {
+	store := openUndo(a)
+	if store == nil || a.toolSet == nil {
 		return ""
 	}
+	for id, pid := range store.Interrupted(a.toolSet.Root()) {
+		if pid == os.Getpid() || process.Alive(pid) {
+			continue // it goes on there
+		}
+		h, err := store.History(id, a.toolSet.Root())
+		var found *undo.Interrupted
+		if err == nil {
+			found, err = h.Recover()
+		}
+		switch {
+		case err != nil:
+			notice = joinNotices(notice, "an interrupted undo could not be looked at: "+err.Error())
+		case found != nil:
+			notice = joinNotices(notice, interruptedText(found))
+		}
+	}
+	return notice
+}
+
+// interruptedText says which files an interrupted restore has restored.
+func interruptedText(found *undo.Interrupted) string {
 	text := fmt.Sprintf("An undo of files was interrupted: %d restored", len(found.Restored))
 	for _, part := range []struct {
 		what  string

@@ -55,7 +55,7 @@ func Action(a *tools.Action, details bool) []Line {
 		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Caution)), Warning, false})
 	}
 	if a.Irreversible != "" {
-		lines = append(lines, Line{"", sanitize.Line(Reveal("Undo: " + a.Irreversible)), Warning, false})
+		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Irreversible)), Warning, false})
 	}
 	change := a.Diff
 	if a.Path != "" {

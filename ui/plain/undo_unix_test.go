@@ -77,3 +77,34 @@ func textOf(messages []llm.Message) string {
 	}
 	return b.String()
 }
+
+// TestBranchesRememberFiles: going to another branch offers the files as they were when it was
+// left, and back.
+func TestBranchesRememberFiles(t *testing.T) {
+	data := t.TempDir()
+	call := func(id, input string) llmtest.Turn {
+		return llmtest.Call(llm.Part{ID: id, Name: "shell", Input: input})
+	}
+	d := talk(t, func(_ *app.Options, so *session.Options) {
+		so.Undo = undo.Open(filepath.Join(data, "parley", "undo"))
+		so.Policy.SetMode(tools.ModeYolo)
+	}, call("c1", `{"command":"echo one > a.txt"}`), llmtest.Say("One."), call("c2", `{"command":"echo two > a.txt"}`), llmtest.Say("Two."))
+	holds := func(want string) {
+		t.Helper()
+		if b, err := os.ReadFile(filepath.Join(d.dir, "a.txt")); string(b) != want {
+			t.Errorf("a.txt holds %q, want %q: %v\n%s", b, want, err, d.said())
+		}
+	}
+	d.enter("first").heard("One.").idle()
+	d.enter("/undo", "1", "2").heard("Type y (restore 1 file)").enter("y").heard("takes it back").idle()
+	holds("alpha\nbeta\n")
+	d.enter("/draft", "another first").heard("Two.").idle()
+	holds("two\n")
+	d.enter("/tree", "1").heard("when this branch was left").enter("y").idle()
+	holds("one\n")
+	d.enter("/tree", "2").heard("Type y (restore 1 file)").enter("y").idle()
+	holds("two\n")
+	d.enter("/tree", "1").heard("Type y (restore 1 file)").enter("n").idle()
+	holds("two\n")
+	d.valid()
+}

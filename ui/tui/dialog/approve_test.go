@@ -57,6 +57,19 @@ func TestCautionIsShown(t *testing.T) {
 	}
 }
 
+// What of a call cannot be undone stands above it, on the screen and in plain lines.
+func TestIrreversibleIsShown(t *testing.T) {
+	a := describeHunk()
+	a.Irreversible = "3 files (1.2 GB) cannot be undone"
+	d, _ := asked(a, theme.Plain())
+	rows(t, d, 100, 20)
+	for name, text := range map[string]string{"screen": d.View(), "plain lines": strings.Join(describe.Words(a, false), "\n")} {
+		if !strings.Contains(text, a.Irreversible) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // boxed returns a command in the sandbox.
 func boxed(command string) *tools.Action {
 	a := shell(command)

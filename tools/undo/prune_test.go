@@ -1,0 +1,132 @@
+package undo
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPrune: what is old goes, then the oldest until enough is free; a content goes with the
+// last history that has it, and one that nothing has and that is young stays.
+func TestPrune(t *testing.T) {
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		before time.Time
+		most   int64
+		alive  func(string) bool
+		want   string // histories that are left
+		kept   int    // contents
+	}{
+		"nothing":       {now.Add(-KeptFor), KeptMost, nil, "a b c", 5},
+		"what is old":   {now.Add(-36 * time.Hour), KeptMost, nil, "c", 3},
+		"everything":    {now.Add(time.Hour), KeptMost, nil, "", 0},
+		"the oldest":    {now.Add(-KeptFor), 150_000, nil, "b c", 4},
+		"no room":       {now.Add(-KeptFor), 0, nil, "", 2}, // young ones may be about to be used
+		"what is gone":  {now.Add(-KeptFor), KeptMost, func(s string) bool { return s != "c" }, "a b", 4},
+		"what is there": {now.Add(-KeptFor), KeptMost, func(string) bool { return true }, "a b c", 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Open(filepath.Join(t.TempDir(), "undo"))
+			put := func(content string) State {
+				sum, err := s.put([]byte(content))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return State{Kind: File, Sum: sum, Kept: true}
+			}
+			shared := put("shared")
+			for i, session := range []string{"a", "b", "c"} {
+				h, err := s.History(session, t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				own := put(noise(i))
+				if err := h.put(&Record{Title: "x", Root: Name(h.dir), Changes: []Change{{Path: "f", Before: own}, {Path: "g", Before: shared}}}); err != nil {
+					t.Fatal(err)
+				}
+				old := now.Add(-time.Duration(3-i) * 24 * time.Hour)
+				for _, path := range []string{h.file, s.objectPath(own.Sum)} {
+					if err := os.Chtimes(path, old, old); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			put("nothing has it")
+			done, err := s.Prune(tt.before, tt.most, tt.alive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			histories, err := s.histories()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, h := range histories {
+				names = append(names, h.name)
+			}
+			slices.Sort(names)
+			objects, err := s.objects()
+			if got := strings.Join(names, " "); got != tt.want || len(objects) != tt.kept || err != nil {
+				t.Errorf("left %q and %d contents, want %q and %d (%+v, %v)", got, len(objects), tt.want, tt.kept, done, err)
+			}
+		})
+	}
+}
+
+// noise returns 60 kB that do not become smaller.
+func noise(seed int) string {
+	b := make([]byte, 60_000)
+	x := uint32(seed + 1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return string(b)
+}
+
+// FuzzGit reads what claims to be a pack or a delta: it may be refused, and never takes the
+// program along.
+func FuzzGit(f *testing.F) {
+	f.Add([]byte{0x95, 0x0a, 0x78, 0x9c}, []byte("\x05\x05\x90\x05"))
+	f.Add([]byte{0x65, 0x01, 0x78, 0x9c, 0x03, 0x00}, []byte("\x00\x00"))
+	f.Add([]byte{0x75, 0xff, 0xff}, []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, data, delta []byte) {
+		_, _ = applyDelta([]byte("hello"), delta)
+		file, err := os.Create(filepath.Join(t.TempDir(), "pack"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		budget := int64(1 << 20)
+		_, _ = (&pack{index: file, data: file}).read(0, &budget, 0)
+		_ = (&pack{index: file, data: file, fanout: [256]uint32{0: 4, 255: 4}}).find(blobID{})
+	})
+}
+
+// TestUnchanged: a stamp tells that a file is unchanged only if the file was older than the
+// clock of files can be wrong by when it was looked at; else its content is compared.
+func TestUnchanged(t *testing.T) {
+	const began = int64(1e18)
+	file := func(ctime int64) seen { return seen{stamp: stamp{kind: File, mode: 0o644, size: 3, ctime: ctime}} }
+	for name, tt := range map[string]struct {
+		was, is seen
+		want    bool
+	}{
+		"an old file":              {file(began - 2*clockError), file(began - 2*clockError), true},
+		"one changed just before":  {file(began - clockError/2), file(began - clockError/2), false},
+		"another time":             {file(began - 2*clockError), file(began + 1), false},
+		"a link that leads on":     {seen{stamp: stamp{kind: Link}, target: "a"}, seen{stamp: stamp{kind: Link}, target: "a"}, true},
+		"a link to something else": {seen{stamp: stamp{kind: Link}, target: "a"}, seen{stamp: stamp{kind: Link}, target: "b"}, false},
+		"a folder with more in it": {seen{stamp: stamp{kind: Folder, mtime: 1}}, seen{stamp: stamp{kind: Folder, mtime: 2}}, true},
+	} {
+		if got := unchanged(tt.was, tt.is, &look{began: began}); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
