@@ -220,6 +220,8 @@ func (t *turn) decide(j *job) bool {
 // is for this time only: no rule says that a command may reach it.
 func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 	switch {
+	case j.action.Proposal != "":
+		t.policy.Accept(answer.Session)
 	case answer.Network:
 		j.action = j.action.WithNetwork()
 	case j.action.AskEachTime:

@@ -43,6 +43,7 @@ type risk struct {
 	nearCredentials bool         // the command can read credentials that are in the workspace
 	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
 	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
+	Proposal        string       // a plan that the user is to accept, as Markdown; "" if it is none
 	ofProject       bool         // a file that came with the working directory wants it, and no model: nothing lifts the question
 }
 

@@ -20,13 +20,14 @@ type Mode string
 const (
 	ModeAsk      Mode = "ask"       // reading inside the workspace runs; everything else asks
 	ModeAuto     Mode = "auto"      // edits inside the workspace run too, and commands in the sandbox without a network
+	ModePlan     Mode = "plan"      // as read-only, until the user accepts a plan of the model's
 	ModeReadOnly Mode = "read-only" // what is not reading is denied without asking
 	ModeYolo     Mode = "yolo"      // everything runs that no rule denies, but for files that hold credentials or start programs at login
 )
 
 // Modes lists the modes in the order in which shift+tab goes through them.
 // Yolo is not among them: it has to be named.
-var Modes = []Mode{ModeAsk, ModeAuto, ModeReadOnly}
+var Modes = []Mode{ModeAsk, ModeAuto, ModePlan, ModeReadOnly}
 
 // Verdict is what the policy says about an action.
 type Verdict string
@@ -103,7 +104,7 @@ func (p *Policy) SetWorkspace(folder string) {
 }
 
 // Decide says whether a may run now. Deny rules come first, whatever the mode;
-// then read-only; then what the working directory's own files want, which asks; then places with credentials and start files, which ask in every
+// then read-only and plan, in which a plan asks; then what the working directory's own files want, which asks; then places with credentials and start files, which ask in every
 // mode unless a rule allows that very file or that class; then yolo, rules that ask,
 // rules that allow, and the mode. A guarded file asks unless a rule allows that very
 // file. Where there is no workspace reading asks unless a rule allows that very file,
@@ -118,6 +119,9 @@ func (p *Policy) DenialReason(a *Action) string {
 	_, by := p.evaluate(a)
 	if by.Effect == permission.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
+	}
+	if p.Mode() == ModePlan {
+		return "the approval mode is plan: nothing is changed before the user accepts a plan. Look at what you need, then call plan with it."
 	}
 	return fmt.Sprintf("the approval mode is %s.", p.Mode())
 }
@@ -140,8 +144,10 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	switch {
 	case is(permission.Deny):
 		return Deny, by
-	case mode == ModeReadOnly && a.Access != AccessRead:
+	case (mode == ModeReadOnly || mode == ModePlan) && a.Access != AccessRead:
 		return Deny, permission.Rule{}
+	case a.Proposal != "":
+		return Ask, by
 	case a.ofProject:
 		return Ask, by
 	case a.placeClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.placeClass))):
@@ -257,6 +263,16 @@ func (p *Policy) notifyChange() {
 	if changed != nil {
 		changed(kept)
 	}
+}
+
+// Accept ends the mode for planning: the user accepted a plan. With edits, what the mode auto
+// lets run need not be asked about while it is carried out.
+func (p *Policy) Accept(edits bool) {
+	mode := ModeAsk
+	if edits {
+		mode = ModeAuto
+	}
+	p.SetMode(mode)
 }
 
 // AllowForSession allows, until parley ends and in this workspace, exactly this

@@ -1,5 +1,5 @@
 // Package tools is what a model may do on a user's machine: read, list, glob,
-// grep, write, edit, shell and fetch.
+// grep, write, edit, shell and fetch; and plan, which the user sees.
 //
 //	call ──► Set.Plan ──► *Action ──► Policy.Decide ──► Action.Run ──► Outcome
 //	             │                       (the session asks, if it must)
@@ -40,6 +40,7 @@ var builtinTools = []toolDefinition{
 	define("edit", planEdit),
 	define("shell", planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
 	define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
+	define("plan", planPlan),
 }
 
 //go:embed *.md

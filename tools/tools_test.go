@@ -152,7 +152,7 @@ func TestToolsAreToldInOrder(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "fetch"}; !slices.Equal(names, want) {
+	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "fetch", "plan"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }

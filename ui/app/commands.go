@@ -75,7 +75,7 @@ func Commands() []Command {
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
 		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
-		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, read-only, yolo)", Args: modeItems, Run: (*App).mode},
+		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: show(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},

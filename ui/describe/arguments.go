@@ -16,6 +16,9 @@ import (
 // Editable returns what a user edits of the arguments: the command, if one argument
 // is that, by its name, else all of them as JSON, by the name "". See Arguments.
 func Editable(a *tools.Action) (name, text string) {
+	if a.Proposal != "" {
+		return "text", a.Proposal
+	}
 	if name, ok := commandName(a); ok {
 		return name, a.Command
 	}

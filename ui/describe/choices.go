@@ -19,6 +19,13 @@ const (
 // Choices returns those that apply to a. Online: it is asked about with the network, which
 // no answer allows for later.
 func Choices(a *tools.Action, editable, online bool) []Choice {
+	if a.Proposal != "" {
+		list := []Choice{AllowOnce, AllowSession, DenyCall}
+		if editable {
+			list = append(list, EditArguments)
+		}
+		return list
+	}
 	list := []Choice{AllowOnce}
 	if !a.AskEachTime && !online {
 		list = append(list, AllowSession, AlwaysAllow)
@@ -39,13 +46,18 @@ func (c Choice) Text(a *tools.Action, online bool) string {
 	if what, name := SessionScope(a); name != "" {
 		session = "Allow " + what + name + " this session"
 	}
-	return c.Phrase(session, online)
+	return c.Phrase(a, session, online)
 }
 
+// planPhrases says what choices do with a plan.
+var planPhrases = [...]string{AllowOnce: "Accept, ask before changes", AllowSession: "Accept, edits run without asking", DenyCall: "Keep planning", EditArguments: "Edit"}
+
 // Phrase does as Text, with words of its own for AllowSession.
-func (c Choice) Phrase(session string, online bool) string {
+func (c Choice) Phrase(a *tools.Action, session string, online bool) string {
 	const network = "Allow with network"
 	switch {
+	case a.Proposal != "" && int(c) < len(planPhrases):
+		return planPhrases[c]
 	case c == AllowOnce && online:
 		return network
 	case c == WithNetwork && online:

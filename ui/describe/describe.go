@@ -57,6 +57,15 @@ func Action(a *tools.Action, details bool) []Line {
 	if a.Irreversible != "" {
 		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Irreversible)), Warning, false})
 	}
+	if a.Proposal != "" {
+		for line := range strings.SplitSeq(a.Proposal, "\n") {
+			lines = append(lines, Line{"  ", Reveal(line), Text, true})
+		}
+		if !details {
+			return lines
+		}
+		lines = append(lines, Line{})
+	}
 	change := a.Diff
 	if a.Path != "" {
 		gutter, body := heading(a.Path, a.Diff)

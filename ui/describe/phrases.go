@@ -20,6 +20,8 @@ func Title(a *tools.Action) string {
 func Question(a *tools.Action) string {
 	path := inline(a.Path)
 	switch {
+	case a.Proposal != "":
+		return "Accept this plan?"
 	case a.Command != "":
 		return "Run this command?"
 	case a.Access == tools.AccessWrite && path != "" && strings.HasPrefix(a.Diff, "--- /dev/null"):

@@ -80,7 +80,7 @@ func choiceText(c describe.Choice, action *tools.Action) string {
 		}
 		session = "Allow " + what + name + " this session"
 	}
-	return c.Phrase(session, false)
+	return c.Phrase(action, session, false)
 }
 
 // take does what a choice says.

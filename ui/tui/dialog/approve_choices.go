@@ -143,7 +143,7 @@ func choiceList(a *Approval) []string {
 	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
 	for _, c := range choicesOf(a) {
 		label := letterOf(a, c).Help().Key + "  "
-		label += c.Phrase(sessionScope(a, "Allow ", a.width-signWidth-len(label)), a.network)
+		label += c.Phrase(a.action, sessionScope(a, "Allow ", a.width-signWidth-len(label)), a.network)
 		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
 	}
 	return rows
@@ -236,11 +236,17 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	if a.network {
 		words[describe.AllowOnce], words[describe.WithNetwork] = "allow with network", "without network"
 	}
+	if a.action.Proposal != "" {
+		words = map[describe.Choice]string{describe.AllowOnce: "accept", describe.AllowSession: "accept, edits run", describe.DenyCall: "keep planning", describe.EditArguments: "edit"}
+	}
 	fill := func() (list []rowEntry) {
 		for _, c := range rowOrder(a) {
 			list = append(list, rowEntry{c, letterOf(a, c).Help().Key + " " + words[c]})
 		}
 		return append(list, rowEntry{text: a.Keys.Details.Help().Key + " details"})
+	}
+	if a.action.Proposal != "" {
+		return fill()
 	}
 	for _, beside := range []int{7, 5, 4, 3} { // the scope goes before those where not all have room
 		words[describe.AllowSession] = ""

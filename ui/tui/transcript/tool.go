@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/tools/checklist"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/textwrap"
@@ -116,6 +117,8 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	}
 	lines = b.title(p)
 	switch {
+	case b.tool.Name == planTool && b.tool.Status == Done:
+		lines = append(lines, renderPlan(b.tool.Output, p)...)
 	case b.isLookup() && !p.open:
 	case b.tool.Status != Failed && len(b.parsedDiff().changes) > 0:
 		lines = append(lines, b.diff.render(p)...)
@@ -213,6 +216,33 @@ func (b *call) parsedDiff() *unifiedDiff {
 func (b *call) release() {
 	b.diff = nil
 	b.preview.release()
+}
+
+// planTool is called with a plan, which is all shown: it is for the user.
+const planTool = "plan"
+
+// renderPlan returns the lines of a plan, its steps with a sign for how far they are.
+func renderPlan(text string, p renderContext) (rows []string) {
+	for line := range strings.Lines(text) {
+		sign, tone := "", roleDim
+		switch mark, step, ok := checklist.Step(line); {
+		case !ok:
+		case mark == checklist.Done:
+			sign, line = "✓ ", step
+		case mark == checklist.Current:
+			sign, line, tone = "▸ ", step, roleStrong
+		default:
+			sign, line, tone = "○ ", step, roleText
+		}
+		wrapped, _ := wrapText(strings.TrimRight(line, "\n"), max(1, p.width-textwrap.Width(sign)), 0)
+		for i, row := range wrapped {
+			if i > 0 {
+				sign = strings.Repeat(" ", textwrap.Width(sign))
+			}
+			rows = append(rows, p.styler.apply(tone, sign+row))
+		}
+	}
+	return rows
 }
 
 // programTools lists the tools that run one, whose output ends with what matters and

@@ -1,0 +1,54 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+)
+
+// While the model plans it changes nothing; the plan that the user accepts ends that.
+func TestPlanMode(t *testing.T) {
+	set, _ := workspace(t)
+	write := `{"path":"new.txt","content":"x"}`
+	plan := `{"text":"Write it.\n\n- [ ] new.txt"}`
+	fake := llmtest.New(
+		llmtest.Call(call("1", "write", write)),
+		llmtest.Call(call("2", "plan", plan)),
+		llmtest.Call(call("3", "plan", `{"text":"- [ ] a better one"}`)),
+		llmtest.Call(call("4", "write", write)),
+		llmtest.Say("done"))
+	policy := tools.NewPolicy(tools.ModePlan)
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
+	var asked, results []string
+	for e := range s.Turn(t.Context(), say("write it")) {
+		switch e := e.(type) {
+		case ApprovalRequest:
+			asked = append(asked, e.Action.Proposal)
+			if len(asked) == 1 {
+				e.Reply(tools.Approval{Verdict: tools.Deny, Note: "make it better"})
+			} else {
+				e.Reply(tools.Approval{Verdict: tools.Allow, Session: true})
+			}
+		case Result:
+			results = append(results, e.Part.Text)
+		}
+	}
+	if want := []string{"Write it.\n\n- [ ] new.txt", "- [ ] a better one"}; !slices.Equal(asked, want) {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+	for i, want := range []string{"the approval mode is plan", "make it better", "The user accepted this plan", "new.txt"} {
+		if i >= len(results) || !strings.Contains(results[i], want) {
+			t.Fatalf("results %q, want %q in number %d", results, want, i+1)
+		}
+	}
+	if policy.Mode() != tools.ModeAuto {
+		t.Errorf("the mode is %s", policy.Mode())
+	}
+	if rules := policy.Rules(); len(rules) > 0 {
+		t.Errorf("accepting a plan left rules: %v", rules)
+	}
+}
