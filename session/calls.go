@@ -216,24 +216,6 @@ func (t *turn) decide(j *job) bool {
 	}
 }
 
-// rememberApproval remembers an answer that is for more than one time. With the network it
-// is for this time only: no rule says that a command may reach it.
-func (t *turn) rememberApproval(j *job, answer tools.Approval) {
-	switch {
-	case j.action.Proposal != "":
-		t.policy.Accept(answer.Session)
-	case answer.Network:
-		j.action = j.action.WithNetwork()
-	case j.action.AskEachTime:
-	case answer.Always:
-		if _, err := t.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
-			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
-		}
-	case answer.Session:
-		t.policy.AllowForSession(j.action)
-	}
-}
-
 // deny gives a call the result that tells the model why it was not allowed.
 func (t *turn) deny(j *job, by, text string) {
 	j.unwatch()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools"
 )
 
 // A Question wants a user's word on how the turn goes on. The turn waits for Reply, or for
@@ -148,4 +149,22 @@ func (t *turn) cause(err error) error {
 		return context.Cause(t.ctx)
 	}
 	return err
+}
+
+// rememberApproval remembers an answer that is for more than one time. With the network it
+// is for this time only: no rule says that a command may reach it.
+func (t *turn) rememberApproval(j *job, answer tools.Approval) {
+	switch {
+	case j.action.Proposal != "":
+		t.policy.Accept(answer.Session)
+	case answer.Network:
+		j.action = j.action.WithNetwork()
+	case j.action.AskEachTime:
+	case answer.Always:
+		if _, err := t.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
+			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
+		}
+	case answer.Session:
+		t.policy.AllowForSession(j.action)
+	}
 }

@@ -3,9 +3,9 @@ package tools
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
-
-	"parley/tools/checklist"
+	"sync"
 )
 
 type planArgs struct {
@@ -38,20 +38,19 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
 	return a, nil
 }
 
+// stepLine matches a step: its mark and its text.
+var stepLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*[-*+] *\[([ xX>])\](.*)$`) })
+
 // planSteps counts the steps of a plan and those that are done, and returns the one that is
 // under way; "" if none is.
 func planSteps(text string) (steps, done int, at string) {
-	for line := range strings.Lines(text) {
-		mark, step, ok := checklist.Step(line)
-		if !ok {
-			continue
-		}
+	for _, step := range stepLine().FindAllStringSubmatch(text, -1) {
 		steps++
-		switch {
-		case mark == checklist.Done:
+		switch mark := step[1]; {
+		case strings.EqualFold(mark, "x"):
 			done++
-		case mark == checklist.Current && at == "":
-			at = step
+		case mark == ">" && at == "":
+			at = strings.TrimSpace(step[2])
 		}
 	}
 	return steps, done, at

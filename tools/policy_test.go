@@ -102,6 +102,7 @@ func TestDecide(t *testing.T) {
 		{"ask in the sandbox", ModeAsk, nil, boxed, Ask},
 		{"read-only in the sandbox", ModeReadOnly, nil, boxed, Deny},
 		{"read-only fetches", ModeReadOnly, grant("fetch"), page, Deny},
+		{"planning fetches", ModePlan, grant("fetch"), page, Deny},
 		{"yolo fetches", ModeYolo, nil, page, Allow},
 
 		{"a host that was allowed", ModeAsk, remember(page), page, Allow},
@@ -159,7 +160,7 @@ func TestModesGoAround(t *testing.T) {
 	if p.Mode() != ModeAsk {
 		t.Errorf("begins with %s", p.Mode())
 	}
-	for _, want := range []Mode{ModeAuto, ModeReadOnly, ModeAsk} {
+	for _, want := range []Mode{ModeAuto, ModePlan, ModeReadOnly, ModeAsk} {
 		if got := p.NextMode(); got != want || p.Mode() != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

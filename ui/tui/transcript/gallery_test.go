@@ -39,6 +39,10 @@ var gallery = []struct {
 		m.Tick(began.Add(3 * time.Second))
 	}},
 	{"tool, done", 0, func(m *Model) { ends(m, Done) }},
+	{"plan", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "plan", Title: "1 of 4 done · write a test that fails", Status: Done,
+			Output: "Mend the parser:\n\n- [x] read it\n- [>] write a test that fails, for what the user saw and for the two cases beside it\n- [ ] mend it\n- [ ] run all tests"})
+	}},
 	{"tool, done, unfolded", 0, func(m *Model) { ends(m, Done); m.ToggleOutput() }},
 	{"tool, failed", 0, func(m *Model) { ends(m, Failed) }},
 	{"tool, denied", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},

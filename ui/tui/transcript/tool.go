@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/tools/checklist"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/textwrap"
@@ -225,13 +224,12 @@ const planTool = "plan"
 func renderPlan(text string, p renderContext) (rows []string) {
 	for line := range strings.Lines(text) {
 		sign, tone := "", roleDim
-		switch mark, step, ok := checklist.Step(line); {
-		case !ok:
-		case mark == checklist.Done:
+		switch mark, step := planStep(line); mark {
+		case 'x', 'X':
 			sign, line = "✓ ", step
-		case mark == checklist.Current:
+		case '>':
 			sign, line, tone = "▸ ", step, roleStrong
-		default:
+		case ' ':
 			sign, line, tone = "○ ", step, roleText
 		}
 		wrapped, _ := wrapText(strings.TrimRight(line, "\n"), max(1, p.width-textwrap.Width(sign)), 0)
@@ -243,6 +241,19 @@ func renderPlan(text string, p renderContext) (rows []string) {
 		}
 	}
 	return rows
+}
+
+// planStep returns the mark and the text of a line such as "- [x] text"; 0 for another one.
+func planStep(line string) (mark byte, text string) {
+	line = strings.TrimSpace(line)
+	if line == "" || !strings.Contains("-*+", line[:1]) {
+		return 0, ""
+	}
+	rest := strings.TrimLeft(line[1:], " ")
+	if len(rest) < 3 || rest[0] != '[' || rest[2] != ']' || !strings.Contains(" >xX", rest[1:2]) {
+		return 0, ""
+	}
+	return rest[1], strings.TrimSpace(rest[3:])
 }
 
 // programTools lists the tools that run one, whose output ends with what matters and
