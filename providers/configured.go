@@ -17,7 +17,8 @@ type configured struct {
 	settings     Settings
 	id           string // as the service calls it
 	facts        catalog.Model
-	known        bool // facts hold for the efforts as well
+	known        bool   // facts hold for the efforts as well
+	noWeb        string // why the web is not searched; "" if it can be
 	notices      llm.Notices
 }
 
@@ -28,17 +29,32 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	if m.known && req.Effort != "" && req.Budget == 0 {
 		req.Effort, notice = clampEffort(m.id, m.facts, req.Effort)
 	}
+	lack := ""
+	if req.Web && m.noWeb != "" {
+		req.Web, lack = false, m.noWeb
+	}
 	s := m.Model.Stream(ctx, req)
-	if m.renameNotice == "" && notice == "" {
+	if m.renameNotice == "" && notice == "" && lack == "" {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
 		out := llm.NewOut(yield)
 		m.notices.SendUrgentOnce(out, m.renameNotice)
-		if m.notices.SendOnce(out, notice); !out.Stopped() {
+		if m.notices.SendOnce(out, notice, lack); !out.Stopped() {
 			s(yield)
 		}
 	}
+}
+
+// noWeb returns why s does not search the web for a model; "" if it does.
+func noWeb(s service, model string) string {
+	switch {
+	case searchesWeb(s, model):
+		return ""
+	case s.kind == "mistral":
+		return "Mistral's chat has no web search"
+	}
+	return s.modelID(model) + " has no web search"
 }
 
 // clampEffort returns the effort to ask of a model that has not all of them, "" for none,

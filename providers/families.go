@@ -27,6 +27,8 @@ type family struct {
 	origin func(kind, base, model string) string
 	// files lists what a model takes beside text and images; see llm.Endpoint.Files.
 	files func(s service, model string) []string
+	// web reports whether the service searches the web for a model; nil: none does.
+	web func(s service, model string) bool
 }
 
 // target is everything an adapter has to know about the service it speaks to.
@@ -54,18 +56,32 @@ const (
 
 // families lists what parley can speak, one line each.
 var families = []family{
-	{openai.Kinds, openChat, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
-	{[]string{openai.KindResponses}, openResponses, responsesOrigin, func(s service, model string) []string { return openai.ResponsesFiles(s.modelID(model)) }},
-	{[]string{gemini.Kind}, openGemini, func(_, base, model string) string { return gemini.Origin(base, model) }, func(service, string) []string { return gemini.Files }},
+	{openai.Kinds, openChat, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() },
+		func(s service, model string) bool { return s.dialect(model).SearchesWeb(s.modelID(model)) }},
+	{[]string{openai.KindResponses}, openResponses, responsesOrigin, func(s service, model string) []string { return openai.ResponsesFiles(s.modelID(model)) },
+		func(service, string) bool { return true }},
+	{[]string{gemini.Kind}, openGemini, func(_, base, model string) string { return gemini.Origin(base, model) }, func(service, string) []string { return gemini.Files },
+		func(s service, model string) bool { return gemini.SearchesWeb(s.modelID(model)) }},
 	{[]string{anthropic.Kind}, openAnthropic, func(_, _, model string) string { return anthropic.Origin(model) }, func(s service, model string) []string {
 		return anthropic.Files(s.url, s.modelID(model))
-	}},
-	{agentcli.Kinds, openAgentCLI, func(kind, _, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }},
-	{[]string{kindDemo}, openDemo, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }},
+	}, func(s service, model string) bool { return anthropic.SearchesWeb(s.url, s.modelID(model)) }},
+	{agentcli.Kinds, openAgentCLI, func(kind, _, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }, nil},
+	{[]string{kindDemo}, openDemo, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }, nil},
+}
+
+// searchesWeb reports whether s searches the web for a model.
+func searchesWeb(s service, model string) bool {
+	f, _ := familyOf(s.kind)
+	return f.web != nil && f.web(s, model)
 }
 
 // openChat speaks chat completions, in the dialect of the kind.
-func openChat(t target) llm.Model { return openai.New(t.withClient(), t.dialect) }
+func openChat(t target) llm.Model {
+	if t.kind == "grok" {
+		return openai.NewGrok(t.withClient(), t.dialect)
+	}
+	return openai.New(t.withClient(), t.dialect)
+}
 
 func openResponses(t target) llm.Model { return openai.NewResponses(t.withClient()) }
 

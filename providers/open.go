@@ -53,7 +53,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		Model: opened,
 		price: facts.Price, window: window, service: s, id: model, probeWindow: s.windowProbe(o),
 	}
-	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), settings: s.settings(typed), id: model, facts: facts, known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
+	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), settings: s.settings(typed), id: model, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
@@ -77,6 +77,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Several:  s.supportsCandidates(typed, tools.memory),
 		Files:    f.files(s, typed),
 		Cost:     facts.Price.Cost,
+		Web:      searchesWeb(s, typed),
 		Cache:    promptCache(s.builtin),
 	}
 }
@@ -147,6 +148,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		m.Price = *s.conf.Price
 		m.Price.Configured = true
 	}
+	m.Price.Search = cmp.Or(m.Price.Search, s.builtin.SearchPrice)
 	return m, known && !m.Inferred
 }
 

@@ -76,6 +76,7 @@ func (s Settings) applyTo(req llm.Request) llm.Request {
 		MaxTokens: all.MaxTokens, Budget: all.Budget, Temperature: all.Temperature, TopP: all.TopP,
 		FrequencyPenalty: all.FrequencyPenalty, PresencePenalty: all.PresencePenalty, Seed: all.Seed, Stop: all.Stop,
 		User: all.User, ToolChoice: req.ToolChoice, Parallel: all.Parallel, Verbosity: all.Verbosity, Detail: all.Detail,
+		Web: req.Web,
 	}
 	req.Effort = all.Effort
 	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == s.ToolChoice })

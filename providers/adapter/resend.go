@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -144,6 +145,27 @@ func DropField(body map[string]any, field string) (sent bool) {
 	}
 	return sent
 }
+
+// HasWebTool reports whether a body, or what the user adds to it, has a tool that searches the
+// web, under whatever name its service has for it.
+func HasWebTool(body map[string]any) bool {
+	data, err := json.Marshal(body["tools"])
+	return err == nil && webTool().Match(data)
+}
+
+var webTool = Pattern(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
+
+// WithoutWeb returns the notice of a server that refused to search the web.
+func WithoutWeb(model string) string {
+	return model + " does not search the web here; sent again without"
+}
+
+// RefusesWeb reports whether a server's refusal is about the search of the web that body asks for.
+func RefusesWeb(fault *llm.Error, body map[string]any) bool {
+	return MayBlameField(fault) && webRefused().MatchString(fault.Param+" "+fault.Message) && HasWebTool(body)
+}
+
+var webRefused = Pattern(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
 
 // WithoutDetail returns the notice that a model takes no Settings.Detail, if one is set and req
 // shows images.

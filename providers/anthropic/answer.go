@@ -20,13 +20,13 @@ type answer struct {
 	needsSignature bool // thinking is worth nothing without its signature
 	shape          adapter.Shape[event]
 
-	blocks   int // blocks so far, of all rounds
-	open     map[int]*block
-	order    []*block // those still open, oldest first
-	calls    adapter.CallIDs
-	cited    map[string]bool // sources that were sent
-	hasText  bool            // there is text
-	hasCalls bool            // there are calls for us to answer
+	blocks int // blocks so far, of all rounds
+	open   map[int]*block
+	order  []*block // those still open, oldest first
+	calls  adapter.CallIDs
+	citing
+	hasText  bool // there is text
+	hasCalls bool // there are calls for us to answer
 
 	id, model    string
 	earlierUsage llm.Usage // of the rounds before
@@ -40,6 +40,21 @@ type round struct {
 	content     []json.RawMessage // blocks that are complete
 	stopReason  string            // stop_reason
 	usage       usage
+}
+
+// citing is what an answer cites.
+type citing struct {
+	cited map[string]bool // sources that were sent
+	ran   bool            // the server used a tool: text with sources then comes in many blocks
+	run   *textRun        // that may go on; nil: none is open
+}
+
+// A textRun is text in several blocks, which break in the middle of sentences, around what
+// cites a source. It is one part, whose state is the list of its blocks.
+type textRun struct {
+	name   string            // of the block in our stream
+	blocks []json.RawMessage // as they came
+	cites  bool              // one of them has citations
 }
 
 // A block is arriving.
@@ -136,8 +151,36 @@ func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	}
 	a.open[index] = b
 	a.order = append(a.order, b)
+	a.joinRun(b)
 	a.showStart(b)
 	return b
+}
+
+// joinRun has a block of text go on where the one before it ended, if the server cites what it
+// found.
+func (a *answer) joinRun(b *block) {
+	switch isText := b.kind() == llm.Text; {
+	case !isText || !a.ran:
+		a.endRun()
+		a.ran = a.ran || strings.HasPrefix(b.Type, "server_tool_") || b.kind() == llm.Result
+	case a.run == nil:
+		a.run = &textRun{name: b.name}
+	default:
+		b.name = a.run.name
+	}
+}
+
+// endRun sends the state of the run of text that is open.
+func (a *answer) endRun() {
+	run := a.run
+	if a.run = nil; run == nil || !run.cites {
+		return
+	}
+	state := run.blocks[0]
+	if len(run.blocks) > 1 {
+		state = append(append([]byte{'['}, bytes.Join(toBytes(run.blocks), []byte{','})...), ']')
+	}
+	a.out.Send(llm.Delta{Block: run.name, Part: llm.Part{Kind: llm.Text, State: state}})
 }
 
 // showStart shows what a block says by being opened.
@@ -242,7 +285,9 @@ func (a *answer) closeBlock(b *block) {
 	}
 	switch kind := b.kind(); kind {
 	case llm.Text:
-		if len(b.Citations) > 0 && len(b.Text) > 0 {
+		if run := a.run; run != nil && b.name == run.name && len(b.Text) > 0 {
+			run.blocks, run.cites = append(run.blocks, raw), run.cites || len(b.Citations) > 0
+		} else if len(b.Citations) > 0 && len(b.Text) > 0 {
 			a.sendPart(b, llm.Part{Kind: kind, State: raw})
 		}
 	case llm.Thinking:
@@ -262,7 +307,7 @@ func (a *answer) closeBlock(b *block) {
 		}
 	case llm.Result:
 		text, failed := resultText(b.Content)
-		a.sendPart(b, llm.Part{Kind: kind, ID: b.ToolUseID, Remote: true, Text: text, Failed: failed || b.Failed, State: raw})
+		a.sendPart(b, llm.Part{Kind: kind, ID: b.ToolUseID, Name: strings.TrimSuffix(b.Type, "_tool_result"), Remote: true, Text: text, Failed: failed || b.Failed, State: raw})
 	case llm.Opaque:
 		if len(raw) > 0 {
 			a.sendPart(b, llm.Part{Kind: kind, State: raw})

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -29,6 +30,7 @@ const downgradeAnswer = "output_config.format"
 const (
 	downgradeFill    = "calls without thinking"
 	downgradeUnknown = "blocks it does not know"
+	downgradeWeb     = "a search of the web"
 )
 
 // downgrades in the order in which they are tried: the words of one may hold those of
@@ -81,6 +83,9 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 		return "", false
 	}
 	text := fault.Param + " " + fault.Message
+	if adapter.RefusesWeb(fault, body) && !strings.HasPrefix(strings.TrimSpace(text), "messages.") && m.o.Learned.Learn(downgradeWeb, "", true) {
+		return adapter.WithoutWeb(m.o.Model), true
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if findSubmatch(thinkingRefused, text) != nil && !m.wantsThinkingErrors() && m.refuseThinking(body) {

@@ -83,6 +83,9 @@ type usage struct {
 	OutputOf struct {
 		Thinking *float64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	Tools struct {
+		Searches *float64 `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
 // add takes over what v says. No prompt is empty: services that say so at the
@@ -95,6 +98,7 @@ func (u *usage) add(v usage) {
 	}
 	setIfPresent(&u.Output, v.Output)
 	setIfPresent(&u.OutputOf.Thinking, v.OutputOf.Thinking)
+	setIfPresent(&u.Tools.Searches, v.Tools.Searches)
 }
 
 func setIfPresent(old **float64, new *float64) {
@@ -111,6 +115,7 @@ func (u *usage) toLLM() llm.Usage {
 		CacheWrite: tokenCount(u.Written),
 		Output:     tokenCount(u.Output),
 		Thinking:   tokenCount(u.OutputOf.Thinking),
+		Searches:   tokenCount(u.Tools.Searches),
 	}
 }
 

@@ -150,9 +150,7 @@ func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
 		switch {
 		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
 			varies = true // it may be thinking
-			if block, ok := h.replayBlock(p, bare); ok {
-				blocks = append(blocks, block)
-			}
+			blocks = append(blocks, h.replayBlocks(p, bare)...)
 		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
@@ -174,16 +172,23 @@ func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
 	return varies
 }
 
-// replayBlock returns a part's own block, if the server should see it again.
-func (h *history) replayBlock(p llm.Part, bare bool) (any, bool) {
+// replayBlocks returns a part's own blocks, if the server should see them again; see textRun.
+func (h *history) replayBlocks(p llm.Part, bare bool) []any {
+	var list []verbatim
 	block := verbatim(p.State)
 	switch {
 	case isThinking(block) && (bare || h.refused[sha256.Sum256(p.State)]):
-		return nil, false
-	case p.Kind == llm.Text && isBlank(p.Text):
-		return nil, false
+	case p.Kind == llm.Text && isBlank(p.Text), !json.Valid(p.State):
+	case p.Kind == llm.Text && json.Unmarshal(p.State, &list) == nil:
+		blocks := make([]any, len(list))
+		for i, b := range list {
+			blocks[i] = b
+		}
+		return blocks
+	default:
+		return []any{block}
 	}
-	return block, json.Valid(p.State)
+	return nil
 }
 
 // completePairs reports which tools of the server's have both call and result: alone,

@@ -94,6 +94,7 @@ func (a *answer) OnEnd(done bool) error {
 	for len(a.order) > 0 {
 		a.closeBlock(a.order[0])
 	}
+	a.endRun()
 	if a.isPaused() {
 		return nil
 	}

@@ -1,7 +1,9 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,8 +25,8 @@ func (a *answer) sendSources(raw json.RawMessage) {
 	if c.Title == "" {
 		c.Title = c.Document
 	}
-	key := c.URL + "\n" + c.Title
-	if key == "\n" || a.cited[key] {
+	key := cmp.Or(c.URL, c.Title)
+	if key == "" || a.cited[key] {
 		return
 	}
 	if a.cited == nil {
@@ -62,7 +64,11 @@ func collectText(v any, lines *[]string, failed *bool) {
 			*lines = append(*lines, v)
 		}
 	case []any:
-		for _, item := range v {
+		for i, item := range v {
+			if found, _ := item.(map[string]any); found["type"] == "web_search_result" {
+				*lines = append(*lines, fmt.Sprintf("[%d] %v %v", i+1, found["title"], found["url"]))
+				continue
+			}
 			collectText(item, lines, failed)
 		}
 	case map[string]any:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -56,6 +57,9 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
 	}
 	m.addTools(body, req)
+	if req.Web && !cured(downgradeWeb) {
+		m.addWebSearch(body)
+	}
 	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
 	markCache(body)
 	for _, c := range downgrades {
@@ -125,8 +129,8 @@ func (h *history) leadsWithThinking(m llm.Message) bool {
 		return false
 	}
 	for _, p := range m.Parts {
-		if block, ok := h.replayBlock(p, false); ok {
-			return isThinking(block)
+		if blocks := h.replayBlocks(p, false); len(blocks) > 0 {
+			return isThinking(blocks[0])
 		}
 		if p.Kind != llm.Thinking && (p.Kind != llm.Text || !isBlank(p.Text)) {
 			return false
@@ -195,6 +199,29 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	body["tools"] = list
 	if len(req.Tools) == 0 {
 		body["tool_choice"] = map[string]any{"type": "none"}
+	}
+}
+
+// webSearch is the search of the web that all hosts and models take which have one:
+// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+var webSearch = map[string]any{"type": "web_search_20250305", "name": "web_search"}
+
+// SearchesWeb reports whether the service behind a base URL searches the web for a model: those
+// who copy the format do not, nor does Bedrock.
+func SearchesWeb(base, model string) bool {
+	u, err := url.Parse(base)
+	return err == nil && factsOf(model, isAnthropic(base)).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
+}
+
+// addWebSearch offers the search of the web, unless the user has it among the fields of his own.
+func (m *Model) addWebSearch(body map[string]any) {
+	if adapter.HasWebTool(m.o.Body) {
+		return
+	}
+	tools, _ := body["tools"].([]any)
+	body["tools"] = append(tools, maps.Clone(webSearch))
+	if choice, _ := body["tool_choice"].(map[string]any); choice["type"] == "none" && len(tools) > 0 {
+		delete(body, "tool_choice") // which is for tools that are not on offer
 	}
 }
 

@@ -132,9 +132,9 @@ func TestBlocks(t *testing.T) {
 		{"the server's own tools", "claude-sonnet-4-5", []string{
 			block(0, `{"type":"server_tool_use","id":"srv1","name":"web_search","input":{}}`, `{"type":"input_json_delta","partial_json":"{\"query\":\"go\"}"}`), block(1, foundBlock)},
 			`{"kind":"call","id":"srv1","name":"web_search","input":"{\"query\":\"go\"}","remote":true,"state":{"id":"srv1","input":{"query":"go"},"name":"web_search","type":"server_tool_use"}}` + "\n" +
-				`{"kind":"result","text":"Go\nhttps://go.dev","id":"srv1","remote":true,"state":` + foundBlock + `}`},
+				`{"kind":"result","text":"[1] Go https://go.dev","id":"srv1","name":"web_search","remote":true,"state":` + foundBlock + `}`},
 		{"a tool of the server's that failed", "claude-sonnet-4-5", []string{block(0, `{"type":"web_search_tool_result","tool_use_id":"srv1","content":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"}}`)},
-			`{"kind":"result","text":"max_uses_exceeded","id":"srv1","failed":true,"remote":true,"state":{"type":"web_search_tool_result","tool_use_id":"srv1","content":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"}}}`},
+			`{"kind":"result","text":"max_uses_exceeded","id":"srv1","name":"web_search","failed":true,"remote":true,"state":{"type":"web_search_tool_result","tool_use_id":"srv1","content":{"type":"web_search_tool_result_error","error_code":"max_uses_exceeded"}}}`},
 		{"citations", "claude-sonnet-4-5", []string{block(0, `{"type":"text","text":"","citations":[]}`, `{"type":"text_delta","text":"So"}`,
 			`{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://go.dev","title":"Go","cited_text":"fast","encrypted_index":"RW5j"}}`,
 			`{"type":"citations_delta","citation":{"url":"https://go.dev","title":"Go"}}`)},

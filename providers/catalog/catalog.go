@@ -51,6 +51,8 @@ type Provider struct {
 	CacheMinutes int `toml:"cache_minutes"` // for which a prompt stays in its cache after it was last sent; 0: not known
 	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that every model of it caches; 0: not known
 
+	SearchPrice float64 `toml:"search_price"` // of a thousand searches of the web, US dollars, where a model has no other; 0: not known
+
 	Models []Model `toml:"models"` // in the order in which a picker should list them
 }
 

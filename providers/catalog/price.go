@@ -6,7 +6,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A Price is in US dollars per million tokens. The zero value is unknown.
+// A Price is in US dollars, per million tokens where it says nothing else. The zero value is unknown.
 // Cached tokens without a price of their own cost as much as fresh ones.
 type Price struct {
 	Free       bool    `toml:"free" json:"free,omitempty"` // known to cost nothing
@@ -14,8 +14,9 @@ type Price struct {
 	Output     float64 `toml:"output" json:"output,omitempty"` // thinking included
 	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
-	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"` // for long prompts, rising
-	Configured bool    `toml:"-" json:"-"`                   // by the user, who knows better than a server that says 0
+	Search     float64 `toml:"search" json:"search,omitempty"` // of the web by the provider, for a thousand of them
+	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"`   // for long prompts, rising
+	Configured bool    `toml:"-" json:"-"`                     // by the user, who knows better than a server that says 0
 }
 
 // A Tier replaces the price of a request whose prompt has more than Above
@@ -47,5 +48,5 @@ func (p Price) Cost(u llm.Usage) (float64, bool) {
 		float64(u.CacheRead)*cmp.Or(rate.CacheRead, rate.Input) +
 		float64(u.CacheWrite)*cmp.Or(rate.CacheWrite, rate.Input) +
 		float64(u.Output)*rate.Output
-	return cost / 1e6, true
+	return cost/1e6 + float64(u.Searches)*p.Search/1e3, true
 }

@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,11 +29,20 @@ type answer struct {
 	pendingCall   *pendingCall // a call whose arguments are still arriving
 	hasContent    bool         // something was sent that is not thinking
 
+	grounded
 	last         chunk // its memory is used again
 	label        label
 	labelChecks  int       // chunks that were searched for the label
 	blocked      string    // why the prompt was not answered
 	earlierUsage llm.Usage // by the requests before
+}
+
+// grounded is what Google searched for and found.
+type grounded struct {
+	queries  []string
+	sources  []llm.Part // each once
+	remote   int        // tools of Google's that were shown
+	onePrice bool       // a prompt pays for one search, however many there are
 }
 
 // A leg is what one request brought.
@@ -66,6 +77,9 @@ func (a *answer) addChunk(c *chunk, data []byte) {
 		if candidate.Finish != "" && candidate.Finish != "FINISH_REASON_UNSPECIFIED" {
 			a.finish, a.finishMessage = candidate.Finish, candidate.Words
 		}
+		if candidate.Grounding != nil {
+			a.addGrounding(candidate.Grounding)
+		}
 		if candidate.Finish == finishContinuation {
 			a.continuation = candidate.Token
 		}
@@ -91,11 +105,61 @@ func (a *answer) addPart(p *piece) bool {
 // piece, such as code that Google ran. That goes back as it came.
 func (a *answer) addOpaque(p *piece, raw json.RawMessage) {
 	if hasObject(raw) {
+		a.showRemoteCall(raw)
 		a.sendWhole(llm.Part{Kind: llm.Opaque, State: raw})
 		return
 	}
 	if state := p.state(); state != nil {
 		a.holdSignature(p.kind(), state)
+	}
+}
+
+// showRemoteCall shows the use of a tool of Google's. What goes back is the part itself.
+func (a *answer) showRemoteCall(raw json.RawMessage) {
+	var p struct {
+		Call *remoteCall `json:"toolCall"`
+	}
+	if adapter.DecodeLenient(raw, &p) == nil && p.Call != nil {
+		a.sendRemoteCall(strings.TrimSuffix(strings.ToLower(p.Call.Type), "_web"), string(p.Call.Args))
+	}
+}
+
+// sendRemoteCall tells that Google used a tool of its own.
+func (a *answer) sendRemoteCall(name, input string) {
+	a.remote++
+	a.sendWhole(llm.Part{Kind: llm.Call, ID: name + "_" + strconv.Itoa(a.remote), Name: cmp.Or(name, googleSearch), Input: input, Remote: true})
+}
+
+// googleSearch is the name under which a search is shown.
+const googleSearch = "google_search"
+
+// addGrounding keeps what was searched for and found until the answer is at its end: chunks may
+// tell of it more than once.
+func (a *answer) addGrounding(g *grounding) {
+	for _, q := range g.Queries {
+		if !slices.Contains(a.queries, q) {
+			a.queries = append(a.queries, q)
+			a.out.Hold(len(q))
+		}
+	}
+	for _, c := range g.Chunks {
+		web := c.Web
+		if web.URI != "" && !slices.ContainsFunc(a.sources, func(s llm.Part) bool { return s.URL == web.URI }) {
+			a.sources = append(a.sources, llm.Part{Kind: llm.Source, URL: web.URI, Name: web.Title})
+			a.out.Hold(len(web.URI) + len(web.Title))
+		}
+	}
+}
+
+// sendGrounding shows what was searched for, where no call did, and what was found.
+func (a *answer) sendGrounding() {
+	if len(a.queries) > 0 && a.remote == 0 {
+		if input, err := adapter.Marshal(map[string]any{"queries": a.queries}); err == nil {
+			a.sendRemoteCall(googleSearch, string(input))
+		}
+	}
+	for _, s := range a.sources {
+		a.out.Send(llm.Delta{Block: a.newBlock("s"), Part: s})
 	}
 }
 
@@ -208,7 +272,11 @@ func (a *answer) mistake() error {
 
 // sendUsage sends the numbers, if there are any.
 func (a *answer) sendUsage() {
-	if u := a.earlierUsage.Add(a.usage.toLLM()); u != (llm.Usage{}) {
+	u := a.earlierUsage.Add(a.usage.toLLM())
+	if u.Searches = len(a.queries); a.onePrice {
+		u.Searches = min(u.Searches, 1)
+	}
+	if u != (llm.Usage{}) {
 		a.out.Send(u)
 	}
 }
@@ -221,6 +289,7 @@ func (a *answer) finishAnswer() error {
 	}
 	a.finishCall()
 	a.sendSignature()
+	a.sendGrounding()
 	a.sendUsage()
 	reason, known := finishReasons[a.finish]
 	raw := a.finish

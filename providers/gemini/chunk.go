@@ -32,6 +32,26 @@ type candidate struct {
 	Finish string `json:"finishReason"`
 	Words  string `json:"finishMessage"`
 	Token  string `json:"continuationToken"`
+
+	Grounding *grounding `json:"groundingMetadata"`
+}
+
+// grounding is what Google searched for, and what it found.
+type grounding struct {
+	Queries []string `json:"webSearchQueries"`
+	Chunks  []struct {
+		Web struct {
+			URI   string `json:"uri"`
+			Title string `json:"title"`
+		} `json:"web"`
+	} `json:"groundingChunks"`
+}
+
+// A remoteCall is the use of a tool of Google's.
+type remoteCall struct {
+	Type string          `json:"toolType"` // such as GOOGLE_SEARCH_WEB
+	ID   string          `json:"id"`
+	Args json.RawMessage `json:"args"`
 }
 
 // feedback says why a prompt was not answered.

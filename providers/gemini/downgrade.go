@@ -20,6 +20,7 @@ const (
 	downgradeSignatures   = "these thought signatures"
 	downgradeIDs          = "ids of calls"
 	downgradeResultImages = "images in results"
+	downgradeWeb          = "a search of the web"
 )
 
 // substitutes holds what goes in the place of what was refused.
@@ -62,6 +63,9 @@ var downgrades = sync.OnceValue(func() []downgrade {
 func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	if fault.Status != http.StatusBadRequest || !adapter.MayBlameField(fault) {
 		return "", false
+	}
+	if adapter.RefusesWeb(fault, body) && m.o.Learned.Learn(downgradeWeb, "", true) {
+		return adapter.WithoutWeb(m.o.Model), true
 	}
 	encoded, err := encode(body)
 	if err != nil {

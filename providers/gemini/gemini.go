@@ -81,7 +81,7 @@ const (
 
 // ask sends req and reads the answer, in as many requests as it takes.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
-	a := answer{out: out, names: adapter.NamesOf(req.Tools, wireName)}
+	a := answer{out: out, names: adapter.NamesOf(req.Tools, wireName), grounded: grounded{onePrice: !m.traits.isGemini3()}}
 	token := ""
 	for n := 1; !out.Stopped(); n++ {
 		res, err := m.post(ctx, req, token, out)

@@ -19,10 +19,12 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 
 	req = req.VerbosityInPrompt()
 	config, notices := m.generationConfig(req)
+	searches, told := m.searches(req, learned)
+	notices = append(notices, told...)
 	system := req.System
 	if req.AnswerSchema != nil {
 		_, spoken := learned[downgradeSchema]
-		if len(req.Tools) > 0 && !m.traits.isGemini3() {
+		if (len(req.Tools) > 0 || searches) && !m.traits.isGemini3() {
 			spoken = true
 			notices = append(notices, m.o.Model+" supports an answer schema only without tools; sent in the prompt")
 		}
@@ -56,11 +58,9 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 	for _, file := range h.omitted {
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
 	}
-	if len(req.Tools) > 0 {
-		body["tools"] = []any{map[string]any{"functionDeclarations": encodeTools(req.Tools)}}
-		if choice := toolConfig(req.ToolChoice); choice != nil {
-			body["toolConfig"] = map[string]any{"functionCallingConfig": choice}
-		}
+	addTools(body, req)
+	if searches && !adapter.HasWebTool(m.o.Body) {
+		addWebSearch(body)
 	}
 	applyDowngrades(config, learned)
 	if len(config) > 0 {
@@ -68,6 +68,43 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 	}
 	wire.Merge(body, m.o.Body)
 	return body, notices
+}
+
+// addTools offers the tools of req.
+func addTools(body map[string]any, req llm.Request) {
+	if len(req.Tools) == 0 {
+		return
+	}
+	body["tools"] = []any{map[string]any{"functionDeclarations": encodeTools(req.Tools)}}
+	if choice := toolConfig(req.ToolChoice); choice != nil {
+		body["toolConfig"] = map[string]any{"functionCallingConfig": choice}
+	}
+}
+
+// searches reports whether the answer to req may search the web, and what the user should know
+// of it: before Gemini 3 Google's tools and functions exclude each other.
+func (m *Model) searches(req llm.Request, learned map[string]string) (yes bool, notices []string) {
+	_, refused := learned[downgradeWeb]
+	switch {
+	case !req.Web || refused || m.traits.gemma:
+		return false, nil
+	case len(req.Tools) > 0 && !m.traits.isGemini3():
+		return false, []string{m.o.Model + " searches the web only where no tools are on offer; web search is off"}
+	}
+	return true, nil
+}
+
+// SearchesWeb reports whether a model searches the web.
+func SearchesWeb(model string) bool { return !traitsOf(model).gemma }
+
+// addWebSearch offers Google's search: ai.google.dev/gemini-api/docs/google-search. What it does
+// beside functions has to be asked for, and comes and goes back as parts.
+func addWebSearch(body map[string]any) {
+	tools, functions := body["tools"].([]any)
+	body["tools"] = append(tools, map[string]any{"googleSearch": map[string]any{}})
+	if functions {
+		adapter.SetField(body, "toolConfig.includeServerSideToolInvocations", true)
+	}
 }
 
 // mediaResolutions holds how closely images are looked at; "auto" is the service's own choice.

@@ -11,6 +11,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -66,6 +67,7 @@ type Settings struct {
 	Parallel         *bool  // several tool calls in one answer
 	Verbosity        string // "low", "medium" or "high"
 	Detail           string // how closely images are looked at: "low", "high" or "auto"
+	Web              bool   // the provider may search the web for the answer
 }
 
 // verbosityPrompts say in the system prompt what some wires have a field for.
@@ -200,6 +202,9 @@ type Part struct {
 	State    json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
 }
 
+// Title returns what a source is called: a page's title, or else what is cited of it.
+func (p Part) Title() string { return cmp.Or(p.Name, p.Text) }
+
 // OnlyText reports whether p says nothing besides its Kind and Text.
 func (p Part) OnlyText() bool {
 	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && p.MIME == "" &&
@@ -244,6 +249,7 @@ type Usage struct {
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
 	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
 	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output of attempts whose answer was thrown away: no message has it
+	Searches   int     `json:"searches,omitempty"`  // of the web, that the provider made and charges for
 	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
 }
 
@@ -256,7 +262,7 @@ const (
 // Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
 // not known.
 func (u Usage) Clamped() Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded} {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Searches} {
 		*n = min(max(*n, 0), mostTokens)
 	}
 	if !(u.Cost >= 0 && u.Cost <= mostCost) {
@@ -275,7 +281,8 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
 		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking, Discarded: u.Discarded + v.Discarded,
-		Cost: u.Cost + v.Cost, Priced: u.Priced && v.Priced, Estimated: u.Estimated || v.Estimated,
+		Searches: u.Searches + v.Searches,
+		Cost:     u.Cost + v.Cost, Priced: u.Priced && v.Priced, Estimated: u.Estimated || v.Estimated,
 	}
 }
 
@@ -336,6 +343,7 @@ type Endpoint struct {
 	Several  bool                                  // one request can ask for several answers; see Candidate
 	Files    []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
 	Cost     func(Usage) (usd float64, known bool) // of one request; nil: unknown
+	Web      bool                                  // its provider can search the web; see Settings.Web
 	Cache    Cache                                 // how its provider caches prompts
 }
 

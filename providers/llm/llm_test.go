@@ -187,7 +187,7 @@ func TestPortable(t *testing.T) {
 	want := []Message{
 		UserText("hi"),
 		assistant("a", text("answer"), text("and more"), text(`[used the tool web_search: {"q":"x"}]`),
-			text("[sources: A page https://a.example; Another page https://b.example]"), call("1", "{}")),
+			text("[sources: [1] A page https://a.example; [2] Another page https://b.example]"), call("1", "{}")),
 		toolMessage(result("1", "out")),
 	}
 	if !reflect.DeepEqual(foreign, want) {

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,13 +154,13 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 	return sourcesAsText(out, counts)
 }
 
-// sourcesAsText names what an answer cites in a text behind it, in front of its calls: wires
+// sourcesAsText names what an answer cites, numbered, in a text behind it, in front of its calls: wires
 // have a place for sources in what their own provider said at most.
 func sourcesAsText(parts []Part, counts map[string]int) []Part {
 	var named []string
 	rest := slices.DeleteFunc(slices.Clone(parts), func(p Part) bool {
 		if p.Kind == Source {
-			named = append(named, strings.TrimSpace(oneLineName(cmp.Or(p.Name, p.Text))+" "+oneLineName(p.URL)))
+			named = append(named, strings.TrimSpace(fmt.Sprintf("[%d] %s %s", len(named)+1, oneLineName(p.Title()), oneLineName(p.URL))))
 		}
 		return p.Kind == Source
 	})

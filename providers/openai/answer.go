@@ -11,6 +11,7 @@ import (
 type answer struct {
 	answerState
 	outcome
+	sources
 	dialect Dialect
 	names   adapter.Names
 
@@ -33,6 +34,12 @@ type outcome struct {
 	finish       string
 	nativeFinish string // the upstream's own word for finish
 	filterFound  string // what a filter found
+}
+
+// sources are the pages that an answer names.
+type sources struct {
+	found     []citation // beside the choices, in the order in which the answer counts them
+	annotated []citation // in the text
 }
 
 // A source is a field in which thinking comes. Services send the same thinking
@@ -69,6 +76,9 @@ func (a *answer) addChunk(c *chunk) {
 		}
 	}
 	a.setChunkUsage(c.Usage)
+	if found := c.found.list(); len(found) > 0 { // which comes whole each time
+		a.found = found
+	}
 }
 
 // isOwn reports whether a choice is of this answer: the first, unless several were
@@ -105,6 +115,9 @@ func (a *answer) delta(d *delta) {
 	a.sendText(d.Content.text)
 	a.hasRefusal = a.hasRefusal || d.Refusal != ""
 	a.send(llm.Text, string(d.Refusal))
+	for _, c := range d.Cites {
+		a.annotated = append(a.annotated, c.URL)
+	}
 	for i := range d.Calls {
 		a.addFragment(&d.Calls[i], i)
 	}

@@ -19,6 +19,19 @@ type answerState struct {
 	label       label
 	usage       llm.Usage
 	hasUsage    bool
+	cited       map[string]bool // addresses of the sources that were sent
+}
+
+// cite sends a source, each address once.
+func (t *answerState) cite(c citation) {
+	if c.URL == "" || t.cited[c.URL] {
+		return
+	}
+	if t.cited == nil {
+		t.cited = map[string]bool{}
+	}
+	t.cited[c.URL] = true
+	t.out.Send(llm.Delta{Block: t.newBlock("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Content}})
 }
 
 // newBlock names a new block.

@@ -17,6 +17,36 @@ type chunk struct {
 	Groq    *groq           `json:"x_groq"`
 	Error   json.RawMessage `json:"error"`
 	Base    *baseResp       `json:"base_resp"`
+	found
+}
+
+// found is what a search of the web brought, beside the choices.
+type found struct {
+	Results []citation `json:"search_results"` // Perplexity
+	Cites   []string   `json:"citations"`      // Perplexity, xAI: addresses alone
+	Web     []struct {
+		Title string `json:"title"`
+		Link  string `json:"link"`
+	} `json:"web_search"` // GLM
+}
+
+// list returns what was found in the order in which the answer counts it.
+func (f *found) list() []citation {
+	list := f.Results
+	for _, w := range f.Web {
+		list = append(list, citation{URL: w.Link, Title: w.Title})
+	}
+	if len(list) == 0 {
+		for _, address := range f.Cites {
+			list = append(list, citation{URL: address})
+		}
+	}
+	return list
+}
+
+// An annotation is a citation in a message.
+type annotation struct {
+	URL citation `json:"url_citation"`
 }
 
 // A label is what else a chunk says. It is the same in all of them, so that only
@@ -46,6 +76,7 @@ type delta struct {
 	Reasoning wire.Text         `json:"reasoning"`
 	Details   []json.RawMessage `json:"reasoning_details"`
 	Calls     []fragment        `json:"tool_calls"`
+	Cites     []annotation      `json:"annotations"`
 }
 
 // A fragment is a piece of a tool call.
@@ -160,14 +191,33 @@ type usage struct {
 	CompletionOf struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	Cached float64  `json:"cached_tokens"`           // Kimi
-	Hit    float64  `json:"prompt_cache_hit_tokens"` // DeepSeek, whose misses are the rest of the prompt
-	Cost   *float64 `json:"cost"`                    // OpenRouter, US dollars
-	Ticks  *float64 `json:"cost_in_usd_ticks"`       // xAI, 1e-10 US dollars
-	BYOK   bool     `json:"is_byok"`                 // then the upstream's cost comes on top
+	Cached float64   `json:"cached_tokens"`           // Kimi
+	Hit    float64   `json:"prompt_cache_hit_tokens"` // DeepSeek, whose misses are the rest of the prompt
+	Cost   *toldCost `json:"cost"`                    // OpenRouter, US dollars
+	Ticks  *float64  `json:"cost_in_usd_ticks"`       // xAI, 1e-10 US dollars
+	BYOK   bool      `json:"is_byok"`                 // then the upstream's cost comes on top
+	Search float64   `json:"num_search_queries"`      // Perplexity
+	Tools  struct {
+		Searches float64 `json:"web_search_requests"`
+	} `json:"server_tool_use"` // OpenRouter
 	CostOf struct {
 		Upstream float64 `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
+}
+
+// A toldCost is in US dollars; below 0 it is not known. Perplexity tells it in parts.
+type toldCost float64
+
+func (c *toldCost) UnmarshalJSON(b []byte) error {
+	if b[0] != '{' {
+		return json.Unmarshal(b, (*float64)(c))
+	}
+	parts := struct {
+		Total float64 `json:"total_cost"`
+	}{-1}
+	err := json.Unmarshal(b, &parts)
+	*c = toldCost(parts.Total)
+	return err
 }
 
 // toLLM returns u as parley counts. Of an impossible number nothing is taken over.
@@ -178,6 +228,7 @@ func (u *usage) toLLM() llm.Usage {
 		CacheRead:  adapter.TokenCount(max(u.PromptOf.Cached, u.Cached, u.Hit)),
 		CacheWrite: adapter.TokenCount(max(u.PromptOf.Written, u.PromptOf.Creation)),
 		Thinking:   adapter.TokenCount(u.CompletionOf.Reasoning),
+		Searches:   adapter.TokenCount(max(u.Search, u.Tools.Searches)),
 	}
 	// xAI does not count thinking as completion, as its total shows; nor does
 	// Gemini behind some gateways, as there is more of it than completion.
@@ -189,7 +240,7 @@ func (u *usage) toLLM() llm.Usage {
 	}
 	switch {
 	case u.Cost != nil && *u.Cost >= 0:
-		n.Cost, n.Priced = *u.Cost, true
+		n.Cost, n.Priced = float64(*u.Cost), true
 		if u.BYOK && u.CostOf.Upstream > 0 {
 			n.Cost += u.CostOf.Upstream
 		}

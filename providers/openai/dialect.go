@@ -24,6 +24,8 @@ type Dialect struct {
 	ExtraFields         map[string]any    // go with every request
 	ToolFields          map[string]any    // go with every request that offers tools
 	SchemaFields        map[string]any    // go with every request for an answer that fits a schema
+	WebFields           map[string]any    // go with every request that may search the web
+	WebTool             map[string]any    // is offered to it
 	RenamedFields       map[string]string // request fields under another name
 	NoStreamOptions     bool              // counts tokens unasked and refuses stream_options
 	NoStreamWithTools   bool              // cannot stream while tools are on offer
@@ -153,6 +155,14 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.Effort.WithTools = "" // a gateway asks by another route
 	}
 	return d, true
+}
+
+// searching lists globs of models that search the web for every answer.
+const searching = "sonar* *-search-preview* *-search-api*"
+
+// SearchesWeb reports whether the service searches the web for a model.
+func (d Dialect) SearchesWeb(model string) bool {
+	return d.WebFields != nil || d.WebTool != nil || d.Name == "grok" || matchesGlobs(searching, baseModel(model))
 }
 
 // ForURL returns d for a base URL. The kind "openai" is that of many servers, of which

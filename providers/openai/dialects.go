@@ -77,12 +77,14 @@ var services = []service{
 	{kind: "glm", Dialect: Dialect{
 		EmptyContentString: true, PositiveTemperature: true, UserIntoToolResult: true, KeepsReasoningURL: "/coding/", ToolChoice: ChoiceNone,
 		Formats: []Format{FormatObject}, ToolFields: map[string]any{"tool_stream": true},
+		WebTool: map[string]any{"type": "web_search", "web_search": map[string]any{"enable": true, "search_engine": "search-prime", "search_result": true}},
 	}},
 
 	// Parallel calls are off by default.
 	{kind: "qwen", Dialect: Dialect{
 		Formats: []Format{FormatSchema, FormatObject}, ToolFields: map[string]any{"parallel_tool_calls": true},
-		Family: Family{RefusedSettings: []string{"frequency_penalty"}},
+		WebFields: map[string]any{"enable_search": true},
+		Family:    Family{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
 	{kind: "deepseek", Dialect: Dialect{InlineImagesOnly: true, Formats: []Format{FormatObject}}},
@@ -102,6 +104,7 @@ var services = []service{
 			PerModel: true, PDFs: true, StrictSchemas: true,
 			Formats:      []Format{FormatSchema, FormatObject},
 			SchemaFields: map[string]any{"provider": map[string]any{"require_parameters": true}},
+			WebTool:      map[string]any{"type": "openrouter:web_search"},
 		},
 		ownEcho:    true,
 		efforts:    []modelEffort{{"*", Effort{Field: "reasoning.effort", Words: effortWords("none minimal low medium high max"), BudgetField: "reasoning.max_tokens"}}},

@@ -35,6 +35,7 @@ const (
 	downgradeCache  = "messages: cache_control" // marks for the cache
 	downgradeStream = "stream: always"          // streaming
 	downgradeTools  = "stream: tools"           // streaming while tools are on offer
+	downgradeWeb    = "web search"              // the search of the web
 )
 
 // reasoningFields lists the fields in which thinking goes back.
@@ -99,8 +100,8 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	if r, ok := c.formatDowngrade(fault, body); ok {
 		return r, true
 	}
-	if !adapter.MayBlameField(fault) {
-		return downgrade{}, false
+	if r, ok := webDowngrade(fault, body); ok || !adapter.MayBlameField(fault) {
+		return r, ok
 	}
 	text := fault.Message
 	switch {
@@ -132,6 +133,12 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	}
 	name, ok := thinkingField(fault, body, "reasoning_effort", "reasoning", "thinking", "enable_thinking")
 	return downgrade{field: name}, ok
+}
+
+// webDowngrade looks whether the server does not search the web, for this model or at all.
+func webDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	asked := adapter.RefusesWeb(fault, body) || body["enable_search"] != nil && strings.Contains(fault.Param+fault.Message, "search")
+	return downgrade{field: downgradeWeb, notice: "does not search the web here; sent again without"}, asked && adapter.MayBlameField(fault)
 }
 
 // streamDowngrade looks whether the server cannot stream: at all, or while tools are

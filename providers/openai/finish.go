@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -83,6 +84,9 @@ func (a *answer) OnEnd(done bool) error {
 		reason = llm.Refused
 	}
 	a.finishBlocks()
+	for _, c := range slices.Concat(a.found, a.annotated) {
+		a.cite(c)
+	}
 	a.sendUsage()
 	if reason == llm.Refused {
 		a.explainRefusal(a.filterFound, a.nativeFinish, a.finish)

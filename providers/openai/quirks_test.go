@@ -196,7 +196,7 @@ func TestQuirks(t *testing.T) {
 	}
 	d := q.Apply(row)
 	want := openai.Dialect{
-		Name: "glm", MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", KeepsReasoningURL: "/coding/", AssistantAfterTools: true, IDs: openai.IDsNine, ToolFields: row.ToolFields,
+		Name: "glm", MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", KeepsReasoningURL: "/coding/", AssistantAfterTools: true, IDs: openai.IDsNine, ToolFields: row.ToolFields, WebTool: row.WebTool,
 		RenamedFields: q.RenamedFields, NoStreamOptions: true, NoStreamWithTools: true, PDFs: true, InlineImagesOnly: true, CacheControl: true, ToolChoice: openai.ChoiceWords, Formats: q.Formats,
 		StrictSchemas: true, CumulativeReasoning: true,
 		Family: openai.Family{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: q.RefusedSettings, SystemRole: "developer", CleanText: true, Effort: openai.Effort{

@@ -30,6 +30,12 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 			delete(body, "tool_stream")
 		}
 	}
+	if _, refused := learned[downgradeWeb]; req.Web && !refused {
+		maps.Copy(body, d.WebFields)
+		if tools, _ := body["tools"].([]any); d.WebTool != nil && !adapter.HasWebTool(c.o.Body) {
+			body["tools"] = append(tools, d.WebTool)
+		}
+	}
 	if isOpenAI(c.o.BaseURL) && req.Session != "" {
 		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
 	}

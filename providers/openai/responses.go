@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -22,7 +23,8 @@ const KindResponses = "openai-responses"
 type Responses struct {
 	*endpoint
 	model        Family
-	known        bool // model is more than a guess
+	origin       string // in place of its own; see Grok
+	known        bool   // model is more than a guess
 	kept         adapter.Histories[*inputWriter]
 	mu           sync.Mutex
 	refusedItems map[string]bool // items the server did not take back, by hash
@@ -39,7 +41,7 @@ func NewResponses(o Options) *Responses {
 }
 
 // Origin names the wire format and the model: no other can read its reasoning.
-func (r *Responses) Origin() string { return "responses/" + r.o.Model }
+func (r *Responses) Origin() string { return cmp.Or(r.origin, "responses/"+r.o.Model) }
 
 // Stream implements llm.Model.
 func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -53,6 +55,36 @@ func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, e
 }
 
 func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
+
+// Grok is a model of xAI's, which searches the web in Responses only: chat completions answer
+// what asks for it with status 410. Both read what the other wrote.
+type Grok struct {
+	*Chat
+	web *Responses
+}
+
+// NewGrok returns the model that o describes. Nothing is sent before Stream.
+func NewGrok(o Options, d Dialect) *Grok {
+	g := &Grok{Chat: New(o, d), web: NewResponses(o)}
+	g.web.origin = g.Chat.Origin()
+	return g
+}
+
+// Stream implements llm.Model.
+func (g *Grok) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	if req.Web {
+		return g.web.Stream(ctx, req)
+	}
+	return g.Chat.Stream(ctx, req)
+}
+
+// Body returns exactly what Stream would send for req.
+func (g *Grok) Body(req llm.Request) ([]byte, error) {
+	if req.Web {
+		return g.web.Body(req)
+	}
+	return g.Chat.Body(req)
+}
 
 // isXAI reports whether the model is xAI's, whose Responses differ a little.
 func (r *Responses) isXAI() bool { return isXAI(r.o.Model) }
@@ -96,8 +128,8 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 		_, sent := adapter.Field(body, fault.Param)
 		return downgrade{field: fault.Param, notice: notice}, sent
 	}
-	if !adapter.MayBlameField(fault) {
-		return downgrade{}, false
+	if r, ok := webDowngrade(fault, body); ok || !adapter.MayBlameField(fault) {
+		return r, ok
 	}
 	if _, sent := body["instructions"]; sent && isAbout(fault, "instructions") {
 		return downgrade{"instructions", "", "does not take instructions; sent again with a system message"}, true

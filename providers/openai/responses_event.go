@@ -32,7 +32,6 @@ type responsesAnswer struct {
 	items      map[int]*openItem
 	order      []*openItem
 	owners     map[string]*openItem // by the ids of calls
-	cited      map[string]bool      // URLs
 	hasText    bool                 // there was text that is no refusal
 	hasRefusal bool                 // there was a refusal
 }
@@ -142,7 +141,9 @@ func (o *responsesAnswer) addItem(place int, raw json.RawMessage) {
 		o.openCall(it)
 	case head.Type == "image_generation_call": // shown when it is there
 	case head.isRemote():
-		o.send(it, "c", head.remoteCall())
+		p := head.remoteCall()
+		p.Input = "" // which comes whole at the end
+		o.send(it, "c", p)
 	}
 }
 
@@ -279,18 +280,11 @@ func (o *responsesAnswer) sendWhole(it *openItem) {
 	}
 }
 
-// sendSources names the pages a message refers to, once each.
+// sendSources names the pages a message refers to.
 func (o *responsesAnswer) sendSources(content []entry) {
 	for _, piece := range content {
 		for _, c := range piece.Cites {
-			if c.URL == "" || o.cited[c.URL] {
-				continue
-			}
-			if o.cited == nil {
-				o.cited = map[string]bool{}
-			}
-			o.cited[c.URL] = true
-			o.out.Send(llm.Delta{Block: o.newBlock("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Text: c.Title}})
+			o.cite(c)
 		}
 	}
 }

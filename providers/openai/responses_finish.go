@@ -38,8 +38,8 @@ type responsesUsage struct {
 	OutputOf struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	Cost  *float64 `json:"cost"`              // gateways, US dollars
-	Ticks *float64 `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
+	Cost  *toldCost `json:"cost"`              // gateways, US dollars
+	Ticks *float64  `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
 }
 
 func (t *responsesUsage) toLLM() llm.Usage {
@@ -75,6 +75,11 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	for i, raw := range r.Output {
 		o.completeFromResponse(i, raw)
 	}
+	if n := o.searches(); n > 0 {
+		u := o.usage
+		u.Searches = n
+		o.setUsage(u)
+	}
 	calls := o.finishCalls(r.Status == "incomplete")
 	o.sendUsage()
 	finish := llm.Finish{Reason: o.finishReason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
@@ -106,6 +111,16 @@ func (o *responsesAnswer) completeFromResponse(n int, raw json.RawMessage) {
 	case !o.order[n].done, !o.order[n].sealed && adapter.IsPresent(whole.Encrypted):
 		o.completeItem(o.order[n], whole, raw)
 	}
+}
+
+// searches counts the searches of the web.
+func (o *responsesAnswer) searches() (n int) {
+	for _, it := range o.order {
+		if it.done && it.isSearch() {
+			n++
+		}
+	}
+	return n
 }
 
 // finishCalls gives ids to calls that came without, takes back those that are not

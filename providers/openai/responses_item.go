@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"parley/providers/adapter"
@@ -43,10 +44,48 @@ type entry struct {
 	Cites   []citation `json:"annotations"`
 }
 
-type citation struct {
-	URL   string `json:"url"`
-	Title string `json:"title"`
+// A webAction is what a web search did: looked for something, or opened a page it had found.
+type webAction struct {
+	Type    string   `json:"type"` // "search", "open_page" or "find_in_page"
+	Query   string   `json:"query,omitempty"`
+	Queries []string `json:"queries,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Pattern string   `json:"pattern,omitempty"` // looked for in a page
+	Sources []struct {
+		URL string `json:"url"`
+	} `json:"sources,omitempty"` // pages that a search read
 }
+
+// webAction returns that of a search of the web; nil for any other item.
+func (it *item) webAction() *webAction {
+	var a webAction
+	if it.Type != typeWebSearch || !adapter.IsPresent(it.Action) || adapter.DecodeLenient(it.Action, &a) != nil {
+		return nil
+	}
+	return &a
+}
+
+// input returns what the action was asked for, without what it found.
+func (a webAction) input() string {
+	if a.Sources = nil; len(a.Queries) == 1 && a.Queries[0] == a.Query {
+		a.Queries = nil
+	}
+	data, err := adapter.Marshal(a)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// A citation is a page that an answer names.
+type citation struct {
+	URL     string `json:"url"`
+	Title   string `json:"title"`
+	Content string `json:"content"` // of what is cited, as OpenRouter has it
+}
+
+// typeWebSearch is the type of items that are searches of the web.
+const typeWebSearch = "web_search_call"
 
 // paragraphBreak separates the parts of a summary, and those of a message.
 const paragraphBreak = "\n\n"
@@ -102,6 +141,8 @@ func (it *item) remoteCall() llm.Part {
 	switch {
 	case it.Arguments != "":
 		p.Input = string(it.Arguments)
+	case it.webAction() != nil:
+		p.Input = it.webAction().input()
 	case adapter.IsPresent(it.Action):
 		p.Input = string(it.Action)
 	case adapter.IsPresent(it.Queries):
@@ -120,11 +161,23 @@ func (it *item) remoteResults() string {
 	for _, o := range it.Outputs {
 		b.WriteString(string(o.Logs))
 	}
+	if a := it.webAction(); a != nil {
+		for i, s := range a.Sources {
+			fmt.Fprintf(&b, "[%d] %s\n", i+1, s.URL)
+		}
+	}
 	var output string
 	if unquote(bytes.TrimSpace(it.Output), &output) == nil {
 		b.WriteString(output)
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// isSearch reports whether an item is a search of the web, for which the provider charges: what
+// it opens of the results is free.
+func (it *item) isSearch() bool {
+	a := it.webAction()
+	return it.Type == typeWebSearch && (a == nil || a.Type == "search")
 }
 
 // image returns the image an item holds, nil if there is none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -28,6 +29,9 @@ func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, n
 	notices = r.addThinking(body, req)
 	if len(req.Tools) > 0 {
 		body["tools"] = r.encodeTools(req.Tools)
+	}
+	if _, refused := learned[downgradeWeb]; req.Web && !refused {
+		notices = append(notices, r.addWebSearch(body)...)
 	}
 	if req.Session != "" && r.hasCacheKey() {
 		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
@@ -86,6 +90,27 @@ func (r *Responses) schemaTarget() schema.Target {
 		return schema.XAI
 	}
 	return schema.OpenAI
+}
+
+// webSources asks for the pages that a search read.
+const webSources = "web_search_call.action.sources"
+
+// addWebSearch offers the search of the web: developers.openai.com/api/docs/guides/tools-web-search.
+// It is refused beside the least thinking.
+func (r *Responses) addWebSearch(body map[string]any) (notices []string) {
+	if !adapter.HasWebTool(r.o.Body) {
+		tools, _ := body["tools"].([]any)
+		body["tools"] = append(tools, map[string]any{"type": "web_search"})
+	}
+	asked, _ := r.o.Body["include"].([]any)
+	if include, _ := body["include"].([]any); !r.isXAI() && !slices.Contains(asked, any(webSources)) {
+		body["include"] = append(include, webSources)
+	}
+	if effort, _ := adapter.Field(body, "reasoning.effort"); effort == "minimal" {
+		adapter.SetField(body, "reasoning.effort", "low")
+		notices = append(notices, r.o.Model+" searches the web only with more than minimal thinking, using effort low")
+	}
+	return notices
 }
 
 // addSettings writes what the user set, as far as Responses knows it.

@@ -206,6 +206,8 @@ func (p *performance) script(got heard) string {
 				id = "(made up)"
 			}
 			fmt.Fprintf(&b, "call %s %s %s\n", id, part.Name, part.Input)
+		case part.Kind == llm.Source:
+			fmt.Fprintf(&b, "source %q %s %q\n", part.Name, part.URL, part.Text)
 		case part.Text != "":
 			fmt.Fprintf(&b, "%s %q\n", part.Kind, part.Text)
 		}
@@ -221,6 +223,9 @@ func (p *performance) script(got heard) string {
 	u := got.usage
 	fmt.Fprintf(&b, "finish %s (%s), %s, %s\n", got.finish.Reason, got.finish.Raw, got.finish.ID, got.finish.Model)
 	fmt.Fprintf(&b, "usage %d in, %d cached, %d written; %d out, %d thinking", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking)
+	if u.Searches > 0 {
+		fmt.Fprintf(&b, "; %d searches", u.Searches)
+	}
 	if u.Priced {
 		fmt.Fprintf(&b, "; $%g", u.Cost)
 	}

@@ -43,6 +43,9 @@ func PrefixOf(req llm.Request) (p Prefix, first string) {
 	settings := map[string]string{
 		effortSetting: string(req.Effort), "tool choice": req.ToolChoice, "verbosity": req.Verbosity, "image detail": req.Detail,
 	}
+	if req.Web {
+		settings["web search"] = "on"
+	}
 	if req.Budget > 0 {
 		settings[effortSetting] = strings.TrimSpace(fmt.Sprintf("%s %d tokens", req.Effort, req.Budget))
 	}
