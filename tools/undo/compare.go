@@ -41,6 +41,7 @@ func (w *workspace) compare(before, after *look) *comparison {
 			c.add(Change{Path: Name(file), After: c.stateAfter(file, is)})
 		}
 	}
+	c.uncovered = append(c.uncovered, before.left...)
 	for _, u := range after.left {
 		if !before.omits(string(u.Path)) {
 			c.uncovered = append(c.uncovered, u)

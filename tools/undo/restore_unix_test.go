@@ -241,6 +241,35 @@ func TestUncoveredIsNamed(t *testing.T) {
 	}
 }
 
+// TestIgnoredFolders: a folder that git ignores is named, and left alone.
+func TestIgnoredFolders(t *testing.T) {
+	d := newDesk(t, map[string]string{".gitignore": "/node_modules/\n", "node_modules/m/a.js": "old\n", "a": "old\n", "small.log": "x"})
+	run(t, d.dir, "git", "init", "-q")
+	d.shell("echo new > a; rm -r node_modules; mkdir -p node_modules; echo new > node_modules/b.js")
+	plan, skipped := d.back(1, false)
+	if d.read("a") != "old\n" || d.read("node_modules/b.js") != "new\n" || skipped != "" {
+		t.Errorf("a is %q, skipped %q", d.read("a"), skipped)
+	}
+	if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredFolder}) {
+		t.Errorf("named: %+v", plan.Uncovered)
+	}
+}
+
+// TestRulesChange: what a command makes git ignore is seen all the same, and what git ignored
+// before does not look new.
+func TestRulesChange(t *testing.T) {
+	d := newDesk(t, map[string]string{".gitignore": "/one/\n", "one/a": "1\n", "two/a": "2\n"})
+	run(t, d.dir, "git", "init", "-q")
+	before := treeOf(t, d.dir, nil)
+	if r := d.shell("echo /two/ > .gitignore; echo changed > two/a"); len(r.Changes) != 2 {
+		t.Errorf("%+v", r.Changes)
+	}
+	d.back(1, false)
+	if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPrivate: what is kept is for its owner only.
 func TestPrivate(t *testing.T) {
 	d := newDesk(t, map[string]string{".env": "SECRET=1\n"})

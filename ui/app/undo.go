@@ -201,7 +201,7 @@ func (r *restoring) show(from int) Effect {
 				}
 				return e
 			case plan.Count(true) == 0:
-				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", plan.Steps[0].Path, plan.Steps[0].Never)}
+				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Never)}
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}
@@ -237,7 +237,7 @@ func (r *restoring) askChanged(intro string) Effect {
 	var lines []string
 	for _, s := range r.plan.Steps {
 		if s.Never == "" && s.Asks != "" {
-			lines = append(lines, fmt.Sprintf("  %s: %s", s.Path, s.Asks))
+			lines = append(lines, fmt.Sprintf("  %s: %s", displayName(s.Path), s.Asks))
 		}
 	}
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
@@ -265,7 +265,7 @@ func (r *restoring) restore(asked bool) Effect {
 				e.Toast = "Restored " + countChanges(done.Changes) + " · /undo takes it back"
 			}
 			for _, s := range skipped {
-				e.Notes = append(e.Notes, fmt.Sprintf("not restored: %s: %s", s.Path, s.Why))
+				e.Notes = append(e.Notes, fmt.Sprintf("not restored: %s: %s", displayName(s.Path), s.Why))
 			}
 			if err != nil {
 				e.Err = err
