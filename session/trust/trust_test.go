@@ -17,7 +17,7 @@ func (m memory) Get(key string) (string, error) { return m[key], nil }
 func (m memory) Set(key, value string) error    { m[key] = value; return nil }
 
 // tree makes files of name and content, and returns the directory.
-func tree(t *testing.T, files map[string]string) string {
+func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

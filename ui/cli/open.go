@@ -19,12 +19,13 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	if a.toolNames != "none" && !a.config.Sandbox.Off {
 		go sandbox.Probe() // once, and beside the opening of the store
 	}
-	lookForSkills(a)
-	var trouble error
-	a.library, trouble = a.openLibrary()
 	if a.dir, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
+	lookForSkills(a)
+	go a.project.look(a.dir)()
+	var trouble error
+	a.library, trouble = a.openLibrary()
 	doubt := a.loadProjectTrust(screen)
 	if err := (promptFiles{a}).use(); err != nil {
 		return nil, "", err

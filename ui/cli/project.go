@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/providers"
 	"parley/session"
@@ -25,7 +26,17 @@ type project struct {
 	model   string // of its settings, as is system
 	system  string
 	skills  skillSet
-	own     string // the user's instructions for all projects; "" if there are none
+	read    func() (trust.Project, error) // of look; nil: not called yet
+	own     string                        // the user's instructions for all projects; "" if there are none
+}
+
+// look returns what reads the files of a directory, once, so that it can be done beside something
+// else.
+func (p *project) look(dir string) func() (trust.Project, error) {
+	if p.read == nil {
+		p.read = sync.OnceValues(func() (trust.Project, error) { return trust.Load(dir) })
+	}
+	return p.read
 }
 
 // ownInstructions reads the user's instructions for all projects, which lie beside the
@@ -57,7 +68,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 	if a.project.own, err = ownInstructions(); err != nil {
 		a.note(err.Error())
 	}
-	if a.project.offer, err = trust.Load(a.dir); err != nil {
+	if a.project.offer, err = a.project.look(a.dir)(); err != nil {
 		return err
 	}
 	lib := a.library
