@@ -282,6 +282,13 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 		}
 		stream(w, delta(`{"content":"done"}`), finish("stop"))
 	},
+	"calls ticket": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			stream(w, call("ticket", `{"number":7}`), finish("tool_calls"))
+			return
+		}
+		stream(w, delta(`{"content":"done"}`), finish("stop"))
+	},
 	"calls nothing known": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		if n == 1 {
 			stream(w, call("get_weather", `{"broken":`), finish("tool_calls"))

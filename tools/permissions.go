@@ -11,9 +11,9 @@ import (
 )
 
 // AllowFlag allows what a rule of the command line says, such as "shell:git status"
-// or "edit:src/**"; see permission.ParseRule.
-func (p *Policy) AllowFlag(text string) error {
-	r, err := ParseRule(text)
+// or "edit:src/**"; see permission.ParseRule. Own names the tools of the user's own.
+func (p *Policy) AllowFlag(text string, own ...string) error {
+	r, err := ParseRule(text, own...)
 	if err == nil {
 		err = r.Validate()
 	}
@@ -32,9 +32,9 @@ type Permissions struct {
 	Deny  []string `toml:"deny"`  // never runs, in no mode
 }
 
-// Rules reads the rules. The error names each that is none, and each that could
-// never allow anything.
-func (c Permissions) Rules() ([]permission.Rule, error) {
+// Rules reads the rules. Own names the tools of the user's own. The error names each that is
+// none, and each that could never allow anything.
+func (c Permissions) Rules(own ...string) ([]permission.Rule, error) {
 	var rs []permission.Rule
 	var faults []error
 	for _, part := range []struct {
@@ -42,7 +42,7 @@ func (c Permissions) Rules() ([]permission.Rule, error) {
 		texts  []string
 	}{{permission.Allow, c.Allow}, {permission.Ask, c.Ask}, {permission.Deny, c.Deny}} {
 		for _, text := range part.texts {
-			r, err := ParseRule(text)
+			r, err := ParseRule(text, own...)
 			if err == nil && part.effect == permission.Allow {
 				err = r.Validate()
 			}
@@ -58,23 +58,26 @@ func (c Permissions) Rules() ([]permission.Rule, error) {
 }
 
 // Validate says which rules are none.
-func (c Permissions) Validate() error {
-	_, err := c.Rules()
+func (c Permissions) Validate(own ...string) error {
+	_, err := c.Rules(own...)
 	return err
 }
 
-// ParseRule does as permission.ParseRule for the tools that there are, and for the classes of
-// sensitive files: "credentials" and "startup" are rules about whatever tools do to
+// ParseRule does as permission.ParseRule for the tools that there are, those of the user's own
+// among them, and for the classes of sensitive files: "credentials" and "startup" are rules about whatever tools do to
 // these.
-func ParseRule(text string) (permission.Rule, error) {
-	name, _, _ := strings.Cut(text, ":")
+func ParseRule(text string, own ...string) (permission.Rule, error) {
+	name, _, narrow := strings.Cut(text, ":")
+	if slices.Contains(own, name) && narrow {
+		return permission.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
+	}
 	class := slices.Contains(places.Classes, places.Class(text))
-	if !class && !strings.HasPrefix(name, "mcp__") && name != SkillName && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
+	if !class && !strings.HasPrefix(name, "mcp__") && name != SkillName && !slices.Contains(own, name) && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
 		var names []string
 		for _, t := range builtinTools {
 			names = append(names, t.name)
 		}
-		return permission.Rule{}, unknownTool(name, names)
+		return permission.Rule{}, unknownTool(name, append(names, own...))
 	}
 	return permission.ParseRule(text)
 }

@@ -342,7 +342,7 @@ func PrefixLengths(a *Action) (words []int, why string) {
 // exactRule returns the narrowest rule that allows a.
 func exactRule(a *Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
-		if target != "" {
+		if target != "" && (a.Command == "" || a.Tool == "shell") { // a tool of the user's own has one command
 			return permission.ExactRule(a.Tool, target)
 		}
 	}

@@ -94,12 +94,17 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command 
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
+	r := &runningCommand{policy: held, result: headTail{limit: maxText - 1000}, progress: progress} // the rest is for notes
+	return w.run(ctx, r, append(shell, command), timeout)
+}
+
+// run runs a program in the workspace, as runShell does.
+func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	seen := w.cmdSandbox.quarantineNew()
 	start := time.Now()
-	r := &runningCommand{policy: held, result: headTail{limit: maxText - 1000}, progress: progress} // the rest is for notes
-	if err := r.start(w, append(shell, command)); err != nil {
+	if err := r.start(w, argv); err != nil {
 		return failedOutcome("the command did not start: %v", err)
 	}
 	defer r.cleanUp()
@@ -107,8 +112,11 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command 
 	if r.saved != nil {
 		w.saveOutput(r.saved)
 	}
+	if r.streams != nil {
+		r.streams.close()
+	}
 	out := r.outcome(time.Since(start))
-	if held == nil {
+	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
 	}
 	if seen != "" {
@@ -122,6 +130,7 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command 
 type runningCommand struct {
 	*process.Child
 	policy    *sandbox.Policy // nil: it can do whatever parley can
+	streams   *programStreams // nil: it has no input, and its errors are part of its output
 	pipe      *os.File
 	chunks    chan []byte   // output; closed at its end
 	abandoned chan struct{} // closed once nobody takes pieces any more
@@ -152,9 +161,21 @@ func (r *runningCommand) start(w *workspace, argv []string) error {
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = out, out
+	begun := func(bool) {}
+	if r.streams != nil {
+		if begun, err = r.streams.open(cmd); err != nil {
+			if letGo != nil {
+				letGo()
+			}
+			in.Close()
+			return err
+		}
+	}
 
 	r.pipe, r.chunks, r.abandoned = in, make(chan []byte), make(chan struct{})
-	if err := r.Start(cmd, letGo); err != nil {
+	err = r.Start(cmd, letGo)
+	begun(err == nil)
+	if err != nil {
 		in.Close()
 		return err
 	}
@@ -202,6 +223,10 @@ func (r *runningCommand) collect(ctx context.Context) {
 		case piece, ok := <-pieces:
 			if !ok {
 				pieces = nil
+				break
+			}
+			if r.streams != nil && r.streams.stdout != nil {
+				_, _ = r.streams.stdout.Write(piece)
 				break
 			}
 			r.addOutput(r.output.Write(piece))
@@ -272,6 +297,9 @@ func (r *runningCommand) cleanUp() {
 		r.Terminate()
 	}
 	r.ReleaseHelper()
+	if r.streams != nil {
+		r.streams.close()
+	}
 	r.pipe.Close()
 	for range r.chunks {
 	}
@@ -290,6 +318,9 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 		r.result.gapNote = r.saved.notice() + "\n"
 	}
 	text := r.result.String()
+	if r.streams != nil && (r.stopped != nil || !r.State().Success()) {
+		text = strings.TrimSpace(strings.TrimSuffix(text, "\n") + "\n" + r.streams.lastErrors())
+	}
 	if text == "" {
 		text = note("no output")
 	}
@@ -312,10 +343,12 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 		notes = append(notes, note("canceled after %s", took))
 	default:
 		success = r.State().Success()
-		notes = append(notes, note("%s", r.State()))
+		if r.streams == nil || !success {
+			notes = append(notes, note("%s", r.State()))
+		}
 		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}
-	return Outcome{Text: strings.TrimSuffix(text, "\n") + "\n" + strings.Join(notes, "\n"), Failed: !success}
+	return Outcome{Text: strings.TrimSuffix(strings.TrimSuffix(text, "\n")+"\n"+strings.Join(notes, "\n"), "\n"), Failed: !success}
 }

@@ -53,8 +53,9 @@ const (
 
 // The names of the files, as they are looked for.
 const (
-	config = ".parley/config.toml"
-	mcp    = ".mcp.json"
+	ConfigName = ".parley/config.toml"
+
+	mcp = ".mcp.json"
 )
 
 // A File is something a directory would add.
@@ -137,7 +138,7 @@ func Load(folder string) (Project, error) {
 			take(Instructions, path, nil)
 		}
 	}
-	take(Configuration, filepath.Join(real, filepath.FromSlash(config)), nil)
+	take(Configuration, filepath.Join(real, filepath.FromSlash(ConfigName)), nil)
 	take(Servers, filepath.Join(real, mcp), nil)
 	wrong = errors.Join(wrong, o.extend(dirs, take))
 	o.Digest = hex.EncodeToString(sum.Sum(nil))

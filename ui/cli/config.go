@@ -24,23 +24,24 @@ import (
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
-	Model       string                `toml:"model"`
-	ImageModel  string                `toml:"image_model"`
-	EmbedModel  string                `toml:"embed_model"` // "": the first connected one
-	Fallback    []string              `toml:"fallback"`
-	Fallbacks   map[string][]string   `toml:"fallbacks"` // by model or provider, in the place of Fallback
-	Effort      llm.Effort            `toml:"effort"`
-	System      string                `toml:"system"`
-	Mode        tools.Mode            `toml:"mode"`
-	MaxTurns    int                   `toml:"max_turns"`
-	MaxCost     float64               `toml:"max_cost"`
-	UI          tui.Config            `toml:"ui"`
-	Session     session.Config        `toml:"session"`
-	Keys        tui.Keys              `toml:"keys"`
-	Permissions tools.Permissions     `toml:"permissions"`
-	Sandbox     tools.SandboxConfig   `toml:"sandbox"`
-	MCP         map[string]mcp.Config `toml:"mcp"`
-	Budget      session.Budget        `toml:"budget"`
+	Model       string                     `toml:"model"`
+	ImageModel  string                     `toml:"image_model"`
+	EmbedModel  string                     `toml:"embed_model"` // "": the first connected one
+	Fallback    []string                   `toml:"fallback"`
+	Fallbacks   map[string][]string        `toml:"fallbacks"` // by model or provider, in the place of Fallback
+	Effort      llm.Effort                 `toml:"effort"`
+	System      string                     `toml:"system"`
+	Mode        tools.Mode                 `toml:"mode"`
+	MaxTurns    int                        `toml:"max_turns"`
+	MaxCost     float64                    `toml:"max_cost"`
+	UI          tui.Config                 `toml:"ui"`
+	Session     session.Config             `toml:"session"`
+	Keys        tui.Keys                   `toml:"keys"`
+	Permissions tools.Permissions          `toml:"permissions"`
+	Sandbox     tools.SandboxConfig        `toml:"sandbox"`
+	MCP         map[string]mcp.Config      `toml:"mcp"`
+	Tools       map[string]tools.OwnConfig `toml:"tools"`
+	Budget      session.Budget             `toml:"budget"`
 	providers.Config
 }
 
@@ -55,13 +56,14 @@ type Project struct {
 		History string  `toml:"history"`
 		Compact float64 `toml:"compact"`
 	} `toml:"session"`
+	Tools map[string]tools.OwnConfig `toml:"tools"` // each call asks
 }
 
 // Validate names the first value that cannot be meant.
 func (p *Project) Validate() error {
 	c := Config{Effort: p.Effort, UI: tui.Default(), Config: providers.Default()}
 	c.Session.History, c.Session.CompactAt = p.Session.History, p.Session.Compact
-	return c.Validate()
+	return cmp.Or(c.Validate(), tools.ValidateOwn(p.Tools, true))
 }
 
 // Validate names the first value that cannot be meant.
@@ -75,11 +77,14 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), c.Permissions.Validate(), c.Sandbox.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
 }
+
+// toolNames returns the names of the user's own tools.
+func (c *Config) toolNames() []string { return slices.Sorted(maps.Keys(c.Tools)) }
 
 // configDir returns the directory of the configuration and of stored keys; "" if there is
 // no home.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/sandbox"
 	"parley/ui/app"
@@ -238,7 +239,7 @@ func (d doctor) prepare() func() {
 	closing := []func(){d.closeLibrary}
 	_ = d.loadProjectTrust(false)
 	if d.library != nil && err == nil && (len(d.config.MCP) > 0 || d.project.trusted) {
-		if d.toolSet, err = openTools(d.dir, ""); err == nil {
+		if d.toolSet, err = tools.Open(d.dir); err == nil {
 			closing = append(closing, func() { d.toolSet.Close() })
 			d.backend = d.toolSet.EnableSandbox(d.config.Sandbox)
 			if d.startMCPServers() == nil && d.mcp.servers.Load() != nil {

@@ -24,16 +24,16 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 		return nil, fmt.Errorf("the working folder: %w", err)
 	}
 	policy.SetWorkspace(folder)
-	own, err := a.config.Permissions.Rules()
+	own, err := a.config.Permissions.Rules(a.config.toolNames()...)
 	if err != nil {
 		return nil, err
 	}
 	stored := ruleStore{a.library}
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
-	policy.AddRules(append(own, kept...))
+	policy.AddRules(slices.Concat(own, tools.OwnRules(a.config.Tools), kept))
 	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.allow {
-		if err := policy.AllowFlag(rule); err != nil {
+		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {
 			return nil, usageError(fmt.Errorf("--allow %s: %w", rule, err))
 		}
 	}

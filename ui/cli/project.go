@@ -26,6 +26,7 @@ type project struct {
 	model   string // of its settings, as is system
 	system  string
 	skills  skillSet
+	tools   map[string]tools.OwnConfig
 	read    func() (trust.Project, error) // of look; nil: not called yet
 	own     string                        // the user's instructions for all projects; "" if there are none
 }
@@ -98,14 +99,14 @@ func (a *program) applyProjectConfig() error {
 	for _, f := range a.project.offer.FilesOf(trust.Configuration) {
 		var p Project
 		if err := config.Decode(f.Text, &p); err != nil {
-			return fmt.Errorf("%s:%w; a folder may set model, effort and system, and [session] history and compact", f.Name, err)
+			return fmt.Errorf("%s:%w; a folder may set model, effort and system, [session] history and compact, and [tools]", f.Name, err)
 		}
 		if p.Model != "" && !providerReady(a, p.Model) {
 			return fmt.Errorf("%s: model = %q: a folder can only choose a provider that you have set up", f.Name, p.Model)
 		}
 		a.project.model = p.Model
 		a.config.Effort = cmp.Or(a.config.Effort, p.Effort)
-		a.project.system = p.System
+		a.project.system, a.project.tools = p.System, p.Tools
 		if h := p.Session.History; h != "" && a.config.Session.History == session.DefaultConfig().History {
 			a.config.Session.History = h
 		}

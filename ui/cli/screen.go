@@ -122,6 +122,9 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
+				if a.toolNames == "" { // --tools names what there is
+					err = errors.Join(err, offerProjectTools(a, a.toolSet))
+				}
 			}
 			err = errors.Join(err, offerSkills(a, s.Model()))
 			return wholeSystem(a, session.PersonaOf(s).System), errors.Join(err, a.startMCPServers())

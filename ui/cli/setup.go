@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/session/trust"
 	"parley/tools"
 )
 
@@ -51,7 +53,7 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		return nil, "", errors.Join(err, log.Close())
 	}
 	if a.toolSet == nil {
-		if a.toolSet, err = openTools(a.dir, a.toolNames); err != nil {
+		if a.toolSet, err = openTools(a); err != nil {
 			return nil, "", err
 		}
 		if a.toolSet != nil {
@@ -140,19 +142,46 @@ func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
 }
 
-// openTools opens the tools that --tools names; nil for none.
-func openTools(root, names string) (*tools.Set, error) {
-	if names == "none" {
+// openTools opens the tools that --tools names, of parley's, the user's and a trusted project's;
+// nil for none.
+func openTools(a *program) (*tools.Set, error) {
+	if a.toolNames == "none" {
 		return nil, nil
 	}
-	set, err := tools.Open(root)
-	if err != nil || names == "" {
+	set, err := tools.Open(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := offerOwnTools(a, set); err != nil || a.toolNames == "" {
 		return set, err
 	}
-	listed := slices.DeleteFunc(strings.Split(names, ","), func(name string) bool { return strings.TrimSpace(name) == tools.SkillName }) // is offered once there are skills
+	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == tools.SkillName }) // is offered once there are skills
 	only, err := set.WithTools(listed...)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("--tools %s: %w", names, err))
+		return nil, usageError(fmt.Errorf("--tools %s: %w", a.toolNames, err))
 	}
 	return only, nil
+}
+
+// offerOwnTools offers the tools of the configuration and of a trusted project.
+func offerOwnTools(a *program, set *tools.Set) error {
+	if len(a.config.Tools) > 0 {
+		if err := set.AddOwn(a.config.Tools, filepath.Dir(a.configPath), ""); err != nil {
+			return fmt.Errorf("%s: %w", a.configPath, err)
+		}
+	}
+	return offerProjectTools(a, set)
+}
+
+// offerProjectTools offers the tools of a trusted project; the user's own of a name comes first.
+func offerProjectTools(a *program, set *tools.Set) error {
+	if len(a.project.tools) == 0 || set == nil {
+		return nil
+	}
+	others := maps.Clone(a.project.tools)
+	maps.DeleteFunc(others, func(name string, _ tools.OwnConfig) bool {
+		_, own := a.config.Tools[name]
+		return own
+	})
+	return set.AddOwn(others, "", trust.ConfigName)
 }

@@ -159,7 +159,7 @@ func urgent(e session.Event) string {
 // rule returns what --allow takes to let a run.
 func rule(a *tools.Action) string {
 	switch {
-	case a.Command != "":
+	case a.Command != "" && a.Tool == "shell": // a tool of the user's own is named alone
 		return a.Tool + ":" + a.Command
 	case a.Path != "":
 		return a.Tool + ":" + a.Path

@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/tools/permission"
+)
+
+// An OwnConfig is a tool of the user's own: a program that gets the arguments of a call as one
+// JSON object on standard input, and writes the result to standard output. It is a table
+// [tools.NAME] of the configuration.
+type OwnConfig struct {
+	Description string      `toml:"description"` // for the model
+	Command     CommandLine `toml:"command"`
+	Schema      OwnSchema   `toml:"schema"`  // of the arguments; none: any object
+	Rule        string      `toml:"rule"`    // OwnAsk, OwnAllow; "": as the approval mode says of commands
+	Timeout     Timeout     `toml:"timeout"` // 0: that of commands
+	Sandbox     Confinement `toml:"sandbox"`
+}
+
+// The rules of tools of the user's own.
+const (
+	OwnAsk   = "ask"   // each call asks
+	OwnAllow = "allow" // calls run without asking, in the sandbox only
+)
+
+// An OwnSchema is a JSON Schema as the configuration has it: a table, or a file that holds one.
+type OwnSchema struct {
+	JSON json.RawMessage
+	File string // "": there is none
+}
+
+// UnmarshalTOML reads a table or a path.
+func (s *OwnSchema) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case string:
+		*s = OwnSchema{File: v}
+		return nil
+	case map[string]any:
+		text, err := compactJSON(v)
+		*s = OwnSchema{JSON: text}
+		return err
+	}
+	return errors.New("a schema is a table, or the path of a file with JSON")
+}
+
+// read returns the schema. Paths are relative to dir.
+func (s OwnSchema) read(dir string) (json.RawMessage, error) {
+	if s.File == "" {
+		return s.JSON, nil
+	}
+	path := s.File
+	if expanded := ExpandHome([]string{path}); len(expanded) == 1 {
+		path = expanded[0]
+	} else {
+		path = filepath.Join(dir, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
+	if err != nil {
+		return nil, err
+	}
+	value, err := decodeJSON(string(text))
+	if _, ok := value.(map[string]any); err != nil || !ok || len(text) > maxSchema {
+		return nil, fmt.Errorf("%s does not contain a JSON Schema of at most %d KB", quotePath(path), maxSchema>>10)
+	}
+	return text, nil
+}
+
+// ValidateOwn names the first setting of tools that cannot be meant. Those of a project cannot
+// say what runs without asking or outside the sandbox, nor read files.
+func ValidateOwn(own map[string]OwnConfig, project bool) error {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		c := own[name]
+		err := c.Command.Validate()
+		switch {
+		case !externalName().MatchString(name):
+			err = errors.New("a name has letters, digits, - and _, at most 64")
+		case strings.HasPrefix(name, "mcp__") || name == SkillName || slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }):
+			err = errors.New("parley has a tool of this name: use another one")
+		case err != nil:
+		case c.Rule != "" && c.Rule != OwnAsk && c.Rule != OwnAllow:
+			err = fmt.Errorf("rule = %q: use %s or %s", c.Rule, OwnAsk, OwnAllow)
+		case project && (c.Rule == OwnAllow || c.Sandbox != "" || c.Schema.File != ""):
+			err = errors.New("a tool of a folder asks each time and runs in the sandbox: it has no rule, no sandbox, and its schema is a table")
+		default:
+			err = c.Sandbox.Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("tools.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// OwnRules returns the rules of tools, as those of the configuration.
+func OwnRules(own map[string]OwnConfig) (rules []permission.Rule) {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		r := permission.Rule{Tool: name, Source: permission.FromConfig}
+		switch own[name].Rule {
+		case OwnAsk:
+			r.Effect = permission.Ask
+		case OwnAllow:
+			r.Effect, r.Sandboxed = permission.Allow, true
+		default:
+			continue
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// AddOwn offers tools of the user's own. Paths of schemas are relative to dir. Project names
+// the file of the working directory that they come from, so that a user is asked about each
+// call; "": they are the user's own. The error names what was left out.
+func (s *Set) AddOwn(own map[string]OwnConfig, dir, project string) error {
+	var fit []External
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		c := own[name]
+		schema, err := c.Schema.read(dir)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("tools.%s.schema: %w", name, err))
+			continue
+		}
+		fit = append(fit, External{Name: name, Description: c.Description, Schema: schema, Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
+			a, err := planOwn(s.workspace, name, c, input)
+			if err == nil && project != "" {
+				a = OfProject(a, project)
+			}
+			return a, err
+		}})
+	}
+	return errors.Join(append(faults, s.AddExternal(fit...))...)
+}
+
+// planOwn returns the action of a call.
+func planOwn(w *workspace, name string, c OwnConfig, input json.RawMessage) (*Action, error) {
+	timeout := defaultTimeout
+	if c.Timeout > 0 {
+		timeout = time.Duration(c.Timeout)
+	}
+	a := &Action{Access: AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
+	run := func(how Confinement) func(context.Context, func(string)) Outcome {
+		return func(ctx context.Context, progress func(string)) Outcome {
+			held, err := holdProgram(w, how)
+			if err != nil {
+				return failedOutcome("%s was not run: %v", name, err)
+			}
+			argv, err := c.Command.argv()
+			if err != nil {
+				return failedOutcome("%v", err)
+			}
+			r := &runningCommand{policy: held, streams: &programStreams{input: append(slices.Clip(input), '\n')}, result: headTail{limit: maxText - maxErrors - 1000}, progress: progress}
+			return w.run(ctx, r, argv, timeout)
+		}
+	}
+	a.run = run(c.Sandbox)
+	switch {
+	case c.Sandbox != Unconfined && w.cmdSandbox.isActive():
+		a.Sandboxed, a.Network, a.runOnline = true, c.Sandbox == Networked, run(Networked)
+	case w.cmdSandbox.Required:
+		return nil, refuse("%s cannot run: the configuration requires a sandbox: %s", name, unheldReason(c.Sandbox, w.cmdSandbox.backend().Reason))
+	}
+	return a, nil
+}
