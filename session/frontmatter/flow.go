@@ -88,7 +88,7 @@ func escape(text string, b *strings.Builder) int {
 	if text == "" {
 		return 0
 	}
-	simple := map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '0': "", 'e': "\x1b", '"': `"`, '\\': `\`, '/': "/", ' ': " ", '\n': ""}
+	simple := map[byte]string{'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v", 'n': "\n", 't': "\t", 'r': "\r", '0': "", 'e': "\x1b", '"': `"`, '\\': `\`, '/': "/", ' ': " ", '\n': ""}
 	if s, ok := simple[text[0]]; ok {
 		b.WriteString(s)
 		return 1
