@@ -165,6 +165,39 @@ func (c *conversation) Annotations(path []Node) [][]Annotation {
 	})
 }
 
+// lastAnnotation returns the last annotation of a kind along the current branch. It looks at
+// the branch no further back than that.
+func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
+	linear := !c.Branched()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range slices.Backward(c.tree.annotations) {
+		if a.Kind != kind || ok && a.After <= last.After {
+			continue
+		}
+		if linear && c.tree.isAlong(a) || !linear && c.tree.isOnBranch(a) {
+			last, ok = a, true
+		}
+	}
+	return last, ok
+}
+
+// isAlong reports whether an annotation is shown along the current branch where there is no
+// other one: in front of Next, if that follows After.
+func (t *Tree) isAlong(a Annotation) bool {
+	return a.After < t.head || a.After == t.head && (a.Next != a.After+1 || a.Next > t.count)
+}
+
+// isOnBranch does so where there are others.
+func (t *Tree) isOnBranch(a Annotation) bool {
+	path := t.pathFrom(a.After) // all of it, for one that the conversation begins with
+	along := store.AnnotationsAlong(path, []store.Annotation{a}, func(seq int) (int, bool) {
+		n, err := t.At(seq)
+		return n.Parent, err == nil
+	})
+	return slices.ContainsFunc(along, func(list []store.Annotation) bool { return len(list) > 0 })
+}
+
 // OnSave calls f when what is said cannot be written to disk any more, and, with
 // nil, when all of it is there again, from any goroutine.
 func (c *conversation) OnSave(f func(error)) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -80,12 +81,14 @@ func TestPagedConversation(t *testing.T) {
 			"title":     func(s *Session) any { return s.tree.title() },
 			"tip":       func(s *Session) any { return s.tree.Tip(700) },
 			"nodes":     func(s *Session) any { return s.Nodes() },
+			"persona":   func(s *Session) any { return PersonaOf(s) },
 			"estimated": func(s *Session) any { return estimateInput(s, endpoint) },
 		}
 		do := map[string]func(*Session){
 			"say": func(s *Session) {
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "and now"}}})
 			},
+			"persona":   func(s *Session) { _ = SetPersona(s, Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
 			"switch":    func(s *Session) { _ = s.SwitchBranch(1 + int(seed)*100) },
 			"again":     func(s *Session) { _ = s.Regenerate(s.Head()) },
 			"dynamic":   func(s *Session) { s.SetHistoryMode(HistoryDynamic) },
@@ -133,10 +136,12 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	}
 	s := New(Options{Log: log})
 	defer func() { _ = s.Close() }()
+	s.Annotate(0, Persona{Name: "brief"})
 	s.ContextTokens()
 	s.PathBack(s.Head(), 200)
 	s.Branched()
 	s.Title()
+	PersonaOf(s)
 	read := 0
 	for _, page := range s.tree.pages {
 		if page != nil {
@@ -171,5 +176,34 @@ func TestUnreadConversationIsNotSent(t *testing.T) {
 	broken = nil
 	if _, req := s.Request(); len(req.Messages) != len(nodes)+1 {
 		t.Errorf("%d messages are sent once they can be read, want %d", len(req.Messages), len(nodes)+1)
+	}
+}
+
+// The persona of a branch is the last one that was chosen on it, as what was shown along it says.
+func TestPersonaOfBranch(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		s := New(Options{})
+		for range 12 {
+			switch r.IntN(4) {
+			case 0:
+				_ = SetPersona(s, Persona{Name: fmt.Sprint(r.IntN(100))}, "")
+			case 1:
+				if s.tree.count > 0 {
+					_ = s.move(func(t *Tree) (int, error) { return r.IntN(t.count + 1), nil })
+				}
+			default:
+				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hm"}}})
+			}
+			var want Persona
+			for _, list := range s.Annotations(s.Path()) {
+				for _, a := range list {
+					want, _ = DecodeAnnotation(a).(Persona)
+				}
+			}
+			if got := PersonaOf(s); got.Name != want.Name {
+				t.Fatalf("seed %d: persona %q, want %q", seed, got.Name, want.Name)
+			}
+		}
 	}
 }

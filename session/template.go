@@ -157,15 +157,12 @@ type Persona struct {
 
 // PersonaOf returns the persona of the current branch; without a Name there is none.
 func PersonaOf(s *Session) Persona {
-	along := s.Annotations(s.Path())
-	for i := len(along) - 1; i >= 0; i-- {
-		for j := len(along[i]) - 1; j >= 0; j-- {
-			if p, ok := DecodeAnnotation(along[i][j]).(Persona); ok {
-				return p
-			}
-		}
+	a, ok := s.lastAnnotation("persona")
+	if !ok {
+		return Persona{}
 	}
-	return Persona{}
+	p, _ := DecodeAnnotation(a).(Persona)
+	return p
 }
 
 // SetPersona has the conversation continue with a persona, or without one, and system as the
