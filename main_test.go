@@ -556,7 +556,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"ui/app", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {},
 		llm:                    {},
 		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -611,6 +611,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
 		"docs/pictures":        {},
 		"ui/print":             front,
+		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":             {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
 		"ui/plain/console":     {"ui/tty", format, safe},

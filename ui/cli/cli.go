@@ -110,7 +110,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessions := a.sessionCommands()
 	sessionsRoot := sessions.Sessions()
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
-	root.AddCommand(newConnectCommand(a), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
+	root.AddCommand(newConnectCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)

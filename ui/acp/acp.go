@@ -1,0 +1,182 @@
+// Package acp is the front end for editors: it speaks the Agent Client Protocol, wire version 1,
+// one line of JSON-RPC per message, on a reader and a writer, which are the standard input and
+// output of parley acp. The other side is Zed, a JetBrains IDE, neovim or any other client.
+//
+//	client ──► session/prompt ──► parts, commands ──► session.Turn ──► events
+//	client ◄── session/update ◄── app.Turn ◄──────────────────────────────┤
+//	client ◄─► session/request_permission ◄── ApprovalRequest ◄───────────┘
+//
+// A connection has any number of conversations, each in a directory of its own. What a model or
+// a tool said is sanitized as for a screen, for a client may write it to one. When the client
+// goes, so does everything it began.
+//
+// The protocol: https://agentclientprotocol.com/protocol/overview
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/session"
+	"parley/ui/app"
+)
+
+// Options say who is spoken to, and what conversations are made of.
+type Options struct {
+	In      io.Reader // messages of the client
+	Out     io.Writer // messages to it, and nothing else
+	Version string    // of parley
+
+	// Open opens a conversation. Its error is told to the client.
+	Open func(context.Context, Request) (*Opened, error)
+	// List returns the conversations that were held in dir or below it, in all directories if
+	// it is "", the latest first.
+	List func(dir string) ([]session.Info, error)
+}
+
+// A Request says which conversation is to be opened.
+type Request struct {
+	Dir     string   // absolute; tools work in it
+	ID      string   // of the conversation to continue; "": a new one
+	Servers []Server // that the client adds to those of the configuration
+}
+
+// A Server is an MCP server of the client's: a program, or a service at an address.
+type Server struct {
+	Name    string
+	Command string
+	Args    []string
+	Env     map[string]string
+	URL     string
+	Headers map[string]string
+}
+
+// Opened is a conversation, with what a user can do in it.
+type Opened struct {
+	App    app.Options
+	Notice string // what the user has to know; "": nothing
+	Ready  func() // waits until all tools are there
+	Close  func() // ends the conversation, and what was started for it
+}
+
+// lastWords is how long turns that were canceled have to end, once the client is gone: one that
+// does not read could hold them up for ever.
+const lastWords = 10 * time.Second
+
+// Serve speaks with a client until it closes its side, or ctx ends. All turns are canceled then,
+// and it returns when they have ended.
+func Serve(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &agent{Options: o, ctx: ctx, open: map[sdk.SessionId]*conversation{}}
+	in := &gatedReader{Reader: o.In, open: make(chan struct{})}
+	a.conn = sdk.NewAgentSideConnection(a, o.Out, in)
+	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
+	close(in.open)
+	select {
+	case <-a.conn.Done():
+		cancel(errGone)
+	case <-ctx.Done():
+	}
+	ended := make(chan struct{})
+	go func() {
+		a.close()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(lastWords):
+		return errors.New("the client does not read: what was running may not have ended")
+	}
+	if err := context.Cause(ctx); err != errGone {
+		return err
+	}
+	return nil
+}
+
+// errGone is why turns are canceled when the client has closed its side.
+var errGone = errors.New("the client closed the connection")
+
+// A gatedReader reads nothing before it is open: the connection begins to read while it is made.
+type gatedReader struct {
+	io.Reader
+	open chan struct{}
+}
+
+func (g *gatedReader) Read(p []byte) (int, error) {
+	<-g.open
+	return g.Reader.Read(p)
+}
+
+// An agent is parley as a client sees it. Its methods are called from any goroutine.
+type agent struct {
+	Options
+	ctx  context.Context // ends with the connection
+	conn *sdk.AgentSideConnection
+
+	mu     sync.Mutex
+	closed bool
+	open   map[sdk.SessionId]*conversation
+	work   sync.WaitGroup // requests that are answered
+}
+
+// begin notes that a request is answered until done; ok is false once the agent is closed.
+func (a *agent) begin() (done func(), ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, false
+	}
+	a.work.Add(1)
+	return a.work.Done, true
+}
+
+// close ends all conversations, once nothing is answered any more.
+func (a *agent) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.work.Wait()
+	for _, c := range a.open {
+		c.opened.Close()
+	}
+}
+
+// find returns an open conversation.
+func (a *agent) find(id sdk.SessionId) (*conversation, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.open[id]; c != nil {
+		return c, nil
+	}
+	return nil, invalid("no session %q is open: session/new or session/load opens one", id)
+}
+
+// Initialize says what parley speaks and can do. See
+// https://agentclientprotocol.com/protocol/initialization.
+func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	return sdk.InitializeResponse{
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		AgentInfo:       &sdk.Implementation{Name: "parley", Title: sdk.Ptr("parley"), Version: a.Version},
+		AuthMethods:     []sdk.AuthMethod{}, // keys are typed in a terminal: parley connect
+		AgentCapabilities: sdk.AgentCapabilities{
+			LoadSession:        true,
+			McpCapabilities:    sdk.McpCapabilities{Http: true},
+			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
+			SessionCapabilities: sdk.SessionCapabilities{
+				Close: &sdk.SessionCloseCapabilities{}, List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
+			},
+		},
+	}, nil
+}
+
+// Authenticate refuses: there is no method.
+func (a *agent) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
+	return sdk.AuthenticateResponse{}, invalid("run parley connect in a terminal to add a key")
+}

@@ -1,0 +1,497 @@
+package acp_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/coder/acp-go-sdk"
+	"go.uber.org/goleak"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	. "parley/ui/acp"
+	"parley/ui/app"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// An editor is the other side: it keeps what it was told, and answers questions as answer says.
+type editor struct {
+	sdk.Client // nil: parley does not ask for files or terminals
+	t          *testing.T
+	*sdk.ClientSideConnection
+	dir    string
+	answer func(sdk.RequestPermissionRequest) string // the id of an option; "": canceled
+	leave  func()                                    // closes the editor's side, and waits for parley
+
+	mu   sync.Mutex
+	told []sdk.SessionUpdate
+	news chan struct{} // something was told
+}
+
+// newEditor serves a client with conversations whose model takes turns.
+func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor {
+	t.Helper()
+	dir := t.TempDir()
+	lib, model := session.MemoryStore(), llmtest.New(turns...)
+	open := func(_ context.Context, r Request) (*Opened, error) {
+		o, log := of, lib.Create(session.Info{Dir: r.Dir})
+		if r.ID != "" {
+			var err error
+			if log, err = lib.Resume(r.ID); err != nil {
+				return nil, err
+			}
+		}
+		set, err := tools.Open(r.Dir)
+		if err != nil {
+			return nil, err
+		}
+		o.Log, o.Tools, o.Policy = log, set, tools.NewPolicy(tools.ModeAsk)
+		o.Policy.SetWorkspace(r.Dir)
+		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
+		s := session.New(o)
+		return &Opened{
+			App: app.Options{Session: s, Library: lib, Folder: r.Dir, Models: app.Models{
+				Choices: func() []app.Choice {
+					return []app.Choice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
+				},
+				Open: func(name string) (llm.Endpoint, error) {
+					if name != "fake/n" {
+						return llm.Endpoint{}, errors.New("no such model")
+					}
+					return llm.Endpoint{Model: model, Name: name}, nil
+				},
+			}},
+			Notice: "the demo answers", Ready: func() {}, Close: func() { s.Close(); set.Close() },
+		}, nil
+	}
+	theirs, ours := pipe(), pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- Serve(context.Background(), Options{In: theirs.r, Out: ours.w, Version: "1", Open: open, List: func(dir string) ([]session.Info, error) { return lib.List(session.Query{Dir: dir}) }})
+		ours.w.Close()
+	}()
+	e := &editor{t: t, dir: dir, news: make(chan struct{}, 1), answer: func(sdk.RequestPermissionRequest) string { return "deny" }}
+	e.ClientSideConnection = sdk.NewClientSideConnection(e, theirs.w, ours.r)
+	e.SetLogger(slog.New(slog.DiscardHandler))
+	e.leave = sync.OnceFunc(func() {
+		theirs.w.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		<-e.Done()
+	})
+	t.Cleanup(func() { e.leave(); lib.Close() })
+	return e
+}
+
+type ends struct {
+	r *io.PipeReader
+	w *io.PipeWriter
+}
+
+func pipe() ends {
+	r, w := io.Pipe()
+	return ends{r, w}
+}
+
+func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.told = append(e.told, n.Update)
+	select {
+	case e.news <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (e *editor) RequestPermission(_ context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
+	if id := e.answer(r); id != "" {
+		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(id))}, nil
+	}
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
+}
+
+// begin opens a new conversation.
+func (e *editor) begin() sdk.SessionId {
+	e.t.Helper()
+	if _, err := e.Initialize(e.t.Context(), sdk.InitializeRequest{ProtocolVersion: 1}); err != nil {
+		e.t.Fatal(err)
+	}
+	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: e.dir, McpServers: []sdk.McpServer{}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return r.SessionId
+}
+
+func (e *editor) prompt(id sdk.SessionId, blocks ...sdk.ContentBlock) sdk.StopReason {
+	e.t.Helper()
+	r, err := e.Prompt(e.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: blocks})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return r.StopReason
+}
+
+// take returns what was told since, one update a line: chunks of one kind are joined.
+func (e *editor) take() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var lines []string
+	chunk := ""
+	for _, u := range e.told {
+		kind, text := "", ""
+		switch {
+		case u.AgentMessageChunk != nil:
+			kind, text = "message", words(u.AgentMessageChunk.Content)
+		case u.AgentThoughtChunk != nil:
+			kind, text = "thought", words(u.AgentThoughtChunk.Content)
+		case u.UserMessageChunk != nil:
+			kind, text = "user", words(u.UserMessageChunk.Content)
+		case u.AvailableCommandsUpdate != nil:
+			continue // comes beside what is asked for
+		}
+		switch {
+		case kind == "":
+			b, _ := json.Marshal(u)
+			lines = append(lines, strings.ReplaceAll(string(b), e.dir, "DIR"))
+		case kind == chunk && kind != "user":
+			lines[len(lines)-1] += text
+		default:
+			lines = append(lines, kind+": "+text)
+		}
+		chunk = kind
+	}
+	e.told = nil
+	return strings.Join(lines, "\n")
+}
+
+func words(b sdk.ContentBlock) string {
+	switch {
+	case b.Text != nil:
+		return b.Text.Text
+	case b.Image != nil:
+		return "image " + b.Image.MimeType
+	case b.ResourceLink != nil:
+		return b.ResourceLink.Uri
+	}
+	return "?"
+}
+
+// calls returns a turn that calls a tool.
+func calls(id, name, input string) llmtest.Turn {
+	return func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: id, Part: llm.Part{Kind: llm.Call, ID: id, Name: name, Input: input}})
+		out.Send(llm.Finish{Reason: llm.Calls})
+		return nil
+	}
+}
+
+var text = sdk.TextBlock
+
+func TestAnswer(t *testing.T) {
+	e := newEditor(t, session.Options{}, llmtest.Think("hm", "It is ", "\x1b]52;c;ZXZpbA==\a\u202e42."), llmtest.Say("so"))
+	id := e.begin()
+	if r := e.prompt(id, text("What?")); r != sdk.StopReasonEndTurn {
+		t.Errorf("stop reason %q", r)
+	}
+	got := e.take()
+	if !strings.HasPrefix(got, "thought: the demo answers\n\nhm\nmessage: It is ") || strings.ContainsAny(got, "\x1b\a\u202e") {
+		t.Errorf("%q", got)
+	}
+	e.prompt(id, text("Again"))
+	if got := e.take(); strings.Contains(got, "the demo answers") {
+		t.Errorf("the notice is told again: %q", got)
+	}
+}
+
+// TestPermissions: what an option says is what happens, now and with the next call.
+func TestPermissions(t *testing.T) {
+	for _, tt := range []struct {
+		answer  string
+		asked   int // of two writes to the same file
+		written bool
+	}{
+		{"allow", 2, true},
+		{"session", 1, true},
+		{"always", 1, true},
+		{"deny", 2, false},
+		{"", 2, false},
+		{"no such option", 2, false},
+	} {
+		t.Run(tt.answer, func(t *testing.T) {
+			e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"one\n"}`), calls("2", "write", `{"path":"a.txt","content":"two\n"}`), llmtest.Say("done"))
+			var asked []sdk.RequestPermissionRequest
+			e.answer = func(r sdk.RequestPermissionRequest) string {
+				asked = append(asked, r)
+				return tt.answer
+			}
+			e.prompt(e.begin(), text("write"))
+			_, err := os.Stat(filepath.Join(e.dir, "a.txt"))
+			if written := err == nil; written != tt.written || len(asked) != tt.asked {
+				t.Fatalf("asked %d times, written: %v", len(asked), written)
+			}
+			var names []string
+			for _, o := range asked[0].Options {
+				names = append(names, fmt.Sprintf("%s %s: %s", o.OptionId, o.Kind, o.Name))
+			}
+			want := []string{"allow allow_once: Allow once", "session allow_always: Allow edits to a.txt this session", "always allow_always: Always allow in this folder: write:a.txt", "deny reject_once: Deny"}
+			if !slices.Equal(names, want) {
+				t.Errorf("options %q", names)
+			}
+		})
+	}
+}
+
+// TestDiffs: a change is shown with the question, and once it is made.
+func TestDiffs(t *testing.T) {
+	e := newEditor(t, session.Options{}, calls("1", "edit", `{"path":"a.txt","old":"two","new":"zwei"}`), llmtest.Say("done"))
+	if err := os.WriteFile(filepath.Join(e.dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var shown []sdk.ToolCallContent
+	e.answer = func(r sdk.RequestPermissionRequest) string {
+		shown = r.ToolCall.Content
+		return "allow"
+	}
+	e.prompt(e.begin(), text("edit"))
+	b, _ := json.Marshal(shown)
+	const diff = `{"newText":"one\nzwei\nthree\n","oldText":"one\ntwo\nthree\n","path":"DIR/a.txt","type":"diff"}`
+	if got := strings.ReplaceAll(string(b), e.dir, "DIR"); !strings.Contains(got, diff) {
+		t.Errorf("asked with %s", got)
+	}
+	got := e.take()
+	for _, want := range []string{`"sessionUpdate":"tool_call"`, `"kind":"edit"`, `"locations":[{"path":"DIR/a.txt"}]`, `"content":[` + diff + `]`, `"status":"completed"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
+// TestCancel: a canceled prompt ends at once, with all that came, and the conversation goes on.
+func TestCancel(t *testing.T) {
+	e := newEditor(t, session.Options{}, llmtest.Hang("half"), llmtest.Say("whole"))
+	id := e.begin()
+	canceled := make(chan error, 1)
+	go func() {
+		for range e.news {
+			if e.mu.Lock(); slices.ContainsFunc(e.told, func(u sdk.SessionUpdate) bool { return u.AgentMessageChunk != nil }) {
+				e.mu.Unlock()
+				break
+			}
+			e.mu.Unlock()
+		}
+		canceled <- e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id})
+	}()
+	if r := e.prompt(id, text("hi")); r != sdk.StopReasonCancelled {
+		t.Errorf("stop reason %q", r)
+	}
+	if err := <-canceled; err != nil {
+		t.Error(err)
+	}
+	if r := e.prompt(id, text("go on")); r != sdk.StopReasonEndTurn {
+		t.Errorf("then %q", r)
+	}
+}
+
+// TestCancelWhileAsked: a question that is open when the prompt is canceled denies.
+func TestCancelWhileAsked(t *testing.T) {
+	e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"x"}`), llmtest.Say("done"))
+	id := e.begin()
+	e.answer = func(sdk.RequestPermissionRequest) string {
+		if err := e.Cancel(context.Background(), sdk.CancelNotification{SessionId: id}); err != nil {
+			t.Error(err)
+		}
+		return ""
+	}
+	if r := e.prompt(id, text("write")); r != sdk.StopReasonCancelled {
+		t.Errorf("stop reason %q", r)
+	}
+	if _, err := os.Stat(filepath.Join(e.dir, "a.txt")); err == nil {
+		t.Error("it was written")
+	}
+}
+
+// TestLeave: an editor that closes in mid-prompt ends it.
+func TestLeave(t *testing.T) {
+	began := make(chan struct{})
+	ended := make(chan struct{})
+	e := newEditor(t, session.Options{}, func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return ctx.Err()
+	})
+	id := e.begin()
+	go func() {
+		_, _ = e.Prompt(context.Background(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("hi")}})
+	}()
+	<-began
+	e.leave()
+	<-ended
+}
+
+func TestStopReasons(t *testing.T) {
+	finish := func(reason llm.Reason) llmtest.Turn {
+		return func(_ context.Context, _ llm.Request, out *llm.Out) error {
+			out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "half"}})
+			out.Send(llm.Finish{Reason: reason})
+			return nil
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		turn llmtest.Turn
+		of   session.Options
+		want sdk.StopReason
+		code int
+	}{
+		{"length", finish(llm.Length), session.Options{}, sdk.StopReasonMaxTokens, 0},
+		{"refused", finish(llm.Refused), session.Options{}, sdk.StopReasonRefusal, 0},
+		{"requests", calls("1", "list", `{}`), session.Options{MaxSteps: 1}, sdk.StopReasonMaxTurnRequests, 0},
+		{"no key", func(context.Context, llm.Request, *llm.Out) error {
+			return &llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "bad key"}
+		}, session.Options{}, "", -32000},
+		{"broken", func(context.Context, llm.Request, *llm.Out) error { return errors.New("bo\x1b[31mom") }, session.Options{}, "", -32603},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEditor(t, tt.of, tt.turn)
+			r, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: e.begin(), Prompt: []sdk.ContentBlock{text("hi")}})
+			var failed *sdk.RequestError
+			if errors.As(err, &failed); r.StopReason != tt.want || (failed == nil) != (tt.code == 0) || failed != nil && failed.Code != tt.code {
+				t.Errorf("%q, %v", r.StopReason, err)
+			}
+			if failed != nil && (strings.Contains(failed.Message, "\x1b") || failed.Message == "Internal error") {
+				t.Errorf("%q", failed.Message)
+			}
+		})
+	}
+}
+
+// TestPromptParts: what an editor can put into a prompt is what the model gets.
+func TestPromptParts(t *testing.T) {
+	var got []llm.Part
+	answer := func(ctx context.Context, r llm.Request, out *llm.Out) error {
+		got = r.Messages[len(r.Messages)-1].Parts
+		return llmtest.Say("ok")(ctx, r, out)
+	}
+	e := newEditor(t, session.Options{}, slices.Repeat([]llmtest.Turn{answer}, 9)...)
+	if err := os.WriteFile(filepath.Join(e.dir, "a.txt"), []byte("in the file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+	id := e.begin()
+	res := func(text, uri string) sdk.ContentBlock {
+		return sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Text: text, Uri: uri}})
+	}
+	for _, tt := range []struct {
+		name   string
+		blocks []sdk.ContentBlock
+		want   []string // what parts say, "" for one that is refused
+	}{
+		{"texts are one", []sdk.ContentBlock{text("Explain "), text("this")}, []string{"Explain this"}},
+		{"a file that is linked", []sdk.ContentBlock{text("Explain "), sdk.ResourceLinkBlock("a", "file://"+e.dir+"/a.txt")}, []string{"in the file", "Explain @a.txt"}},
+		{"one that is not there", []sdk.ContentBlock{sdk.ResourceLinkBlock("b", "file://"+e.dir+"/b.txt")}, []string{"@b.txt"}},
+		{"a page", []sdk.ContentBlock{sdk.ResourceLinkBlock("docs", "https://example.com/x")}, []string{"[docs](https://example.com/x)"}},
+		{"a file with its text", []sdk.ContentBlock{res("as edited", "file:///w/b.go"), text("?")}, []string{"as edited", "?"}},
+		{"an image", []sdk.ContentBlock{sdk.ImageBlock(png, "image/png"), text("?")}, []string{"image/png", "?"}},
+		{"an image that is none", []sdk.ContentBlock{sdk.ImageBlock("%%%", "image/png")}, nil},
+		{"sound", []sdk.ContentBlock{sdk.AudioBlock(base64.StdEncoding.EncodeToString([]byte("x")), "audio/wav")}, nil},
+		{"nothing", []sdk.ContentBlock{text(" ")}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: tt.blocks})
+			if (err == nil) != (tt.want != nil) {
+				t.Fatal(err)
+			}
+			if tt.want != nil && len(got) != len(tt.want) {
+				t.Fatalf("%d parts, want %q", len(got), tt.want)
+			}
+			for i, want := range tt.want {
+				if !strings.Contains(got[i].Text+got[i].MIME, want) {
+					t.Errorf("part %d is %q, want %q", i, got[i].Text+got[i].MIME, want)
+				}
+			}
+		})
+	}
+}
+
+// TestLoad: a conversation that is loaded tells what it told live, and the prompts with it.
+func TestLoad(t *testing.T) {
+	e := newEditor(t, session.Options{}, calls("1", "list", `{}`), llmtest.Think("hm", "done"))
+	id := e.begin()
+	e.prompt(id, text("look"))
+	live := e.take()
+	if _, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: e.dir, McpServers: []sdk.McpServer{}}); err != nil {
+		t.Fatal(err)
+	}
+	loaded := e.take()
+	if !strings.HasPrefix(loaded, "user: look\n") {
+		t.Errorf("%q", loaded)
+	}
+	for _, want := range []string{`"kind":"read"`, `"status":"completed"`, "thought: hm", "message: done"} {
+		if !strings.Contains(live, want) || !strings.Contains(loaded, want) {
+			t.Errorf("no %s in\n%s\nor in\n%s", want, live, loaded)
+		}
+	}
+	list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &e.dir})
+	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id || *list.Sessions[0].Title != "look" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	elsewhere := t.TempDir()
+	if list, err = e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &elsewhere}); err != nil || len(list.Sessions) != 0 {
+		t.Errorf("elsewhere: %+v, %v", list, err)
+	}
+	if _, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "none", Cwd: e.dir, McpServers: []sdk.McpServer{}}); err == nil {
+		t.Error("what is not there is loaded")
+	}
+}
+
+// TestOptions: modes, models and efforts, and values that none has.
+func TestOptions(t *testing.T) {
+	e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"x"}`), llmtest.Say("done"))
+	id := e.begin()
+	set := func(option, value string) error {
+		_, err := e.SetSessionConfigOption(t.Context(), sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
+			SessionId: id, ConfigId: sdk.SessionConfigId(option), Value: sdk.SessionConfigValueId(value),
+		}})
+		return err
+	}
+	for _, tt := range []struct {
+		option, value string
+		ok            bool
+	}{
+		{"mode", "auto", true}, {"mode", "yolo", false}, {"mode", "plan?", false}, {"effort", "high", true}, {"effort", "default", true}, {"effort", "huge", false},
+		{"nothing", "x", false}, {"model", "other/x", false}, {"model", "fake/n", true}, {"mode", "read-only", true},
+	} {
+		if err := set(tt.option, tt.value); (err == nil) != tt.ok {
+			t.Errorf("%s = %s: %v", tt.option, tt.value, err)
+		}
+	}
+	if _, err := e.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: id, ModeId: "yolo"}); err == nil {
+		t.Error("yolo was not named in the configuration")
+	}
+	e.answer = func(sdk.RequestPermissionRequest) string {
+		t.Error("read-only asks")
+		return "allow"
+	}
+	e.prompt(id, text("write"))
+	if got := e.take(); !strings.Contains(got, "read-only") || !strings.Contains(got, `"status":"failed"`) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,330 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// A conversation is one that the client has open.
+type conversation struct {
+	*agent
+	id     sdk.SessionId
+	opened *Opened
+
+	prompting sync.Mutex // held while a prompt is answered
+	appMu     sync.Mutex // guards app and notice
+	app       *app.App
+	notice    string // not told yet
+
+	cancelMu sync.Mutex
+	cancels  map[*context.CancelFunc]bool // of the prompts that are answered or wait for that
+	view     *view                        // of what the client was told; prompting guards it
+}
+
+// NewSession begins a conversation.
+func (a *agent) NewSession(ctx context.Context, p sdk.NewSessionRequest) (r sdk.NewSessionResponse, err error) {
+	err = a.enter(ctx, Request{Dir: p.Cwd, Servers: servers(p.McpServers)}, func(c *conversation) error {
+		r = sdk.NewSessionResponse{SessionId: c.id, Modes: c.modes(), ConfigOptions: c.options()}
+		return nil
+	})
+	return r, err
+}
+
+// LoadSession continues a conversation, and tells the client all that was said in it.
+func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (r sdk.LoadSessionResponse, err error) {
+	if p.SessionId == "" {
+		return r, invalid("sessionId is empty")
+	}
+	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) error {
+		r = sdk.LoadSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
+		return c.replay()
+	})
+	return r, err
+}
+
+// ResumeSession continues a conversation that the client knows.
+func (a *agent) ResumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (r sdk.ResumeSessionResponse, err error) {
+	if p.SessionId == "" {
+		return r, invalid("sessionId is empty")
+	}
+	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) error {
+		r = sdk.ResumeSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
+		return nil
+	})
+	return r, err
+}
+
+// enter opens a conversation, has then answer for it, and tells the client its commands.
+func (a *agent) enter(ctx context.Context, r Request, then func(*conversation) error) error {
+	done, ok := a.begin()
+	if !ok {
+		return failed(errGone)
+	}
+	defer done()
+	if !filepath.IsAbs(r.Dir) {
+		return invalid("cwd %q is no absolute path", r.Dir)
+	}
+	a.leave(sdk.SessionId(r.ID)) // what is open already cannot be opened again
+	opened, err := a.Open(ctx, r)
+	if err != nil {
+		return failed(err)
+	}
+	c := &conversation{
+		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
+		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Folder),
+	}
+	c.prompting.Lock()
+	defer c.prompting.Unlock()
+	a.mu.Lock()
+	a.open[c.id] = c
+	a.mu.Unlock()
+	if err := then(c); err != nil {
+		return err
+	}
+	c.work.Go(c.tellCommands) // behind the answer, which says what the session is called
+	return nil
+}
+
+// leave ends a conversation if it is open.
+func (a *agent) leave(id sdk.SessionId) {
+	a.mu.Lock()
+	c := a.open[id]
+	delete(a.open, id)
+	a.mu.Unlock()
+	if c == nil {
+		return
+	}
+	c.cancel()
+	c.prompting.Lock() // its turn has ended
+	defer c.prompting.Unlock()
+	c.opened.Close()
+}
+
+// CloseSession ends a conversation, and the turn that runs in it.
+func (a *agent) CloseSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
+	done, ok := a.begin()
+	if !ok {
+		return sdk.CloseSessionResponse{}, failed(errGone)
+	}
+	defer done()
+	if _, err := a.find(p.SessionId); err != nil {
+		return sdk.CloseSessionResponse{}, err
+	}
+	a.leave(p.SessionId)
+	return sdk.CloseSessionResponse{}, nil
+}
+
+// page is how many conversations ListSessions returns at once.
+const page = 50
+
+// ListSessions lists conversations, the latest first. A cursor is the number of those that were
+// listed before.
+func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sdk.ListSessionsResponse, err error) {
+	dir, from := "", 0
+	if p.Cwd != nil {
+		dir = filepath.Clean(*p.Cwd)
+	}
+	if p.Cursor != nil {
+		if from, err = strconv.Atoi(*p.Cursor); err != nil || from < 0 {
+			return r, invalid("cursor %q was not given by session/list", *p.Cursor)
+		}
+	}
+	list, err := a.List(dir)
+	if err != nil {
+		return r, failed(err)
+	}
+	list = slices.DeleteFunc(list, func(s session.Info) bool { return !filepath.IsAbs(s.Dir) || dir != "" && s.Dir != dir })
+	r.Sessions = []sdk.SessionInfo{}
+	for _, s := range list[min(from, len(list)):min(from+page, len(list))] {
+		r.Sessions = append(r.Sessions, sdk.SessionInfo{
+			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(app.Title(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
+		})
+	}
+	if from+page < len(list) {
+		r.NextCursor = sdk.Ptr(strconv.Itoa(from + page))
+	}
+	return r, nil
+}
+
+// update tells the client something. It may be gone, which ends everything anyway.
+func (c *conversation) update(u sdk.SessionUpdate) {
+	_ = c.conn.SessionUpdate(context.WithoutCancel(c.ctx), sdk.SessionNotification{SessionId: c.id, Update: u})
+}
+
+// servers returns the MCP servers that a client names.
+func servers(list []sdk.McpServer) (out []Server) {
+	headers := func(list []sdk.HttpHeader) map[string]string {
+		all := map[string]string{}
+		for _, h := range list {
+			all[h.Name] = h.Value
+		}
+		return all
+	}
+	for _, s := range list {
+		switch {
+		case s.Stdio != nil:
+			env := map[string]string{}
+			for _, v := range s.Stdio.Env {
+				env[v.Name] = v.Value
+			}
+			out = append(out, Server{Name: s.Stdio.Name, Command: s.Stdio.Command, Args: s.Stdio.Args, Env: env})
+		case s.Http != nil:
+			out = append(out, Server{Name: s.Http.Name, URL: s.Http.Url, Headers: headers(s.Http.Headers)})
+		}
+	}
+	return out
+}
+
+// modes returns the approval modes. Yolo is among them only where the configuration chose it.
+func (c *conversation) modes() *sdk.SessionModeState {
+	now := c.app.Session.Policy().Mode()
+	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(now)}
+	for _, m := range offeredModes(now) {
+		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(app.ModeDetail(m))})
+	}
+	return state
+}
+
+func offeredModes(now tools.Mode) []tools.Mode {
+	if slices.Contains(tools.Modes, now) {
+		return tools.Modes
+	}
+	return append(slices.Clone(tools.Modes), now)
+}
+
+// SetSessionMode changes the approval mode, also of the turn that runs.
+func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (r sdk.SetSessionModeResponse, err error) {
+	c, err := a.find(p.SessionId)
+	if err != nil {
+		return r, err
+	}
+	if err := c.setMode(string(p.ModeId)); err != nil {
+		return r, err
+	}
+	c.update(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: c.options()}})
+	return r, nil
+}
+
+func (c *conversation) setMode(mode string) error {
+	policy := c.app.Session.Policy()
+	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, tools.Mode(mode)) {
+		return invalid("no mode %q: use one of %s", mode, app.Join(offered))
+	}
+	policy.SetMode(tools.Mode(mode))
+	c.update(sdk.SessionUpdate{CurrentModeUpdate: &sdk.SessionCurrentModeUpdate{CurrentModeId: sdk.SessionModeId(mode)}})
+	return nil
+}
+
+// The ids of what can be configured.
+const (
+	optionMode   = "mode"
+	optionModel  = "model"
+	optionEffort = "effort"
+)
+
+// providerDefault is the effort of the provider's own choice.
+const providerDefault = "default"
+
+// options returns what can be configured: the approval mode, the model, and how much it thinks.
+func (c *conversation) options() []sdk.SessionConfigOption {
+	s := c.app.Session
+	mode := choice{id: optionMode, name: "Approval mode", category: sdk.SessionConfigOptionCategoryMode, now: string(s.Policy().Mode())}
+	for _, m := range offeredModes(s.Policy().Mode()) {
+		mode.add(string(m), string(m), app.ModeDetail(m))
+	}
+	model := choice{id: optionModel, name: "Model", category: sdk.SessionConfigOptionCategoryModel, now: s.Model().Name}
+	model.add(model.now, model.now, "")
+	for _, m := range c.opened.App.Choices() {
+		if m.Ready && !m.Retired && m.Alias == "" && m.Name != model.now {
+			model.add(m.Name, m.Name, sanitize.Line(m.Title))
+		}
+	}
+	all := []sdk.SessionConfigOption{mode.option(), model.option()}
+	if efforts := s.Model().Efforts; len(efforts) > 0 {
+		effort := choice{id: optionEffort, name: "Reasoning effort", category: sdk.SessionConfigOptionCategoryThoughtLevel, now: cmp.Or(string(s.Effort()), providerDefault)}
+		effort.add(providerDefault, providerDefault, "the provider's default")
+		for _, e := range efforts {
+			effort.add(string(e), string(e), "")
+		}
+		all = append(all, effort.option())
+	}
+	return all
+}
+
+// A choice is an option with its values.
+type choice struct {
+	id, name, now string
+	category      sdk.SessionConfigOptionCategory
+	values        sdk.SessionConfigSelectOptionsUngrouped
+}
+
+func (c *choice) add(value, name, about string) {
+	o := sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(value), Name: sanitize.Line(name)}
+	if about != "" {
+		o.Description = sdk.Ptr(about)
+	}
+	c.values = append(c.values, o)
+}
+
+func (c *choice) option() sdk.SessionConfigOption {
+	o := sdk.NewSessionConfigOptionSelect(sdk.SessionConfigValueId(c.now), sdk.SessionConfigSelectOptions{Ungrouped: &c.values})
+	o.Select.Id, o.Select.Name, o.Select.Category = sdk.SessionConfigId(c.id), c.name, sdk.Ptr(c.category)
+	return o
+}
+
+// SetSessionConfigOption changes one option, and returns all.
+func (a *agent) SetSessionConfigOption(ctx context.Context, p sdk.SetSessionConfigOptionRequest) (r sdk.SetSessionConfigOptionResponse, err error) {
+	if p.ValueId == nil {
+		return r, invalid("this option takes one of its values")
+	}
+	c, err := a.find(p.ValueId.SessionId)
+	if err != nil {
+		return r, err
+	}
+	done, ok := a.begin()
+	if !ok {
+		return r, failed(errGone)
+	}
+	defer done()
+	c.appMu.Lock()
+	defer c.appMu.Unlock()
+	value := string(p.ValueId.Value)
+	switch p.ValueId.ConfigId {
+	case optionMode:
+		err = c.setMode(value)
+	case optionModel:
+		err = c.settle(ctx, c.app.Use(value))
+	case optionEffort:
+		err = c.setEffort(value)
+	default:
+		err = invalid("no option %q: use %s, %s or %s", p.ValueId.ConfigId, optionMode, optionModel, optionEffort)
+	}
+	r.ConfigOptions = c.options()
+	return r, err
+}
+
+func (c *conversation) setEffort(value string) error {
+	efforts := c.app.Session.Model().Efforts
+	switch {
+	case value == providerDefault:
+		c.app.Session.SetEffort("")
+	case slices.Contains(efforts, llm.Effort(value)):
+		c.app.Session.SetEffort(llm.Effort(value))
+	default:
+		return invalid("no effort %q: use %s or one of %s", value, providerDefault, app.Join(efforts))
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package acp
+
+import (
+	"fmt"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/providers/llm"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// Codes of JSON-RPC, and of ACP behind them: https://agentclientprotocol.com/protocol/schema.
+const (
+	codeInvalidParams = -32602
+	codeInternal      = -32603
+	codeAuthRequired  = -32000
+)
+
+// invalid says what cannot be meant in a request.
+func invalid(format string, args ...any) error {
+	return &sdk.RequestError{Code: codeInvalidParams, Message: sanitize.Line(fmt.Sprintf(format, args...))}
+}
+
+// failed says what did not work, and what the user can do.
+func failed(err error) error {
+	code, text := codeInternal, app.ErrorText(err)
+	if llm.FaultOf(err) == llm.Authentication {
+		code = codeAuthRequired
+	}
+	if hint := app.ShellHint(err); hint != "" {
+		text += " · " + hint
+	}
+	return &sdk.RequestError{Code: code, Message: sanitize.Line(text)}
+}

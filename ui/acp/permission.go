@@ -1,0 +1,84 @@
+package acp
+
+import (
+	"context"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/session"
+	"parley/tools"
+	"parley/tools/sanitize"
+	"parley/ui/describe"
+)
+
+// ask has the user of the client decide about a call. What is no answer denies.
+func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) tools.Approval {
+	offers := offersFor(request.Action)
+	call := c.view.call(request)
+	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: optionsOf(offers)})
+	if err == nil && r.Outcome.Selected != nil {
+		for _, o := range offers {
+			if o.option.OptionId == r.Outcome.Selected.OptionId {
+				return o.approval
+			}
+		}
+	}
+	return tools.Approval{Verdict: tools.Deny}
+}
+
+// An offer is an answer to the question whether a call may run, and what it does.
+type offer struct {
+	option   sdk.PermissionOption
+	approval tools.Approval
+}
+
+// offersFor returns the answers that a call can get. Each says all that it allows: what holds
+// for longer is named with the rule that is remembered.
+func offersFor(a *tools.Action) (all []offer) {
+	add := func(id string, kind sdk.PermissionOptionKind, name string, approval tools.Approval) {
+		all = append(all, offer{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
+	}
+	for _, choice := range describe.Choices(a, false, false) {
+		switch name := choice.Text(a, false); choice {
+		case describe.AllowOnce:
+			add("allow", sdk.PermissionOptionKindAllowOnce, name, tools.Approval{Verdict: tools.Allow})
+		case describe.WithNetwork:
+			add("network", sdk.PermissionOptionKindAllowOnce, name+" once", tools.Approval{Verdict: tools.Allow, Network: true})
+		case describe.AllowSession:
+			add("session", sdk.PermissionOptionKindAllowAlways, name, tools.Approval{Verdict: tools.Allow, Session: true})
+		case describe.AlwaysAllow:
+			if rule, _, err := describe.Rule(a, 0); err == nil {
+				add("always", sdk.PermissionOptionKindAllowAlways, "Always allow in this folder: "+rule, tools.Approval{Verdict: tools.Allow, Always: true})
+			}
+		case describe.DenyCall:
+			add("deny", sdk.PermissionOptionKindRejectOnce, name, tools.Approval{Verdict: tools.Deny})
+		}
+	}
+	return all
+}
+
+func optionsOf(offers []offer) (list []sdk.PermissionOption) {
+	for _, o := range offers {
+		list = append(list, o.option)
+	}
+	return list
+}
+
+// call returns what the user is asked about: all that the call would do.
+func (v *view) call(request session.ApprovalRequest) sdk.ToolCallUpdate {
+	a := request.Action
+	text := describe.Words(a, false)
+	if a.Diff != "" { // the client shows it
+		bare := *a
+		bare.Diff, bare.Input = "", []byte("{}")
+		text = describe.Words(&bare, false)
+	}
+	content := []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(strings.Join(text, "\n")))}
+	content = append(content, v.diffs(a.Diff)...)
+	status := sdk.ToolCallStatusPending
+	return sdk.ToolCallUpdate{
+		ToolCallId: v.asked, Title: sdk.Ptr(describe.Title(a)), Kind: sdk.Ptr(kindOf(a.Tool)), Status: &status,
+		Content: content, Locations: v.locations(string(a.Input)), RawInput: rawInput(string(a.Input)),
+	}
+}

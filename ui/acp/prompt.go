@@ -1,0 +1,365 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"iter"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// Cancel stops the prompt that is answered, and those that wait for that: the conversation
+// stays one that can go on, as after esc on the screen.
+func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
+	c, err := a.find(p.SessionId)
+	if err != nil {
+		return err
+	}
+	c.cancel()
+	return nil
+}
+
+func (c *conversation) cancel() {
+	c.cancelMu.Lock()
+	defer c.cancelMu.Unlock()
+	for f := range c.cancels {
+		(*f)()
+	}
+}
+
+// cancelable returns a context that cancel ends, and the connection. Done ends it as well.
+func (c *conversation) cancelable(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(c.ctx, cancel)
+	c.cancelMu.Lock()
+	c.cancels[&cancel] = true
+	c.cancelMu.Unlock()
+	return ctx, func() {
+		unhook()
+		c.cancelMu.Lock()
+		delete(c.cancels, &cancel)
+		c.cancelMu.Unlock()
+		cancel()
+	}
+}
+
+// Prompt answers a prompt, one at a time in a conversation.
+func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptResponse, err error) {
+	done, ok := a.begin()
+	if !ok {
+		return r, failed(errGone)
+	}
+	defer done()
+	c, err := a.find(p.SessionId)
+	if err != nil {
+		return r, err
+	}
+	parts, err := promptParts(p.Prompt, c.opened.App.Folder)
+	if err != nil {
+		return r, err
+	}
+	ctx, end := c.cancelable(ctx)
+	defer end()
+	c.prompting.Lock()
+	defer c.prompting.Unlock()
+	if ctx.Err() == nil {
+		c.tellCommands()
+		c.tellNotice()
+		c.opened.Ready()
+	}
+	turn, err := c.turnOf(ctx, parts)
+	switch {
+	case ctx.Err() != nil:
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+	case err != nil:
+		return r, err
+	case turn == nil: // a command that asks no model
+		return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, nil
+	}
+	return c.answer(ctx, turn)
+}
+
+// answer plays a turn to the client.
+func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event]) (r sdk.PromptResponse, err error) {
+	c.view.live()
+	for e := range turn {
+		for _, change := range c.view.turn.Apply(e, time.Now()) {
+			for _, u := range c.view.updates(change) {
+				c.update(u)
+			}
+		}
+		switch e := e.(type) {
+		case session.ApprovalRequest:
+			e.Reply(c.ask(ctx, e))
+		case session.Response:
+			c.tellUsage()
+		case session.Done:
+			r, err = ending(ctx, e)
+		}
+	}
+	if title := sanitize.Line(c.opened.App.Session.Title()); title != c.view.title {
+		c.view.title = title
+		c.update(sdk.SessionUpdate{SessionInfoUpdate: &sdk.SessionSessionInfoUpdate{Title: &title}})
+	}
+	return r, err
+}
+
+// ending says why a turn ended, as clients are told: an error is one of the request.
+func ending(ctx context.Context, d session.Done) (sdk.PromptResponse, error) {
+	reason := sdk.StopReasonEndTurn
+	switch {
+	case d.Err != nil && (ctx.Err() != nil || errors.Is(d.Err, context.Canceled)):
+		reason = sdk.StopReasonCancelled
+	case errors.Is(d.Err, session.ErrSteps):
+		reason = sdk.StopReasonMaxTurnRequests
+	case llm.FaultOf(d.Err) == llm.ContentFilter:
+		reason = sdk.StopReasonRefusal
+	case d.Err != nil:
+		return sdk.PromptResponse{}, failed(d.Err)
+	case d.Reason == llm.Length:
+		reason = sdk.StopReasonMaxTokens
+	case d.Reason == llm.Refused:
+		reason = sdk.StopReasonRefusal
+	}
+	return sdk.PromptResponse{StopReason: reason}, nil
+}
+
+// tellUsage says how full the model's window is, and what the conversation cost so far.
+func (c *conversation) tellUsage() {
+	total, last := c.opened.App.Session.Usage()
+	u := sdk.SessionUsageUpdate{Used: last.Input + last.Output, Size: c.opened.App.Session.Model().Context}
+	if u.Size == 0 || u.Used == 0 {
+		return // nothing that a client could draw
+	}
+	if total.Priced {
+		u.Cost = &sdk.Cost{Amount: total.Cost, Currency: "USD"}
+	}
+	c.update(sdk.SessionUpdate{UsageUpdate: &u})
+}
+
+// tellNotice says once what the user has to know.
+func (c *conversation) tellNotice() {
+	c.appMu.Lock()
+	notice := c.notice
+	c.notice = ""
+	c.appMu.Unlock()
+	if notice != "" {
+		c.update(sdk.UpdateAgentThoughtText(sanitize.Text(notice) + "\n\n"))
+	}
+}
+
+// promptParts returns what a prompt says, as parts of a message. A directory that links are
+// told from is dir.
+func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err error) {
+	var text []string
+	attached := func(a attach.Attachment, err error) error {
+		if err != nil {
+			return invalid("%v", err)
+		}
+		parts = append(parts, a.Part)
+		return nil
+	}
+	for _, b := range blocks {
+		switch {
+		case b.Text != nil:
+			text = append(text, b.Text.Text)
+		case b.ResourceLink != nil:
+			words, file := linked(b.ResourceLink, dir)
+			if text = append(text, words); file == "" {
+				continue
+			}
+			if a, err := attach.FromFile(file, attach.Limits{}); err == nil { // else the model is told where it is
+				parts = append(parts, a.Part)
+			}
+		case b.Image != nil:
+			err = attached(decoded(uriName(b.Image.Uri, "image"), b.Image.Data))
+		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+			r := b.Resource.Resource.TextResourceContents
+			if strings.TrimSpace(r.Text) != "" {
+				err = attached(attach.FromBytes(uriName(&r.Uri, "resource"), []byte(r.Text), attach.Limits{}))
+			}
+		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
+			r := b.Resource.Resource.BlobResourceContents
+			err = attached(decoded(uriName(&r.Uri, "resource"), r.Blob))
+		default:
+			err = invalid("this kind of content is not taken: use text, images or resources")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if whole := strings.Join(text, ""); strings.TrimSpace(whole) != "" {
+		parts = append(parts, llm.Part{Kind: llm.Text, Text: whole})
+	}
+	if len(parts) == 0 {
+		return nil, invalid("the prompt is empty")
+	}
+	return parts, nil
+}
+
+// decoded attaches what came in base64.
+func decoded(name, data string) (attach.Attachment, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return attach.Attachment{}, err
+	}
+	return attach.FromBytes(name, raw, attach.Limits{})
+}
+
+// filePath returns the path of a file: address; "" for another one.
+func filePath(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
+		return ""
+	}
+	return filepath.Clean(u.Path)
+}
+
+// linked returns the words that stand for a link in a prompt, and the file behind it; "" if
+// there is none. A file in dir is called as the tools call it.
+func linked(l *sdk.ContentBlockResourceLink, dir string) (words, file string) {
+	file = filePath(l.Uri)
+	if file == "" {
+		return "[" + l.Name + "](" + l.Uri + ")", ""
+	}
+	if short, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(short) {
+		return "@" + filepath.ToSlash(short), file
+	}
+	return "@" + file, file
+}
+
+// uriName returns what an attachment is called.
+func uriName(uri *string, otherwise string) string {
+	if uri == nil || *uri == "" {
+		return otherwise
+	}
+	if file := filePath(*uri); file != "" {
+		return file
+	}
+	if u, err := url.Parse(*uri); err == nil && path.Base(u.Path) != "." && path.Base(u.Path) != "/" {
+		return path.Base(u.Path)
+	}
+	return *uri
+}
+
+// turnOf returns the turn that a prompt begins; nil if it was a command that asks no model.
+func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[session.Event], error) {
+	last := len(parts) - 1
+	line := parts[last]
+	c.appMu.Lock()
+	defer c.appMu.Unlock()
+	effect, ok := app.Effect{}, false
+	if line.Kind == llm.Text && line.Name == "" {
+		effect, ok = c.command(strings.TrimSpace(line.Text))
+	}
+	if !ok {
+		return c.app.Session.Turn(ctx, parts...), nil
+	}
+	c.app.Attached = parts[:last]
+	defer func() { c.app.Attached = nil }()
+	return c.follow(ctx, effect)
+}
+
+// summarize is the one command of parley's own that a client is offered: all others are the
+// client's to have, or for a screen.
+const summarize = "compact"
+
+// command returns what a line does that begins with the name of a command or of a prompt.
+func (c *conversation) command(line string) (app.Effect, bool) {
+	if !strings.HasPrefix(line, "/") {
+		return app.Effect{}, false
+	}
+	if line == "/"+summarize {
+		for _, row := range app.Commands() {
+			if row.Name == summarize {
+				return row.Do(c.app, ""), true
+			}
+		}
+	}
+	return app.RunNamed(c.app, line)
+}
+
+// follow carries out an effect until a turn comes of it. What cannot be asked here is an error.
+func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[session.Event], error) {
+	for {
+		for _, note := range e.Notes {
+			c.update(sdk.UpdateAgentThoughtText(sanitize.Text(note) + "\n"))
+		}
+		switch {
+		case e.Err != nil:
+			return nil, failed(e.Err)
+		case e.Failed != nil:
+			return nil, failed(e.Failed)
+		case e.Turn != nil:
+			return e.Turn(ctx), nil
+		case e.Prepare != nil:
+			e = e.Prepare(ctx)()
+		case e.Secret != nil:
+			return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Secret.Title)
+		case e.List != nil:
+			return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.List.Title)
+		case e.Async != nil:
+			e = e.Async(ctx)
+		case e.Text != "": // a server's prompt, which a screen would show in the draft
+			return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: e.Text})...), nil
+		default:
+			if e.Toast != "" {
+				c.update(sdk.UpdateAgentMessageText(sanitize.Text(e.Toast)))
+			}
+			return nil, nil
+		}
+	}
+}
+
+// settle carries out an effect that begins no turn.
+func (c *conversation) settle(ctx context.Context, e app.Effect) error {
+	for {
+		switch {
+		case e.Err != nil:
+			return failed(e.Err)
+		case e.Failed != nil:
+			return failed(e.Failed)
+		case e.Async == nil:
+			return nil
+		}
+		e = e.Async(ctx)
+	}
+}
+
+// tellCommands tells the client which commands there are, if it was told otherwise.
+func (c *conversation) tellCommands() {
+	c.appMu.Lock()
+	app.ReadPrompts(c.app)()
+	items := c.app.PromptItems()
+	c.appMu.Unlock()
+	commands := []sdk.AvailableCommand{}
+	for _, row := range app.Commands() {
+		if row.Name == summarize {
+			commands = append(commands, sdk.AvailableCommand{Name: row.Name, Description: "Summarize to free context"})
+		}
+	}
+	told := ""
+	for _, i := range items {
+		name, about := sanitize.Line(i.Value), sanitize.Line(i.Detail)
+		told += name + "\n" + about + "\n"
+		commands = append(commands, sdk.AvailableCommand{
+			Name: name, Description: about, Input: &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: "arguments"}},
+		})
+	}
+	if c.toldCommands(told) {
+		return
+	}
+	c.update(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
+}

@@ -1,0 +1,386 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/tools/diff"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// A view is what a client was told of a conversation: it makes updates of the changes that a
+// screen would draw.
+type view struct {
+	turn     *app.Turn
+	folder   string // that paths are told from
+	minted   int
+	replays  bool // what comes is stored, and the client knows none of it
+	title    string
+	commands *string // that were told; nil: none yet
+
+	texts map[string]*sanitize.Stream // of blocks that grow
+	last  *app.Change                 // that the last chunk came from; nil: something else came since
+	calls map[string]*toldCall        // by block
+	asked sdk.ToolCallId              // the call that was asked about last
+}
+
+// A toldCall is a call that the client knows.
+type toldCall struct {
+	status sdk.ToolCallStatus
+	output string // the end of what it printed so far
+}
+
+func newView(folder string) *view {
+	v := &view{folder: folder, texts: map[string]*sanitize.Stream{}, calls: map[string]*toldCall{}}
+	v.live()
+	return v
+}
+
+// live has what comes from here on be new to parley, and of prompts known to the client.
+func (v *view) live() {
+	v.turn, v.replays = &app.Turn{NewID: v.newID}, false
+	clear(v.texts)
+	clear(v.calls)
+	v.last = nil
+}
+
+// newID mints the id of a block, which is that of a call as well: of one that no other block of
+// the conversation had.
+func (v *view) newID() string {
+	v.minted++
+	return "b" + strconv.Itoa(v.minted)
+}
+
+// replay tells the client all that was said.
+func (c *conversation) replay() error {
+	v, s := c.view, c.opened.App.Session
+	v.replays = true
+	path := s.Path()
+	app.Replay(s, path, 0, len(path), v.newID, func(change app.Change) {
+		for _, u := range v.updates(change) {
+			c.update(u)
+		}
+	})
+	v.title = sanitize.Line(s.Title())
+	c.tellUsage()
+	return nil
+}
+
+// toldCommands reports whether commands were told before, and notes that they are now.
+func (c *conversation) toldCommands(commands string) bool {
+	c.appMu.Lock()
+	defer c.appMu.Unlock()
+	if c.view.commands != nil && *c.view.commands == commands {
+		return true
+	}
+	c.view.commands = &commands
+	return false
+}
+
+// updates returns what a change is to a client.
+func (v *view) updates(c app.Change) []sdk.SessionUpdate {
+	switch c.Kind {
+	case app.TextBlock, app.ThinkingBlock:
+		return v.text(c)
+	case app.ToolBlock:
+		return v.tool(c)
+	case app.UserBlock:
+		if p, ok := c.Event.(session.Prompt); ok && v.replays {
+			v.last = nil
+			return prompted(p.Message)
+		}
+	case app.MediaBlock:
+		if p := c.Part; p != nil && c.Op != app.Dropped && len(p.Data) > 0 && strings.HasPrefix(p.MIME, "image/") {
+			v.last = nil
+			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(p.Data), p.MIME))}
+		}
+	case app.SourceBlock:
+		if p := c.Part; p != nil && (strings.HasPrefix(p.URL, "https://") || strings.HasPrefix(p.URL, "http://")) {
+			name := sanitize.Line(p.Name)
+			if name == "" {
+				name = sanitize.Line(p.URL)
+			}
+			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(name, sanitize.Line(p.URL)))}
+		}
+	case app.EventBlock:
+		return v.event(c)
+	}
+	return nil
+}
+
+// event tells of something between the messages: aloud if it is about who is paid, else aside.
+func (v *view) event(c app.Change) []sdk.SessionUpdate {
+	aloud, text := false, ""
+	switch e := c.Event.(type) {
+	case llm.Notice:
+		aloud, text = e.Urgent, e.Text
+	case session.Fallback:
+		aloud, text = true, app.FallbackText(e)
+	case session.Compacted:
+		aloud, text = true, app.CompactedText(e)
+	}
+	if text == "" {
+		return nil
+	}
+	v.last = nil
+	text = sanitize.Text(text) + "\n\n"
+	if aloud {
+		return []sdk.SessionUpdate{sdk.UpdateAgentMessageText(text)}
+	}
+	return []sdk.SessionUpdate{sdk.UpdateAgentThoughtText(text)}
+}
+
+// text tells of text as it comes. What was told of a block that turns out to be of another kind
+// cannot be taken back: the rest is told as what it is.
+func (v *view) text(c app.Change) []sdk.SessionUpdate {
+	stream := v.texts[c.ID]
+	if c.Op == app.Renamed {
+		stream = v.texts[c.Was]
+		delete(v.texts, c.Was)
+	}
+	if stream == nil {
+		stream = &sanitize.Stream{}
+	}
+	v.texts[c.ID] = stream
+	var text string
+	switch c.Op {
+	case app.Opened, app.Grown:
+		text = stream.Add(c.Text).String()
+	case app.Closed:
+		text = stream.End().String()
+	}
+	if text == "" {
+		return nil
+	}
+	if l := v.last; l != nil && l.Kind == c.Kind && l.ID != c.ID {
+		text = "\n\n" + text // a client joins chunks of one kind
+	}
+	v.last = &c
+	if c.Kind == app.ThinkingBlock {
+		return []sdk.SessionUpdate{sdk.UpdateAgentThoughtText(text)}
+	}
+	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText(text)}
+}
+
+// prompted tells of a prompt that is stored.
+func prompted(m llm.Message) (list []sdk.SessionUpdate) {
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == llm.Text && p.Name == "":
+			list = append(list, sdk.UpdateUserMessageText(sanitize.Text(p.Text)))
+		case p.Kind == llm.Media && strings.HasPrefix(p.MIME, "image/") && len(p.Data) > 0:
+			list = append(list, sdk.UpdateUserMessage(sdk.ImageBlock(encoded(p.Data), p.MIME)))
+		case p.Kind == llm.Text, p.Kind == llm.Media:
+			list = append(list, sdk.UpdateUserMessageText("["+sanitize.Line(attach.PartLabel(p))+"]\n"))
+		}
+	}
+	return list
+}
+
+// livePart is how much of the end of a running tool's output is told again with each piece.
+const livePart = 4 << 10
+
+// tool tells of a call.
+func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
+	v.last = nil
+	id, told := sdk.ToolCallId(c.ID), v.calls[c.ID]
+	if c.Tool == nil { // live output, of a call that is known
+		if told == nil {
+			return nil
+		}
+		told.output += c.Text
+		if over := len(told.output) - livePart; over > 0 {
+			told.output = strings.ToValidUTF8(told.output[over:], "")
+		}
+		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(told.output)))}
+	}
+	t, status := c.Tool, statusOf(c.Tool.Status)
+	switch {
+	case told == nil:
+		told = &toldCall{status: status}
+		v.calls[c.ID] = told
+		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
+			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
+		}))
+	case c.Event == nil && status == told.status:
+		return nil // more of its arguments
+	}
+	told.status = status
+	if _, ok := c.Event.(session.ApprovalRequest); ok {
+		v.asked = id
+	}
+	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: sdk.Ptr(title(t)), Kind: sdk.Ptr(kindOf(t.Name))}
+	update.Locations, update.RawInput = v.locations(t.Input), rawInput(t.Input)
+	if t.Status >= app.CallDone {
+		if update.Content = v.diffs(t.Diff); len(update.Content) == 0 {
+			update.Content = textContent(t.Output)
+		}
+	}
+	if len(list) == 0 || t.Status >= app.CallDone {
+		list = append(list, sdk.SessionUpdate{ToolCallUpdate: &update})
+	}
+	if t.Name == planTool && t.Status == app.CallDone {
+		if plan := planOf(t.Input); len(plan) > 0 {
+			list = append(list, sdk.UpdatePlan(plan...))
+		}
+	}
+	return list
+}
+
+func statusOf(s app.CallStatus) sdk.ToolCallStatus {
+	switch s {
+	case app.CallArriving, app.CallAsking:
+		return sdk.ToolCallStatusPending
+	case app.CallRunning:
+		return sdk.ToolCallStatusInProgress
+	case app.CallDone:
+		return sdk.ToolCallStatusCompleted
+	}
+	return sdk.ToolCallStatusFailed // ACP has no word for what was denied, canceled or lost: its text says so
+}
+
+// kinds says what tools do, for the icon of a client; all others are sdk.ToolKindOther.
+var kinds = map[string]sdk.ToolKind{
+	"read": sdk.ToolKindRead, "list": sdk.ToolKindRead, "glob": sdk.ToolKindSearch, "grep": sdk.ToolKindSearch,
+	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, planTool: sdk.ToolKindThink,
+}
+
+func kindOf(tool string) sdk.ToolKind {
+	if kind, ok := kinds[tool]; ok {
+		return kind
+	}
+	return sdk.ToolKindOther
+}
+
+// title says in a line what a call does.
+func title(t *app.Tool) string {
+	const most = 200 // characters
+	var args map[string]any
+	text := t.Name
+	if json.Unmarshal([]byte(t.Input), &args) == nil {
+		for _, name := range []string{"command", "path", "url", "pattern", "query"} {
+			if value, ok := args[name].(string); ok && value != "" {
+				if text = t.Name + " " + value; name == "command" {
+					text = value
+				}
+				break
+			}
+		}
+	}
+	line := []rune(sanitize.Line(text))
+	if len(line) > most {
+		line = append(line[:most], '…')
+	}
+	return string(line)
+}
+
+// locations returns the file that a call is about. A name with something in it that no user
+// sees is none.
+func (v *view) locations(input string) []sdk.ToolCallLocation {
+	var args struct {
+		Path   string
+		Offset int
+	}
+	if json.Unmarshal([]byte(input), &args) != nil || args.Path == "" || sanitize.Line(args.Path) != args.Path {
+		return nil
+	}
+	l := sdk.ToolCallLocation{Path: v.absolute(args.Path)}
+	if args.Offset > 0 {
+		l.Line = &args.Offset
+	}
+	return []sdk.ToolCallLocation{l}
+}
+
+func (v *view) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(v.folder, path)
+}
+
+// rawInput returns the arguments of a call for a client to show; nil while they arrive.
+func rawInput(input string) any {
+	d := json.NewDecoder(strings.NewReader(input))
+	d.UseNumber()
+	var args any
+	if d.Decode(&args) != nil {
+		return nil
+	}
+	return printable(args)
+}
+
+// printable sanitizes all texts of a JSON value.
+func printable(value any) any {
+	switch value := value.(type) {
+	case string:
+		return sanitize.Text(value)
+	case []any:
+		for i := range value {
+			value[i] = printable(value[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(value))
+		for name, v := range value {
+			clean[sanitize.Line(name)] = printable(v)
+		}
+		return clean
+	}
+	return value
+}
+
+// textContent returns what a tool answered; none for nothing.
+func textContent(text string) []sdk.ToolCallContent {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(sanitize.Text(text)))}
+}
+
+// diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
+// the lines around it, the old text and the new one. A new file has no old one.
+func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
+	var file string
+	var before, after bytes.Buffer
+	created := false
+	flush := func() {
+		if before.Len() == 0 && after.Len() == 0 {
+			return
+		}
+		d := sdk.ToolDiffContent(v.absolute(sanitize.Line(file)), sanitize.Text(after.String()))
+		if !created {
+			d.Diff.OldText = sdk.Ptr(sanitize.Text(before.String()))
+		}
+		list = append(list, d)
+		before.Reset()
+		after.Reset()
+	}
+	for line := range diff.Lines(unified) {
+		switch line.Kind {
+		case diff.OldName:
+			flush()
+			created = strings.HasPrefix(line.Raw, "--- /dev/null")
+		case diff.NewName:
+			file = line.File
+		case diff.Hunk:
+			flush()
+		case diff.Removed:
+			before.WriteString(line.Text() + "\n")
+		case diff.Added:
+			after.WriteString(line.Text() + "\n")
+		case diff.Context:
+			before.WriteString(line.Text() + "\n")
+			after.WriteString(line.Text() + "\n")
+		}
+	}
+	flush()
+	return list
+}
