@@ -31,6 +31,7 @@ type TurnSettings struct {
 	System string
 	Tools  []string // that are offered, as tools.Set.WithTools has them; nil: all
 	Schema *llm.Schema
+	Web    bool // the answer may search the web
 }
 
 // ErrNotAllowed ends a turn whose prompt has a command that was not allowed. Nothing was sent.
@@ -106,6 +107,7 @@ func useSettings(t *turn, o TurnSettings) error {
 	if o.Schema != nil {
 		t.answerSchema = o.Schema
 	}
+	t.settings.Web = t.settings.Web || o.Web
 	t.tools, t.turnTools = offered, offered
 	t.tokens.reset()
 	now := t.requestSettings
@@ -118,6 +120,9 @@ func useSettings(t *turn, o TurnSettings) error {
 		}
 		if t.system == now.system {
 			t.system = before.system
+		}
+		if t.settings.Web == now.settings.Web {
+			t.settings.Web = before.settings.Web
 		}
 		t.answerSchema, t.tools, t.turnTools = before.answerSchema, all, all
 		t.tokens.reset()

@@ -152,7 +152,7 @@ func foldPart(p llm.Part) string {
 	case llm.Media:
 		return omittedFile(p)
 	case llm.Source:
-		return strings.TrimSpace(p.Text + " " + p.URL)
+		return strings.TrimSpace(p.Title() + " " + p.URL)
 	}
 	return ""
 }

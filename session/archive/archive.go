@@ -102,6 +102,7 @@ type message struct {
 	switched string                 // "Model changed from … to …", if another one answers; "" otherwise
 	answers  map[string]*callResult // by id of the call
 	ended    []string               // why a prompt has no answer: refused, stopped or failed
+	sources  int                    // that were written
 }
 
 // A callResult holds what a call came to.

@@ -104,8 +104,9 @@ func (s *message) part(b *bufio.Writer, p llm.Part) {
 	case llm.Media:
 		mediaTo(b, p)
 	case llm.Source:
-		b.WriteString("<p class=\"source\">Source: ")
-		linkTo(b, p.URL, p.Text)
+		s.sources++
+		fmt.Fprintf(b, "<p class=\"source\">Source %d: ", s.sources)
+		linkTo(b, p.URL, p.Title())
 		b.WriteString("</p>\n")
 	}
 }

@@ -93,7 +93,9 @@ func (s *message) block(p llm.Part) string {
 	case llm.Media:
 		return media(p)
 	case llm.Source:
-		return "- Source: " + linked(p)
+		p.Text = p.Title()
+		s.sources++
+		return fmt.Sprintf("- Source %d: %s", s.sources, linked(p))
 	}
 	return ""
 }

@@ -43,6 +43,7 @@ type Settings struct {
 	Model       string          // provider/model, or an alias of the user's
 	Effort      llm.Effort      // of its reasoning
 	Tools       []string        // that are offered; nil: all, "none" alone: none
+	Web         bool            // the answer may search the web
 	System      string          // in place of parley's own system prompt
 	Schema      json.RawMessage // that the answer has to fit
 	SchemaFile  string          // the same as a file's path, relative to the prompt's; "": none
@@ -143,6 +144,10 @@ func (p *Prompt) set(key string, v frontmatter.Value) error {
 	case key == "tools" && own:
 		if p.Tools = v.Words(); len(p.Tools) == 0 {
 			p.Tools = []string{"none"}
+		}
+	case key == "web" && own:
+		if p.Web = v.Text == "true"; !p.Web && v.Text != "false" {
+			return &Error{p.Path, v.Line, fmt.Sprintf("web: %q: use true or false", v.Text)}
 		}
 	case key == "system" && own:
 		p.System = strings.TrimSpace(v.Text)

@@ -300,3 +300,13 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+// TestParseWeb reads whether the answer to a prompt may search the web.
+func TestParseWeb(t *testing.T) {
+	for value, want := range map[string]string{"true": "", "false": "", "maybe": `web: "maybe": use true or false`} {
+		p, err := prompts.Parse(prompts.Place{Program: prompts.Parley}, "a.md", []byte("---\nweb: "+value+"\n---\nGo"))
+		if got := fmt.Sprint(err); err == nil && (want != "" || p.Web != (value == "true")) || err != nil && (want == "" || !strings.Contains(got, "a.md:2: "+want)) {
+			t.Errorf("%s: %v, %v", value, p.Web, err)
+		}
+	}
+}

@@ -178,6 +178,9 @@ type Machine struct {
 	// input, for a short time; nil: none can run.
 	Filter func(ctx context.Context, command string, input []byte) (output string, err error)
 
+	// OpenURL shows an address of the web in the user's browser; nil: nothing does.
+	OpenURL func(ctx context.Context, address string) error
+
 	// FetchFile gets a file from the web; nil: files come from the disk only.
 	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
 }

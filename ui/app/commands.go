@@ -73,6 +73,7 @@ func Commands() []Command {
 		{Name: "skills", Group: Messages, Help: "Skills: what there is, and what it costs", Unavailable: noSkills, Run: listSkills},
 		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: busy, Args: personaItems, Run: usePersona},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
+		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
 		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
 		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
@@ -97,6 +98,7 @@ func Commands() []Command {
 		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
 		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: noEfforts, Run: changeEffort(-1)},
 		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: noEfforts, Run: changeEffort(1)},
+		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: webItems, Run: setWeb},
 		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},

@@ -163,6 +163,38 @@ func effortItems(a *App) []Item {
 	return items
 }
 
+// The words for what is on or off.
+const (
+	wordOn  = "on"
+	wordOff = "off"
+)
+
+// webItems returns whether the web may be searched.
+func webItems(a *App) []Item {
+	web := session.WebSearch(a.Session)
+	note := ""
+	if !a.Session.Model().Web {
+		note = a.Session.Model().Name + " has none"
+	}
+	return []Item{{Title: wordOn, Detail: note, Value: wordOn, Current: web}, {Title: wordOff, Value: wordOff, Current: !web}}
+}
+
+// setWeb says whether the provider may search the web for later answers.
+func setWeb(a *App, arg string) Effect {
+	switch arg {
+	case "":
+		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
+	case wordOn, wordOff:
+		session.SetWebSearch(a.Session, arg == wordOn)
+	default:
+		return Say(fmt.Sprintf("Unknown setting %q: use on or off", arg))
+	}
+	if model := a.Session.Model(); arg == wordOn && !model.Web {
+		return Say("Web search: on, but " + model.Name + " has none")
+	}
+	return Say("Web search: " + arg)
+}
+
 // effort sets how much the model thinks.
 func (a *App) effort(arg string) Effect {
 	efforts, e := a.Session.Model().Efforts, llm.Effort(arg)

@@ -228,7 +228,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 
 // changesTurn reports whether a prompt has settings for its turn.
 func changesTurn(p *prompts.Prompt) bool {
-	return p.Model != "" || p.Effort != "" || len(p.Tools) > 0 || p.System != "" || len(p.Schema) > 0 || p.SchemaFile != ""
+	return p.Model != "" || p.Effort != "" || p.Web || len(p.Tools) > 0 || p.System != "" || len(p.Schema) > 0 || p.SchemaFile != ""
 }
 
 // askField asks for a value that a prompt wants, and sends it with that.
@@ -299,7 +299,7 @@ func (o Options) confined(mentions string) (kept string, notes []string) {
 
 // turnSettings returns what holds for the turn of a prompt.
 func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err error) {
-	t.Effort, t.Tools = p.Effort, p.Tools
+	t.Effort, t.Tools, t.Web = p.Effort, p.Tools, p.Web
 	if p.System != "" {
 		if t.System = p.System; o.System != nil {
 			t.System = o.System(p.System)

@@ -62,6 +62,7 @@ type block struct {
 	shown bool // it was opened
 	began time.Time
 	size  int // bytes of its text
+	count int // of a source: its number under the answer
 	tool  Tool
 }
 
@@ -81,7 +82,7 @@ type Change struct {
 	Tally    *Tally        // of FooterBlock
 	Event    session.Event // that the block shows, or that changed it; nil: none
 	Note     int           // number of the annotation that holds Event; 0: it comes live
-	Count    int           // of SummaryBlock: messages that it stands for
+	Count    int           // of SummaryBlock: messages that it stands for; of SourceBlock: its number under the answer
 
 	Implied bool // nobody said Event: it follows from what is stored
 }

@@ -2,10 +2,12 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 )
 
 // Activity is what goes on in a turn.
@@ -135,11 +137,25 @@ func (t *Turn) grow(b *block, text string, part llm.Part, now time.Time) {
 		c = Change{Op: Replaced, Kind: SourceBlock, Part: &whole}
 		if b.kind == llm.Media {
 			c.Kind = MediaBlock
+			break
 		}
+		if b.count == 0 {
+			for _, other := range t.order {
+				b.count = max(b.count, other.count)
+			}
+			b.count++
+		}
+		c.Count = b.count
 	}
 	if text != "" || c.Part != nil && part.Visible() {
 		t.putBlock(b, c)
 	}
+}
+
+// SourceText returns a source as it stands under an answer: its number, what it is called, and
+// where it is.
+func SourceText(c Change) string {
+	return strings.TrimSpace(fmt.Sprintf("[%d] %s %s", c.Count, sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL)))
 }
 
 // putBlock adds a change of a block of the answer.

@@ -31,6 +31,7 @@ type Config struct {
 	Fallbacks   map[string][]string        `toml:"fallbacks"` // by model or provider, in the place of Fallback
 	Effort      llm.Effort                 `toml:"effort"`
 	System      string                     `toml:"system"`
+	Web         bool                       `toml:"web"` // answers may search the web
 	Mode        tools.Mode                 `toml:"mode"`
 	MaxTurns    int                        `toml:"max_turns"`
 	MaxCost     float64                    `toml:"max_cost"`

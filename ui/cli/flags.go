@@ -43,11 +43,18 @@ type modelFlags struct {
 	noFallback     bool
 	effort, system string
 	detail         string // of images
+	web            string // on or off: whether answers may search the web; "": as the configuration says
 	promptName     string // of a prompt file, for which the words are arguments
 	prompt         promptFile
 	personaName    string // of a prompt file whose system prompt stays
 	persona        session.Persona
 }
+
+// The values of flags that turn something on or off.
+const (
+	on  = "on"
+	off = "off"
+)
 
 // conversationFlags say which conversation is continued.
 type conversationFlags struct {
@@ -88,6 +95,8 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringVar(&f.judge, "judge", "", "with several answers: model that says which is best, and why")
 	set.StringVar(&f.effort, "effort", "", "reasoning effort: off, minimal, low, medium, high, max")
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
+	set.StringVar(&f.web, "web", "", "let the provider search the web: on, off; alone, on")
+	set.Lookup("web").NoOptDefVal = on
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
 	set.StringVarP(&f.promptName, "prompt", "P", "", "send this prompt file, with PROMPT as its arguments; implies -p")
 	set.StringVar(&f.personaName, "persona", "", "have this prompt file's system prompt for the conversation; off ends one")
@@ -162,6 +171,8 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
 	case f.detail != "" && !slices.Contains(llm.Details, f.detail):
 		return fmt.Errorf("--detail %s: use one of %s", f.detail, list(llm.Details))
+	case f.web != "" && f.web != on && f.web != off:
+		return fmt.Errorf("--web=%s: use on or off", f.web)
 	case f.continueLast && f.resume != "":
 		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):

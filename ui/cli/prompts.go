@@ -93,6 +93,9 @@ func (a promptFiles) use() (err error) {
 	a.prompt.Prompt = p
 	a.model = cmp.Or(a.model, a.config.Resolve(p.Model))
 	a.effort, a.system = cmp.Or(a.effort, string(p.Effort)), cmp.Or(a.system, p.System)
+	if p.Web {
+		a.web = cmp.Or(a.web, on)
+	}
 	a.toolNames = cmp.Or(a.toolNames, strings.Join(p.Tools, ","))
 	if a.schema == nil {
 		if a.schema, err = app.PromptSchema(p); err != nil {
@@ -203,6 +206,9 @@ func (a promptFiles) usePersona() error {
 		a.persona.Project = a.dir
 	}
 	a.model, a.effort = cmp.Or(a.model, a.config.Resolve(p.Model)), cmp.Or(a.effort, string(p.Effort))
+	if p.Web {
+		a.web = cmp.Or(a.web, on)
+	}
 	return nil
 }
 

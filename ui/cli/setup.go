@@ -72,7 +72,7 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	}
 	s = session.New(session.Options{
 		Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
-		Settings: llm.Settings{Detail: a.detail}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Settings: llm.Settings{Detail: a.detail, Web: a.web == on || a.web == "" && a.config.Web}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	})

@@ -99,7 +99,7 @@ func (t *transcript) part(c app.Change) {
 	switch {
 	case c.Op != app.Opened, c.Event != nil: // which is not finished
 	case c.Kind == app.SourceBlock:
-		t.say("Source: %s", strings.TrimSpace(c.Part.Text+" "+c.Part.URL))
+		t.say("Source %s", app.SourceText(c))
 	case len(c.Part.Data) > 0:
 		t.say("%s.", app.Labels([]llm.Part{*c.Part})[0])
 	}

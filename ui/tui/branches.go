@@ -34,6 +34,8 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
+	case transcript.SourcesMsg:
+		return b.Perform(app.SourcesOf(b.App, msg.Seq)), true
 	case transcript.EditMsg:
 		if n, err := b.App.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
 			return b.edit(msg.Seq), true

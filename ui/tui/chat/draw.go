@@ -43,7 +43,7 @@ func (c *Chat) draw(b app.Change) {
 	case app.ToolBlock:
 		c.drawTool(b)
 	case app.SourceBlock:
-		t.Replace(b.ID, transcript.Info, strings.TrimSpace("Source: "+b.Part.Text+" "+b.Part.URL))
+		t.Replace(b.ID, transcript.Info, app.SourceText(b))
 	case app.MediaBlock:
 		c.drawMedia(b.ID, *b.Part)
 	case app.SummaryBlock:

@@ -64,6 +64,7 @@ var bindings = []binding{
 	{[]string{"y"}, "copy the source", (*Model).copySelected},
 	{[]string{"Y"}, "copy the code", (*Model).copyCode},
 	{[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "copy the nth code block", nil},
+	{[]string{"o"}, "open a source", requestCmd(func(t Target) tea.Msg { return SourcesMsg{t} })},
 	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
 	{[]string{"e"}, "edit (new branch)", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
 	{[]string{"f"}, "fork: continue in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},

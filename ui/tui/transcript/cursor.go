@@ -268,6 +268,7 @@ type (
 	RegenerateMsg struct{ Target } // answer the message once more
 	EditMsg       struct{ Target } // write the message anew, as a branch
 	ForkMsg       struct{ Target } // go on from here in a new conversation
+	SourcesMsg    struct{ Target } // ask which of its sources to open
 	WireMsg       struct{ Target } // show what went over the wire
 )
 

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+)
+
+// TestWebSwitch checks that /web reaches requests, and who is asked in vain is named.
+func TestWebSwitch(t *testing.T) {
+	a, fake := newApp(t), llmtest.New(llmtest.Say("a"), llmtest.Say("b"))
+	for _, test := range []struct {
+		model       llm.Endpoint
+		line, toast string
+		web         bool
+	}{
+		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web on", "Web search: on", true},
+		{llm.Endpoint{Name: "fake/cannot", Origin: "fake", Model: fake}, "/web on", "Web search: on, but fake/cannot has none", true},
+		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web sometimes", `Unknown setting "sometimes": use on or off`, true},
+		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web off", "Web search: off", false},
+	} {
+		a.Session.SetModel(test.model)
+		if e := run(t, a, test.line); e.Toast != test.toast {
+			t.Errorf("%s: %q", test.line, e.Toast)
+		}
+		if _, req := a.Session.Request(); req.Web != test.web {
+			t.Errorf("%s: %v is sent", test.line, req.Web)
+		}
+	}
+	list := run(t, a, "/web").List
+	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || list.Choose(list.Items[0], "").Toast != "Web search: on" {
+		t.Errorf("asked %+v", list)
+	}
+}
+
+// TestSources numbers sources under their answer, live and replayed, and opens one only after all
+// of its address was shown.
+func TestSources(t *testing.T) {
+	a := newApp(t)
+	source := func(block, title, url string) llm.Event {
+		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Source, Name: title, URL: url}}
+	}
+	fake := llmtest.New(llmtest.Script(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: "Out."}},
+		source("s1", "Go\x1b[31m", "https://go.dev/blog"), source("s2", "Bad", "javascript:alert(1)"), source("s3", "", "https://go.dev/a\u202eb"), llm.Finish{Reason: llm.Stop}))
+	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Model: fake})
+	if e := run(t, a, "/sources"); e.Toast != "No sources yet" {
+		t.Errorf("said %q", e.Toast)
+	}
+	var live Turn
+	var shown []string
+	for e := range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "Hi"}) {
+		for _, c := range live.Apply(e, time.Now()) {
+			if c.Kind == SourceBlock {
+				shown = append(shown, SourceText(c))
+			}
+		}
+	}
+	if len(shown) != 3 || !strings.HasPrefix(shown[0], "[1] Go") || !strings.HasSuffix(shown[0], " https://go.dev/blog") || shown[1] != "[2] Bad javascript:alert(1)" || strings.ContainsAny(strings.Join(shown, ""), "\x1b\u202e") {
+		t.Errorf("shown %q", shown)
+	}
+	opened := ""
+	a.OpenURL = func(_ context.Context, address string) error { opened = address; return errors.New("no browser") }
+	list := run(t, a, "/sources").List
+	if list == nil || len(list.Items) != 3 || list.Items[0].Disabled || !list.Items[1].Disabled || !list.Items[2].Disabled {
+		t.Fatalf("asked %+v", list)
+	}
+	ask := list.Choose(list.Items[0], "").Confirm
+	if ask == nil || !strings.Contains(ask.Text, "https://go.dev/blog") || ask.Harmless || opened != "" {
+		t.Fatalf("asked %+v, opened %q", ask, opened)
+	}
+	if e := ask.Answer(false); e.Async != nil || opened != "" {
+		t.Error("opened in spite of a no")
+	}
+	if e := ask.Answer(true).Async(t.Context()); opened != "https://go.dev/blog" || e.Err == nil {
+		t.Errorf("opened %q, %v", opened, e.Err)
+	}
+	for line, want := range map[string]string{"/sources 2": "Not an address of the web: javascript:alert(1)", "/sources 4": `No source "4": use a number from 1 to 3`} {
+		if e := run(t, a, line); e.Toast != want {
+			t.Errorf("%s: %q", line, e.Toast)
+		}
+	}
+}
