@@ -495,3 +495,30 @@ func TestOptions(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPlan: a plan is told as one, and accepting it leaves the mode for planning.
+func TestPlan(t *testing.T) {
+	const plan = `{"text":"- [x] look\n- [>] write\n- [ ] test"}`
+	e := newEditor(t, session.Options{}, calls("1", "plan", plan), llmtest.Say("done"))
+	id := e.begin()
+	if _, err := e.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: id, ModeId: "plan"}); err != nil {
+		t.Fatal(err)
+	}
+	e.answer = func(r sdk.RequestPermissionRequest) string {
+		b, _ := json.Marshal(r)
+		for _, want := range []string{"Accept this plan?", "Accept, edits run without asking", "Keep planning", `[\u003e] write`} {
+			if !strings.Contains(string(b), want) {
+				t.Errorf("no %s in %s", want, b)
+			}
+		}
+		e.take()
+		return "session"
+	}
+	e.prompt(id, text("plan it"))
+	got := e.take()
+	for _, want := range []string{`"currentModeId":"auto"`, `{"content":"write","priority":"medium","status":"in_progress"}`, `"currentValue":"auto"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}

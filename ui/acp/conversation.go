@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -28,6 +29,8 @@ type conversation struct {
 	appMu     sync.Mutex // guards app and notice
 	app       *app.App
 	notice    string // not told yet
+
+	mode atomic.Pointer[tools.Mode] // that the client knows
 
 	cancelMu sync.Mutex
 	cancels  map[*context.CancelFunc]bool // of the prompts that are answered or wait for that
@@ -86,6 +89,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation) e
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
 		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Folder),
 	}
+	c.tellMode()
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
 	a.mu.Lock()
@@ -190,7 +194,7 @@ func servers(list []sdk.McpServer) (out []Server) {
 
 // modes returns the approval modes. Yolo is among them only where the configuration chose it.
 func (c *conversation) modes() *sdk.SessionModeState {
-	now := c.app.Session.Policy().Mode()
+	now := c.opened.App.Session.Policy().Mode()
 	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(now)}
 	for _, m := range offeredModes(now) {
 		state.AvailableModes = append(state.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: string(m), Description: sdk.Ptr(app.ModeDetail(m))})
@@ -211,21 +215,28 @@ func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (
 	if err != nil {
 		return r, err
 	}
-	if err := c.setMode(string(p.ModeId)); err != nil {
-		return r, err
-	}
-	c.update(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: c.options()}})
-	return r, nil
+	return r, c.setMode(string(p.ModeId))
 }
 
 func (c *conversation) setMode(mode string) error {
-	policy := c.app.Session.Policy()
+	policy := c.opened.App.Session.Policy()
 	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, tools.Mode(mode)) {
 		return invalid("no mode %q: use one of %s", mode, app.Join(offered))
 	}
 	policy.SetMode(tools.Mode(mode))
-	c.update(sdk.SessionUpdate{CurrentModeUpdate: &sdk.SessionCurrentModeUpdate{CurrentModeId: sdk.SessionModeId(mode)}})
+	c.tellMode()
 	return nil
+}
+
+// tellMode tells the client the approval mode if it is another than it knows: a plan that was
+// accepted changes it as well.
+func (c *conversation) tellMode() {
+	now := c.opened.App.Session.Policy().Mode()
+	if before := c.mode.Swap(&now); before == nil || *before == now {
+		return
+	}
+	c.update(sdk.SessionUpdate{CurrentModeUpdate: &sdk.SessionCurrentModeUpdate{CurrentModeId: sdk.SessionModeId(now)}})
+	c.update(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: c.options()}})
 }
 
 // The ids of what can be configured.

@@ -3,8 +3,9 @@ package acp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
+	"regexp"
 	"strings"
+	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -14,33 +15,24 @@ import (
 // planTool is the tool with which a model keeps a list of what it is going to do.
 const planTool = "plan"
 
-// marks are the boxes of a task list, and what they say.
-var marks = map[string]sdk.PlanEntryStatus{
-	"[ ]": sdk.PlanEntryStatusPending, "[>]": sdk.PlanEntryStatusInProgress, "[x]": sdk.PlanEntryStatusCompleted, "[X]": sdk.PlanEntryStatusCompleted,
-}
+// step matches a step of a plan: its mark and its text.
+var step = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*[-*+] *\[([ xX>])\](.*)$`) })
 
-// planOf returns the entries of the task list that is in the arguments of a call of planTool.
+// planOf returns the steps of the plan in the arguments of a call of planTool.
 func planOf(input string) (entries []sdk.PlanEntry) {
-	var args map[string]any
+	var args struct{ Text string }
 	if json.Unmarshal([]byte(input), &args) != nil {
 		return nil
 	}
-	var names []string
-	for name := range args {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		text, _ := args[name].(string)
-		for line := range strings.Lines(text) {
-			rest, item := strings.CutPrefix(strings.TrimSpace(line), "- ")
-			if !item || len(rest) < len("[ ]") {
-				continue
-			}
-			if status, ok := marks[rest[:3]]; ok {
-				entries = append(entries, sdk.PlanEntry{Content: sanitize.Line(strings.TrimSpace(rest[3:])), Priority: sdk.PlanEntryPriorityMedium, Status: status})
-			}
+	for _, m := range step().FindAllStringSubmatch(args.Text, -1) {
+		e := sdk.PlanEntry{Content: sanitize.Line(strings.TrimSpace(m[2])), Priority: sdk.PlanEntryPriorityMedium, Status: sdk.PlanEntryStatusCompleted}
+		switch m[1] {
+		case " ":
+			e.Status = sdk.PlanEntryStatusPending
+		case ">":
+			e.Status = sdk.PlanEntryStatusInProgress
 		}
+		entries = append(entries, e)
 	}
 	return entries
 }

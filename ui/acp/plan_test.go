@@ -7,12 +7,12 @@ import (
 
 func TestPlanOf(t *testing.T) {
 	for input, want := range map[string]string{
-		`{"plan":"- [x] read\n- [>] write\n- [ ] test\n\nnotes"}`: "[{completed read} {in_progress write} {pending test}]",
-		`{"plan":"no list"}`:                      "[]",
-		`{"plan":["- [ ] a"]}`:                    "[]",
-		`{"a":1,"items":"  - [X] \u001b[31mred"}`: "[{completed ␛[31mred}]",
-		`{"plan":"- [`:                            "[]",
-		`{"plan":"- [?] what\n- [ ]"}`:            "[{pending }]",
+		`{"text":"- [x] read\n- [>] write\n- [ ] test\n\nnotes"}`: "[{completed read} {in_progress write} {pending test}]",
+		`{"text":"no list"}`:                     "[]",
+		`{"text":["- [ ] a"]}`:                   "[]",
+		`{"a":1,"text":"  - [X] \u001b[31mred"}`: "[{completed ␛[31mred}]",
+		`{"text":"- [`:                           "[]",
+		`{"text":"- [?] what\n- [ ]"}`:           "[{pending }]",
 	} {
 		type entry struct{ status, content string }
 		list := []entry{}

@@ -103,6 +103,8 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 		switch e := e.(type) {
 		case session.ApprovalRequest:
 			e.Reply(c.ask(ctx, e))
+		case session.Decision:
+			c.tellMode()
 		case session.Response:
 			c.tellUsage()
 		case session.Done:

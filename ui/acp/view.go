@@ -36,6 +36,7 @@ type view struct {
 // A toldCall is a call that the client knows.
 type toldCall struct {
 	status sdk.ToolCallStatus
+	input  string // the arguments, once they are whole
 	output string // the end of what it printed so far
 }
 
@@ -204,6 +205,12 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(told.output)))}
 	}
 	t, status := c.Tool, statusOf(c.Tool.Status)
+	if _, ok := c.Event.(session.Call); ok {
+		status = sdk.ToolCallStatusPending // nothing is decided yet
+	}
+	if _, ok := c.Event.(session.ApprovalRequest); ok {
+		v.asked = id
+	}
 	switch {
 	case told == nil:
 		told = &toldCall{status: status}
@@ -211,12 +218,12 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
 			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
 		}))
-	case c.Event == nil && status == told.status:
-		return nil // more of its arguments
+	case status == told.status && (c.Event == nil || t.Status < app.CallDone && t.Input == told.input):
+		return nil // more of its arguments, or nothing that a client does not know
 	}
-	told.status = status
-	if _, ok := c.Event.(session.ApprovalRequest); ok {
-		v.asked = id
+	told.status, told.input = status, ""
+	if c.Event != nil {
+		told.input = t.Input
 	}
 	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: sdk.Ptr(title(t)), Kind: sdk.Ptr(kindOf(t.Name))}
 	update.Locations, update.RawInput = v.locations(t.Input), rawInput(t.Input)
