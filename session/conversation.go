@@ -31,6 +31,10 @@ func locked[T any](mu *sync.Mutex, f func() T) T {
 	return f()
 }
 
+// recentMessages is how many of the last messages of a long conversation are looked at for what
+// providers may still have in their caches of it.
+const recentMessages = 64
+
 // restore fills the tree with what the log holds, and returns what its responses
 // used.
 func (c *conversation) restore() (total llm.Usage) {
@@ -39,7 +43,7 @@ func (c *conversation) restore() (total llm.Usage) {
 	from := 1
 	if n := c.log.Older(); n > 0 {
 		c.tree = storedTree(n, info.Head, c.log.Read)
-		from = max(n-pageSize, 1)
+		from = max(n-recentMessages, 1)
 	} else {
 		c.tree = newTree(c.log.Nodes(), info.Head)
 	}

@@ -66,7 +66,7 @@ func readBlobs(q querier, rows []nodeRow, missed *damageReport, err error) error
 }
 
 // minPaged is from how many messages on a conversation is read in pages.
-const minPaged = 1024
+const minPaged = 512
 
 // isDense reports whether the messages of a session are numbered from 1 without a gap, as
 // those of one are that is whole, so that each can be found by its number.

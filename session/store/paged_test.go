@@ -46,8 +46,8 @@ func texts(t *testing.T, db *DB, id string) (s Session, texts []string) {
 func TestPages(t *testing.T) {
 	const n = minPaged + 5
 	db, l := paged(t, n)
-	page, err := l.Read(1000, 1010)
-	if err != nil || len(page) != 11 || page[0].Seq != 1000 || page[10].Text() != "message 1010" {
+	page, err := l.Read(minPaged-24, minPaged-14)
+	if err != nil || len(page) != 11 || page[0].Seq != minPaged-24 || page[10].Text() != fmt.Sprint("message ", minPaged-14) {
 		t.Fatalf("%d messages from %+v, %v", len(page), page[0], err)
 	}
 	answer := says(n+1, llm.RoleAssistant, "half")
@@ -61,17 +61,17 @@ func TestPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.SetHead(700); err != nil || l.SetHead(n+2) == nil || l.SetHead(-1) == nil {
+	if err := l.SetHead(300); err != nil || l.SetHead(n+2) == nil || l.SetHead(-1) == nil {
 		t.Errorf("going back: %v", err)
 	}
-	if got := l.Session(); got.Messages != n+1 || got.Usage.Input != n/2+10 || got.Usage.Output != n/2*2+3 || got.Head != 700 {
+	if got := l.Session(); got.Messages != n+1 || got.Usage.Input != n/2+10 || got.Usage.Output != n/2*2+3 || got.Head != 300 {
 		t.Errorf("the session is %+v", got)
 	}
 	if len(l.nodes) != 1 || l.Older() != n {
 		t.Errorf("%d messages are held, %d in pages", len(l.nodes), l.Older())
 	}
 	// A message of a page is written anew.
-	changed := says(500, llm.RoleAssistant, "changed")
+	changed := says(200, llm.RoleAssistant, "changed")
 	changed.Usage = &llm.Usage{Input: 100}
 	if err := l.Put(changed); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, all := texts(t, db, l.Session().ID)
-	if len(all) != n+1 || all[0] != "message 1" || all[499] != "changed" || all[n] != "half of it" || s.Messages != n+1 || s.Head != 700 {
+	if len(all) != n+1 || all[0] != "message 1" || all[199] != "changed" || all[n] != "half of it" || s.Messages != n+1 || s.Head != 300 {
 		t.Errorf("on disk are %d messages of %+v", len(all), s)
 	}
 }
@@ -142,7 +142,7 @@ func TestDamagedPages(t *testing.T) {
 	db, l := paged(t, minPaged)
 	id := l.Session().ID
 	if err := db.write(func(w *writer) error {
-		return w.exec(`UPDATE nodes SET parts = '[{', parent = 900 WHERE seq = 7`)
+		return w.exec(`UPDATE nodes SET parts = '[{', parent = 400 WHERE seq = 7`)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,6 @@ type History struct {
 	loaded  bool
 	records []Record
 	lefts   map[int]int // records until a branch was left, by its last message
-	err     error       // why something could not be written last
 }
 
 // History returns the history of a conversation in the workspace dir.

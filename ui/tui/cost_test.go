@@ -194,6 +194,12 @@ func operations(tb testing.TB, n int) map[string]func() {
 	return map[string]func(){
 		"a further turn": ask,
 		"type a letter":  func() { typeLetter(m) },
+		"resize": func() {
+			for _, width := range []int{100, 80} {
+				m.Update(tea.WindowSizeMsg{Width: width, Height: 24})
+				m.View()
+			}
+		},
 		"a request":      func() { s.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
 		"search":         func() { _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
 		"list":           func() { _, _ = among.List(session.Query{}) },
@@ -227,7 +233,7 @@ func TestCostBySize(t *testing.T) {
 			t.Logf("%-14s %7d: %8d allocations, %10d bytes, %v", name, sizes[i], c.allocations, c.bytes, c.took)
 		}
 	}
-	for _, name := range []string{"type a letter", "a request", "a further turn", "the last three"} {
+	for _, name := range []string{"type a letter", "resize", "a request", "a further turn", "the last three"} {
 		if few, many := table[name][0].allocations, table[name][len(sizes)-1].allocations; many > few+few/10+10 {
 			t.Errorf("%s: %d allocations at %d, %d at %d", name, many, sizes[len(sizes)-1], few, sizes[0])
 		}
