@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -16,8 +17,15 @@ func (s *Set) WorkspaceProblem() string { return s.problem }
 // first Plan.
 func (s *Set) ProtectFiles(files ...string) { s.places = s.places.With(files...) }
 
-// placeOf returns what a path of the workspace is in the table of places.
+// IsSensitive reports whether an absolute path without links is, or is below, one that holds
+// credentials or starts programs at login.
+func IsSensitive(path string) bool { return places.New(os.Getenv).Of(path).Class != "" }
+
+// placeOf returns what a path of the workspace, or an absolute one, is in the table of places.
 func (w *workspace) placeOf(file string) places.Place {
+	if native := filepath.FromSlash(file); filepath.IsAbs(native) {
+		return w.places.Of(native)
+	}
 	return w.places.Of(filepath.Join(w.realDir, filepath.FromSlash(file)))
 }
 

@@ -57,7 +57,7 @@ func TestSkillTool(t *testing.T) {
 // TestAllowReading: the directories of skills can be read from, and no link leads out of them.
 func TestAllowReading(t *testing.T) {
 	base := t.TempDir()
-	for name, text := range map[string]string{"work/a.txt": "inside", "skill/form.md": "the form", "skill/deep/x.md": "deep", "secret.txt": "the key"} {
+	for name, text := range map[string]string{"work/a.txt": "inside", "skill/form.md": "the form", "skill/deep/x.md": "deep", "skill/.netrc": "password", "skill/keys.toml": "keys", "secret.txt": "the key"} {
 		path := filepath.Join(base, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
@@ -71,6 +71,11 @@ func TestAllowReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
+	real, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.ProtectFiles(filepath.Join(real, "skill", "keys.toml"))
 	set.AllowReading(filepath.Join(base, "skill"), filepath.Join(base, "none"))
 	read := func(path string) string {
 		action, err := set.Plan(context.Background(), "read", `{"path":"`+path+`"}`)
@@ -78,6 +83,17 @@ func TestAllowReading(t *testing.T) {
 			return err.Error()
 		}
 		return action.Run(context.Background(), nil).Text
+	}
+	for path, want := range map[string]tools.Verdict{"skill/form.md": tools.Allow, "skill/.netrc": tools.Ask, "skill/keys.toml": tools.Ask} {
+		action, err := set.Plan(context.Background(), "read", `{"path":"`+filepath.ToSlash(base)+"/"+path+`"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []tools.Mode{tools.ModeAsk, tools.ModePlan, tools.ModeYolo} {
+			if got := tools.NewPolicy(mode).Decide(action); got != want {
+				t.Errorf("%s in mode %s: %s, want %s", path, mode, got, want)
+			}
+		}
 	}
 	for path, want := range map[string]string{
 		"skill/form.md": "the form", "skill/deep/x.md": "deep", "work/a.txt": "inside",
