@@ -52,6 +52,9 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to what a stranger should not have a model told
 			return "", errors.New("it is a link")
 		}
+		if tools.IsSensitive(path) {
+			return "", errors.New("it contains credentials or starts programs: reading it asks")
+		}
 		data, cut, err := read(path, maxFile)
 		if err != nil {
 			return "", err

@@ -248,6 +248,12 @@ func ancestors(folder string) []string {
 	}
 }
 
+// isReal reports whether no part of a directory's path is a link.
+func isReal(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	return err == nil && real == dir
+}
+
 // read returns the beginning of a regular file, and whether there is more.
 func read(path string, most int) (data []byte, cut bool, err error) {
 	info, err := os.Lstat(path) // a link may lead to what a stranger should not have a model told
@@ -256,6 +262,9 @@ func read(path string, most int) (data []byte, cut bool, err error) {
 	}
 	if !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%s is not a regular file", path)
+	}
+	if dir := filepath.Dir(path); !isReal(dir) { // what is there did not come with the repository
+		return nil, false, fmt.Errorf("%s is not used: a link leads to it", path)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
 	if err != nil {

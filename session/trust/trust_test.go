@@ -179,7 +179,7 @@ func TestContext(t *testing.T) {
 
 // TestImports: what is imported is shown and told; what lies outside is neither.
 func TestImports(t *testing.T) {
-	root := tree(t, map[string]string{"secret.md": "the key", "r/.git/": "", "r/docs/style.md": "tabs", "r/a/AGENTS.md": "See @../docs/style.md @../../secret.md @link.md @dir/secret.md"})
+	root := tree(t, map[string]string{"secret.md": "the key", "r/.git/": "", "r/docs/style.md": "tabs", "r/.netrc": "the key", "r/home/.ssh/id_rsa": "the key", "r/a/AGENTS.md": "See @../docs/style.md @../../secret.md @link.md @dir/secret.md @../.netrc @../home/.ssh/id_rsa"})
 	for from, to := range map[string]string{"r/a/link.md": "secret.md", "r/a/dir": ""} {
 		if err := os.Symlink(filepath.Join(root, to), filepath.Join(root, from)); err != nil {
 			t.Fatal(err)
@@ -195,6 +195,26 @@ func TestImports(t *testing.T) {
 	}
 	if strings.Contains(text+review, "the key") || !strings.Contains(review, "@../../secret.md is not imported: it is outside the project") || !strings.Contains(review, "@link.md is not imported: it is a link") {
 		t.Errorf("what lies outside is not held back:\n%s", review)
+	}
+}
+
+// TestLinkedPlaces: what a link of the repository leads to is not the repository's, and no file
+// of it is listed, shown to a model or readable without a question.
+func TestLinkedPlaces(t *testing.T) {
+	root := tree(t, map[string]string{"r/.git/": "", "r/.claude/": "", "notes/plan.md": "the key", "notes/x/SKILL.md": "---\nname: x\ndescription: the key\n---\n", "set/config.toml": "system = \"the key\""})
+	for from, to := range map[string]string{"r/.claude/commands": "notes", "r/.claude/skills": "notes", "r/.parley": "set"} {
+		if err := os.Symlink(filepath.Join(root, to), filepath.Join(root, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := trust.Load(filepath.Join(root, "r"))
+	if !o.Empty() {
+		t.Errorf("it adds %s", o.Names())
+	}
+	for _, name := range []string{"plan.md", "SKILL.md", "config.toml"} {
+		if err == nil || !strings.Contains(err.Error(), name+" is not used: a link leads to it") {
+			t.Errorf("%s is not told: %v", name, err)
+		}
 	}
 }
 
