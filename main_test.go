@@ -2786,3 +2786,37 @@ func TestEditorLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestEditorFolder: what a folder adds counts only once it was trusted elsewhere, which the editor
+// is told.
+func TestEditorFolder(t *testing.T) {
+	h := newHome(t)
+	work := filepath.Join(h.dir, "work")
+	if err := os.WriteFile(filepath.Join(work, "AGENTS.md"), []byte("Answer in rhyme."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd, in, out := h.asEditor()
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", work)
+	told := ""
+	for told == "" && out.Scan() {
+		var m editorLine
+		if err := json.Unmarshal(out.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Result.SessionID != "" {
+			fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}}`+"\n", m.Result.SessionID)
+		}
+		if strings.HasPrefix(m.Params.Update.Kind, "agent_") {
+			told = out.Text()
+		}
+	}
+	if !strings.Contains(told, "not used: AGENTS.md") {
+		t.Errorf("the first words are %s", told)
+	}
+	in.Close()
+	for out.Scan() {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

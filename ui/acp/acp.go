@@ -60,9 +60,9 @@ type Server struct {
 // Opened is a conversation, with what a user can do in it.
 type Opened struct {
 	App    app.Options
-	Notice string // what the user has to know; "": nothing
-	Ready  func() // waits until all tools are there
-	Close  func() // ends the conversation, and what was started for it
+	Notice string                // what the user has to know; "": nothing
+	Ready  func(context.Context) // waits until all tools are there
+	Close  func()                // ends the conversation, and what was started for it
 }
 
 // lastWords is how long turns that were canceled have to end, once the client is gone: one that

@@ -75,7 +75,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 					return llm.Endpoint{Model: model, Name: name}, nil
 				},
 			}},
-			Notice: "the demo answers", Ready: func() {}, Close: func() { s.Close(); set.Close() },
+			Notice: "the demo answers", Ready: func(context.Context) {}, Close: func() { s.Close(); set.Close() },
 		}, nil
 	}
 	theirs, ours := pipe(), pipe()
@@ -344,6 +344,29 @@ func TestLeave(t *testing.T) {
 	<-began
 	e.leave()
 	<-ended
+}
+
+// TestClose: a conversation that is closed takes no prompts, and can be resumed.
+func TestClose(t *testing.T) {
+	e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say("two"))
+	id := e.begin()
+	e.prompt(id, text("hi"))
+	if _, err := e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("hi")}}); err == nil {
+		t.Error("it is closed, and answers")
+	}
+	e.take()
+	if _, err := e.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: e.dir}); err != nil {
+		t.Fatal(err)
+	}
+	if told := e.take(); told != "" {
+		t.Errorf("a conversation that is resumed tells %s", told)
+	}
+	if e.prompt(id, text("again")); !strings.Contains(e.take(), "two") {
+		t.Error("it does not answer")
+	}
 }
 
 func TestStopReasons(t *testing.T) {

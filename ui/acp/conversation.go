@@ -26,6 +26,7 @@ type conversation struct {
 	opened *Opened
 
 	prompting sync.Mutex // held while a prompt is answered
+	closed    bool       // prompting guards it
 	appMu     sync.Mutex // guards app and notice
 	app       *app.App
 	notice    string // not told yet
@@ -39,9 +40,8 @@ type conversation struct {
 
 // NewSession begins a conversation.
 func (a *agent) NewSession(ctx context.Context, p sdk.NewSessionRequest) (r sdk.NewSessionResponse, err error) {
-	err = a.enter(ctx, Request{Dir: p.Cwd, Servers: servers(p.McpServers)}, func(c *conversation) error {
+	err = a.enter(ctx, Request{Dir: p.Cwd, Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.NewSessionResponse{SessionId: c.id, Modes: c.modes(), ConfigOptions: c.options()}
-		return nil
 	})
 	return r, err
 }
@@ -51,9 +51,9 @@ func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (r sd
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
 	}
-	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) error {
+	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.LoadSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
-		return c.replay()
+		c.replay()
 	})
 	return r, err
 }
@@ -63,15 +63,14 @@ func (a *agent) ResumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
 	}
-	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) error {
+	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.ResumeSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
-		return nil
 	})
 	return r, err
 }
 
 // enter opens a conversation, has then answer for it, and tells the client its commands.
-func (a *agent) enter(ctx context.Context, r Request, then func(*conversation) error) error {
+func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) error {
 	done, ok := a.begin()
 	if !ok {
 		return failed(errGone)
@@ -95,9 +94,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation) e
 	a.mu.Lock()
 	a.open[c.id] = c
 	a.mu.Unlock()
-	if err := then(c); err != nil {
-		return err
-	}
+	then(c)
 	c.work.Go(c.tellCommands) // behind the answer, which says what the session is called
 	return nil
 }
@@ -114,6 +111,7 @@ func (a *agent) leave(id sdk.SessionId) {
 	c.cancel()
 	c.prompting.Lock() // its turn has ended
 	defer c.prompting.Unlock()
+	c.closed = true
 	c.opened.Close()
 }
 

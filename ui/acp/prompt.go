@@ -74,11 +74,15 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	defer end()
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
-	if ctx.Err() == nil {
-		c.tellCommands()
-		c.tellNotice()
-		c.opened.Ready()
+	if c.closed {
+		return r, invalid("session %q is closed", p.SessionId)
 	}
+	c.tellNotice()
+	c.opened.Ready(ctx)
+	if ctx.Err() != nil {
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+	}
+	c.tellCommands() // servers have some as well
 	turn, err := c.turnOf(ctx, parts)
 	switch {
 	case ctx.Err() != nil:
@@ -223,10 +227,17 @@ func decoded(name, data string) (attach.Attachment, error) {
 // filePath returns the path of a file: address; "" for another one.
 func filePath(uri string) string {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
 		return ""
 	}
-	return filepath.Clean(u.Path)
+	file := u.Path
+	if drive := strings.TrimPrefix(file, "/"); filepath.VolumeName(drive) != "" {
+		file = drive // of Windows
+	}
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	return filepath.Clean(file)
 }
 
 // linked returns the words that stand for a link in a prompt, and the file behind it; "" if

@@ -62,7 +62,7 @@ func (v *view) newID() string {
 }
 
 // replay tells the client all that was said.
-func (c *conversation) replay() error {
+func (c *conversation) replay() {
 	v, s := c.view, c.opened.App.Session
 	v.replays = true
 	path := s.Path()
@@ -73,7 +73,6 @@ func (c *conversation) replay() error {
 	})
 	v.title = sanitize.Line(s.Title())
 	c.tellUsage()
-	return nil
 }
 
 // toldCommands reports whether commands were told before, and notes that they are now.

@@ -107,8 +107,16 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	go pruneUndo(openUndo(a.program))
 	o := a.screenOptions(s, "", nil)
-	o.Connecting = app.Connecting{} // keys are asked for in a terminal
-	ready := sync.OnceFunc(func() { a.mcp.wait(a.toolSet, a.note) })
+	o.Connecting = app.Connecting{}                                 // keys are asked for in a terminal
+	tell := sync.OnceFunc(func() { a.mcp.wait(a.toolSet, a.note) }) // which no longer waits
+	ready := func(ctx context.Context) {
+		if servers := a.mcp.servers.Load(); servers != nil {
+			servers.Wait(ctx)
+		}
+		if ctx.Err() == nil {
+			tell()
+		}
+	}
 	return &acp.Opened{App: o, Notice: notice, Ready: ready, Close: func() { a.close(s) }}, nil
 }
 
