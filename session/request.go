@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools"
 )
 
 // Instructions holds parley's own system prompt. It says nothing that changes from
@@ -344,6 +345,14 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	}
 	if set != nil && model.Strategy != "none" {
 		req.Tools = set.Tools()
+	}
+	isSearch := func(t llm.Tool) bool { return t.Name == tools.SearchName }
+	switch {
+	case !req.Web:
+	case model.Web: // which needs no other
+		req.Tools = slices.DeleteFunc(req.Tools, isSearch)
+	case slices.ContainsFunc(req.Tools, isSearch):
+		req.Web = false
 	}
 	return req
 }

@@ -90,7 +90,7 @@ func ValidateOwn(own map[string]OwnConfig, project bool) error {
 		switch {
 		case !externalName().MatchString(name):
 			err = errors.New("a name has letters, digits, - and _, at most 64")
-		case strings.HasPrefix(name, "mcp__") || name == SkillName || slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }):
+		case strings.HasPrefix(name, "mcp__") || name == SkillName || name == SearchName || slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }):
 			err = errors.New("parley has a tool of this name: use another one")
 		case err != nil:
 		case c.Rule != "" && c.Rule != OwnAsk && c.Rule != OwnAllow:

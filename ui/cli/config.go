@@ -43,6 +43,7 @@ type Config struct {
 	MCP         map[string]mcp.Config      `toml:"mcp"`
 	Tools       map[string]tools.OwnConfig `toml:"tools"`
 	Budget      session.Budget             `toml:"budget"`
+	Search      tools.SearchConfig         `toml:"search"`
 	providers.Config
 }
 
@@ -78,7 +79,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()

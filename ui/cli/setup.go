@@ -170,6 +170,9 @@ func offerOwnTools(a *program, set *tools.Set) error {
 			return fmt.Errorf("%s: %w", a.configPath, err)
 		}
 	}
+	if err := set.AddSearch(a.config.Search, os.Getenv); err != nil {
+		return err
+	}
 	return offerProjectTools(a, set)
 }
 
