@@ -18,6 +18,7 @@ const (
 	notRun           = "This was not run: "
 	canceledCallText = "The user stopped this before it was finished."
 	deniedCallText   = "The user did not allow this call."
+	keepPlanningText = "The user has not accepted this plan: keep planning, and change nothing yet."
 	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
 )
 
@@ -190,6 +191,9 @@ func (t *turn) decide(j *job) bool {
 		}
 		if answer.Verdict != tools.Allow {
 			by, text := "person", deniedCallText
+			if j.action.Proposal != "" {
+				text = keepPlanningText
+			}
 			switch {
 			case answer.Reason != "":
 				by, text = "policy", notRun+answer.Reason

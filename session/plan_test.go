@@ -40,7 +40,7 @@ func TestPlanMode(t *testing.T) {
 	if want := []string{"Write it.\n\n- [ ] new.txt", "- [ ] a better one"}; !slices.Equal(asked, want) {
 		t.Errorf("asked about %q, want %q", asked, want)
 	}
-	for i, want := range []string{"the approval mode is plan", "make it better", "The user accepted this plan", "new.txt"} {
+	for i, want := range []string{"the approval mode is plan", "keep planning, and change nothing yet. They said: make it better", "The user accepted this plan", "new.txt"} {
 		if i >= len(results) || !strings.Contains(results[i], want) {
 			t.Fatalf("results %q, want %q in number %d", results, want, i+1)
 		}

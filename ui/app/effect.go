@@ -175,7 +175,7 @@ func NotSaved(err error) string {
 // modeHelp says what each approval mode does.
 var modeHelp = map[tools.Mode]string{
 	tools.ModeAsk: "reading runs; everything else asks", tools.ModeAuto: "edits and sandboxed commands run without asking",
-	tools.ModePlan:     "reading runs; a plan waits for your word before anything changes",
+	tools.ModePlan:     "reading runs; nothing changes until you accept the plan",
 	tools.ModeReadOnly: "everything but reading is denied", tools.ModeYolo: "everything runs without asking, unless a rule denies it",
 }
 

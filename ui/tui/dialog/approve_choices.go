@@ -160,9 +160,17 @@ func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	return a.theme.Text
 }
 
+// denyWord names what a denial does: a plan that is not accepted is worked on.
+func denyWord(a *Approval) string {
+	if a.action.Proposal != "" {
+		return "keep planning"
+	}
+	return "deny"
+}
+
 // listFoot returns the keys beside the letters of the list.
 func listFoot(a *Approval) string {
-	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, "deny"), hint(a.Keys.Details, "details")}
+	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, denyWord(a)), hint(a.Keys.Details, "details")}
 	if a.selected == describe.NoChoice {
 		keys[0] = hintText(a.Keys.Up.Help().Key+"/"+a.Keys.Down.Help().Key, "select")
 	}

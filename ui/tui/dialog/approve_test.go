@@ -82,6 +82,13 @@ func page() *tools.Action {
 	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
+func proposal() *tools.Action {
+	const plan = "Write it.\n\n- [ ] new.txt"
+	a := &tools.Action{Tool: "plan", Title: "1 step", Input: json.RawMessage(`{"text":"Write it.\n\n- [ ] new.txt"}`)}
+	a.Proposal = plan
+	return a
+}
+
 // clock holds a time that tests move.
 type clock struct{ time.Time }
 

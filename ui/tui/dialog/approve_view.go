@@ -51,8 +51,12 @@ func (a *Approval) View() string {
 		return a.viewEdit()
 	case noting:
 		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.visibleText(a.width-signWidth)), a.width, "")
-		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "deny with reason"), hint(a.Keys.Close, "deny"))
-		return frame(a.Height(), a.titleLine("Deny – add a reason for the model (optional)", ""), []string{line}, foot)
+		title, with := "Deny – add a reason for the model (optional)", "deny with reason"
+		if a.action.Proposal != "" {
+			title, with = "Keep planning – what should change? (optional)", "send"
+		}
+		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, with), hint(a.Keys.Close, denyWord(a)))
+		return frame(a.Height(), a.titleLine(title, ""), []string{line}, foot)
 	case choosing:
 		return a.viewRule()
 	}
@@ -78,7 +82,7 @@ func (a *Approval) View() string {
 
 // foot returns which keys work. They are dim while they do not.
 func (a *Approval) foot() string {
-	deny := hint(a.Keys.Deny, "deny")
+	deny := hint(a.Keys.Deny, denyWord(a))
 	if a.width < minConsentWidth {
 		return a.keyHint(a.theme.Warn, deny)
 	}

@@ -595,7 +595,11 @@ func states(th *theme.Theme) map[string]state {
 		},
 		"permissions/fixed": func() (dialog.Dialog, []string) { return dialog.Permissions(permissions(), th), []string{"delete"} },
 		"permissions/empty": func() (dialog.Dialog, []string) { return dialog.Permissions(nil, th), nil },
-		"approve/note":      func() (dialog.Dialog, []string) { return awake(approval(long)), []string{"n", "not like this"} },
+		"approve/plan":      func() (dialog.Dialog, []string) { return awake(approval(proposal())), nil },
+		"approve/plan note": func() (dialog.Dialog, []string) {
+			return awake(approval(proposal())), []string{"n", "fewer steps"}
+		},
+		"approve/note": func() (dialog.Dialog, []string) { return awake(approval(long)), []string{"n", "not like this"} },
 	}
 }
 
