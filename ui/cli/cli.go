@@ -112,6 +112,8 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
 	root.AddCommand(newConnectCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(), versionCommand())
+	explainArguments(root)
+	explainHelp(root)
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)
 	root.RegisterFlagCompletionFunc("resume", sessions.Complete)

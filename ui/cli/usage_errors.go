@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/providers/catalog"
+)
+
+// explainArguments has errors about the arguments of cmd, and of all below it, say how it is
+// called, or which subcommand was meant.
+func explainArguments(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		explainArguments(c)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		switch {
+		case err == nil:
+			return nil
+		case len(args) > 0 && cmd.HasAvailableSubCommands():
+			return unknownSubcommand(cmd, args[0])
+		}
+		return fmt.Errorf("%w: usage: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	}
+}
+
+// unknownSubcommand returns an error that names the subcommand of cmd that is like name.
+func unknownSubcommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := catalog.Near(name, names, 1); len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s %s?", name, cmd.CommandPath(), near[0])
+	}
+	return fmt.Errorf("unknown command %q: %s --help lists them", name, cmd.CommandPath())
+}
+
+// explainHelp has help of a command that does not exist say so: arguments of the root command
+// are a prompt, so that cobra finds it for any words.
+func explainHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err == nil && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")) {
+					return nil
+				}
+				if err != nil || found == nil {
+					found, rest = root, args
+				}
+				return unknownSubcommand(found, rest[0])
+			}
+		}
+	}
+}
