@@ -103,7 +103,7 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 }
 
 // A command that does not exist is not sent to the model; paths are, and whatever
-// has a space before it.
+// has a space before it. One that cannot run now leaves what was typed, too.
 func TestMistypedCommands(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them",
@@ -112,6 +112,7 @@ func TestMistypedCommands(t *testing.T) {
 		"/mod":                 "Did you mean /mode or /model?",
 		"/qiut":                "Did you mean /quit?",
 		"/sav3":                "Unknown command /sav3",
+		"/queue it":            "Nothing is running",
 		"/the file is what":    "",
 		"/usr/bin/env":         "",
 		"/usr/bin/env is what": "",

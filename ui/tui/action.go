@@ -160,6 +160,9 @@ func (a *action) why(m *Model) string {
 // do runs a, or says why it cannot run.
 func (a *action) do(m *Model, arg string) tea.Cmd {
 	if why := a.why(m); why != "" {
+		if arg != "" && m.input.Composer.Value() == "" {
+			m.input.Composer.SetValue("/" + a.Name + " " + arg) // nobody types it twice
+		}
 		return m.Say(why)
 	}
 	if a.run != nil {
