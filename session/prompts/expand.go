@@ -71,7 +71,11 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 		case command:
 			e.pieces = append(e.pieces, b.String())
 			b.Reset()
-			e.Commands = append(e.Commands, Command{n.line, v.shell(n.inner)})
+			text, ok := v.shell(n.inner)
+			if !ok {
+				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"}
+			}
+			e.Commands = append(e.Commands, Command{n.line, text})
 		case file:
 			path := v.join(n.inner)
 			if path != "" {

@@ -207,6 +207,40 @@ func write(t testing.TB, files map[string]string) (dir string) {
 	return dir
 }
 
+// TestQuoting: whatever a value is, it stays a part of the word, the comment or the quotes that
+// have its place.
+func TestQuoting(t *testing.T) {
+	for _, tt := range []struct{ command, value, want string }{
+		{"# don't\necho {{v}}", "; id", "# don't\necho '; id'"},
+		{"true # {{v}}\ntrue", "x\nid", "true # x id\ntrue"},
+		{"echo \"$(true # it's\n)\" {{v}}", "; id", "echo \"$(true # it's\n)\" '; id'"},
+		{"echo a#'b'{{v}}", "; id", "echo a#'b''; id'"},
+		{"echo {{v}}#'{{v}}'", "; id", "echo '; id'#'; id'"},
+		{`echo \# '{{v}}'`, "'; id", `echo \# ''\''; id'`},
+		{`echo $'\'{{v}}'`, "'; id", `echo $'\'\'; id'`},
+		{`echo \$'{{v}}'`, "'; id", `echo \$''\''; id'`},
+		{`echo \{{v}}`, "; id", `echo \\'; id'`},
+		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"},
+		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"},
+		{"cat <<< {{v}}", "; id", "cat <<< '; id'"},
+		{"cat '<<' \"<<\" {{v}}", "; id", "cat '<<' \"<<\" '; id'"},
+	} {
+		p, err := parse(t, prompts.Parley, "!`"+tt.command+"`")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if e, err := p.Expand("", map[string]string{"v": tt.value}); err != nil {
+			got = err.Error()
+		} else {
+			got = e.Commands[0].Text
+		}
+		if got != tt.want {
+			t.Errorf("%q with %q: %q, want %q", tt.command, tt.value, got, tt.want)
+		}
+	}
+}
+
 // TestFind: every program's files are found where it keeps them, by the names it gives them.
 func TestFind(t *testing.T) {
 	dir := write(t, map[string]string{

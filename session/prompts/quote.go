@@ -7,9 +7,12 @@ import (
 // A quoter follows how a shell reads a command, as far as quotes go, so that what is put in
 // stays what it is: a word, or a part of one.
 type quoter struct {
-	quotes []byte // that are open, each in a $( ) of the one before: '"', '\'' or 0
-	escape bool   // a backslash is in front
-	last   byte
+	quotes  []byte // that are open, each in a $( ) of the one before: '"', '\'', '$' for $'…', or 0
+	escape  bool   // a backslash is in front
+	comment bool   // up to the end of the line
+	less    int    // how many < are in front
+	here    bool   // a here-document began: nothing can be quoted there
+	last    byte
 }
 
 func (q *quoter) top() *byte {
@@ -23,15 +26,27 @@ func (q *quoter) top() *byte {
 func (q *quoter) read(text string) {
 	for i := range len(text) {
 		c, in := text[i], q.top()
+		q.count(c, *in)
 		switch {
+		case q.comment:
+			q.comment = c != '\n'
 		case q.escape:
-			q.escape = false
+			q.escape, c = false, '\\' // what it is does not count
+		case *in == '$':
+			q.escape = c == '\\'
+			if c == '\'' {
+				*in = 0
+			}
 		case *in == '\'':
 			if c == '\'' {
 				*in = 0
 			}
 		case c == '\\':
 			q.escape = true
+		case c == '#' && *in == 0 && (q.last == 0 || strings.IndexByte(" \t\n;&|()", q.last) >= 0):
+			q.comment = true
+		case c == '\'' && *in == 0 && q.last == '$':
+			*in = '$'
 		case c == '"' && *in == '"':
 			*in = 0
 		case c == '"' || c == '\'' && *in == 0:
@@ -45,10 +60,29 @@ func (q *quoter) read(text string) {
 	}
 }
 
+// count notes whether a here-document begins: << does, <<< does not.
+func (q *quoter) count(c, in byte) {
+	switch {
+	case c == '<' && in == 0 && !q.comment && !q.escape:
+		q.less++
+	default:
+		q.here, q.less = q.here || q.less == 2, 0
+	}
+}
+
 // put returns a value as it has to be written here.
 func (q *quoter) put(value string) string {
-	q.escape, q.last = false, 0
+	if q.comment {
+		return strings.ReplaceAll(value, "\n", " ")
+	}
+	q.count(0, 0)
+	if q.last = 'x'; q.escape { // the backslash is one
+		q.escape = false
+		return `\` + q.put(value)
+	}
 	switch *q.top() {
+	case '$':
+		return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(value)
 	case '\'':
 		return strings.ReplaceAll(value, "'", `'\''`)
 	case '"':
@@ -66,26 +100,30 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word, whatever is in it.
-func (v *values) shell(nodes []node) string {
+// shell returns a command with its arguments: each stays one word, whatever is in it. Ok is
+// false if one has a place where nothing can be quoted.
+func (v *values) shell(nodes []node) (command string, ok bool) {
 	var b strings.Builder
-	q := &quoter{}
+	q, ok := &quoter{}, true
 	for _, n := range nodes {
 		switch {
 		case n.kind == literal:
 			q.read(n.text)
 			b.WriteString(n.text)
-		case n.kind == all && *q.top() == 0:
+		case n.kind == all && *q.top() == 0 && !q.escape && !q.comment:
 			var words []string
 			for _, w := range v.words {
 				words = append(words, quoteWord(w))
 			}
 			b.WriteString(strings.Join(words, " "))
-			q.put("")
+			if q.count(0, 0); len(words) > 0 {
+				q.last = 'x'
+			}
 		case n.kind == position && n.index >= len(v.words) && *q.top() == 0:
 		default:
 			b.WriteString(q.put(v.value(n)))
 		}
+		ok = ok && (n.kind == literal || !q.here)
 	}
-	return b.String()
+	return b.String(), ok
 }
