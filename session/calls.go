@@ -31,6 +31,7 @@ const (
 // A job is one call on its way to a result.
 type job struct {
 	call     llm.Part
+	project  string        // the file of the working directory that wants it; "": the model does, or the user
 	action   *tools.Action // what it would do
 	err      error         // why it cannot be understood, in words for the model
 	rejected bool          // err stands, whatever the tools say
@@ -150,6 +151,9 @@ func (t *turn) planCall(j *job, input string) bool {
 		input = string(args)
 	}
 	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
+	if j.err == nil && j.project != "" {
+		j.action = tools.OfProject(j.action, j.project)
+	}
 	return j.err == nil
 }
 

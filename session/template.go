@@ -61,12 +61,9 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}}
+		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, project: from.Project}
 		if !t.planCall(j, j.call.Input) {
 			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)
-		}
-		if from.Project != "" {
-			j.action = tools.OfProject(j.action, from.Project)
 		}
 		t.emit(Call{j.call})
 		if !t.decide(j) {

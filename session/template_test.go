@@ -41,6 +41,7 @@ func TestTemplate(t *testing.T) {
 		{"a project's, with a rule", tools.ModeYolo, "shell:echo *", "p.md", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
 		{"a project's, for good", tools.ModeAsk, "", "p.md", tools.Approval{Verdict: tools.Allow, Always: true}, 2, "got one+two"},
 		{"a project's, read-only", tools.ModeReadOnly, "", "p.md", tools.Approval{}, 0, ""},
+		{"a project's, edited, in a mode that asks nothing", tools.ModeYolo, "", "p.md", tools.Approval{Verdict: tools.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
 		{"edited", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
 	}
 	for _, tt := range tests {
