@@ -529,7 +529,7 @@ func TestPlan(t *testing.T) {
 	}
 	e.answer = func(r sdk.RequestPermissionRequest) string {
 		b, _ := json.Marshal(r)
-		for _, want := range []string{"Accept this plan?", "Accept, edits run without asking", "Keep planning", `[\u003e] write`} {
+		for _, want := range []string{"Accept this plan?", "Accept, edits and sandboxed commands run", "Keep planning", `[\u003e] write`} {
 			if !strings.Contains(string(b), want) {
 				t.Errorf("no %s in %s", want, b)
 			}

@@ -50,7 +50,7 @@ func (c Choice) Text(a *tools.Action, online bool) string {
 }
 
 // planPhrases says what choices do with a plan.
-var planPhrases = [...]string{AllowOnce: "Accept, ask before changes", AllowSession: "Accept, edits run without asking", DenyCall: "Keep planning", EditArguments: "Edit"}
+var planPhrases = [...]string{AllowOnce: "Accept, ask before changes", AllowSession: "Accept, edits and sandboxed commands run", DenyCall: "Keep planning", EditArguments: "Edit"}
 
 // Phrase does as Text, with words of its own for AllowSession.
 func (c Choice) Phrase(a *tools.Action, session string, online bool) string {

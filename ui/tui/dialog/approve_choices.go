@@ -245,7 +245,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 		words[describe.AllowOnce], words[describe.WithNetwork] = "allow with network", "without network"
 	}
 	if a.action.Proposal != "" {
-		words = map[describe.Choice]string{describe.AllowOnce: "accept", describe.AllowSession: "accept, edits run", describe.DenyCall: "keep planning", describe.EditArguments: "edit"}
+		words = map[describe.Choice]string{describe.AllowOnce: "accept", describe.AllowSession: "accept, mode auto", describe.DenyCall: "keep planning", describe.EditArguments: "edit"}
 	}
 	fill := func() (list []rowEntry) {
 		for _, c := range rowOrder(a) {
