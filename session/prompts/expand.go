@@ -73,7 +73,7 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 			b.Reset()
 			text, ok := v.shell(n.inner)
 			if !ok {
-				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"}
+				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"}
 			}
 			e.Commands = append(e.Commands, Command{n.line, text})
 		case file:

@@ -220,8 +220,8 @@ func TestQuoting(t *testing.T) {
 		{`echo $'\'{{v}}'`, "'; id", `echo $'\'\'; id'`},
 		{`echo \$'{{v}}'`, "'; id", `echo \$''\''; id'`},
 		{`echo \{{v}}`, "; id", `echo \\'; id'`},
-		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"},
-		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe in place of the here-document"},
+		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"},
+		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"},
 		{"cat <<< {{v}}", "; id", "cat <<< '; id'"},
 		{"cat '<<' \"<<\" {{v}}", "; id", "cat '<<' \"<<\" '; id'"},
 	} {
