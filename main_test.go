@@ -557,7 +557,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", theme, format, safe, "session", "session/attach", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {},
 		llm:                    {},
 		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -588,7 +588,8 @@ func TestImports(t *testing.T) {
 		"tools/gitignore":      {},
 		diff:                   {},
 		"tools/mcp":            {"tools", llm},
-		"session":              {"session/store", "session/cachewatch", "tools", "tools/undo", llm, "providers/schema"},
+		"session":              {"session/store", "session/hooks", "session/cachewatch", "tools", "tools/undo", llm, "providers/schema"},
+		"session/hooks":        {proc, safe},
 		"session/cachewatch":   {llm},
 		"session/store":        {"session/vectors", "session/cachewatch", llm},
 		"session/storetest":    {"session/store", llm},
@@ -918,7 +919,7 @@ func TestExampleConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setting := regexp.MustCompile(`(?m)^# (\[?[a-zA-Z_.-]+\]?( = .*)?)$`)
+	setting := regexp.MustCompile(`(?m)^# (\[*[a-zA-Z_.-]+\]*( = .*)?)$`)
 	var cfg cli.Config
 	text := setting.ReplaceAllString(string(b), "$1")
 	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key comes from one place

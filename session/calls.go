@@ -41,6 +41,7 @@ type job struct {
 	result   *Result
 	media    []llm.Part  // that goes with it
 	watch    *undo.Watch // looks at what it changes; nil: nothing does
+	hook     hookWord    // what hooks say of it
 
 	denied, stopped bool // why there is no better result
 }
@@ -82,7 +83,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
-	return nil
+	return stoppedByHook(jobs)
 }
 
 // toolResults holds the message that answers a response's calls, while they run.
@@ -178,8 +179,12 @@ func (t *turn) settleCalls(jobs []*job) {
 // that may not run gets its result.
 func (t *turn) decide(j *job) bool {
 	for {
+		verdict, ok := verdictOf(t, j)
+		if !ok {
+			return false
+		}
 		t.watch(j)
-		switch t.policy.Decide(j.action) {
+		switch verdict {
 		case tools.Allow:
 			t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
 			return true
@@ -211,7 +216,7 @@ func (t *turn) decide(j *job) bool {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
 			j.unwatch()
-			j.notice = "The user changed the arguments to " + answer.Input + "\n\n"
+			j.notice, j.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookWord{}
 			if !t.planCall(j, answer.Input) {
 				t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 				return false
@@ -235,6 +240,7 @@ func (t *turn) deny(j *job, by, text string) {
 func (t *turn) ask(j *job) (tools.Approval, bool) {
 	t.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
+	notifyHooks(t, j.action)
 	t.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
 	select {
 	case answer := <-reply:
@@ -269,6 +275,9 @@ func (t *turn) executeCalls(jobs []*job) {
 				events <- news{job: j, notice: told}
 			}
 			t.prepare(j, &out, turn)
+			for _, told := range afterCall(t, ctx, j, &out) {
+				events <- news{job: j, notice: told}
+			}
 			if stopped := t.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
@@ -350,6 +359,7 @@ type runningCalls struct {
 	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
 	files        *undo.History                            // of what they change; nil: none is kept
 	warmed       bool                                     // files were read before the first of them
+	hooks        sessionHooks
 	callsLock    sync.Mutex
 	cancels      map[*job]context.CancelCauseFunc
 }

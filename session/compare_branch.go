@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"parley/providers/llm"
+	"parley/session/hooks"
 	"parley/session/store"
 	"parley/tools"
 )
@@ -162,6 +163,13 @@ func (c *comparison) readNow(j *job) tools.Outcome {
 	case verdict == tools.Deny:
 		return fail(notRun + c.policy.DenialReason(action))
 	case verdict != tools.Allow:
+		return fail(comparedAskText)
+	}
+	said := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: j.call.Name, Input: action.Input})
+	switch {
+	case said.Verdict == hooks.Deny:
+		return fail(notRun + "a hook forbids it: " + said.Reason)
+	case said.Verdict == hooks.Ask || said.Stop || said.Input != nil:
 		return fail(comparedAskText)
 	}
 	return action.Run(c.ctx, func(string) {})

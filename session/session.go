@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/hooks"
 	"parley/session/store"
 	"parley/tools"
 	"parley/tools/undo"
@@ -58,6 +59,7 @@ type Options struct {
 	Cooldowns      *Cooldowns          // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)
 	AnswerSchema   *llm.Schema           // what the last response of a turn has to look like; nil: free text
+	Hooks          *hooks.Runner         // programs that run when something happens; nil: none do
 	Undo           *undo.Store           // keeps files before tools change them; nil: nothing does
 	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored
 	Now            func() time.Time      // nil: the clock
@@ -123,7 +125,7 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia},
+		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
 		fallback: fallbackChain{of: o.Fallback, larger: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel, summary: o.SummaryModel},
@@ -237,6 +239,7 @@ func (s *Session) saveInfo() {
 // Close ends the session, so that others may go on with the conversation. The
 // error says what could not be stored.
 func (s *Session) Close() error {
+	endHooks(s)
 	if s.log == nil {
 		return nil
 	}

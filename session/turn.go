@@ -43,6 +43,7 @@ type asked struct {
 	waits     int  // how often the same model was asked again after a while
 	sends     bool // a request that does not fit goes out as it is
 	expense   bool // about one that may cost much
+	rounds    int  // that hooks asked for behind the last answer
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -111,12 +112,18 @@ func answerSteps(t *turn) error {
 		}
 		m, ok := t.dequeue(false)
 		if !ok {
-			return nil
+			if again, err := stopHooks(t, response); !again || err != nil {
+				return err
+			}
+			continue
+		}
+		if m.Parts, err = submitted(t, m.Parts); err != nil {
+			return err
 		}
 		t.restoreSettings()
 		t.prompt(m)
 		beginPrompt(t)
-		step = 0
+		step, t.asked.rounds = 0, 0
 	}
 }
 
@@ -137,6 +144,10 @@ func (t *turn) begin(parts []llm.Part) error {
 		return t.prepareRetry()
 	}
 	warm(t)
+	parts, err := submitted(t, parts)
+	if err != nil {
+		return err
+	}
 	t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
 	return nil
 }
@@ -190,6 +201,12 @@ func steer(t *turn) {
 		if !ok {
 			return
 		}
+		parts, err := submitted(t, m.Parts)
+		if err != nil {
+			t.emit(llm.Notice{Text: err.Error()})
+			continue
+		}
+		m.Parts = parts
 		n := t.appendAt(m, func(n *store.Node) { n.Steers = true })
 		showPrompt(t, n)
 	}
@@ -247,6 +264,10 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 		if !anew && (!model.Known || model.Vision) {
 			parts = append(lastDrawn(t.Path(), parts), parts...)
 		}
+		var err error
+		if parts, err = submitted(t, parts); err != nil {
+			return err
+		}
 		n := t.append(llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
 		set(t.Session, &t.turnSeq, n.Seq)
 		t.saveInfo()
@@ -263,6 +284,10 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	m, ok := t.dequeue(false)
 	if !ok {
 		return nil
+	}
+	var err error
+	if m.Parts, err = submitted(t, m.Parts); err != nil {
+		return err
 	}
 	t.prompt(m)
 	return answer(t)

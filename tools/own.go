@@ -161,7 +161,7 @@ func planOwn(w *workspace, name string, c OwnConfig, input json.RawMessage) (*Ac
 			if err != nil {
 				return failedOutcome("%s was not run: %v", name, err)
 			}
-			argv, err := c.Command.argv()
+			argv, err := commandArgv(c.Command)
 			if err != nil {
 				return failedOutcome("%v", err)
 			}

@@ -114,6 +114,19 @@ func (p *Policy) Decide(a *Action) Verdict {
 	return verdict
 }
 
+// MayHookAllow reports whether a hook of the user's may answer in their place: where a rule for
+// the whole tool would allow a. What denies, a rule that asks, and what only a user may answer
+// stay as they are.
+func (p *Policy) MayHookAllow(a *Action) bool {
+	if a.Caution != "" || a.AskEachTime || a.ofProject || a.Sensitive() {
+		return false
+	}
+	p.mu.Lock()
+	trial := &Policy{mode: p.mode, workspace: p.workspace, rules: append(slices.Clip(p.rules), permission.Rule{Effect: permission.Allow, Tool: a.Tool, Source: permission.FromConfig})}
+	p.mu.Unlock()
+	return trial.Decide(a) == Allow
+}
+
 // DenialReason says, in words for the model, why a may not run.
 func (p *Policy) DenialReason(a *Action) string {
 	_, by := p.evaluate(a)

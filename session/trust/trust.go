@@ -46,6 +46,7 @@ type Kind string
 const (
 	Instructions  Kind = "instructions"  // told to the model
 	Configuration Kind = "configuration" // settings of parley, as TOML
+	Hooks         Kind = "hooks"         // programs that parley runs when something happens, as TOML
 	Servers       Kind = "servers"       // programs that parley would start, as JSON
 	Skills        Kind = "skills"        // listed to the model, which loads one when it needs it
 	Prompts       Kind = "prompts"       // sent when the user types its name; may run commands, which ask
@@ -54,6 +55,7 @@ const (
 // The names of the files, as they are looked for.
 const (
 	ConfigName = ".parley/config.toml"
+	HooksName  = ".parley/hooks.toml"
 
 	mcp = ".mcp.json"
 )
@@ -138,17 +140,16 @@ func Load(folder string) (Project, error) {
 			take(Instructions, path, nil)
 		}
 	}
-	take(Configuration, filepath.Join(real, filepath.FromSlash(ConfigName)), nil)
-	take(Servers, filepath.Join(real, mcp), nil)
 	wrong = errors.Join(wrong, o.extend(dirs, take))
+	sumNamed(sum, o)
 	o.Digest = hex.EncodeToString(sum.Sum(nil))
 	return o, wrong
 }
 
 // limits are how many bytes a file may have; more of it does not count.
-var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Servers: maxFile, Prompts: prompts.MaxFile, Skills: skills.MaxFile}
+var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Hooks: maxFile, Servers: maxFile, Prompts: prompts.MaxFile, Skills: skills.MaxFile}
 
-// extend takes the prompts and skills of directories, the innermost of which comes last, and
+// extend takes the settings of the innermost directory, and the prompts and skills of all, the innermost of which comes last, and
 // returns why it left some out.
 func (o *Project) extend(dirs []string, take func(kind Kind, path string, place any)) (wrong error) {
 	add := func(kind Kind, place any, files []string, err error) {
@@ -161,6 +162,9 @@ func (o *Project) extend(dirs []string, take func(kind Kind, path string, place 
 			take(kind, path, place)
 		}
 	}
+	take(Configuration, filepath.Join(o.Dir, filepath.FromSlash(ConfigName)), nil)
+	take(Hooks, filepath.Join(o.Dir, filepath.FromSlash(HooksName)), nil)
+	take(Servers, filepath.Join(o.Dir, mcp), nil)
 	for _, dir := range slices.Backward(dirs) {
 		for _, place := range prompts.ProjectPlaces(dir) {
 			files, err := place.Files()
@@ -319,4 +323,33 @@ func (o Project) FilesOf(kind Kind) []File {
 		}
 	}
 	return files
+}
+
+// maxNamed is how many bytes of a file that hooks name are looked at: with more, its size and
+// time stand for the rest.
+const maxNamed = 4 << 20
+
+// sumNamed adds the files of the directory that its hooks name, between blanks, quotes and the signs of a
+// shell, to what a decision is for: a hook whose script has changed is another hook.
+func sumNamed(sum io.Writer, o Project) {
+	dir, text := o.Dir, ""
+	for _, f := range o.FilesOf(Hooks) {
+		text += f.Text
+	}
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,;|&()[]{}<>=$", r) }) {
+		name := filepath.Clean(strings.TrimPrefix(filepath.FromSlash(word), dir+string(filepath.Separator)))
+		if !filepath.IsLocal(name) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		data, cut, err := read(path, maxNamed)
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(sum, "named %d %s %d\n", len(name), name, len(data))
+		_, _ = sum.Write(data)
+		if info, err := os.Stat(path); cut && err == nil {
+			fmt.Fprintf(sum, "and %d %d\n", info.Size(), info.ModTime().UnixNano())
+		}
+	}
 }

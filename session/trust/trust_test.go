@@ -95,14 +95,23 @@ func TestDecided(t *testing.T) {
 		{"a new prompt", func(dir string) (string, error) {
 			return dir, errors.Join(os.MkdirAll(filepath.Join(dir, ".claude/commands"), 0o755), os.WriteFile(filepath.Join(dir, ".claude/commands/x.md"), []byte("!`evil`"), 0o644))
 		}, false},
+		{"another script of a hook", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, "lint.sh"), []byte("evil"), 0o644)
+		}, false},
+		{"another hook", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, ".parley/hooks.toml"), []byte("[[hooks]]\nevent = \"Stop\"\ncommand = \"evil\""), 0o644)
+		}, false},
+		{"a file that no hook names", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, "other.sh"), []byte("evil"), 0o644)
+		}, true},
 		{"another server", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"x":{"command":"evil"}}}`), 0o644)
 		}, false},
 		{"a new file", func(dir string) (string, error) {
-			return dir, os.Mkdir(filepath.Join(dir, ".parley"), 0o755)
+			return dir, os.MkdirAll(filepath.Join(dir, ".parley"), 0o755)
 		}, true},
 		{"a new configuration", func(dir string) (string, error) {
-			if err := os.Mkdir(filepath.Join(dir, ".parley"), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Join(dir, ".parley"), 0o755); err != nil {
 				return "", err
 			}
 			return dir, os.WriteFile(filepath.Join(dir, ".parley/config.toml"), []byte("effort = \"low\""), 0o644)
@@ -118,7 +127,7 @@ func TestDecided(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": "{}"}), "work")
+			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": "{}", "work/.parley/hooks.toml": "[[hooks]]\nevent = \"Stop\"\ncommand = \"./lint.sh -v\"", "work/lint.sh": "true"}), "work")
 			m := memory{}
 			o, err := trust.Load(dir)
 			if err != nil {

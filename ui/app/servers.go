@@ -325,3 +325,15 @@ func (a *App) resource(string) Effect {
 	}
 	return Effect{List: list}
 }
+
+func noHooks(a *App) string {
+	if a.Hooks == nil || len(a.Hooks()) == 0 {
+		return "No hooks. Add one under [[hooks]] in config.toml"
+	}
+	return ""
+}
+
+// showHooks lists the hooks.
+func showHooks(a *App, _ string) Effect {
+	return Effect{List: &List{Title: "Hooks", Noun: "hook", Items: a.Hooks(), Choose: func(i Item, _ string) Effect { return Say(i.Title + " · " + i.Detail) }}}
+}

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/config"
+	"parley/session/hooks"
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/ui/tui"
@@ -42,6 +43,7 @@ type Config struct {
 	Sandbox     tools.SandboxConfig        `toml:"sandbox"`
 	MCP         map[string]mcp.Config      `toml:"mcp"`
 	Tools       map[string]tools.OwnConfig `toml:"tools"`
+	Hooks       []hooks.Config             `toml:"hooks"`
 	Budget      session.Budget             `toml:"budget"`
 	Search      tools.SearchConfig         `toml:"search"`
 	providers.Config
@@ -79,7 +81,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()

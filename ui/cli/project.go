@@ -14,6 +14,7 @@ import (
 	"parley/providers"
 	"parley/session"
 	"parley/session/config"
+	"parley/session/hooks"
 	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
@@ -27,6 +28,8 @@ type project struct {
 	system  string
 	skills  skillSet
 	tools   map[string]tools.OwnConfig
+	hooks   []hooks.Hook
+	runner  *hooks.Runner                 // of all hooks; nil: there are none
 	read    func() (trust.Project, error) // of look; nil: not called yet
 	own     string                        // the user's instructions for all projects; "" if there are none
 }
@@ -96,6 +99,16 @@ func (a *program) loadProjectTrust(screen bool) error {
 // flags win. Its error says what is wrong with the settings; the rest counts.
 func (a *program) applyProjectConfig() error {
 	a.project.trusted = true
+	for _, f := range a.project.offer.FilesOf(trust.Hooks) {
+		list, err := readHooks(f)
+		if err != nil {
+			return err
+		}
+		a.project.hooks = append(a.project.hooks, list...)
+	}
+	if a.project.runner != nil {
+		a.project.runner.Add(a.project.hooks...)
+	}
 	for _, f := range a.project.offer.FilesOf(trust.Configuration) {
 		var p Project
 		if err := config.Decode(f.Text, &p); err != nil {

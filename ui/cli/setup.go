@@ -67,11 +67,11 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		return nil, "", err
 	}
 	policy, err := a.newPolicy()
-	if err != nil {
+	if err := cmp.Or(err, openHooks(a)); err != nil {
 		return nil, "", err
 	}
 	s = session.New(session.Options{
-		Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
+		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
 		Settings: llm.Settings{Detail: a.detail, Web: a.web == on || a.web == "" && a.config.Web}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,

@@ -1,0 +1,214 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/session/hooks"
+	"parley/tools"
+)
+
+// Errors of hooks that end a turn.
+var (
+	ErrHookBlocked = errors.New("not sent: a hook blocked the prompt")
+	ErrHookStopped = errors.New("stopped by a hook")
+)
+
+// maxHookRounds is how often hooks may have a model go on behind one answer.
+const maxHookRounds = 8
+
+// sessionHooks are the hooks of a session.
+type sessionHooks struct {
+	*hooks.Runner                // nil: there are none
+	started       bool           // SessionStart was told
+	notifying     sync.WaitGroup // those of Notification, which nobody waits for
+}
+
+// A hookWord is what hooks said of a call.
+type hookWord struct {
+	asked   bool // they were asked
+	verdict hooks.Verdict
+	reason  string
+	context string // for the model, with the result
+	stop    string // why the turn is to end; "": it goes on
+}
+
+// fire runs the hooks of an event and tells the user what they say.
+func fire(t *turn, in hooks.Input) hooks.Answer {
+	in.Session = t.id
+	a := t.hooks.Fire(t.ctx, in)
+	for _, told := range a.Notices {
+		t.emit(llm.Notice{Text: told})
+	}
+	return a
+}
+
+// verdictOf returns what the policy and the hooks say about a call. Not ok: it has its result, or
+// the turn was canceled.
+func verdictOf(t *turn, j *job) (verdict tools.Verdict, ok bool) {
+	verdict = t.policy.Decide(j.action)
+	if verdict == tools.Deny || t.hooks.Runner == nil {
+		return verdict, true
+	}
+	if !j.hook.asked {
+		if !askHooks(t, j) {
+			return "", false
+		}
+		verdict = t.policy.Decide(j.action)
+	}
+	switch {
+	case j.hook.verdict == hooks.Ask && verdict == tools.Allow:
+		asking := *j.action
+		asking.Caution = "a hook asks about it"
+		if j.hook.reason != "" {
+			asking.Caution += ": " + j.hook.reason
+		}
+		j.action, verdict = &asking, tools.Ask
+	case j.hook.verdict == hooks.Allow && verdict == tools.Ask && t.policy.MayHookAllow(j.action):
+		verdict = tools.Allow
+	}
+	return verdict, true
+}
+
+// askHooks asks the hooks about a call before anybody else is asked. It reports whether the call
+// goes on, with the arguments that they gave it.
+func askHooks(t *turn, j *job) bool {
+	a := fire(t, hooks.Input{Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
+	if t.ctx.Err() != nil {
+		return false
+	}
+	j.hook = hookWord{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	if a.Verdict == hooks.Deny || a.Stop {
+		why := a.Reason
+		if a.Verdict != hooks.Deny {
+			why = a.StopWhy
+		}
+		t.deny(j, "policy", withContext(notRun+"a hook forbids it: "+why, j.hook.context))
+		return false
+	}
+	if a.Input == nil || string(a.Input) == string(j.action.Input) {
+		return true
+	}
+	// What runs is planned, decided and shown anew.
+	j.notice = "A hook changed the arguments to " + string(a.Input) + "\n\n"
+	t.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", j.call.Name, a.Input)})
+	if !t.planCall(j, string(a.Input)) {
+		t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+		return false
+	}
+	if a.Project != "" {
+		j.action = tools.OfProject(j.action, a.Project)
+	}
+	return true
+}
+
+// withContext returns text with what hooks have to say to the model.
+func withContext(text, context string) string {
+	if context == "" {
+		return text
+	}
+	return text + "\n\nA hook of the user's adds: " + context
+}
+
+// afterCall tells the hooks what a call answered, and the model what they say about it. It
+// returns what the user is to be told.
+func afterCall(t *turn, ctx context.Context, j *job, out *tools.Outcome) (notices []string) {
+	if t.hooks.Runner == nil {
+		return nil
+	}
+	a := t.hooks.Fire(ctx, hooks.Input{Session: t.id, Event: hooks.PostToolUse, Tool: j.call.Name, Input: j.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
+	out.Text = withContext(out.Text, j.hook.context)
+	if a.Verdict == hooks.Deny {
+		out.Text = withContext(out.Text, a.Reason)
+	}
+	out.Text = withContext(out.Text, a.Context())
+	if a.Stop {
+		j.hook.stop = a.StopWhy
+	}
+	return a.Notices
+}
+
+// stoppedByHook returns why the turn is to end, if a hook wants that.
+func stoppedByHook(jobs []*job) error {
+	for _, j := range jobs {
+		if j.hook.stop != "" {
+			return fmt.Errorf("%w: %s", ErrHookStopped, j.hook.stop)
+		}
+	}
+	return nil
+}
+
+// submitted returns a prompt with what hooks add to it. The error says why it is not sent.
+func submitted(t *turn, parts []llm.Part) ([]llm.Part, error) {
+	if t.hooks.Runner == nil {
+		return parts, nil
+	}
+	var added []string
+	if !t.hooks.started {
+		t.hooks.started = true
+		source := "startup"
+		if !t.Empty() {
+			source = "resume"
+		}
+		a := fire(t, hooks.Input{Event: hooks.SessionStart, Source: source})
+		added = a.Contexts
+		if a.Stop {
+			return nil, fmt.Errorf("%w: %s", ErrHookStopped, a.StopWhy)
+		}
+	}
+	a := fire(t, hooks.Input{Event: hooks.UserPromptSubmit, Prompt: llm.Message{Parts: parts}.Text()})
+	switch {
+	case t.ctx.Err() != nil:
+		return nil, context.Cause(t.ctx)
+	case a.Verdict == hooks.Deny:
+		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.Reason)
+	case a.Stop:
+		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
+	}
+	for _, text := range append(added, a.Contexts...) {
+		parts = append(parts[:len(parts):len(parts)], llm.Part{Kind: llm.Text, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
+	}
+	return parts, nil
+}
+
+// stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports
+// whether a model is to go on, with what they want of it.
+func stopHooks(t *turn, last llm.Message) (again bool, err error) {
+	if t.hooks.Runner == nil || t.ctx.Err() != nil {
+		return false, nil
+	}
+	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.asked.rounds > 0, LastMessage: last.Text()})
+	if a.Verdict != hooks.Deny || a.Stop || t.ctx.Err() != nil {
+		return false, nil
+	}
+	if t.asked.rounds++; t.asked.rounds > maxHookRounds {
+		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to go on; the turn ends here", maxHookRounds)})
+		return false, nil
+	}
+	t.prompt(llm.UserText("A hook of the user's asks to go on: " + a.Reason))
+	return true, nil
+}
+
+// notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.
+func notifyHooks(t *turn, a *tools.Action) {
+	if t.hooks.Runner == nil {
+		return
+	}
+	in := hooks.Input{Session: t.id, Event: hooks.Notification, Notification: "permission_prompt", Message: "parley needs your permission to use " + a.Tool}
+	t.hooks.notifying.Go(func() { t.hooks.Fire(t.ctx, in) })
+}
+
+// endHooks tells the hooks that the conversation is closed, if it had begun, and waits for all.
+func endHooks(s *Session) {
+	if s.hooks.Runner == nil {
+		return
+	}
+	s.hooks.notifying.Wait()
+	if s.hooks.started {
+		s.hooks.started = false
+		s.hooks.Fire(context.Background(), hooks.Input{Session: s.id, Event: hooks.SessionEnd})
+	}
+}

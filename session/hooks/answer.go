@@ -1,0 +1,127 @@
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/tools/process"
+	"parley/tools/sanitize"
+)
+
+// output is what a hook may write to standard output.
+type output struct {
+	Continue *bool  `json:"continue"`
+	StopWhy  string `json:"stopReason"`
+	Message  string `json:"systemMessage"`
+	Decision string `json:"decision"` // block, or deny; approve is the same as nothing
+	Reason   string `json:"reason"`
+	Specific struct {
+		Decision string          `json:"permissionDecision"` // allow, deny or ask
+		Reason   string          `json:"permissionDecisionReason"`
+		Input    json.RawMessage `json:"updatedInput"`
+		Context  string          `json:"additionalContext"`
+	} `json:"hookSpecificOutput"`
+}
+
+// read returns what one hook says.
+func (r *Runner) read(h Hook, res process.Result) (a Answer) {
+	switch {
+	case res.Err != nil:
+		return r.failed(h, res.Err.Error())
+	case res.Exit == blocks:
+		return Answer{Verdict: Deny, Reason: cmp.Or(plain(res.Stderr), "the hook "+h.Command.String()+" forbids it")}
+	case res.Exit != 0:
+		return r.failed(h, fmt.Sprintf("exit status %d: %s", res.Exit, plain(res.Stderr)))
+	}
+	text := bytes.TrimSpace(res.Stdout)
+	if len(text) == 0 || text[0] != '{' {
+		if len(text) > 0 && (h.Event == UserPromptSubmit || h.Event == SessionStart) { // these may just say it
+			a.Contexts = []string{plain(string(text))}
+		}
+		return a
+	}
+	var out output
+	if err := json.Unmarshal(text, &out); err != nil {
+		return r.failed(h, "its answer is not valid JSON: "+err.Error())
+	}
+	return out.answer(h)
+}
+
+// answer returns what the output means.
+func (o output) answer(h Hook) (a Answer) {
+	switch decision := cmp.Or(o.Specific.Decision, o.Decision); decision {
+	case "deny", "block":
+		a.Verdict, a.Reason = Deny, cmp.Or(o.Specific.Reason, o.Reason, "the hook "+h.Command.String()+" forbids it")
+	case "ask":
+		a.Verdict, a.Reason = Ask, o.Specific.Reason
+	case "allow":
+		if !h.Project { // what came with a folder allows nothing
+			a.Verdict = Allow
+		}
+	}
+	if o.Decision == "block" || o.Decision == "deny" { // none of two ways to say it takes the other back
+		a.Verdict, a.Reason = Deny, cmp.Or(o.Reason, a.Reason, "the hook "+h.Command.String()+" forbids it")
+	}
+	a.Reason = plain(a.Reason)
+	if input := bytes.TrimSpace(o.Specific.Input); len(input) > 0 && input[0] == '{' && h.Event == PreToolUse {
+		a.Input = input
+		if h.Project {
+			a.Project = h.Source
+		}
+	}
+	if text := plain(o.Specific.Context); text != "" {
+		a.Contexts = []string{text}
+	}
+	if text := plain(o.Message); text != "" {
+		a.Notices = []string{text}
+	}
+	if o.Continue != nil && !*o.Continue {
+		a.Stop, a.StopWhy = true, cmp.Or(plain(o.StopWhy), "the hook "+plain(h.Command.String())+" asked for it")
+	}
+	return a
+}
+
+// failed tells, once, that a hook does not work. It forbids nothing.
+func (r *Runner) failed(h Hook, why string) (a Answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := h.Event + "\x00" + h.Source + "\x00" + h.Command.String()
+	if r.told[key] {
+		return a
+	}
+	r.told[key] = true
+	a.Notices = []string{plain(fmt.Sprintf("hook %s (%s): %s", h.Command, h.Event, why))}
+	return a
+}
+
+// rank orders verdicts: the highest of several hooks counts.
+var rank = []Verdict{"", Allow, Ask, Deny}
+
+// merge adds what a hook says to what those before it said.
+func (a *Answer) merge(b Answer) {
+	if slices.Index(rank, b.Verdict) > slices.Index(rank, a.Verdict) {
+		a.Verdict, a.Reason = b.Verdict, b.Reason
+	}
+	if b.Input != nil {
+		a.Input, a.Project = b.Input, cmp.Or(a.Project, b.Project)
+	}
+	a.Contexts, a.Notices = append(a.Contexts, b.Contexts...), append(a.Notices, b.Notices...)
+	if b.Stop && !a.Stop {
+		a.Stop, a.StopWhy = true, b.StopWhy
+	}
+}
+
+// plain returns text as a model and a user may see it.
+func plain(text string) string {
+	var o sanitize.Output
+	clean := o.Write([]byte(text))
+	runes := []rune(strings.TrimSpace(clean + o.Close()))
+	if more := len(runes) - maxContext; more > 0 {
+		return fmt.Sprintf("%s\n[… %d characters left out …]", string(runes[:maxContext]), more)
+	}
+	return string(runes)
+}

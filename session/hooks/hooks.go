@@ -1,0 +1,236 @@
+// Package hooks runs programs of the user's when something happens in a conversation, and says
+// what they answer.
+//
+//	Input as JSON ──► each hook of the event, side by side ──► exit status, JSON ──► Answer
+//
+// The shapes are those of Claude Code's hooks (https://code.claude.com/docs/en/hooks), as far as
+// other programs share them. What a hook writes is hostile until it is sanitized, as the output
+// of any command is. A hook of a project can forbid, and ask; it cannot allow.
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/tools/process"
+)
+
+// The events.
+const (
+	PreToolUse       = "PreToolUse"       // a call was understood, and nobody was asked yet
+	PostToolUse      = "PostToolUse"      // a call ran
+	UserPromptSubmit = "UserPromptSubmit" // a prompt is about to enter the conversation
+	Stop             = "Stop"             // everything is answered
+	Notification     = "Notification"     // the user is asked about a call
+	SessionStart     = "SessionStart"     // the first prompt is about to be sent
+	SessionEnd       = "SessionEnd"       // a conversation that began is closed
+)
+
+// Events lists the events.
+var Events = []string{PreToolUse, PostToolUse, UserPromptSubmit, Stop, Notification, SessionStart, SessionEnd}
+
+// Bounds of a hook.
+const (
+	defaultTimeout = 60 * time.Second
+	endTimeout     = 5 * time.Second // of SessionEnd: parley waits for it
+	maxContext     = 10_000          // characters of one text
+	blocks         = 2               // the exit status of a hook that forbids
+)
+
+// A Config is one table [[hooks]] of the configuration.
+type Config struct {
+	Event   string              `toml:"event"`
+	Matcher string              `toml:"matcher"` // regular expression of the whole name of a tool; "" and "*": any
+	Command process.CommandLine `toml:"command"`
+	Timeout process.Timeout     `toml:"timeout"` // 0: a minute
+	Sandbox process.Confinement `toml:"sandbox"`
+}
+
+// Validate names the first setting that cannot be meant.
+func Validate(list []Config) error {
+	for i, c := range list {
+		err := c.Command.Validate()
+		switch _, wrong := c.pattern(); {
+		case !slices.Contains(Events, c.Event):
+			err = fmt.Errorf("event = %q: use one of %s", c.Event, strings.Join(Events, ", "))
+		case err != nil:
+		case wrong != nil:
+			err = fmt.Errorf("matcher = %q: %w", c.Matcher, wrong)
+		default:
+			err = c.Sandbox.Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("hook %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// pattern returns what the names of tools match; nil: any does. Letter case does not count:
+// other programs write theirs in capitals.
+func (c Config) pattern() (*regexp.Regexp, error) {
+	if c.Matcher == "" || c.Matcher == "*" {
+		return nil, nil
+	}
+	return regexp.Compile("(?i)^(?:" + c.Matcher + ")$")
+}
+
+// A Hook is a hook with the file it comes from.
+type Hook struct {
+	Config
+	Source  string
+	Project bool // the file came with the working directory
+}
+
+// File is a file of hooks, as a project has it.
+type File struct {
+	Hooks []Config `toml:"hooks"`
+}
+
+// Validate names the first setting that cannot be meant. Hooks of a project stay in the sandbox.
+func (f *File) Validate() error {
+	for i, c := range f.Hooks {
+		if c.Sandbox == process.Networked || c.Sandbox == process.Unconfined {
+			return fmt.Errorf("hook %d: hooks of a folder run in the sandbox without network", i+1)
+		}
+	}
+	return Validate(f.Hooks)
+}
+
+// An Input is what a hook is told.
+type Input struct {
+	Session      string          `json:"session_id"`
+	Dir          string          `json:"cwd"`
+	Event        string          `json:"hook_event_name"`
+	Tool         string          `json:"tool_name,omitempty"`
+	Input        json.RawMessage `json:"tool_input,omitempty"`
+	Response     *Response       `json:"tool_response,omitempty"`
+	Prompt       string          `json:"prompt,omitempty"`
+	Source       string          `json:"source,omitempty"` // of SessionStart: startup or resume
+	StopActive   bool            `json:"stop_hook_active,omitempty"`
+	LastMessage  string          `json:"last_assistant_message,omitempty"`
+	Message      string          `json:"message,omitempty"`
+	Notification string          `json:"notification_type,omitempty"`
+}
+
+// A Response is what a tool answered.
+type Response struct {
+	Output string `json:"output"`
+	Failed bool   `json:"is_error"`
+}
+
+// A Verdict is what hooks say about a call or a prompt; "" is nothing.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow" // of a call, if a user's rule could allow it
+	Ask   Verdict = "ask"   // a user is asked, whatever is allowed
+	Deny  Verdict = "deny"  // also of a prompt; of what has happened, the model is told
+)
+
+// An Answer is what the hooks of an event say together.
+type Answer struct {
+	Verdict  Verdict         // Deny, before Ask, before Allow; "": nothing
+	Reason   string          // of the verdict
+	Input    json.RawMessage // arguments in the place of those of the call; nil: as they are
+	Project  string          // the project's file that a changed input comes from; "": the user's own
+	Contexts []string        // more for the model, in the order of the configuration
+	Notices  []string        // for the user
+	Stop     bool            // the turn is to end
+	StopWhy  string
+}
+
+// Context returns what the model is to be told besides.
+func (a Answer) Context() string { return strings.Join(a.Contexts, "\n\n") }
+
+// A Runner runs hooks. A nil one has none. It is safe for concurrent use.
+type Runner struct {
+	dir string
+	run func(context.Context, process.Run) process.Result
+
+	mu    sync.Mutex
+	hooks []Hook
+	told  map[string]bool // failures that were told
+}
+
+// New returns what runs hooks in dir by run.
+func New(dir string, run func(context.Context, process.Run) process.Result, list ...Hook) *Runner {
+	return &Runner{dir: dir, run: run, hooks: list, told: map[string]bool{}}
+}
+
+// Add adds hooks behind those that there are.
+func (r *Runner) Add(list ...Hook) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hooks = append(slices.Clip(r.hooks), list...)
+}
+
+// Hooks returns the hooks in their order.
+func (r *Runner) Hooks() []Hook {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.hooks)
+}
+
+// of returns the hooks of an event.
+func (r *Runner) of(event, tool string) (list []Hook) {
+	for _, h := range r.Hooks() {
+		if h.Event != event {
+			continue
+		}
+		if pattern, err := h.pattern(); err == nil && (pattern == nil || tool != "" && pattern.MatchString(tool)) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// Fire runs the hooks of in.Event and waits for them. Canceling ctx ends them, and then they say
+// nothing.
+func (r *Runner) Fire(ctx context.Context, in Input) Answer {
+	list := r.of(in.Event, in.Tool)
+	if len(list) == 0 {
+		return Answer{}
+	}
+	in.Dir = r.dir
+	text, err := json.Marshal(in)
+	if err != nil {
+		return Answer{Verdict: Deny, Reason: "the hooks cannot be told of it: " + err.Error()}
+	}
+	results := make([]process.Result, len(list))
+	var wait sync.WaitGroup
+	for i, h := range list {
+		wait.Go(func() { results[i] = r.run(ctx, h.program(text)) })
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return Answer{}
+	}
+	var a Answer
+	for i, h := range list {
+		a.merge(r.read(h, results[i]))
+	}
+	return a
+}
+
+// program returns one run of a hook.
+func (h Hook) program(input []byte) process.Run {
+	run := process.Run{Command: h.Command, Input: append(input[:len(input):len(input)], '\n'), Timeout: time.Duration(h.Timeout), Sandbox: h.Sandbox, MustHold: h.Project}
+	if run.Timeout == 0 {
+		run.Timeout = defaultTimeout
+	}
+	if h.Event == SessionEnd {
+		run.Timeout = min(run.Timeout, endTimeout)
+	}
+	return run
+}

@@ -1,0 +1,166 @@
+//go:build unix
+
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/session/hooks"
+	"parley/tools"
+	"parley/tools/permission"
+)
+
+// hooked returns a session whose hooks are "event: command" lines for a shell, and its folder.
+func hooked(t *testing.T, mode tools.Mode, rules []permission.Rule, project bool, turns []llmtest.Turn, lines ...string) (*Session, *llmtest.Fake, string) {
+	t.Helper()
+	set, dir := workspace(t)
+	var list []hooks.Hook
+	for _, line := range lines {
+		event, command, _ := strings.Cut(line, ": ")
+		list = append(list, hooks.Hook{Config: hooks.Config{Event: event, Command: tools.CommandLine{Words: []string{command}, Shell: true}}, Source: "hooks.toml", Project: project})
+	}
+	policy := tools.NewPolicy(mode)
+	policy.AddRules(rules)
+	fake := llmtest.New(turns...)
+	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+		run.MustHold = false
+		return set.RunProgram(ctx, run)
+	}, list...)})
+	t.Cleanup(func() { s.Close() })
+	return s, fake, dir
+}
+
+const (
+	hookAllow  = `echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'`
+	hookAsk    = `echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"look"}}'`
+	hookDeny   = `echo never >&2; exit 2`
+	hookChange = `echo '{"hookSpecificOutput":{"updatedInput":{"command":"echo changed"}}}'`
+)
+
+// What hooks say about a call, beside what the policy says.
+func TestHooksOfCalls(t *testing.T) {
+	deny := []permission.Rule{{Effect: permission.Deny, Tool: "shell"}}
+	ask := []permission.Rule{{Effect: permission.Ask, Tool: "shell", Source: permission.FromConfig}}
+	tests := []struct {
+		name    string
+		mode    tools.Mode
+		rules   []permission.Rule
+		project bool
+		hooks   []string
+		asked   string // the command that a user is asked about; "": none
+		result  string // the beginning of it
+	}{
+		{"nothing said", tools.ModeAsk, nil, false, []string{"PreToolUse: true"}, "echo ran", "ran"},
+		{"allowed", tools.ModeAsk, nil, false, []string{"PreToolUse: " + hookAllow}, "", "ran"},
+		{"allow lifts no rule that denies", tools.ModeAsk, deny, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the rule"},
+		{"nor one that asks", tools.ModeAsk, ask, false, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
+		{"nor read-only", tools.ModeReadOnly, nil, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the approval mode"},
+		{"allow of a project counts for nothing", tools.ModeAsk, nil, true, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
+		{"denied", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookAllow, "PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
+		{"denied by a project", tools.ModeYolo, nil, true, []string{"PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
+		{"asks where all is allowed", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookAsk}, "echo ran", "ran"},
+		{"changed, asked anew", tools.ModeAsk, nil, false, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed the arguments to {"command":"echo changed"}`},
+		{"changed, and allowed", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookChange}, "", `A hook changed`},
+		{"changed by a project", tools.ModeYolo, nil, true, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed`},
+		{"after the call", tools.ModeYolo, nil, false, []string{`PostToolUse: grep -q '"output":"ran' && echo bad >&2 && exit 2`}, "", "ran"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, fake, _ := hooked(t, tt.mode, tt.rules, tt.project, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`)), llmtest.Say("ok")}, tt.hooks...)
+			asked := ""
+			events := play(t.Context(), s, func(r ApprovalRequest) tools.Approval {
+				asked = r.Action.Command
+				return tools.Approval{Verdict: tools.Allow}
+			}, say("go"))
+			if d := doneOf(t, events); d.Err != nil {
+				t.Fatal(d.Err)
+			}
+			results := toolResults(events)
+			if want := strings.Replace("c1: "+tt.result, "c1: !", "!c1: ", 1); asked != tt.asked || len(results) != 1 || !strings.HasPrefix(results[0], want) {
+				t.Errorf("asked %q, got %q, want %q, %q", asked, results, tt.asked, want)
+			}
+			if sent := fake.Requests()[len(fake.Requests())-1].Messages; tt.name == "after the call" && !strings.Contains(sent[len(sent)-1].Parts[0].Text, "A hook of the user's adds: bad") {
+				t.Errorf("sent %+v", sent)
+			}
+		})
+	}
+}
+
+// Prompts are blocked or get more to say; the end of an answer can be put off, not for ever.
+func TestHooksOfTurns(t *testing.T) {
+	s, fake, dir := hooked(t, tools.ModeAsk, nil, false, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")},
+		"SessionStart: echo began", "UserPromptSubmit: grep -q secret && echo no secrets >&2 && exit 2; echo today",
+		`Stop: grep -q '"stop_hook_active":true' && exit 0; echo test first >&2; exit 2`, "SessionEnd: touch ended")
+	events := play(t.Context(), s, allow, say("a secret"))
+	if d := doneOf(t, events); !errors.Is(d.Err, ErrHookBlocked) || !strings.Contains(d.Err.Error(), "no secrets") || !s.Empty() {
+		t.Fatalf("blocked: %v", d.Err)
+	}
+	events = play(t.Context(), s, allow, say("hello"))
+	if d := doneOf(t, events); d.Err != nil || d.Steps != 2 {
+		t.Fatalf("done: %+v", d)
+	}
+	var prompts []string
+	for _, e := range events {
+		if p, ok := e.(Prompt); ok {
+			prompts = append(prompts, p.Message.Text())
+		}
+	}
+	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook of the user's asks to go on: test first" {
+		t.Errorf("prompts %q", prompts)
+	}
+	if err := valid(fake.Requests()[1].Messages); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ended")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHooksStop(t *testing.T) {
+	s, _, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, `PostToolUse: echo '{"continue":false,"stopReason":"enough"}'`)
+	events := play(t.Context(), s, allow, say("go"))
+	if d := doneOf(t, events); !errors.Is(d.Err, ErrHookStopped) || !strings.Contains(d.Err.Error(), "enough") {
+		t.Errorf("got %v", d.Err)
+	}
+	var endless []llmtest.Turn
+	for range 20 {
+		endless = append(endless, llmtest.Say("again"))
+	}
+	s, _, _ = hooked(t, tools.ModeYolo, nil, false, endless, "Stop: exit 2")
+	if d := doneOf(t, play(t.Context(), s, allow, say("go"))); d.Err != nil || d.Steps != 9 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// A hook ends with its turn, and a user who is asked is told of by Notification.
+func TestHooksCanceled(t *testing.T) {
+	s, _, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, "PreToolUse: exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	for e := range s.Turn(ctx, say("go")) {
+		if _, ok := e.(Call); ok {
+			cancel()
+		}
+		if d, ok := e.(Done); ok && !errors.Is(d.Err, context.Canceled) {
+			t.Errorf("got %v", d.Err)
+		}
+	}
+	cancel()
+	var history []llm.Message
+	for _, n := range s.Path() {
+		history = append(history, n.Message)
+	}
+	if err := valid(history); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,120 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A CommandLine is a program as the configuration names it: a list of words, or one line for a
+// shell. The zero value is none.
+type CommandLine struct {
+	Words []string
+	Shell bool // there is one word, which a shell understands
+}
+
+// UnmarshalTOML reads a string or a list of strings.
+func (c *CommandLine) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case string:
+		*c = CommandLine{Words: []string{v}, Shell: true}
+		return nil
+	case []any:
+		*c = CommandLine{}
+		for _, word := range v {
+			text, ok := word.(string)
+			if !ok {
+				break
+			}
+			c.Words = append(c.Words, text)
+		}
+		if len(c.Words) == len(v) {
+			return nil
+		}
+	}
+	return errors.New(`a command is a line for the shell, or a list of words such as ["make", "test"]`)
+}
+
+// Validate reports what is no command.
+func (c CommandLine) Validate() error {
+	switch {
+	case len(c.Words) == 0 || strings.TrimSpace(c.Words[0]) == "":
+		return errors.New("command is missing")
+	case strings.ContainsRune(strings.Join(c.Words, ""), 0):
+		return errors.New("the command contains a NUL byte")
+	}
+	return nil
+}
+
+// String returns the command as a shell would take it.
+func (c CommandLine) String() string {
+	if c.Shell {
+		return c.Words[0]
+	}
+	var words []string
+	for _, word := range c.Words {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\$`&|;<>()*?[]#~!{}", r) }) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// A Timeout is a time as the configuration has it: whole seconds, or a text such as "1m30s".
+type Timeout time.Duration
+
+// UnmarshalTOML reads seconds or a duration.
+func (t *Timeout) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case int64:
+		if v > 0 && v <= math.MaxInt64/int64(time.Second) {
+			*t = Timeout(v) * Timeout(time.Second)
+			return nil
+		}
+	case string:
+		if d, err := time.ParseDuration(v); err == nil && d > 0 {
+			*t = Timeout(d)
+			return nil
+		}
+	}
+	return fmt.Errorf(`timeout = %v: give seconds, or a time such as "90s"`, value)
+}
+
+// A Confinement is how the sandbox holds a program of the configuration.
+type Confinement string
+
+// The confinements.
+const (
+	Confined   Confinement = "on"      // as commands are, without network; the same as ""
+	Networked  Confinement = "network" // as commands are, with network
+	Unconfined Confinement = "off"     // it can do what the user can do
+)
+
+// Validate reports what is none.
+func (c Confinement) Validate() error {
+	if c != "" && !slices.Contains([]Confinement{Confined, Networked, Unconfined}, c) {
+		return fmt.Errorf("sandbox = %q: use one of %s, %s, %s", string(c), Confined, Networked, Unconfined)
+	}
+	return nil
+}
+
+// A Run is one run of a program from its start to its end.
+type Run struct {
+	Command  CommandLine
+	Input    []byte // on standard input
+	Timeout  time.Duration
+	Sandbox  Confinement
+	MustHold bool // it does not run where there is no sandbox
+}
+
+// A Result is what came of it. What the program wrote is as it wrote it.
+type Result struct {
+	Stdout []byte // up to a limit
+	Stderr string // its end, sanitized
+	Exit   int    // its status; -1: it was ended, or did not start
+	Err    error  // why it did not start or was ended; nil: it ended by itself
+}

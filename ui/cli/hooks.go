@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/session/config"
+	"parley/session/hooks"
+	"parley/session/trust"
+	"parley/tools"
+	"parley/ui/app"
+)
+
+// openHooks makes what runs the hooks of the configuration and, once it is trusted, of the
+// project, if there are any.
+func openHooks(a *program) error {
+	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOf(trust.Hooks)) == 0 {
+		return nil
+	}
+	set := a.toolSet
+	if set == nil { // --tools none: hooks run all the same
+		var err error
+		if set, err = tools.Open(a.dir); err != nil {
+			return err
+		}
+		set.EnableSandbox(a.config.Sandbox)
+	}
+	a.project.runner = hooks.New(a.dir, set.RunProgram, allHooks(a)...)
+	return nil
+}
+
+// allHooks returns the hooks that run, the user's own first.
+func allHooks(a *program) (list []hooks.Hook) {
+	for _, c := range a.config.Hooks {
+		list = append(list, hooks.Hook{Config: c, Source: abbrevPath(a.configPath)})
+	}
+	return append(list, a.project.hooks...)
+}
+
+// readHooks reads the hooks of a file of the project.
+func readHooks(f trust.File) (list []hooks.Hook, err error) {
+	var of hooks.File
+	if err := config.Decode(f.Text, &of); err != nil {
+		return nil, fmt.Errorf("%s:%w", f.Name, err)
+	}
+	for _, c := range of.Hooks {
+		list = append(list, hooks.Hook{Config: c, Source: f.Name, Project: true})
+	}
+	return list, nil
+}
+
+// hookItems lists the hooks for /hooks, those of a folder that is not trusted among them.
+func hookItems(a *program) (items []app.Item) {
+	list := allHooks(a)
+	if !a.project.trusted {
+		for _, f := range a.project.offer.FilesOf(trust.Hooks) {
+			more, _ := readHooks(f) // what is wrong with it is told once it is trusted
+			list = append(list, more...)
+		}
+	}
+	for _, h := range list {
+		var about []string
+		if h.Event == hooks.PreToolUse || h.Event == hooks.PostToolUse {
+			about = append(about, cmp.Or(h.Matcher, "any tool"))
+		}
+		if h.Timeout > 0 {
+			about = append(about, time.Duration(h.Timeout).String())
+		}
+		if h.Sandbox != "" && h.Sandbox != tools.Confined {
+			about = append(about, "sandbox "+string(h.Sandbox))
+		}
+		source := h.Source
+		switch {
+		case h.Project && a.project.trusted:
+			source += ", trusted"
+		case h.Project:
+			source += ", not trusted: does not run"
+		}
+		items = append(items, app.Item{Title: h.Event + ": " + h.Command.String(), Detail: strings.Join(append(about, source), " · "), Disabled: h.Project && !a.project.trusted})
+	}
+	return items
+}
