@@ -185,10 +185,10 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 		return false, nil
 	}
 	if t.asked.rounds++; t.asked.rounds > maxHookRounds {
-		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to go on; the turn ends here", maxHookRounds)})
+		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to continue; the turn ends here", maxHookRounds)})
 		return false, nil
 	}
-	t.prompt(llm.UserText("A hook of the user's asks to go on: " + a.Reason))
+	t.prompt(llm.UserText("A hook of the user's asks to continue: " + a.Reason))
 	return true, nil
 }
 

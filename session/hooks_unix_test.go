@@ -113,7 +113,7 @@ func TestHooksOfTurns(t *testing.T) {
 			prompts = append(prompts, p.Message.Text())
 		}
 	}
-	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook of the user's asks to go on: test first" {
+	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook of the user's asks to continue: test first" {
 		t.Errorf("prompts %q", prompts)
 	}
 	if err := valid(fake.Requests()[1].Messages); err != nil {

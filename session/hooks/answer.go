@@ -121,7 +121,7 @@ func plain(text string) string {
 	clean := o.Write([]byte(text))
 	runes := []rune(strings.TrimSpace(clean + o.Close()))
 	if more := len(runes) - maxContext; more > 0 {
-		return fmt.Sprintf("%s\n[… %d characters left out …]", string(runes[:maxContext]), more)
+		return fmt.Sprintf("%s\n[… %d characters hidden …]", string(runes[:maxContext]), more)
 	}
 	return string(runes)
 }

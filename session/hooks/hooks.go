@@ -205,7 +205,7 @@ func (r *Runner) Fire(ctx context.Context, in Input) Answer {
 	in.Dir = r.dir
 	text, err := json.Marshal(in)
 	if err != nil {
-		return Answer{Verdict: Deny, Reason: "the hooks cannot be told of it: " + err.Error()}
+		return Answer{Verdict: Deny, Reason: "not sent to the hooks: " + err.Error()}
 	}
 	results := make([]process.Result, len(list))
 	var wait sync.WaitGroup

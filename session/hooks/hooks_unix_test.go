@@ -97,7 +97,7 @@ func TestAnswers(t *testing.T) {
 		{name: "stop", config: pre(`echo '{"continue":false,"stopReason":"enough"}'`), stop: "enough"},
 		{name: "message", config: pre(`echo '{"systemMessage":"by the way"}'`), notices: "by the way"},
 		{name: "hostile", config: pre(`printf '{"systemMessage":"a\\u001b[31mb\\u202e"}'`), notices: "ab"},
-		{name: "much", config: pre(`printf '{"systemMessage":"'; head -c 500000 /dev/zero | tr '\0' x; printf '"}'`), notices: "characters left out"},
+		{name: "much", config: pre(`printf '{"systemMessage":"'; head -c 500000 /dev/zero | tr '\0' x; printf '"}'`), notices: "characters hidden"},
 		{name: "words of a prompt", event: hooks.UserPromptSubmit, config: hook(hooks.UserPromptSubmit, "", "echo today"), context: "today"},
 		{name: "a blocked prompt", event: hooks.UserPromptSubmit, config: hook(hooks.UserPromptSubmit, "", "echo secret >&2; exit 2"), verdict: hooks.Deny, reason: "secret"},
 		{name: "another event", event: hooks.Stop, config: pre("exit 2")},
