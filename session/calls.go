@@ -229,14 +229,6 @@ func (t *turn) decide(j *job) bool {
 	}
 }
 
-// deny gives a call the result that tells the model why it was not allowed.
-func (t *turn) deny(j *job, by, text string) {
-	j.unwatch()
-	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
-	j.denied = true
-	t.setResult(j, tools.Outcome{Text: text, Failed: true})
-}
-
 func (t *turn) ask(j *job) (tools.Approval, bool) {
 	t.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)

@@ -212,3 +212,11 @@ func endHooks(s *Session) {
 		s.hooks.Fire(context.Background(), hooks.Input{Session: s.id, Event: hooks.SessionEnd})
 	}
 }
+
+// deny gives a call the result that tells the model why it was not allowed.
+func (t *turn) deny(j *job, by, text string) {
+	j.unwatch()
+	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
+	j.denied = true
+	t.setResult(j, tools.Outcome{Text: text, Failed: true})
+}
