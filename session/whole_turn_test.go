@@ -112,9 +112,11 @@ func TestWholeTurnIsFlat(t *testing.T) {
 					runtime.ReadMemStats(&before)
 					askAgain(t, s)
 					runtime.ReadMemStats(&after)
-					if c, b := after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc; count == 0 || c < count {
+					c, b := after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+					if count == 0 {
 						count, size = c, b
 					}
+					count, size = min(count, c), min(size, b)
 				}
 				if behind.read <= before || behind.read < int64(100*n) {
 					t.Errorf("%d bytes were sent of %d messages, and %d before", behind.read, n, before)
@@ -124,7 +126,7 @@ func TestWholeTurnIsFlat(t *testing.T) {
 			smallCount, small := cost(few)
 			largeCount, large := cost(many)
 			perMessage := float64(large-min(small, large)) / (many - few)
-			if largeCount > smallCount+smallCount/10+20 || perMessage > 5*float64(reflect.TypeFor[llm.Message]().Size()) {
+			if largeCount > smallCount+smallCount/10+20 || perMessage > (5+slack)*float64(reflect.TypeFor[llm.Message]().Size()) {
 				t.Errorf("a turn costs %d allocations behind %d messages and %d behind %d; %.0f bytes more for each message", smallCount, few, largeCount, many, perMessage)
 			}
 		})

@@ -62,7 +62,7 @@ func TestWholeNode(t *testing.T) {
 			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", Width: 6, Height: 7, Made: "edited", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},
-		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true},
+		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
 		Reason: llm.Calls, Purpose: PurposeCompare, Missed: CacheMiss{Tokens: 9, Cause: cachewatch.PromptChanged, Cost: 0.5}, TTFT: 1, Duration: 2, ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route",
 		Cache: &cachewatch.Entry{Key: "k", First: "f", Told: true, Prefix: &cachewatch.Prefix{
 			System: "s", Tools: []cachewatch.Tool{{Name: "n", Digest: "d"}}, Settings: map[string]string{"a": "b"},
@@ -88,7 +88,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 5}, {llm.Usage{}, 10}, {Session{}, 17}, {Draft{}, 4}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 5}, {llm.Usage{}, 11}, {Session{}, 17}, {Draft{}, 4}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}
