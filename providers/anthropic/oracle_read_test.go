@@ -135,6 +135,7 @@ func readBySDK(t *testing.T, body string) (r reading) {
 	r.Usage = llm.Usage{
 		Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), CacheRead: int(u.CacheReadInputTokens),
 		CacheWrite: int(u.CacheCreationInputTokens), Output: int(u.OutputTokens), Thinking: int(u.OutputTokensDetails.ThinkingTokens),
+		Searches: int(u.ServerToolUse.WebSearchRequests),
 	}
 	for _, b := range m.Content {
 		switch b.Type {
