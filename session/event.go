@@ -37,6 +37,10 @@ type Prompt struct {
 	Steers  bool // it went along with results of tools
 }
 
+// Unsent reports that a message of the user's did not enter the conversation: they have it back.
+// Done or a Notice says why.
+type Unsent struct{ Message llm.Message }
+
 // Step reports that a request goes out.
 type Step struct {
 	Model   string          // provider/model

@@ -141,12 +141,25 @@ func stoppedByHook(jobs []*job) error {
 	return nil
 }
 
-// submitted returns a prompt with what hooks add to it. The error says why it is not sent.
-func submitted(t *turn, parts []llm.Part) ([]llm.Part, error) {
+// submitted returns a message of the user's with what hooks add to it. The error says why it is
+// not sent; the user has it back then.
+func submitted(t *turn, m llm.Message) (llm.Message, error) {
 	if t.hooks.Runner == nil {
-		return parts, nil
+		return m, nil
 	}
-	var added []string
+	added, err := askedAbout(t, m)
+	if err != nil {
+		t.emit(Unsent{m})
+		return m, err
+	}
+	for _, text := range added {
+		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
+	}
+	return m, nil
+}
+
+// askedAbout asks the hooks about a message of the user's, and returns what they add to it.
+func askedAbout(t *turn, m llm.Message) (added []string, err error) {
 	if !t.hooks.started {
 		t.hooks.started = true
 		source := "startup"
@@ -159,7 +172,7 @@ func submitted(t *turn, parts []llm.Part) ([]llm.Part, error) {
 			return nil, fmt.Errorf("%w: %s", ErrHookStopped, a.StopWhy)
 		}
 	}
-	a := fire(t, hooks.Input{Event: hooks.UserPromptSubmit, Prompt: llm.Message{Parts: parts}.Text()})
+	a := fire(t, hooks.Input{Event: hooks.UserPromptSubmit, Prompt: m.Text()})
 	switch {
 	case t.ctx.Err() != nil:
 		return nil, context.Cause(t.ctx)
@@ -168,10 +181,26 @@ func submitted(t *turn, parts []llm.Part) ([]llm.Part, error) {
 	case a.Stop:
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
 	}
-	for _, text := range append(added, a.Contexts...) {
-		parts = append(parts[:len(parts):len(parts)], llm.Part{Kind: llm.Text, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
+	return append(added, a.Contexts...), nil
+}
+
+// nextPrompt takes the next message that waits, or the next that steers, and that hooks let
+// through; false if there is none.
+func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
+	for {
+		m, ok := t.dequeue(steers)
+		if !ok {
+			return m, false, nil
+		}
+		m, err := submitted(t, m)
+		switch {
+		case err == nil:
+			return m, true, nil
+		case t.ctx.Err() != nil:
+			return m, false, err
+		}
+		t.emit(llm.Notice{Text: err.Error()})
 	}
-	return parts, nil
 }
 
 // stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,6 +128,46 @@ func TestHooksOfTurns(t *testing.T) {
 	}
 }
 
+// A prompt that a hook blocks is the user's again, wherever it waited; the others are sent.
+func TestHooksGiveBack(t *testing.T) {
+	var s *Session
+	queue := func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		s.Steer(say("a secret first"))
+		s.Steer(say("quietly"))
+		s.Queue(say("the secret then"))
+		s.Queue(say("and commit"))
+		return llmtest.Call(call("c1", "list", `{}`))(ctx, req, out)
+	}
+	s, _, _ = hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{queue, llmtest.Say("done"), llmtest.Say("committed")},
+		"UserPromptSubmit: grep -q secret && echo no secrets >&2 && exit 2; exit 0")
+	var sent, back, told []string
+	for _, text := range []string{"my secret", "mend it"} {
+		for _, e := range play(t.Context(), s, allow, say(text)) {
+			switch e := e.(type) {
+			case Prompt:
+				sent = append(sent, e.Message.Text())
+			case Unsent:
+				back = append(back, e.Message.Text())
+			case llm.Notice:
+				told = append(told, e.Text)
+			case Done:
+				if (e.Err != nil) != (text == "my secret") {
+					t.Errorf("%s: %v", text, e.Err)
+				}
+			}
+		}
+	}
+	if want := []string{"mend it", "quietly", "and commit"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+	if want := []string{"my secret", "a secret first", "the secret then"}; !slices.Equal(back, want) {
+		t.Errorf("given back %q, want %q", back, want)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "no secrets") {
+		t.Errorf("told %q", told)
+	}
+}
+
 func TestHooksStop(t *testing.T) {
 	s, _, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, `PostToolUse: echo '{"continue":false,"stopReason":"enough"}'`)
 	events := play(t.Context(), s, allow, say("go"))
@@ -162,5 +203,28 @@ func TestHooksCanceled(t *testing.T) {
 	}
 	if err := valid(history); err != nil {
 		t.Error(err)
+	}
+}
+
+// A prompt that is stopped while hooks look at it is the user's again.
+func TestHooksCanceledPrompt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: hooks.New(t.TempDir(), func(context.Context, tools.ProgramRun) tools.ProgramResult {
+		cancel()
+		return tools.ProgramResult{Exit: -1, Err: context.Canceled}
+	}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
+	back := ""
+	for e := range s.Turn(ctx, say("go")) {
+		switch e := e.(type) {
+		case Unsent:
+			back = e.Message.Text()
+		case Done:
+			if !errors.Is(e.Err, context.Canceled) {
+				t.Errorf("got %v", e.Err)
+			}
+		}
+	}
+	if back != "go" || !s.Empty() {
+		t.Errorf("given back %q", back)
 	}
 }

@@ -101,7 +101,9 @@ func answerSteps(t *turn) error {
 				return err
 			}
 			if !t.capped {
-				steer(t)
+				if err := steer(t); err != nil {
+					return err
+				}
 				continue
 			}
 		}
@@ -110,15 +112,15 @@ func answerSteps(t *turn) error {
 		} else if again {
 			continue
 		}
-		m, ok := t.dequeue(false)
+		m, ok, err := nextPrompt(t, false)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			if again, err := stopHooks(t, response); !again || err != nil {
 				return err
 			}
 			continue
-		}
-		if m.Parts, err = submitted(t, m.Parts); err != nil {
-			return err
 		}
 		t.restoreSettings()
 		t.prompt(m)
@@ -144,11 +146,11 @@ func (t *turn) begin(parts []llm.Part) error {
 		return t.prepareRetry()
 	}
 	warm(t)
-	parts, err := submitted(t, parts)
+	m, err := submitted(t, llm.Message{Role: llm.RoleUser, Parts: parts})
 	if err != nil {
 		return err
 	}
-	t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
+	t.prompt(m)
 	return nil
 }
 
@@ -195,18 +197,12 @@ func checkExpense(t *turn, models ...llm.Endpoint) error {
 }
 
 // steer adds the messages that go along with the results of tools.
-func steer(t *turn) {
+func steer(t *turn) error {
 	for {
-		m, ok := t.dequeue(true)
+		m, ok, err := nextPrompt(t, true)
 		if !ok {
-			return
+			return err
 		}
-		parts, err := submitted(t, m.Parts)
-		if err != nil {
-			t.emit(llm.Notice{Text: err.Error()})
-			continue
-		}
-		m.Parts = parts
 		n := t.appendAt(m, func(n *store.Node) { n.Steers = true })
 		showPrompt(t, n)
 	}
@@ -264,11 +260,12 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 		if !anew && (!model.Known || model.Vision) {
 			parts = append(lastDrawn(t.Path(), parts), parts...)
 		}
-		var err error
-		if parts, err = submitted(t, parts); err != nil {
+		m, err := submitted(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
+		if err != nil {
 			return err
 		}
-		n := t.append(llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
+		parts = m.Parts
+		n := t.append(m)
 		set(t.Session, &t.turnSeq, n.Seq)
 		t.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
@@ -281,12 +278,8 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	if _, _, err := streamFrom(t, 1, model, request); err != nil {
 		return err
 	}
-	m, ok := t.dequeue(false)
+	m, ok, err := nextPrompt(t, false)
 	if !ok {
-		return nil
-	}
-	var err error
-	if m.Parts, err = submitted(t, m.Parts); err != nil {
 		return err
 	}
 	t.prompt(m)

@@ -66,14 +66,25 @@ func (d *drafts) add(text string) {
 	d.text = strings.TrimPrefix(d.text+"\n\n"+text, "\n\n")
 }
 
+// takeBack makes a message of the user's a draft again, attachments included, and returns its text.
+func (d *drafts) takeBack(m llm.Message) string {
+	text, attached := app.SplitPrompt(m)
+	d.app.Attached = append(d.app.Attached, attached...)
+	d.add(text)
+	return text
+}
+
+// unsent makes a draft of a message that was not sent.
+func (d *drafts) unsent(m llm.Message) {
+	d.say("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.takeBack(m), longestShown))
+}
+
 // unqueue makes a draft of the messages that wait to be sent, and reports whether there
 // was one.
 func (d *drafts) unqueue() bool {
 	waiting := d.app.Session.Unqueue()
 	for _, m := range waiting {
-		text, attached := app.SplitPrompt(m)
-		d.app.Attached = append(d.app.Attached, attached...)
-		d.add(text)
+		d.takeBack(m)
 	}
 	if n := len(waiting); n > 0 {
 		d.say("%s moved from the queue to your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))

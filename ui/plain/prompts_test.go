@@ -1,10 +1,14 @@
 package plain
 
 import (
+	"context"
 	"testing"
 
 	"parley/session"
+	"parley/session/hooks"
 	"parley/session/prompts"
+	"parley/tools/process"
+	"parley/ui/app"
 )
 
 // promptFiles returns what finds some prompts.
@@ -20,5 +24,18 @@ func promptFiles(t *testing.T, _ *session.Options) func() ([]prompts.Prompt, []e
 			found = append(found, p)
 		}
 		return found, nil
+	}
+}
+
+// A prompt that a hook blocks is told, and is the draft again.
+func TestBlockedPrompt(t *testing.T) {
+	d := talk(t, func(_ *app.Options, so *session.Options) {
+		so.Hooks = hooks.New("/", func(context.Context, process.Run) process.Result {
+			return process.Result{Exit: 2, Stderr: "no secrets"}
+		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})
+	})
+	d.enter("the secret").heard("This message is your draft again: the secret. /send sends it").heard("a hook blocked the prompt: no secrets").idle()
+	if d.drafts.text != "the secret" {
+		t.Errorf("the draft is %q", d.drafts.text)
 	}
 }

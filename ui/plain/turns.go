@@ -121,6 +121,8 @@ func (t *turns) add(now *turn, e session.Event) {
 		}
 	case session.Answered:
 		t.questions.dropCalls()
+	case session.Unsent:
+		t.drafts.unsent(e.Message)
 	}
 	now.set(now.doing(), t.now())
 }

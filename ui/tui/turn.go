@@ -16,6 +16,9 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	}
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
+	case session.Unsent:
+		m.input.TakeBack(e.Message)
+		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
 		return m.Notify("Approval needed: " + e.Action.Title)
