@@ -17,6 +17,9 @@ var (
 	ErrHookStopped = errors.New("stopped by a hook")
 )
 
+// HookPart names the parts of a prompt that hooks added.
+const HookPart = "added by a hook"
+
 // maxHookRounds is how often hooks may have a model go on behind one answer.
 const maxHookRounds = 8
 
@@ -110,7 +113,7 @@ func withContext(text, context string) string {
 	if context == "" {
 		return text
 	}
-	return text + "\n\nA hook of the user's adds: " + context
+	return text + "\n\nA hook adds: " + context
 }
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
@@ -153,7 +156,7 @@ func submitted(t *turn, m llm.Message) (llm.Message, error) {
 		return m, err
 	}
 	for _, text := range added {
-		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
+		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Name: HookPart, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
 	}
 	return m, nil
 }
@@ -217,7 +220,7 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to continue; the turn ends here", maxHookRounds)})
 		return false, nil
 	}
-	t.prompt(llm.UserText("A hook of the user's asks to continue: " + a.Reason))
+	t.prompt(llm.UserText("A hook asks to continue: " + a.Reason))
 	return true, nil
 }
 

@@ -88,7 +88,7 @@ func TestHooksOfCalls(t *testing.T) {
 			if want := strings.Replace("c1: "+tt.result, "c1: !", "!c1: ", 1); asked != tt.asked || len(results) != 1 || !strings.HasPrefix(results[0], want) {
 				t.Errorf("asked %q, got %q, want %q, %q", asked, results, tt.asked, want)
 			}
-			if sent := fake.Requests()[len(fake.Requests())-1].Messages; tt.name == "after the call" && !strings.Contains(sent[len(sent)-1].Parts[0].Text, "A hook of the user's adds: bad") {
+			if sent := fake.Requests()[len(fake.Requests())-1].Messages; tt.name == "after the call" && !strings.Contains(sent[len(sent)-1].Parts[0].Text, "A hook adds: bad") {
 				t.Errorf("sent %+v", sent)
 			}
 		})
@@ -114,7 +114,7 @@ func TestHooksOfTurns(t *testing.T) {
 			prompts = append(prompts, p.Message.Text())
 		}
 	}
-	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook of the user's asks to continue: test first" {
+	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook asks to continue: test first" {
 		t.Errorf("prompts %q", prompts)
 	}
 	if err := valid(fake.Requests()[1].Messages); err != nil {

@@ -77,7 +77,7 @@ func (o output) answer(h Hook) (a Answer) {
 		a.Contexts = []string{text}
 	}
 	if text := plain(o.Message); text != "" {
-		a.Notices = []string{text}
+		a.Notices = []string{"hook: " + text}
 	}
 	if o.Continue != nil && !*o.Continue {
 		a.Stop, a.StopWhy = true, cmp.Or(plain(o.StopWhy), "the hook "+plain(h.Command.String())+" asked for it")

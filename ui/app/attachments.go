@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/session/attach"
 	"parley/tools/mcp"
 )
@@ -328,6 +329,13 @@ func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 		text = imageCommand + text
 	}
 	return text, attached
+}
+
+// DraftOf returns what a message of the user's says, and what they had go with it: what hooks
+// added comes anew when it is sent.
+func DraftOf(msg llm.Message) (text string, attached []llm.Part) {
+	text, attached = SplitPrompt(msg)
+	return text, slices.DeleteFunc(attached, func(p llm.Part) bool { return p.Name == session.HookPart })
 }
 
 // Labels returns how to call attachments.

@@ -138,7 +138,7 @@ func EditMessage(a *App, seq int) Effect {
 	if err != nil {
 		return Effect{Err: err}
 	}
-	text, attached := SplitPrompt(msg)
+	text, attached := DraftOf(msg)
 	a.Attached = append(a.Attached, attached...)
 	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
 }

@@ -86,7 +86,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 	if !written.Empty() {
 		written.Stash()
 	}
-	text, attached := app.SplitPrompt(n.Message)
+	text, attached := app.DraftOf(n.Message)
 	b.editing, b.App.Attached = seq, attached
 	if app.Draws(n.Message) {
 		written.SetValue(text)

@@ -28,3 +28,23 @@ func TestBlockedPrompt(t *testing.T) {
 	s.Press("ctrl+u")
 	s.ask("hi", "hello")
 }
+
+// What a hook adds to a prompt is shown as one of its attachments, and is no part of the draft when
+// the prompt is edited.
+func TestHookContext(t *testing.T) {
+	fake := llmtest.New(llmtest.Say("hello"), llmtest.Say("again"))
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		model := llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake/one", Strategy: "native"}
+		o.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
+			return process.Result{Stdout: []byte("monday")}
+		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
+	})
+	s.ask("hi", "[added by a hook, 1 line, 6 bytes]")
+	s.idle()
+	s.Press("esc", "esc").WaitForText("Edit which message")
+	s.Press("enter").WaitForText("Editing an earlier message")
+	s.Press("enter").WaitForText("again")
+	if got := fake.Requests()[1].Messages; len(got) != 1 || len(got[0].Parts) != 2 {
+		t.Errorf("the edited message is %+v", got)
+	}
+}
