@@ -213,14 +213,14 @@ func noSkills(a *App) string {
 // SourcesOf asks which source of the answer with this Seq to open.
 func SourcesOf(a *App, seq int) Effect {
 	n, err := a.Session.At(seq)
-	if err != nil || len(sourcesIn(n.Message)) == 0 {
+	if err != nil || len(Sources(n.Message)) == 0 {
 		return Say("No sources here")
 	}
-	return askSource(a, sourcesIn(n.Message))
+	return askSource(a, Sources(n.Message))
 }
 
-// sourcesIn returns what an answer cites, in the order in which it is numbered.
-func sourcesIn(m llm.Message) (list []llm.Part) {
+// Sources returns what an answer cites, in the order in which it is numbered.
+func Sources(m llm.Message) (list []llm.Part) {
 	for _, p := range m.Parts {
 		if p.Kind == llm.Source {
 			list = append(list, p)
@@ -232,7 +232,7 @@ func sourcesIn(m llm.Message) (list []llm.Part) {
 // lastSources returns those of the last answer that has any.
 func lastSources(a *App) []llm.Part {
 	for _, n := range slices.Backward(a.Session.Path()) {
-		if list := sourcesIn(n.Message); len(list) > 0 {
+		if list := Sources(n.Message); len(list) > 0 {
 			return list
 		}
 	}

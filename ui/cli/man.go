@@ -1,25 +1,251 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
-	mango "github.com/muesli/mango-cobra"
-	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/ui/print"
+	"parley/ui/textwrap"
 )
 
-// manCommand prints the manual page.
-func manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "man", Short: "Print the manual page", Args: cobra.NoArgs, Hidden: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			page, err := mango.NewManPage(1, cmd.Root())
-			if err != nil {
-				return err
+// manCommand prints manual pages, or writes all of them for a package.
+func manCommand(a *program) *cobra.Command {
+	var folder string
+	cmd := &cobra.Command{
+		Use: "man [COMMAND...]", Short: "Print a manual page", Hidden: true,
+		Example: "  parley man | man -l -\n  parley man sessions export | man -l -\n  parley man --to share/man/man1",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if folder != "" {
+				if err := writeManuals(cmd.Root(), folder); err != nil {
+					return a.fail(print.Failed, err)
+				}
+				return nil
 			}
-			_, err = io.WriteString(os.Stdout, page.Build(roff.NewDocument()))
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownSubcommand(cmd.Root(), strings.Join(args, " "))
+			}
+			_, err = io.WriteString(os.Stdout, manual(found))
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&folder, "to", "", "write the pages of all commands into this `FOLDER`")
+	cmd.MarkFlagDirname("to")
+	return cmd
+}
+
+// writeManuals writes the page of cmd, and of all commands below it, into a folder that is
+// made where it is missing.
+func writeManuals(cmd *cobra.Command, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, manualName(cmd)+".1"), []byte(manual(cmd)), 0o644); err != nil {
+		return err
+	}
+	for _, c := range cmd.Commands() {
+		if !c.IsAvailableCommand() {
+			continue
+		}
+		if err := writeManuals(c, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manualName returns the name of a command's page, as git's are called: parley-sessions-export.
+func manualName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manual returns the page of a command in the macros of man(7), whose text is that of
+// --help.
+func manual(cmd *cobra.Command) string {
+	var p page
+	p.macro("TH", strings.ToUpper(manualName(cmd)), "1", buildDate(), "parley "+version(), "parley manual")
+	p.macro("SH", "NAME")
+	p.text(manualName(cmd) + ` \- ` + escape(lowerFirst(cmd.Short)))
+	p.macro("SH", "SYNOPSIS")
+	p.line(".B " + escape(cmd.CommandPath()))
+	if cmd.HasAvailableSubCommands() && !cmd.Runnable() {
+		p.text("COMMAND")
+	} else if synopsis := strings.TrimSpace(strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath())); synopsis != "" {
+		p.text(escape(synopsis))
+	}
+	p.macro("SH", "DESCRIPTION")
+	p.paragraphs(described(cmd))
+	p.flags("OPTIONS", cmd.NonInheritedFlags())
+	p.flags("GLOBAL OPTIONS", cmd.InheritedFlags())
+	p.commands(cmd)
+	if cmd.Example != "" {
+		p.macro("SH", "EXAMPLES")
+		p.literal(cmd.Example)
+	}
+	if !cmd.HasParent() {
+		p.macro("SH", "EXIT STATUS")
+		for _, s := range print.Statuses {
+			p.tagged(s.Status, s.Means)
+		}
+	}
+	p.macro("SH", "SEE ALSO")
+	p.related(cmd)
+	return p.String()
+}
+
+// described returns what a command does, in paragraphs.
+func described(cmd *cobra.Command) string {
+	if cmd.Long != "" {
+		return cmd.Long
+	}
+	return strings.TrimSuffix(cmd.Short, ".") + "."
+}
+
+// A page is a manual page being written: lines, of which none is empty and none longer
+// than 80 bytes where it can be broken.
+type page struct{ strings.Builder }
+
+// line writes a line as it is.
+func (p *page) line(s string) { fmt.Fprintln(p, s) }
+
+// macro writes a macro with arguments.
+func (p *page) macro(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, arg := range args {
+		p.WriteString(` "` + strings.ReplaceAll(arg, `"`, `\(dq`) + `"`)
+	}
+	p.WriteByte('\n')
+}
+
+// text writes running text that is escaped already, in lines that fit.
+func (p *page) text(s string) {
+	for _, line := range textwrap.Lines(s, 78) {
+		if line = strings.TrimSpace(line); line != "" {
+			p.line(protect(line))
+		}
+	}
+}
+
+// paragraphs writes text whose paragraphs are apart by an empty line; what is indented
+// stays as it is.
+func (p *page) paragraphs(s string) {
+	for i, block := range strings.Split(strings.TrimSpace(s), "\n\n") {
+		if i > 0 {
+			p.line(".PP")
+		}
+		if strings.HasPrefix(block, "  ") || strings.HasPrefix(block, "\t") {
+			p.literal(block)
+			continue
+		}
+		p.text(escape(strings.Join(strings.Fields(block), " ")))
+	}
+}
+
+// literal writes lines as they are, as examples are shown.
+func (p *page) literal(s string) {
+	p.line(".nf")
+	for line := range strings.SplitSeq(strings.Trim(s, "\n"), "\n") {
+		p.line(protect(escape(line)))
+	}
+	p.line(".fi")
+}
+
+// tagged writes what a name means.
+func (p *page) tagged(name, means string) {
+	p.line(".TP")
+	p.line(protect(`\fB` + escape(name) + `\fR`))
+	p.text(escape(means))
+}
+
+// flags writes a section of flags, unless there are none.
+func (p *page) flags(title string, set *pflag.FlagSet) {
+	if !set.HasAvailableFlags() {
+		return
+	}
+	p.macro("SH", title)
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Deprecated != "" {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := `\fB` + escape("--"+f.Name) + `\fR`
+		if f.Shorthand != "" {
+			name = `\fB` + escape("-"+f.Shorthand) + `\fR, ` + name
+		}
+		switch {
+		case value == "":
+		case f.NoOptDefVal != "":
+			name += `[=\fI` + escape(value) + `\fR]`
+		default:
+			name += ` \fI` + escape(value) + `\fR`
+		}
+		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "[]" && d != "0s" {
+			usage += " (default " + d + ")"
+		}
+		p.line(".TP")
+		p.line(name)
+		p.text(escape(usage))
+	})
+}
+
+// commands writes the commands below cmd, unless there are none.
+func (p *page) commands(cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	p.macro("SH", "COMMANDS")
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			p.tagged(manualName(c)+"(1)", c.Short)
+		}
+	}
+}
+
+// related writes the pages that the page of cmd points to: of the commands above it and
+// below it.
+func (p *page) related(cmd *cobra.Command) {
+	var names []string
+	for c := cmd.Parent(); c != nil; c = c.Parent() {
+		names = append(names, manualName(c))
+	}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, manualName(c))
+		}
+	}
+	for i, name := range names {
+		after := ","
+		if i == len(names)-1 {
+			after = ""
+		}
+		p.line(strings.TrimSpace(".BR " + escape(name) + " (1)" + after))
+	}
+}
+
+// escape returns text in which nothing is an escape or a hyphen of roff's.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "“", `\(lq`, "”", `\(rq`, "’", `\(cq`, "→", `\(->`).Replace(s)
+}
+
+// protect returns a line that is not taken for a macro.
+func protect(line string) string {
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		return `\&` + line
+	}
+	return line
+}
+
+// lowerFirst returns a description as the line of a page's name has it, whose name it
+// follows: without a capital, unless the word has more of them.
+func lowerFirst(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if len(word) > 1 && strings.ToLower(word[1:]) == word[1:] {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
 }

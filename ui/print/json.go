@@ -81,6 +81,9 @@ func objects(e session.Event, status int) []object {
 		return []object{{{"type", kind}, {"text", e.Text}}}
 	case session.Response:
 		var list []object
+		for n, p := range app.Sources(e.Message) {
+			list = append(list, sourceObject(n+1, p))
+		}
 		if isEmptyAnswer(e) {
 			list = append(list, noticeObject(emptyAnswer))
 		}
@@ -148,6 +151,11 @@ func usageObject(u llm.Usage) object {
 	return o
 }
 
+// sourceObject shows what an answer cites, as which number.
+func sourceObject(number int, p llm.Part) object {
+	return object{{"type", "source"}, {"number", number}, {"title", p.Title()}, {"url", p.URL}}
+}
+
 // callObject shows a call; arguments that are no JSON object stand in "raw".
 func callObject(p llm.Part) object {
 	o := object{{"type", "tool_call"}, {"id", p.ID}, {"name", p.Name}}
@@ -186,6 +194,7 @@ type jsonWriter struct {
 	think []string
 	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
+	cites []json.RawMessage // sources, as they came
 	notes []json.RawMessage // beside the answer, as they came
 	wrote string            // the model of the last answer; "": none came
 }
@@ -205,6 +214,9 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 		w.wrote = e.Message.Model
 		if isEmptyAnswer(e) {
 			w.note(emptyAnswer)
+		}
+		for n, p := range app.Sources(e.Message) {
+			w.cites = append(w.cites, encode(sourceObject(n+1, p)[1:]))
 		}
 		for _, p := range e.Message.Parts {
 			switch {
@@ -242,6 +254,9 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
+	}
+	if len(w.cites) > 0 {
+		o = append(o, field{"sources", w.cites})
 	}
 	if len(w.tools) > 0 {
 		o = append(o, field{"tools", w.tools})

@@ -42,6 +42,24 @@ const (
 	Mismatch   = 9 // a recording is replayed that does not hold what was asked
 )
 
+// Status is an exit status, and what it means.
+type Status struct{ Status, Means string }
+
+// Statuses lists every status, as manuals do.
+var Statuses = []Status{
+	{"0", "Done."},
+	{"1", "Provider or network error."},
+	{"2", "Usage or input."},
+	{"3", "Configuration or authentication."},
+	{"4", "Turn limit (--max-turns)."},
+	{"5", "Budget or time limit (--max-cost, --timeout, [budget])."},
+	{"6", "A needed permission was denied."},
+	{"7", "The answer does not fit the schema (--schema)."},
+	{"8", "The answer is incomplete: length, filter, or nothing of what was asked for; an image or a video was refused."},
+	{"9", "The request is not in the recording (--replay)."},
+	{"128+n", "Ended by signal n; 141: the reader of the pipe left."},
+}
+
 // Interrupted reports the cause of a cancel by a signal.
 type Interrupted struct{ Signal syscall.Signal }
 

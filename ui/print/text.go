@@ -198,6 +198,9 @@ func (s *stderrWriter) event(e session.Event) {
 		}
 	case session.Response:
 		s.close()
+		for n, p := range app.Sources(e.Message) {
+			s.line(th.Dim, "%s", app.SourceText(app.Change{Part: &p, Count: n + 1}))
+		}
 		switch {
 		case !e.UsageKnown:
 		case e.Message.Interrupted: // Done may say that nobody reads

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// eachCommand calls f with every command of the program that its help lists.
+func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			eachCommand(c, f)
+		}
+	}
+}
+
+// TestManuals holds that each command has a page that says what --help says, and that
+// mandoc has nothing to say about it.
+func TestManuals(t *testing.T) {
+	root := newProgram().rootCommand()
+	root.InitDefaultCompletionCmd()
+	mandoc, err := exec.LookPath("mandoc")
+	if err != nil {
+		t.Log("mandoc is not on PATH: the pages are not linted")
+	}
+	eachCommand(root, func(cmd *cobra.Command) {
+		t.Run(manualName(cmd), func(t *testing.T) {
+			text := manual(cmd)
+			for line := range strings.SplitSeq(text, "\n") {
+				if len(line) > 80 && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, ".TH") {
+					t.Errorf("%d bytes: %s", len(line), line)
+				}
+			}
+			if strings.Contains(text, "\n\n") {
+				t.Error("an empty line")
+			}
+			plain := strings.NewReplacer(`\-`, "-", `\e`, `\`, `\fB`, "", `\fI`, "", `\fR`, "", "\n", " ").Replace(text)
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if _, usage := pflag.UnquoteUsage(f); !f.Hidden && (!strings.Contains(plain, "--"+f.Name) || !strings.Contains(strings.Join(strings.Fields(plain), " "), strings.Join(strings.Fields(ascii(usage)), " "))) {
+					t.Errorf("no --%s in %s", f.Name, text)
+				}
+			})
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() && !strings.Contains(plain, manualName(c)+"(1)") {
+					t.Errorf("no %s in %s", manualName(c), text)
+				}
+			}
+			if mandoc == "" {
+				return
+			}
+			lint := exec.Command(mandoc, "-Tlint")
+			lint.Stdin = strings.NewReader(text)
+			if out, err := lint.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	})
+}
+
+// ascii returns what escape makes of text, with hyphens.
+func ascii(text string) string { return strings.ReplaceAll(escape(text), `\-`, "-") }
