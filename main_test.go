@@ -557,7 +557,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {},
 		llm:                    {},
 		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -611,6 +611,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
 		"ui/tui/compare":       {"ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
+		"docs":                 {},
 		"docs/pictures":        {},
 		"ui/print":             front,
 		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},

@@ -113,7 +113,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.AddCommand(newConnectCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(a), versionCommand(a))
 	explainArguments(root)
-	explainHelp(root)
+	addHelp(a, root)
 	root.RegisterFlagCompletionFunc("model", a.completeModel)
 	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)
 	root.RegisterFlagCompletionFunc("resume", sessions.Complete)

@@ -44,23 +44,3 @@ func unknownSubcommand(cmd *cobra.Command, name string) error {
 	}
 	return fmt.Errorf("unknown command %q: %s --help lists them", name, cmd.CommandPath())
 }
-
-// explainHelp has help of a command that does not exist say so: arguments of the root command
-// are a prompt, so that cobra finds it for any words.
-func explainHelp(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "help" {
-			c.Args = func(_ *cobra.Command, args []string) error {
-				found, rest, err := root.Find(args)
-				if err == nil && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")) {
-					return nil
-				}
-				if err != nil || found == nil {
-					found, rest = root, args
-				}
-				return unknownSubcommand(found, rest[0])
-			}
-		}
-	}
-}

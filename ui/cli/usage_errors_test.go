@@ -8,9 +8,9 @@ import (
 // Arguments that are missing or mistyped are answered with what to write.
 func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"help promts":      `unknown command "promts": did you mean parley prompts?`,
+		"help promts":      `no help on "promts": did you mean parley help prompts?`,
 		"help prompts nwe": `unknown command "nwe": did you mean parley prompts new?`,
-		"help xyzzy":       `unknown command "xyzzy": parley --help lists them`,
+		"help xyzzy":       `no help on "xyzzy": parley help lists topics and commands`,
 		"prompts new":      "accepts 1 arg(s), received 0: usage: parley prompts new NAME",
 		"prompts sho":      `unknown command "sho": did you mean parley prompts show?`,
 		"sessions diff":    "requires at least 1 arg(s), only received 0: usage: parley sessions diff SESSION",

@@ -136,3 +136,23 @@ func (c *firstCode) end(to io.Writer) (found bool, err error) {
 	}
 	return c.found, err
 }
+
+// Page writes a page of the manual: rendered if o says so, and else as it is.
+func Page(text string, o Options) error {
+	if !o.Render {
+		_, err := io.WriteString(o.Out, text)
+		return err
+	}
+	width := o.Width
+	if width <= 0 {
+		width = 80
+	}
+	r := newRendering(o.Theme, min(width, pageWidth))
+	if err := r.add(o.Out, sanitize.Cleaned(text)); err != nil {
+		return err
+	}
+	return r.finish(o.Out)
+}
+
+// pageWidth sets how wide lines of a page can be, in cells: longer ones are hard to read.
+const pageWidth = 100

@@ -1,0 +1,50 @@
+// Package docs holds the manual: the pages of this folder, which "parley help TOPIC" shows.
+package docs
+
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// order lists the pages as they are read.
+var order = []string{
+	"getting-started", "providers", "connect", "chat", "scripts", "tools", "mcp", "prompts", "sessions", "money", "media",
+	"editors", "configuration", "commands", "themes", "accessibility", "troubleshooting", "limits", "comparison",
+	"architecture", "dependencies",
+}
+
+// A Page is one topic of the manual.
+type Page struct {
+	Name  string // of its file, without .md
+	Title string // its first heading
+	Text  string // Markdown, with the heading
+}
+
+// Pages returns all pages, as they are read.
+func Pages() []Page {
+	pages := make([]Page, 0, len(order))
+	for _, name := range order {
+		if p, ok := Open(name); ok {
+			pages = append(pages, p)
+		}
+	}
+	return pages
+}
+
+// Open returns the page of a name, and whether there is one.
+func Open(name string) (Page, bool) {
+	if !slices.Contains(order, name) {
+		return Page{}, false
+	}
+	data, err := files.ReadFile(name + ".md")
+	if err != nil {
+		return Page{}, false
+	}
+	text := string(data)
+	title, _, _ := strings.Cut(text, "\n")
+	return Page{Name: name, Title: strings.TrimPrefix(title, "# "), Text: text}, true
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/docs"
+	"parley/providers/catalog"
+	"parley/ui/print"
+)
+
+// addHelp has the command help show the pages of the manual, and the help of commands. What
+// is neither is an error: arguments of the root command are a prompt, so that cobra would find
+// it for any words.
+func addHelp(a *program, root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		`"{{.CommandPath}} COMMAND --help" tells more about a command{{if not .HasParent}}, "{{.CommandPath}} help TOPIC" more about anything:
+`+topicList()+`{{end}}.`, 1))
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Use, c.Short, c.Long = "help [TOPIC or COMMAND]", "Show a page of the manual, or the help of a command", ""
+		c.Args = cobra.ArbitraryArgs
+		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error { return showHelp(a, root, args) }
+		c.ValidArgs, c.ValidArgsFunction = nil, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return helpTopics(root), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// topicList returns the names of all pages, in lines.
+func topicList() string {
+	var b strings.Builder
+	col := 0
+	for i, p := range docs.Pages() {
+		switch {
+		case i == 0:
+			b.WriteString("  ")
+		case col+len(p.Name) > 74:
+			b.WriteString(",\n  ")
+			col = 0
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name)
+		col += len(p.Name) + 2
+	}
+	return b.String()
+}
+
+// showHelp prints the page or the command that args name.
+func showHelp(a *program, root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return root.Help()
+	}
+	if len(args) == 1 {
+		if page, ok := docs.Open(args[0]); ok {
+			if err := print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()))); err != nil {
+				return a.fail(print.Failed, err)
+			}
+			return nil
+		}
+	}
+	found, rest, err := root.Find(args)
+	if err == nil && found != root && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")) {
+		found.InitDefaultHelpFlag()
+		return found.Help()
+	}
+	if err == nil && found != root {
+		return unknownSubcommand(found, rest[0])
+	}
+	if near := catalog.Near(args[0], helpTopics(root), 1); len(near) > 0 {
+		return fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0])
+	}
+	return fmt.Errorf("no help on %q: parley help lists topics and commands", args[0])
+}
+
+// helpTopics returns what help knows: pages and commands.
+func helpTopics(root *cobra.Command) []string {
+	var names []string
+	for _, p := range docs.Pages() {
+		names = append(names, p.Name)
+	}
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
