@@ -3,7 +3,7 @@
 //
 //	Conversation ──► Markdown, HTML   the current branch, for people
 //	Conversation ──► JSONL            everything, byte for byte
-//	file         ──► Read             JSONL, Claude Code, Codex, ChatGPT
+//	file         ──► Read             JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude
 //
 // What goes out is written for hostile content: no text of a model or a tool can
 // end the block it stands in, run, load anything, or hide itself. What comes in

@@ -23,7 +23,7 @@ import (
 // them in any order, each on its own, and sometimes never.
 type builder struct {
 	session store.Session
-	notes   skipped
+	notes   *skipped
 	nodes   []store.Node     // users and assistants; Seq is the place, from 1
 	keys    map[string]int   // what the program calls a message, to its Seq
 	calls   map[string]*call // by the id the program uses, the last of that id
@@ -39,9 +39,10 @@ type call struct {
 	parts    []llm.Part
 	outcome  store.Outcome
 	at       time.Time
+	where    place
 }
 
-func newTree(origin string, n skipped) *builder {
+func newTree(origin string, n *skipped) *builder {
 	return &builder{
 		session: store.Session{Origin: origin}, notes: n,
 		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},
@@ -96,7 +97,7 @@ func (t *builder) call(seq int, p llm.Part) (id string) {
 	t.ids[p.ID] = true
 	n := t.node(seq)
 	n.Parts = append(n.Parts, p)
-	c := &call{id: p.ID, name: p.Name, node: seq}
+	c := &call{id: p.ID, name: p.Name, node: seq, where: t.notes.now}
 	if said != "" {
 		t.calls[said] = c
 	}
@@ -150,6 +151,7 @@ func (t *builder) results(n store.Node, calls []*call) store.Node {
 	for _, c := range calls {
 		if c.parts == nil {
 			c.parts = []llm.Part{{Kind: llm.Result, ID: c.id, Name: c.name, Text: llm.NoResult, Failed: true}}
+			t.notes.now = c.where
 			t.notes.add(unanswered, 1)
 		}
 		m.Parts = append(m.Parts, c.parts...)
@@ -229,8 +231,12 @@ func (c *Conversation) describe() {
 	s.Title = cmp.Or(line(s.Title), said)
 	s.Model = cmp.Or(s.Model, answered)
 	if !validID(s.ID) {
-		h := sha256.New()
-		fmt.Fprintln(h, s.ID, s.Title, s.Created.UnixNano(), len(c.Nodes))
+		h := sha256.New() // of what stays as the conversation grows
+		if s.ID != "" {
+			fmt.Fprintln(h, s.Origin, s.ID)
+		} else {
+			fmt.Fprintln(h, s.Origin, s.Title, s.Created.UnixNano(), said)
+		}
 		s.ID = "import-" + hex.EncodeToString(h.Sum(nil)[:8])
 	}
 }

@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,104 +11,12 @@ import (
 	"parley/session/store"
 )
 
-// A chatgptImporter reads exports of ChatGPT: conversations.json, a list of
-// conversations on one line, and the zip that holds it.
-//
-// A conversation maps ids to messages with parent and children. Calls of tools
+// ChatGPT's conversations map ids to messages with parent and children. Calls of tools
 // are messages of the assistant's to somebody else than all, their results
 // messages of the tool's; ChatGPT ran them itself. What the assistant said
 // between two messages of the user's becomes one message, as anywhere else.
-type chatgptImporter struct {
-	limits limits
-	notes  skipped
-	files  func(id string) (data []byte, ok bool) // of the zip; nil: there is none
-	found  []Conversation
-}
 
-func (d *chatgptImporter) line(data []byte) error {
-	var c gptConversation
-	if decode(data, &c) != nil || len(c.Mapping) == 0 {
-		d.notes.add(badLines, 1)
-		return nil
-	}
-	d.add(&c)
-	return nil
-}
-
-func (d *chatgptImporter) end() []Conversation { return d.found }
-
-// object takes one conversation, of which the brace before is read.
-func (d *chatgptImporter) object(b *bufio.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(b, int64(d.limits.line)))
-	if err != nil {
-		return err
-	}
-	return d.line(append([]byte{'{'}, data...))
-}
-
-// list takes a list of conversations, one at a time: what is wrong with one, or
-// too long, does not concern the next.
-func (d *chatgptImporter) list(r *bufio.Reader) error {
-	if _, err := r.Discard(1); err != nil {
-		return err
-	}
-	for {
-		data, err := element(r, d.limits.line)
-		switch {
-		case err == errLong:
-			d.notes.add(longLines, 1)
-			continue
-		case err != nil && err != io.EOF:
-			return err
-		}
-		if data = bytes.TrimSpace(data); len(data) > 0 {
-			if err := d.line(data); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-	}
-}
-
-// element reads up to the comma behind an element of a JSON list, or to the end
-// of the list, which comes with io.EOF.
-func element(r *bufio.Reader, longest int) ([]byte, error) {
-	var data []byte
-	depth, quoted, escaped, long := 0, false, false, false
-	for {
-		c, err := r.ReadByte()
-		if err != nil {
-			return data, err
-		}
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = c == '\\', c != '"'
-		case c == '"':
-			quoted = true
-		case c == '{', c == '[':
-			depth++
-		case depth == 0 && (c == ',' || c == ']'):
-			if long {
-				return nil, errLong
-			}
-			if c == ']' {
-				return data, io.EOF
-			}
-			return data, nil
-		case c == '}', c == ']':
-			depth--
-		}
-		if long = long || len(data) == longest; !long {
-			data = append(data, c)
-		}
-	}
-}
-
-func (d *chatgptImporter) add(c *gptConversation) {
+func (d *exportImporter) chatgpt(c *gptConversation) {
 	g := chatgptBuilder{builder: newTree("chatgpt", d.notes), files: d.files, from: c.Mapping, runs: map[int]map[string]string{}}
 	g.session.ID = cmp.Or(c.Other, c.ID)
 	g.session.Title = c.Title

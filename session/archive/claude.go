@@ -20,7 +20,7 @@ import (
 // subagent says stands beside the main conversation, or alone in a file of its
 // own.
 type claudeImporter struct {
-	notes      skipped
+	notes      *skipped
 	main, side thread
 	titles     [3]string         // a summary, what a model found, what the user chose: the last one holds
 	leaves     map[string]string // summaries, by uuid of the last message they are of
@@ -34,14 +34,14 @@ type thread struct {
 	answers map[int]string // Seq of an answer to its message.id
 }
 
-func newClaude(name string, n skipped) *claudeImporter {
+func newClaude(name string, n *skipped) *claudeImporter {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if !validID(base) || len(base) < 20 {
 		base = "" // a name somebody gave it
 	}
 	d := &claudeImporter{notes: n, id: base, leaves: map[string]string{}}
 	d.main = thread{newTree("claude-code", n), 0, map[int]string{}}
-	d.side = thread{newTree("claude-code", skipped{}), 0, map[int]string{}}
+	d.side = thread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
 	return d
 }
 
@@ -85,9 +85,7 @@ func (d *claudeImporter) end() []Conversation {
 	t := d.main
 	if t.last() == 0 {
 		t = d.side
-		for what, n := range t.notes {
-			d.notes.add(what, n)
-		}
+		d.notes.take(t.notes)
 	} else {
 		d.notes.add(subagents, d.side.last())
 	}

@@ -17,7 +17,7 @@ import (
 // September 2025 items stood in their lines bare, behind one that names the
 // session.
 type codexImporter struct {
-	notes  skipped
+	notes  *skipped
 	items  thread // from items
 	events thread // from events, for files that have nothing else
 	model  string
@@ -34,11 +34,11 @@ var codexItems = []string{
 	"custom_tool_call_output", "web_search_call",
 }
 
-func newCodex(n skipped) *codexImporter {
+func newCodex(n *skipped) *codexImporter {
 	return &codexImporter{
 		notes: n, from: "openai",
 		items:  thread{builder: newTree("codex", n)},
-		events: thread{builder: newTree("codex", skipped{})},
+		events: thread{builder: newTree("codex", newSkipped())},
 	}
 }
 

@@ -131,7 +131,7 @@ func (l *nodeLine) node() store.Node {
 
 // A jsonlImporter reads what JSONL wrote.
 type jsonlImporter struct {
-	notes skipped
+	notes *skipped
 	all   []*Conversation
 }
 
@@ -192,7 +192,7 @@ var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of what the file says are messages. What JSONL wrote is one,
 // and stays as it is.
-func (c *Conversation) repair(n skipped) {
+func (c *Conversation) repair(n *skipped) {
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {

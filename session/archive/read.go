@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -25,7 +24,8 @@ var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 3
 
 // errNothing holds what a file that holds nothing comes to.
 var errNothing = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
-	"a rollout of Codex, or an export of ChatGPT (conversations.json or the zip it is in)")
+	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
+	"or the database of crush, opencode or llm")
 
 // Read returns the conversations in r, and notices of what could not be taken
 // over: one for each kind of thing, with how many there were. Which program wrote
@@ -37,12 +37,12 @@ var errNothing = errors.New("contains no conversation: expected parley's JSONL, 
 //
 // A file that yields nothing is an error. If r fails midway, what was read until
 // then comes with the error.
-func Read(r io.Reader, name string) ([]Conversation, []string, error) {
+func Read(r io.Reader, name string) ([]Conversation, []Notice, error) {
 	return standard.read(r, name)
 }
 
-func (l limits) read(r io.Reader, name string) ([]Conversation, []string, error) {
-	n := skipped{}
+func (l limits) read(r io.Reader, name string) ([]Conversation, []Notice, error) {
+	n := newSkipped()
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
@@ -57,7 +57,7 @@ func (l limits) read(r io.Reader, name string) ([]Conversation, []string, error)
 }
 
 // open tells by its first byte what a file is. R is what b reads from.
-func (l limits) open(r io.Reader, b *bufio.Reader, name string, n skipped) ([]Conversation, error) {
+func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skipped) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
 		return l.zip(r, b, n)
@@ -77,7 +77,7 @@ func (l limits) open(r io.Reader, b *bufio.Reader, name string, n skipped) ([]Co
 		}
 		b.UnreadByte()
 		if c == '[' {
-			d := chatgptImporter{limits: l, notes: n}
+			d := exportImporter{limits: l, notes: n}
 			err := d.list(b)
 			return d.found, err
 		}
@@ -93,13 +93,14 @@ type importer interface {
 
 // lines reads a file of lines. Which format it is in, the first line says that
 // belongs to one.
-func (l limits) lines(b *bufio.Reader, name string, n skipped) ([]Conversation, error) {
+func (l limits) lines(b *bufio.Reader, name string, n *skipped) ([]Conversation, error) {
 	var d importer
 	unread := 0 // lines that belong to no format
 	in := lineReader{r: b, longest: l.line}
 	var failed error
-	for failed == nil {
+	for number := 1; failed == nil; number++ {
 		data, err := in.next()
+		n.at("line", number)
 		if err == errLong {
 			n.add(longLines, 1)
 			continue
@@ -116,9 +117,7 @@ func (l limits) lines(b *bufio.Reader, name string, n skipped) ([]Conversation, 
 				failed = cmp.Or(d.line(data), failed)
 			} else if unread++; unread == 1 && string(data) == "{" {
 				// One conversation over many lines.
-				c := chatgptImporter{limits: l, notes: n}
-				err := c.object(b)
-				return c.found, err
+				return l.object(b, n)
 			} else if unread >= l.lead {
 				return nil, errNothing
 			}
@@ -131,7 +130,26 @@ func (l limits) lines(b *bufio.Reader, name string, n skipped) ([]Conversation, 
 		return nil, failed
 	}
 	n.add(badLines, unread)
+	n.at("", 0)
 	return d.end(), failed
+}
+
+// object reads one conversation over many lines, of which the brace before is read.
+func (l limits) object(b *bufio.Reader, n *skipped) ([]Conversation, error) {
+	n.at("", 0)
+	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)))
+	if err != nil {
+		return nil, err
+	}
+	data = append([]byte{'{'}, data...)
+	d := formatOf(data, l, "", n)
+	if d == nil {
+		return nil, errNothing
+	}
+	if err := d.line(data); err != nil {
+		return nil, err
+	}
+	return d.end(), nil
 }
 
 // A probe holds what tells formats apart.
@@ -147,10 +165,13 @@ type probe struct {
 	Session   string          `json:"sessionId"`
 	Leaf      string          `json:"leafUuid"`
 	Mapping   json.RawMessage `json:"mapping"`
+	Project   string          `json:"projectHash"`
+	Said      json.RawMessage `json:"chat_messages"`
+	Set       json.RawMessage `json:"$set"`
 }
 
 // formatOf returns the decoder of the format a line belongs to, nil if it is of none.
-func formatOf(data []byte, l limits, name string, n skipped) importer {
+func formatOf(data []byte, l limits, name string, n *skipped) importer {
 	var p probe
 	if decode(data, &p) != nil {
 		return nil
@@ -158,8 +179,12 @@ func formatOf(data []byte, l limits, name string, n skipped) importer {
 	switch {
 	case p.Type == typeSession && p.Format == format:
 		return &jsonlImporter{notes: n}
-	case len(p.Mapping) > 0 && p.Mapping[0] == '{':
-		return &chatgptImporter{limits: l, notes: n}
+	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.Said) > 0 && p.Said[0] == '[':
+		return &exportImporter{limits: l, notes: n}
+	case p.Type == typeSession && p.ID != "" && p.Timestamp != "":
+		return newPi(n)
+	case p.Session != "" && p.Project != "", len(p.Set) > 0 && p.Set[0] == '{':
+		return newGemini(n)
 	case p.UUID != "", p.Leaf != "", p.Session != "" && p.Type != "":
 		return newClaude(name, n)
 	case len(p.Payload) > 0 && slices.Contains(codexLines, p.Type), p.Record == "state",
@@ -207,49 +232,6 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return bytes.Trim(l.buf, " \t\r\n\x00"), err
 	}
-}
-
-// skipped count what could not be taken over.
-type skipped map[string]int
-
-// The things that are counted, in the words of their notices.
-const (
-	badLines       = "malformed lines skipped"
-	longLines      = "lines or conversations skipped: too long"
-	unknownLines   = "lines of unknown types skipped"
-	badMessages    = "invalid messages skipped"
-	orphans        = "messages attached to the one before: their parent is missing"
-	badAnnotations = "notices skipped: invalid, or too many"
-	badHeads       = "conversations that continue from their last message: the selected one is missing"
-	strayResults   = "results skipped that answer no call"
-	unanswered     = "calls without a result: may or may not have run"
-	unknownBlocks  = "parts of unknown types skipped"
-	noFiles        = "images and files skipped: not in the file"
-	subagents      = "messages of subagents skipped"
-	injected       = "messages skipped: added by the program itself"
-)
-
-// decode reads data into v, as decode does, or counts it as what.
-func (n skipped) decode(data []byte, v any, what string) bool {
-	if decode(data, v) != nil {
-		n.add(what, 1)
-		return false
-	}
-	return true
-}
-
-func (n skipped) add(what string, count int) {
-	if count > 0 {
-		n[what] += count
-	}
-}
-
-func (n skipped) list() []string {
-	var out []string
-	for _, what := range slices.Sorted(maps.Keys(n)) {
-		out = append(out, fmt.Sprintf("%s (%d)", what, n[what]))
-	}
-	return out
 }
 
 // unique gives sessions that share an id new ones.

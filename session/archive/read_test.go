@@ -68,8 +68,13 @@ func outline(c Conversation) string {
 	return b.String()
 }
 
+// streams holds the files of testdata in the formats that are read as a stream.
+var streams = []string{
+	"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "chatgpt.json", "claude.ai.json", "pi.jsonl", "gemini.jsonl", "gemini.json",
+}
+
 func TestRead(t *testing.T) {
-	for _, name := range []string{"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "chatgpt.json"} {
+	for _, name := range streams {
 		t.Run(name, func(t *testing.T) {
 			f, err := os.Open("testdata/" + name)
 			if err != nil {
@@ -88,11 +93,20 @@ func TestRead(t *testing.T) {
 				b.WriteString(outline(c))
 			}
 			for _, n := range notices {
-				b.WriteString("- " + n + "\n")
+				b.WriteString("- " + n.String() + "\n")
 			}
 			golden(t, name+".golden", b.String())
 		})
 	}
+}
+
+// told returns notices as a user reads them.
+func told(notices []Notice) string {
+	var all []string
+	for _, n := range notices {
+		all = append(all, n.String())
+	}
+	return strings.Join(all, "\n")
 }
 
 // valid holds a conversation to what every imported one is.
@@ -270,7 +284,7 @@ func TestHostile(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if messages != tt.messages || !strings.Contains(strings.Join(notices, "\n"), tt.notice) {
+			if messages != tt.messages || !strings.Contains(told(notices), tt.notice) {
 				t.Errorf("%d messages and notices %q, want %d and %q", messages, notices, tt.messages, tt.notice)
 			}
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
@@ -367,7 +381,7 @@ func TestMendNumbers(t *testing.T) {
 // FuzzRead: whatever a file holds, what comes out of it is valid, can be written
 // in every format, and comes back from JSONL as it was.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "chatgpt.json"} {
+	for _, name := range streams {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)
@@ -380,37 +394,61 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(own.Bytes())
+	f.Fuzz(fuzzStream)
+}
+
+// FuzzPi, FuzzGemini and FuzzClaudeExport begin with files of one format each.
+func FuzzPi(f *testing.F)           { fuzzFormat(f, "pi.jsonl") }
+func FuzzGemini(f *testing.F)       { fuzzFormat(f, "gemini.jsonl", "gemini.json") }
+func FuzzClaudeExport(f *testing.F) { fuzzFormat(f, "claude.ai.json") }
+
+func fuzzFormat(f *testing.F, names ...string) {
+	for _, name := range names {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(fuzzStream)
+}
+
+func fuzzStream(t *testing.T, data []byte) {
 	small := limits{line: 1 << 20, lead: 100, zipped: 1 << 20, unzip: 1 << 20, image: 1 << 10}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		list, _, err := small.read(bytes.NewReader(data), "fuzz")
-		if err == nil && len(list) == 0 {
-			t.Fatal("nothing, and no error")
-		}
-		for _, c := range list {
-			if c.Session.Origin != "" && !bytes.Contains(data, []byte(`"parley"`)) {
-				if err := valid(c); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, format := range Formats {
-				var b bytes.Buffer
-				if err := format.Write(&b, c); err != nil {
-					t.Fatalf("%s: %v", format.Name, err)
-				}
-				if format.Name == "html" {
-					harmless(t, b.Bytes())
-				}
-				if format.Name != "jsonl" {
-					continue
-				}
-				back, _, err := Read(&b, "")
-				if len(c.Nodes) > 0 && (err != nil || len(back) != 1) {
-					t.Fatalf("%d conversations came back, %v", len(back), err)
-				}
-				if len(back) == 1 {
-					same(t, back[0], c)
-				}
+	list, _, err := small.read(bytes.NewReader(data), "fuzz")
+	if err == nil && len(list) == 0 {
+		t.Fatal("nothing, and no error")
+	}
+	for _, c := range list {
+		if c.Session.Origin != "" && !bytes.Contains(data, []byte(`"parley"`)) {
+			if err := valid(c); err != nil {
+				t.Fatal(err)
 			}
 		}
-	})
+		writable(t, c)
+	}
+}
+
+// writable holds a conversation to what every one can be: written in each format, and read
+// from JSONL again.
+func writable(t *testing.T, c Conversation) {
+	for _, format := range Formats {
+		var b bytes.Buffer
+		if err := format.Write(&b, c); err != nil {
+			t.Fatalf("%s: %v", format.Name, err)
+		}
+		if format.Name == "html" {
+			harmless(t, b.Bytes())
+		}
+		if format.Name != "jsonl" {
+			continue
+		}
+		back, _, err := Read(&b, "")
+		if len(c.Nodes) > 0 && (err != nil || len(back) != 1) {
+			t.Fatalf("%d conversations came back, %v", len(back), err)
+		}
+		if len(back) == 1 {
+			same(t, back[0], c)
+		}
+	}
 }

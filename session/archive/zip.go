@@ -22,9 +22,9 @@ func listing(name string) bool {
 // errBomb reports that a zip holds more than is read of one.
 var errBomb = errors.New("the zip is too large")
 
-// zip reads an export of ChatGPT. A zip is read from its end: what cannot be
+// zip reads an export of ChatGPT or Claude. A zip is read from its end: what cannot be
 // sought in is held in memory.
-func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, error) {
+func (l limits) zip(r io.Reader, b *bufio.Reader, n *skipped) ([]Conversation, error) {
 	at, size, err := l.sought(r, b)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n skipped) ([]Conversation, er
 	}
 	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := chatgptImporter{limits: l, notes: n, files: images.take}
+	d := exportImporter{limits: l, notes: n, files: images.take}
 	for _, f := range lists {
 		if err := d.file(f, &left); err != nil {
 			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
@@ -76,7 +76,7 @@ func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error)
 	return bytes.NewReader(data), int64(len(data)), nil
 }
 
-func (d *chatgptImporter) file(f *zip.File, left *int64) error {
+func (d *exportImporter) file(f *zip.File, left *int64) error {
 	in, err := f.Open()
 	if err != nil {
 		return err

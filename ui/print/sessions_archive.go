@@ -75,7 +75,7 @@ func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
 func (s SessionCommands) importCmd() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley, Claude Code, Codex and ChatGPT", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
+	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley and other programs", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
 		return s.with(func(lib *session.Store) error {
 			var failed []error
 			for _, file := range files {
@@ -105,7 +105,7 @@ func (s SessionCommands) importFile(lib *session.Store, file string, asJSON bool
 	defer f.Close()
 	found, notices, err := archive.Read(f, filepath.Base(file))
 	for _, n := range notices {
-		s.Note(file + ": " + n)
+		s.Note(file + ": " + n.String())
 	}
 	if err != nil {
 		return err

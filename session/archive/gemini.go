@@ -1,0 +1,374 @@
+package archive
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A geminiImporter reads sessions of Gemini CLI, ~/.gemini/tmp/PROJECT/chats/session-*.json
+// and, since 2026, .jsonl.
+//
+// The older form is one object with all messages. The newer one is a journal: a line with
+// what is known of the session, a message a line, again whenever it changes, {"$set": …}
+// with what else is known or with all messages anew, and {"$rewindTo": ID}, which takes
+// back that message and those behind it. What was taken back stays here as a branch.
+type geminiImporter struct {
+	notes   *skipped
+	session store.Session
+	records []*geminiMessage
+	at      map[string]int // by id: its place in records, from 1
+	head    int            // place of the last message; 0: none
+	side    bool           // it is a subagent's
+}
+
+type geminiLine struct {
+	geminiSession
+	geminiMessage
+	Set    *geminiSession `json:"$set"`
+	Rewind string         `json:"$rewindTo"`
+}
+
+type geminiSession struct {
+	Session  string            `json:"sessionId"`
+	Start    jsonTime          `json:"startTime"`
+	Updated  jsonTime          `json:"lastUpdated"`
+	Kind     string            `json:"kind"`
+	Summary  string            `json:"summary"`
+	Folders  []string          `json:"directories"`
+	Messages []json.RawMessage `json:"messages"`
+}
+
+type geminiMessage struct {
+	ID       string   `json:"id"`
+	Time     jsonTime `json:"timestamp"`
+	Type     string   `json:"type"`
+	Content  list     `json:"content"`
+	Thoughts []struct {
+		Subject string `json:"subject"`
+		Text    string `json:"description"`
+	} `json:"thoughts"`
+	Tokens *struct {
+		Input    float64 `json:"input"` // with what was cached
+		Output   float64 `json:"output"`
+		Cached   float64 `json:"cached"`
+		Thoughts float64 `json:"thoughts"` // not part of Output
+		Tool     float64 `json:"tool"`
+	} `json:"tokens"`
+	Model string       `json:"model"`
+	Calls []geminiCall `json:"toolCalls"`
+
+	parent int
+	where  place
+}
+
+type geminiCall struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args"`
+	Result  list            `json:"result"`
+	Status  string          `json:"status"`
+	Time    jsonTime        `json:"timestamp"`
+	Display struct {
+		Diff string `json:"fileDiff"`
+	} `json:"resultDisplay"`
+}
+
+type geminiPart struct {
+	Text    string `json:"text"`
+	Thought bool   `json:"thought"`
+	Inline  *struct {
+		MIME string `json:"mimeType"`
+		Data string `json:"data"`
+		Name string `json:"displayName"`
+	} `json:"inlineData"`
+	File *struct {
+		MIME string `json:"mimeType"`
+		URI  string `json:"fileUri"`
+	} `json:"fileData"`
+	Call   *geminiCall `json:"functionCall"`
+	Answer *struct {
+		ID       string          `json:"id"`
+		Response json.RawMessage `json:"response"`
+		Parts    list            `json:"parts"`
+	} `json:"functionResponse"`
+}
+
+func newGemini(n *skipped) *geminiImporter {
+	return &geminiImporter{notes: n, at: map[string]int{}, session: store.Session{Origin: "gemini-cli"}}
+}
+
+func (d *geminiImporter) line(data []byte) error {
+	var l geminiLine
+	if !d.notes.decode(data, &l, badLines) {
+		return nil
+	}
+	switch {
+	case l.Rewind != "":
+		d.rewind(l.Rewind)
+	case l.Set != nil:
+		d.about(l.Set)
+	case l.ID != "":
+		d.message(&l.geminiMessage)
+	default:
+		d.about(&l.geminiSession)
+	}
+	return nil
+}
+
+func (d *geminiImporter) about(s *geminiSession) {
+	d.session.ID = cmp.Or(d.session.ID, s.Session)
+	d.session.Title = cmp.Or(s.Summary, d.session.Title)
+	d.side = d.side || s.Kind == "subagent"
+	if d.session.Created.IsZero() {
+		d.session.Created = s.Start.Time
+	}
+	if !s.Updated.IsZero() {
+		d.session.Updated = s.Updated.Time
+	}
+	for _, folder := range s.Folders {
+		d.session.Dir = cmp.Or(d.session.Dir, directory(folder))
+	}
+	if s.Messages == nil {
+		return
+	}
+	d.head = 0
+	for _, raw := range s.Messages {
+		var m geminiMessage
+		if d.notes.decode(raw, &m, badMessages) {
+			d.message(&m)
+		}
+	}
+}
+
+// message adds a message behind the head, or what is new of one that is there. One that is
+// written again when a session goes on says less than it did.
+func (d *geminiImporter) message(m *geminiMessage) {
+	if at := d.at[m.ID]; at > 0 && m.ID != "" {
+		have := d.records[at-1]
+		if len(m.Calls) > 0 || len(m.Content) > 0 && len(have.Content) == 0 {
+			m.parent, m.where = have.parent, have.where
+			m.Model = cmp.Or(m.Model, have.Model)
+			if m.Tokens == nil {
+				m.Tokens = have.Tokens
+			}
+			if len(m.Thoughts) == 0 {
+				m.Thoughts = have.Thoughts
+			}
+			*have = *m
+		} else if m.Tokens != nil && have.Tokens == nil {
+			have.Tokens = m.Tokens
+		}
+		d.head = at
+		return
+	}
+	m.parent, m.where = d.head, d.notes.now
+	d.records = append(d.records, m)
+	d.head = len(d.records)
+	if m.ID != "" {
+		d.at[m.ID] = d.head
+	}
+}
+
+func (d *geminiImporter) rewind(id string) {
+	at := d.at[id]
+	for seq := d.head; seq > 0; seq = d.records[seq-1].parent {
+		if seq == at {
+			d.head = d.records[seq-1].parent
+			return
+		}
+	}
+	d.head = 0
+}
+
+func (d *geminiImporter) end() []Conversation {
+	if d.side {
+		d.notes.add(subsessions, 1)
+		return nil
+	}
+	g := geminiBuilder{builder: newTree("gemini-cli", d.notes)}
+	g.session = d.session
+	seqs := make([]int, len(d.records)+1) // by place in records
+	for i, m := range d.records {
+		d.notes.now = m.where
+		seqs[i+1] = g.message(m, seqs[m.parent])
+	}
+	d.notes.at("", 0)
+	if g.last() == 0 {
+		return nil
+	}
+	return []Conversation{g.end(seqs[d.head])}
+}
+
+// A geminiBuilder is a session on its way into a tree.
+type geminiBuilder struct{ *builder }
+
+// message adds what a record says, and returns what later ones follow.
+func (g *geminiBuilder) message(m *geminiMessage, parent int) int {
+	switch m.Type {
+	case "user":
+		return g.user(m, parent)
+	case "gemini":
+		return g.answer(m, parent)
+	case "info", "error", "warning":
+		g.notes.add(injected, 1)
+	default:
+		g.notes.add(badMessages, 1)
+	}
+	return parent
+}
+
+func (g *geminiBuilder) user(m *geminiMessage, parent int) int {
+	n := store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser}}
+	for _, p := range g.parts(m.Content) {
+		switch {
+		case p.Answer != nil:
+			g.answered(p, m)
+		case strings.HasPrefix(p.Text, "<session_context>"):
+			g.notes.add(injected, 1)
+			g.session.Dir = cmp.Or(g.session.Dir, workspace(p.Text))
+		default:
+			n.Parts = g.shown(n.Parts, p)
+		}
+	}
+	if len(n.Parts) == 0 {
+		return parent
+	}
+	return g.add("", n)
+}
+
+// workspace returns the folder that Gemini CLI tells the model it works in.
+func workspace(context string) string {
+	_, rest, ok := strings.Cut(context, "Workspace Directories:**")
+	if !ok {
+		_, rest, _ = strings.Cut(context, "working in the directory:")
+	}
+	rest = strings.TrimLeft(rest, "- \n\t")
+	folder, _, _ := strings.Cut(rest, "\n")
+	return directory(strings.TrimSpace(folder))
+}
+
+func (g *geminiBuilder) parts(content list) (parts []geminiPart) {
+	for _, raw := range content {
+		var p geminiPart
+		if alone, ok := said(raw); ok {
+			if p.Text = alone; alone == "" {
+				continue
+			}
+		} else if !g.notes.decode(raw, &p, unknownBlocks) {
+			continue
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// shown adds a part that stands on its own: text or a file.
+func (g *geminiBuilder) shown(parts []llm.Part, p geminiPart) []llm.Part {
+	switch {
+	case p.Inline != nil:
+		if m, ok := filePart(p.Inline.MIME, p.Inline.Name, p.Inline.Data); ok {
+			return append(parts, m)
+		}
+		g.notes.add(noFiles, 1)
+	case p.File != nil:
+		if m, ok := imagePart(p.File.URI); ok {
+			m.MIME, m.Name = cmp.Or(p.File.MIME, m.MIME), path.Base(p.File.URI)
+			return append(parts, m)
+		}
+		g.notes.add(noFiles, 1)
+	case p.Text != "":
+		return appendText(parts, p.Text)
+	case p.Call == nil:
+		g.notes.add(unknownBlocks, 1)
+	}
+	return parts
+}
+
+func (g *geminiBuilder) answer(m *geminiMessage, parent int) int {
+	n := store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleAssistant, Model: foreignModel("gemini", m.Model)}}
+	if t := m.Tokens; t != nil {
+		n.Usage = consumption{input: t.Input + t.Tool - t.Cached, read: t.Cached, output: t.Output + t.Thoughts, thinking: t.Thoughts}.usage()
+	}
+	for _, t := range m.Thoughts {
+		if said := join(strings.TrimSpace(t.Subject), t.Text); said != "" {
+			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: said})
+		}
+	}
+	calls := m.Calls
+	for _, p := range g.parts(m.Content) {
+		switch {
+		case p.Thought && len(m.Thoughts) > 0:
+		case p.Thought:
+			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text})
+		case p.Call != nil && len(m.Calls) == 0:
+			calls = append(calls, *p.Call)
+		default:
+			n.Parts = g.shown(n.Parts, p)
+		}
+	}
+	if len(n.Parts)+len(calls) == 0 {
+		return parent
+	}
+	seq := g.add("", n)
+	for _, c := range calls {
+		g.called(seq, &c)
+	}
+	return seq
+}
+
+// called adds a call, with its result where the record has it.
+func (g *geminiBuilder) called(seq int, c *geminiCall) {
+	if c.Name == "" {
+		g.notes.add(emptyCalls, 1)
+		return
+	}
+	g.call(seq, llm.Part{ID: c.ID, Name: c.Name, Input: compact(c.Args)})
+	if len(c.Result) == 0 || c.ID == "" {
+		return
+	}
+	var text string
+	var files []llm.Part
+	for _, p := range g.parts(c.Result) {
+		if p.Answer == nil {
+			parts := g.shown(nil, p)
+			more, rest := splitText(parts)
+			text, files = join(text, more), append(files, rest...)
+			continue
+		}
+		more, rest := g.response(p)
+		text, files = join(text, more), append(files, rest...)
+	}
+	failed := c.Status != "success" && c.Status != ""
+	g.result(c.ID, c.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: c.Display.Diff})
+}
+
+// answered takes a result that stands in a message of its own. Most stand with their call
+// as well.
+func (g *geminiBuilder) answered(p geminiPart, m *geminiMessage) {
+	if c := g.calls[p.Answer.ID]; c != nil && c.parts != nil {
+		return
+	}
+	text, files := g.response(p)
+	g.result(p.Answer.ID, m.Time.Time, llm.Part{Text: text}, files, store.Outcome{})
+}
+
+// response returns what a result says: its output, its error, or all of it as JSON.
+func (g *geminiBuilder) response(p geminiPart) (text string, files []llm.Part) {
+	var r struct {
+		Output string `json:"output"`
+		Error  string `json:"error"`
+	}
+	_ = decode(p.Answer.Response, &r)
+	if text = cmp.Or(r.Output, r.Error); text == "" {
+		text = string(p.Answer.Response)
+	}
+	for _, more := range g.parts(p.Answer.Parts) {
+		files = g.shown(files, more)
+	}
+	return strings.ToValidUTF8(text, "\ufffd"), files
+}
