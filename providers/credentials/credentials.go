@@ -10,6 +10,7 @@
 package credentials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type Entry struct {
 // A Store is the keys stored for one user.
 type Store struct {
 	dir     string
+	again   string                               // what a user does about a key that is gone; "": connects its provider
 	keyring Keyring                              // nil: there is none
 	after   func(time.Duration) <-chan time.Time // time.After; for tests
 
@@ -64,6 +66,18 @@ func Open(dir string, getenv func(string) string) *Store {
 		s.keyring = systemKeyring{}
 	}
 	return s
+}
+
+// OpenLogins does as Open for what logins gave, under names that are no providers'.
+func OpenLogins(dir string, getenv func(string) string) *Store {
+	s := Open(dir, getenv)
+	s.again = "log in again"
+	return s
+}
+
+// advice says what a user does about a key that is gone.
+func (s *Store) advice(provider string) string {
+	return cmp.Or(s.again, "run parley connect "+provider)
 }
 
 // The files of a store.
@@ -180,7 +194,7 @@ func (s *Store) Key(ctx context.Context, provider string) (key, command string, 
 		}
 	}
 	if err == nil && key == "" && command == "" {
-		err = fmt.Errorf("it is gone: run parley connect %s", provider)
+		err = fmt.Errorf("it is gone: %s", s.advice(provider))
 	}
 	s.remember(key)
 	return key, command, err

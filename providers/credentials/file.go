@@ -2,6 +2,9 @@ package credentials
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +27,8 @@ type secret struct {
 
 // header begins each file.
 var header = map[string]string{
-	indexName: "# Written by parley connect: which providers have a stored key, and where. It contains no keys.\n\n",
-	fileName:  "# Written by parley connect. It contains keys: keep its mode 0600, and keep it out of repositories.\n\n",
+	indexName: "# Written by parley: what has a stored key, and where. It contains no keys.\n\n",
+	fileName:  "# Written by parley. It contains keys: keep its mode 0600, and keep it out of repositories.\n\n",
 }
 
 // readTable reads a file with one table for each provider; without the file there is none.
@@ -191,18 +194,39 @@ func (s *Store) lock() (unlock func(), err error) {
 			return nil, fmt.Errorf("%s is open to others (mode %04o): chmod 700 %[1]s", s.dir, info.Mode().Perm())
 		}
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another parley stores a key at the moment"))
+	defer cancel()
+	return lockFile(ctx, filepath.Join(s.dir, lockName))
+}
+
+// LockRefresh keeps other processes that ask for the same entry from going on until unlock,
+// or until this process ends. It is for what takes the place of a stored key by itself, and
+// takes longer than storing it.
+func (s *Store) LockRefresh(ctx context.Context, entry string) (unlock func(), err error) {
+	short, err := s.lock() // makes the directory
 	if err != nil {
 		return nil, err
 	}
-	for waited := time.Duration(0); ; waited += 20 * time.Millisecond {
+	short()
+	sum := sha256.Sum256([]byte(entry)) // an entry may be no name for a file
+	return lockFile(ctx, filepath.Join(s.dir, hex.EncodeToString(sum[:8])+".lock"))
+}
+
+// lockFile locks a file until unlock. It waits for others until ctx ends.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
 		if err = tryLock(f); err == nil {
 			return func() { f.Close() }, nil
 		}
-		if waited >= lockWait {
+		select {
+		case <-ctx.Done():
 			f.Close()
-			return nil, fmt.Errorf("another parley stores a key at the moment (%s): try again", f.Name())
+			return nil, fmt.Errorf("%w (%s): try again", context.Cause(ctx), path)
+		case <-time.After(20 * time.Millisecond):
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -106,7 +106,7 @@ func (s *Store) toKeyring(ctx context.Context, provider, key string) error {
 
 func (s *Store) fromKeyring(ctx context.Context, provider string) (string, error) {
 	if s.keyring == nil {
-		return "", fmt.Errorf("it is in the keyring of the desktop, which is not there in this session: run parley connect %s", provider)
+		return "", fmt.Errorf("it is in the keyring of the desktop, which is not there in this session: %s", s.advice(provider))
 	}
 	k := s.keyring
 	key, err := bounded(ctx, s.after, func() (string, error) { return k.Get(provider) }, nil)
