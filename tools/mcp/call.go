@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools"
+	"parley/tools/mcp/oauth"
 )
 
 // The bounds of what comes with a call besides its text.
@@ -60,7 +61,14 @@ func (s *server) approvedConnection(name, sum string) (connection, error) {
 	case s.status != StatusReady || s.tools.fingerprint[name] != sum:
 		return connection{}, fmt.Errorf("the server %s has changed its tools, and the user has not reviewed them yet", s.name)
 	}
-	return s.connection, nil
+	return s.connected(), nil
+}
+
+// connected returns the connection, with what is secret by now. The lock is held.
+func (s *server) connected() connection {
+	c := s.connection
+	c.mask = s.secrets()
+	return c
 }
 
 // A connection is what it takes to ask a server something.
@@ -108,7 +116,13 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
+	var scope *oauth.ScopeError
+	switch {
+	case errors.As(err, &scope):
+		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
+	case errors.Is(err, oauth.ErrLogin):
+		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
+	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	text, notes := tools.SanitizeAndTruncate(c.mask.redact(fmt.Sprintf("%s: %v", s.name, err)), 2000)
@@ -146,7 +160,7 @@ func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
 	}
 	token, _ := p.ProgressToken.(string)
 	s.mu.Lock()
-	tell, secrets := s.progressFuncs[token], s.mask
+	tell, secrets := s.progressFuncs[token], s.secrets()
 	s.mu.Unlock()
 	if tell == nil {
 		return
@@ -355,5 +369,5 @@ func (all *Servers) connection(name string) (*server, connection, error) {
 	if s.session == nil {
 		return nil, connection{}, fmt.Errorf("%s: %w", name, errClosed)
 	}
-	return s, s.connection, nil
+	return s, s.connected(), nil
 }

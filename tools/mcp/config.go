@@ -25,6 +25,12 @@ type Config struct {
 	URL     string            `toml:"url"`     // of the service, which speaks streamable HTTP
 	Headers map[string]string `toml:"headers"` // sent to the service with each request
 
+	// Of a login to the service, where one is needed: see tools/mcp/oauth.
+	ClientID     string   `toml:"client_id" json:",omitempty"`     // that its authorization server gave; "": parley registers itself
+	ClientSecret string   `toml:"client_secret" json:",omitempty"` // that goes with ClientID
+	Scopes       []string `toml:"scopes" json:",omitempty"`        // asked for; none: what the service names
+	RedirectPort int      `toml:"redirect_port" json:",omitempty"` // where the browser comes back, if ClientID is good for one only; 0: any
+
 	Disabled bool   `toml:"disabled"`
 	Timeout  string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
 	Trusted  bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
@@ -85,6 +91,12 @@ func (c Config) validate() error {
 		return errors.New("url: args, env, network, read, write and free are for servers with a command")
 	case c.Command != "" && len(c.Headers) > 0:
 		return errors.New("headers: they are for servers with a url")
+	case c.Command != "" && (c.ClientID != "" || c.ClientSecret != "" || len(c.Scopes) > 0 || c.RedirectPort != 0):
+		return errors.New("client_id: client_id, client_secret, scopes and redirect_port are for servers with a url")
+	case c.ClientID == "" && c.ClientSecret != "":
+		return errors.New("client_secret: it needs a client_id")
+	case c.RedirectPort < 0 || c.RedirectPort > 65535:
+		return fmt.Errorf("redirect_port = %d: a port is between 1 and 65535", c.RedirectPort)
 	}
 	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
 		return fmt.Errorf("cwd = %q: it must be absolute", c.Cwd)
@@ -188,8 +200,13 @@ func newMask(c Config, values ...map[string]string) secretMask {
 			m = append(m, list...)
 		}
 	}
+	return m.ordered()
+}
+
+// ordered returns m without what is too short to be a secret, and what holds another one first.
+func (m secretMask) ordered() secretMask {
 	m = slices.DeleteFunc(m, func(v string) bool { return len(v) < minSecretLength })
-	slices.SortFunc(m, func(a, b string) int { return len(b) - len(a) }) // what holds another one first
+	slices.SortFunc(m, func(a, b string) int { return len(b) - len(a) })
 	return m
 }
 

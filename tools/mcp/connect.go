@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools"
+	"parley/tools/mcp/oauth"
 )
 
 // A link is a connection to a server, from its start to its end.
@@ -37,6 +38,9 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	s.setMask(newMask(s.config, env, headers))
+	if _, err := s.loginClient(); err != nil {
+		return nil, err
+	}
 	l := &link{}
 	transport, err := s.openTransport(l, env, headers)
 	if err != nil {
@@ -65,7 +69,12 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		l.session = r.session
 	}
 	l.terminate()
-	return nil, s.addRefusal(l, err)
+	select {
+	case <-l.loggedOut():
+		return nil, oauth.ErrLogin
+	default:
+		return nil, s.addRefusal(l, err)
+	}
 }
 
 // addRefusal finds out what the sandbox refused a program that did not start, for the
@@ -107,7 +116,11 @@ func isDirectory(path string) bool {
 func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Transport, error) {
 	var err error
 	if s.config.URL != "" {
-		if l.service, err = newService(s.config.URL, headers); err != nil {
+		login, err := s.loginClient()
+		if err != nil {
+			return nil, err
+		}
+		if l.service, err = newService(s.config.URL, headers, login); err != nil {
 			return nil, err
 		}
 		return l.service.transport(), nil
@@ -158,6 +171,14 @@ func (l *link) exited() <-chan struct{} {
 		return nil
 	}
 	return l.program.Exited()
+}
+
+// loggedOut returns what is closed when the user has to log in; nil for a program.
+func (l *link) loggedOut() <-chan struct{} {
+	if l.service == nil {
+		return nil
+	}
+	return l.service.loggedOut
 }
 
 // closeTime is how long a service may take to be told that we leave.

@@ -51,6 +51,9 @@ type Options struct {
 	// Approve keeps what a user has agreed to, for later sessions.
 	Approve func(server, seal string) error
 
+	// Logins returns where the login of a server is kept; nil: servers are not logged in to.
+	Logins func(server string) LoginStore
+
 	// OnChange is told whenever the state of a server has changed, and with it
 	// perhaps its tools. It is called from several goroutines, and must neither
 	// wait nor call Close.
@@ -190,6 +193,7 @@ const (
 	StatusChanged  Status = "changed" // its tools are not those that were agreed to, and are not offered
 	StatusFailed   Status = "failed"  // see Why
 	StatusStopped  Status = "stopped" // by the user
+	StatusLogin    Status = "needs login"
 )
 
 // A State tells of one server. All text in it that comes from the server is
@@ -208,10 +212,16 @@ type State struct {
 	OmittedTools int      // tools beyond those that can be offered
 	Fingerprint  string   // stands for Tools, for Approve
 
+	Since time.Time
+	Session
+	Program
+}
+
+// Session is what there is of a connection beside tools.
+type Session struct {
+	LoggedIn  bool // a login is in use
 	Prompts   int
 	Resources int
-	Since     time.Time
-	Program
 }
 
 // Program is the state of a server's program; the zero value is none.

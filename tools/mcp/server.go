@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools"
+	"parley/tools/mcp/oauth"
 )
 
 // A server is one of the configuration. Its goroutine, that of run, starts it,
@@ -27,12 +28,18 @@ type server struct {
 
 	mu sync.Mutex // guards what follows
 	lifecycle
-	connection  // session is nil where it is not connected
-	pid         int
-	serverInfo  string
+	connection // session is nil where it is not connected
+	peer
 	serverLists // as read last
 	approval
+	login         loginState
 	progressFuncs map[string]func(string) // receive progress, by token
+}
+
+// peer is who is connected.
+type peer struct {
+	pid        int // 0: no program
+	serverInfo string
 }
 
 // lifecycle holds how far a server has come, and why no further.
@@ -85,8 +92,11 @@ func (s *server) run(ctx context.Context) {
 		}
 		if !again {
 			status := StatusFailed
-			if errors.Is(err, errStopped) {
+			switch {
+			case errors.Is(err, errStopped):
 				status = StatusStopped
+			case errors.Is(err, oauth.ErrLogin):
+				status, err = StatusLogin, errors.New("/mcp login "+s.name)
 			}
 			s.setEnded(status, err)
 			select {
@@ -139,7 +149,12 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 		if starting.Err() != nil {
 			err = context.Cause(starting)
 		}
-		return false, s.addRefusal(l, l.explainEnd(err))
+		select {
+		case <-l.loggedOut():
+			return false, oauth.ErrLogin
+		default:
+			return false, s.addRefusal(l, l.explainEnd(err))
+		}
 	}
 	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
 		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
@@ -159,6 +174,8 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			return true, nil
 		case <-l.exited():
 			return false, l.explainEnd(errClosed)
+		case <-l.loggedOut():
+			return false, oauth.ErrLogin
 		case err := <-ended:
 			if err == nil {
 				err = errors.New("it closed the connection")
@@ -206,7 +223,7 @@ func (s *server) beginStart() {
 func (s *server) setEnded(status Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
-	s.reason = sanitizeText(s.mask.redact(err.Error()), 500)
+	s.reason = sanitizeText(s.secrets().redact(err.Error()), 500)
 	s.finishStart()
 	s.mu.Unlock()
 	s.notifyChange()
@@ -280,11 +297,13 @@ func (s *server) state() State {
 	written := sanitizeText(s.stderr.String(), maxStderr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	mask := s.secrets()
 	out := State{
-		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: sanitizeText(s.mask.redact(s.config.location()), 1000), ServerInfo: s.serverInfo,
-		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(), Prompts: len(s.prompts), Resources: len(s.resources),
+		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: sanitizeText(mask.redact(s.config.location()), 1000), ServerInfo: s.serverInfo,
+		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
 		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
-		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: s.mask.redact(written), NonMessages: int(s.nonMessages.Load())},
+		Session: Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},
+		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: mask.redact(written), NonMessages: int(s.nonMessages.Load())},
 	}
 	for _, t := range s.tools.tools {
 		out.Tools = append(out.Tools, t.Tool)

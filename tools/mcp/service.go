@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools/mcp/oauth"
 )
 
 // A httpService carries messages to and from a server behind a URL. Its headers go
@@ -22,16 +25,20 @@ type httpService struct {
 	base    *http.Transport
 	ctx     context.Context // ends every request
 	cancel  context.CancelFunc
+
+	login     *oauth.Client // nil: requests are sent without one
+	refused   sync.Once
+	loggedOut chan struct{} // closed when the user has to log in
 }
 
-func newService(address string, headers map[string]string) (*httpService, error) {
+func newService(address string, headers map[string]string, login *oauth.Client) (*httpService, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("its url is not valid")
 	}
 	life, end := context.WithCancel(context.Background())
 	dialer := &net.Dialer{Timeout: startTimeout}
-	return &httpService{url: u, headers: headers, ctx: life, cancel: end, base: &http.Transport{
+	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    startTimeout,
@@ -66,11 +73,53 @@ func (s *httpService) isOwnHost(u *url.URL) bool {
 	return u.Scheme == s.url.Scheme && u.Host == s.url.Host
 }
 
-// RoundTrip sends a request with the headers of the configuration.
+// RoundTrip sends a request with the headers of the configuration and the token of the login.
+// One whose token the server does not take is sent again with another one, if there is one.
 func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !s.isOwnHost(req.URL) {
 		return nil, fmt.Errorf("it leads to another place, %s://%s", req.URL.Scheme, req.URL.Host)
 	}
+	if s.login == nil {
+		return s.send(req, "")
+	}
+	for again := false; ; again = true {
+		token, err := s.login.Token(req.Context())
+		if err != nil {
+			return nil, err
+		}
+		res, err := s.send(req, token)
+		if err != nil {
+			return nil, err
+		}
+		switch res.StatusCode {
+		case http.StatusUnauthorized:
+			err = s.login.Rejected(req.Context(), token, res.Header)
+		case http.StatusForbidden:
+			if err = s.login.Forbidden(res.Header); err == nil {
+				return res, nil
+			}
+		default:
+			return res, nil
+		}
+		res.Body.Close()
+		if err == nil && again {
+			err = oauth.ErrLogin // it takes none that there is
+		}
+		if errors.Is(err, oauth.ErrLogin) {
+			s.refused.Do(func() { close(s.loggedOut) })
+		}
+		if err == nil && req.GetBody != nil {
+			req = req.Clone(req.Context())
+			req.Body, err = req.GetBody()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send sends a request; a token of "" is none.
+func (s *httpService) send(req *http.Request, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(s.ctx, cancel)
 	done := func() { stop(); cancel() }
@@ -79,6 +128,9 @@ func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set(name, value)
 	}
 	req.Header.Set("User-Agent", "parley")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	res, err := s.base.RoundTrip(req)
 	if err != nil {
 		done()

@@ -1,0 +1,157 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"parley/tools/mcp/oauth"
+)
+
+// A LoginStore keeps the login of one server: a text that holds tokens.
+type LoginStore = oauth.Store
+
+// LoginSecrets returns what must not be shown of a text of a LoginStore.
+func LoginSecrets(text string) []string { return secretMask(oauth.Secrets(text)).ordered() }
+
+// loginState is what a server has to do with logins.
+type loginState struct {
+	known  bool          // what follows
+	client *oauth.Client // nil: requests are sent without one
+	err    error         // of the configuration
+}
+
+// loginClient returns what logs in to the server; nil if nothing does: it is a program, or
+// has a header of its own for that, or cannot be logged in to safely.
+func (s *server) loginClient() (*oauth.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := &s.login; !l.known {
+		l.known = true
+		if s.opts.Logins != nil && s.config.takesLogin() {
+			l.client, l.err = s.config.loginClient(s.opts.Logins(s.name))
+		}
+	}
+	return s.login.client, s.login.err
+}
+
+// takesLogin reports whether a server can be logged in to.
+func (c Config) takesLogin() bool {
+	for name := range c.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return false
+		}
+	}
+	return strings.HasPrefix(c.URL, "https://") || c.URL != "" && isLoopback(hostOf(c.URL))
+}
+
+// hostOf returns the host of an address; "" if it is not valid.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func (c Config) loginClient(store LoginStore) (*oauth.Client, error) {
+	values, err := expandVariables("mcp", map[string]string{"client_id": c.ClientID, "client_secret": c.ClientSecret})
+	if err != nil {
+		return nil, err
+	}
+	return oauth.New(oauth.Options{Server: c.URL, ClientID: values["client_id"], ClientSecret: values["client_secret"], Scopes: c.Scopes, RedirectPort: c.RedirectPort, Store: store})
+}
+
+// secrets returns what must not be shown. The lock is held.
+func (s *server) secrets() secretMask {
+	return secretMask(slices.Concat(s.login.client.Secrets(), s.mask)).ordered()
+}
+
+// A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
+type Login struct {
+	*oauth.Login
+	then func() error // what follows a login
+}
+
+// Wait waits for the browser, and has the server started with what it brings.
+func (l *Login) Wait(ctx context.Context) error {
+	if err := l.Login.Wait(ctx); err != nil {
+		return err
+	}
+	return l.then()
+}
+
+// BeginLogin finds out where a user logs in to a server, which takes a while.
+func (all *Servers) BeginLogin(ctx context.Context, name string) (*Login, error) {
+	s, err := all.server(name)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s.loginClient()
+	return begin(ctx, name, client, err, func() error { return all.Restart(name) })
+}
+
+// Logout forgets the login to a server, tells its authorization server, and starts it again.
+func (all *Servers) Logout(ctx context.Context, name string) error {
+	s, err := all.server(name)
+	if err != nil {
+		return err
+	}
+	client, err := s.loginClient()
+	if err := logout(ctx, name, client, err); err != nil {
+		return err
+	}
+	return all.Restart(name)
+}
+
+// BeginLogin does as Servers.BeginLogin for a server that does not run.
+func BeginLogin(ctx context.Context, name string, c Config, store LoginStore) (*Login, error) {
+	client, err := c.clientFor(store)
+	return begin(ctx, name, client, err, func() error { return nil })
+}
+
+// Logout does as Servers.Logout for a server that does not run.
+func Logout(ctx context.Context, name string, c Config, store LoginStore) error {
+	client, err := c.clientFor(store)
+	return logout(ctx, name, client, err)
+}
+
+func (c Config) clientFor(store LoginStore) (*oauth.Client, error) {
+	if !c.takesLogin() {
+		return nil, nil
+	}
+	return c.loginClient(store)
+}
+
+// noLogin says why a server cannot be logged in to.
+const noLogin = "MCP server %s takes no login: it is a program, has an Authorization header in the configuration, or is not reached over https"
+
+func begin(ctx context.Context, name string, client *oauth.Client, err error, then func() error) (*Login, error) {
+	if err == nil && client == nil {
+		return nil, fmt.Errorf(noLogin, name)
+	}
+	var l *oauth.Login
+	if err == nil {
+		l, err = client.Begin(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("MCP server %s: %w", name, err)
+	}
+	return &Login{l, then}, nil
+}
+
+func logout(ctx context.Context, name string, client *oauth.Client, err error) error {
+	if err == nil && client == nil {
+		return fmt.Errorf(noLogin, name)
+	}
+	if err == nil {
+		err = client.Logout(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("MCP server %s: %w", name, err)
+	}
+	return nil
+}

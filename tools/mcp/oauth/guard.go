@@ -1,0 +1,167 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"parley/tools/sanitize"
+)
+
+// A guard sends the requests of a login. The user named the server; where everything else is,
+// strangers say: those addresses are https, and not of this computer or its network unless
+// the server is there itself.
+type guard struct {
+	server  *url.URL
+	direct  *http.Transport
+	proxied *http.Transport // of requests that a proxy resolves
+
+	mu     sync.Mutex
+	near   bool // every connection to the server so far went to an address that is not public
+	public bool // one did not
+}
+
+func newGuard(server *url.URL) *guard {
+	g := &guard{server: server}
+	base := &http.Transport{TLSHandshakeTimeout: requestTimeout, ResponseHeaderTimeout: requestTimeout, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	g.direct, g.proxied = base.Clone(), base
+	g.direct.DialContext = g.dial
+	g.proxied.Proxy = http.ProxyFromEnvironment
+	return g
+}
+
+func (g *guard) close() {
+	g.direct.CloseIdleConnections()
+	g.proxied.CloseIdleConnections()
+}
+
+// RoundTrip sends a request, if it may go where it goes. The body of the answer ends with an
+// error where it is too long.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := g.check(req.URL); err != nil {
+		return nil, err
+	}
+	transport := g.direct
+	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
+		transport = g.proxied // which knows what addresses names have
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", "parley")
+	res, err := transport.RoundTrip(req)
+	if err == nil {
+		res.Body = &limited{ReadCloser: res.Body, left: maxResponse}
+	}
+	return res, err
+}
+
+// check returns why an address is not asked; nil if it may be.
+func (g *guard) check(u *url.URL) error {
+	if isOrigin(u, g.server) {
+		return nil
+	}
+	host := u.Hostname()
+	addr, err := netip.ParseAddr(host)
+	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.Unmap().IsLoopback()
+	switch {
+	case host == "" || u.User != nil:
+		return errors.New("its address is not valid")
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback):
+		return fmt.Errorf("%s://%s is not https", u.Scheme, u.Host)
+	case loopback && !g.isNear():
+		return fmt.Errorf("%s is this computer, and the server is not", u.Host)
+	case err == nil && !g.isNear() && sanitize.NonPublic(addr) != "":
+		return fmt.Errorf("%s is not a public address, and the server's is", u.Host)
+	}
+	return nil
+}
+
+// dial connects to an address. Names are checked by what they resolve to, at the moment that
+// counts.
+func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) {
+	d := net.Dialer{Timeout: requestTimeout}
+	if at == hostPort(g.server) {
+		conn, err := d.DialContext(ctx, network, at)
+		if err == nil {
+			g.note(conn.RemoteAddr())
+		}
+		return conn, err
+	}
+	d.Control = func(_, at string, _ syscall.RawConn) error {
+		addr, err := netip.ParseAddrPort(at)
+		if err != nil {
+			return err
+		}
+		ip := addr.Addr().Unmap()
+		if ip.IsLinkLocalUnicast() || sanitize.NonPublic(ip) != "" && !g.isNear() { // link-local: where clouds keep keys
+			return fmt.Errorf("%s is not a public address, and the server's is", ip)
+		}
+		return nil
+	}
+	return d.DialContext(ctx, network, at)
+}
+
+// note remembers whether the server itself is near: on this computer or its network.
+func (g *guard) note(addr net.Addr) {
+	ap, err := netip.ParseAddrPort(addr.String())
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil || sanitize.NonPublic(ap.Addr().Unmap()) == "" {
+		g.public = true
+	} else {
+		g.near = true
+	}
+}
+
+func (g *guard) isNear() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.near && !g.public
+}
+
+// hostPort returns where a connection to u goes.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+func isOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && hostPort(a) == hostPort(b) }
+
+// sameOrigin lets a host move its own pages.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	if len(via) > 5 || !isOrigin(req.URL, via[0].URL) {
+		return fmt.Errorf("it redirects to another place, %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	return nil
+}
+
+// noRedirect keeps what is secret from going on.
+func noRedirect(req *http.Request, _ []*http.Request) error {
+	return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
+}
+
+// limited is a body that ends with an error where it is too long.
+type limited struct {
+	io.ReadCloser
+	left int
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		return 0, fmt.Errorf("its answer is longer than %d MiB", maxResponse>>20)
+	}
+	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}

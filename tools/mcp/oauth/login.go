@@ -1,0 +1,235 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"parley/tools/sanitize"
+)
+
+// A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
+type Login struct {
+	URL  string // where the user agrees, to be shown whole before it is opened
+	Host string // of URL
+
+	client   *Client
+	grant    grant
+	meta     found
+	state    string
+	verifier string
+	redirect string
+	reused   bool // the client id is of an earlier login
+
+	server *http.Server
+	came   chan url.Values // what the browser brought, once
+	done   chan struct{}   // closed when the browser came
+	once   sync.Once
+}
+
+// callbackPath is where the browser comes back.
+const callbackPath = "/callback"
+
+func redirectURL(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + callbackPath }
+
+// maxAddress bounds the address of a login, in bytes.
+const maxAddress = 4000
+
+// Begin finds out where to log in, and listens for the browser on this computer until Close.
+func (c *Client) Begin(ctx context.Context) (_ *Login, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loaded = false // another process may have registered
+	if err := c.load(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.probe(ctx); err != nil {
+		return nil, err
+	}
+	meta, err := c.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(cmp.Or(c.opts.RedirectPort, c.grant.RedirectPort), c.opts.RedirectPort == 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			listener.Close()
+		}
+	}()
+	port := listener.Addr().(*net.TCPAddr).Port
+	l := &Login{client: c, meta: meta, state: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirectURL(port), came: make(chan url.Values, 1), done: make(chan struct{})}
+	if l.grant, err = c.client(ctx, meta.AuthServerMeta, port); err != nil {
+		return nil, err
+	}
+	l.grant.Resource, l.grant.Scopes = meta.resource, meta.scopes
+	l.reused = l.grant.ClientID == c.grant.ClientID
+	if err := l.address(); err != nil {
+		return nil, err
+	}
+	l.server = &http.Server{Handler: l, ReadHeaderTimeout: requestTimeout, MaxHeaderBytes: 32 << 10}
+	go func() { _ = l.server.Serve(listener) }()
+	return l, nil
+}
+
+// listen listens on a port of this computer, or on another one that is free if it may.
+func listen(port int, other bool) (net.Listener, error) {
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil && other && port != 0 {
+		return net.Listen("tcp4", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nothing can listen for the browser: %w", err)
+	}
+	return listener, nil
+}
+
+// address makes the address where the user agrees.
+func (l *Login) address() error {
+	at, err := url.Parse(l.meta.AuthorizationEndpoint)
+	if err != nil {
+		return errors.New("the address of its login page is not valid")
+	}
+	q := at.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": l.grant.ClientID, "redirect_uri": l.redirect, "state": l.state,
+		"code_challenge": oauth2.S256ChallengeFromVerifier(l.verifier), "code_challenge_method": "S256",
+		"resource": l.meta.resource, "scope": strings.Join(l.meta.scopes, " "),
+	} {
+		if q.Del(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	at.RawQuery, at.Fragment = q.Encode(), ""
+	l.URL, l.Host = at.String(), at.Host
+	if len(l.URL) > maxAddress || sanitize.Line(l.URL) != l.URL || !isHeaderSafe(l.URL) {
+		return errors.New("the address of its login page is too long or holds odd characters")
+	}
+	return nil
+}
+
+// ServeHTTP takes the browser that comes back. Whoever else asks, such as a page that guesses,
+// changes nothing.
+func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	switch {
+	case "http://"+r.Host+callbackPath != l.redirect || r.URL.Path != callbackPath || r.Method != http.MethodGet:
+		http.Error(w, "There is nothing here.", http.StatusNotFound)
+	case l.take(r.URL.Query()) != nil:
+		http.Error(w, "This is not the login that parley waits for. Begin again there.", http.StatusBadRequest)
+	case r.URL.Query().Get("error") != "":
+		fmt.Fprintln(w, "You are not logged in. You can close this page and return to parley.")
+	default:
+		fmt.Fprintln(w, "parley has what it needs. You can close this page and return to it.")
+	}
+}
+
+// take takes what a browser brings, if it is of this login.
+func (l *Login) take(q url.Values) error {
+	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(l.state)) != 1 {
+		return errors.New("this address is not of this login: its state differs")
+	}
+	if q.Get("code") == "" && q.Get("error") == "" {
+		return errors.New("this address brings no code")
+	}
+	l.once.Do(func() {
+		l.came <- q
+		close(l.done)
+	})
+	return nil
+}
+
+// Paste takes the address that the browser was sent to, from a user whose browser cannot
+// reach this computer.
+func (l *Login) Paste(address string) error {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.RawQuery == "" {
+		return fmt.Errorf("this is not the address that begins with %s", l.redirect)
+	}
+	return l.take(u.Query())
+}
+
+// Came returns what is closed when the browser has come back, or an address was pasted.
+func (l *Login) Came() <-chan struct{} { return l.done }
+
+// Wait waits for the browser, gets a token for what it brings, and keeps that.
+func (l *Login) Wait(ctx context.Context) error {
+	var err error
+	select {
+	case q := <-l.came:
+		err = l.finish(ctx, q)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil && l.reused {
+		l.client.forgetClient(ctx, l.grant.ClientID) // it may be unknown by now
+	}
+	return err
+}
+
+// finish checks who answers, and gets the token.
+func (l *Login) finish(ctx context.Context, q url.Values) error {
+	switch iss := q.Get("iss"); { // RFC 9207: a code of another server is not for this one
+	case iss == "" && l.meta.AuthorizationResponseIssParameterSupported:
+		return fmt.Errorf("the answer does not say that it is from %s: begin again", clean(l.meta.Issuer, 200))
+	case iss != "" && iss != l.meta.Issuer:
+		return fmt.Errorf("the answer is from %s, not from %s: begin again", clean(iss, 200), clean(l.meta.Issuer, 200))
+	}
+	if code := q.Get("error"); code != "" {
+		return fmt.Errorf("you were not logged in: %s", clean(strings.TrimSuffix(code+": "+q.Get("error_description"), ": "), 300))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*requestTimeout) // a code is good once
+	defer cancel()
+	c := l.client
+	answer, err := c.requestToken(ctx, l.grant, url.Values{"grant_type": {"authorization_code"}, "code": {q.Get("code")}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier}})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock() // before the other lock, as everywhere
+	defer c.mu.Unlock()
+	unlock, err := c.opts.Store.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c.wanted = nil
+	return c.write(ctx, answer.addTo(l.grant))
+}
+
+// forgetClient forgets a client id with which a login did not work.
+func (c *Client) forgetClient(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.grant.ClientID == id && c.opts.ClientID == "" {
+		g := c.grant
+		g.RedirectPort = 0 // so that the next login registers; what there is of tokens stays in use
+		_ = c.write(ctx, g)
+	}
+}
+
+// Close ends the login, done or not.
+func (l *Login) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if l.server.Shutdown(ctx) != nil { // so that a browser gets its answer
+		l.server.Close()
+	}
+}

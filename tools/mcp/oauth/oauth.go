@@ -1,0 +1,316 @@
+// Package oauth logs in to MCP servers that ask for it, as the protocol's section on
+// authorization says, and keeps what that gives until it is needed.
+//
+//	401 ──► Rejected ──► refresh, by one process at a time ──► Token
+//	             └ ErrLogin ──► Begin: metadata · client id · address ──► browser ──► Login.Wait
+//
+// A server, and whoever it names as its authorization server, is a stranger: what they send
+// is bounded, their addresses are https and, unless the server is not public itself, public
+// ones; a login asks for a code with PKCE and takes the answer to this login alone.
+// Sources: https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization,
+// RFC 6749, 7009, 7591, 7636, 8252, 8414, 8707, 9207, 9728.
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrLogin says that the user has to log in.
+var ErrLogin = errors.New("it needs a login")
+
+// A ScopeError says that a login does not cover what was asked for: RFC 6750, section 3.1.
+type ScopeError struct{ Scopes []string } // none: the server does not say which
+
+func (e *ScopeError) Error() string {
+	if len(e.Scopes) == 0 {
+		return "your login does not allow this"
+	}
+	return "your login does not allow this: it lacks the scope " + strings.Join(e.Scopes, " ")
+}
+
+// Options are what a Client needs to know. Server and Store are required.
+type Options struct {
+	Server       string   // the address of the MCP server
+	ClientID     string   // given by the authorization server beforehand; "": parley registers itself
+	ClientSecret string   // that goes with ClientID; "" if there is none
+	Scopes       []string // asked for; none: those that the server names
+	RedirectPort int      // on which the browser comes back; 0: one that is free
+	Store        Store
+}
+
+// A Store keeps the one secret text of a server. Its functions end with their context.
+type Store struct {
+	Load func(context.Context) (string, error)            // "" if nothing is kept
+	Save func(context.Context, string) error              // "" forgets
+	Lock func(context.Context) (unlock func(), err error) // keeps other processes from refreshing
+}
+
+// A Client holds the login to one server. It is safe for concurrent use.
+type Client struct {
+	opts   Options
+	server *url.URL
+	guard  *guard
+	http   *http.Client
+
+	secrets  atomic.Pointer[[]string] // that were in use in this run
+	loggedIn atomic.Bool
+
+	mu     sync.Mutex // held while a token is refreshed
+	loaded bool
+	grant  grant    // as it was read or written last
+	wanted []string // scopes that the server asked for in a challenge
+	hint   string   // where a challenge says that metadata is; "" if none did
+}
+
+// New returns a client. It reads nothing yet.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.Server)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("its url is not valid")
+	}
+	if addr, bad := netip.ParseAddr(u.Hostname()); u.Scheme != "https" && u.Hostname() != "localhost" && (bad != nil || !addr.IsLoopback()) {
+		return nil, errors.New("a login goes over https only")
+	}
+	u.User, u.Fragment = nil, ""
+	g := newGuard(u)
+	c := &Client{opts: o, server: u, guard: g, http: &http.Client{Transport: g, CheckRedirect: sameOrigin}}
+	c.use(grant{ClientSecret: o.ClientSecret})
+	c.loaded = false
+	return c, nil
+}
+
+// Close lets go of connections.
+func (c *Client) Close() { c.guard.close() }
+
+// The bounds of requests.
+const (
+	requestTimeout = 15 * time.Second // of one request
+	refreshTimeout = 30 * time.Second // of a refresh, with waiting for another process
+	earlyRefresh   = 30 * time.Second // before a token ends
+	maxResponse    = 1 << 20          // bytes
+	maxScopes      = 50
+)
+
+// A grant is what a login gave, as it is kept. It holds for the server with that address.
+type grant struct {
+	Server       string    `json:"server"`
+	Issuer       string    `json:"issuer,omitempty"`
+	Resource     string    `json:"resource,omitempty"`
+	TokenURL     string    `json:"token_url,omitempty"`
+	RevokeURL    string    `json:"revoke_url,omitempty"`
+	ClientID     string    `json:"client_id,omitempty"`
+	ClientSecret string    `json:"client_secret,omitempty"`
+	AuthMethod   string    `json:"auth_method,omitempty"`   // how the client names itself: RFC 7591, token_endpoint_auth_method
+	RedirectPort int       `json:"redirect_port,omitempty"` // that ClientID was registered for; 0: it was not registered
+	Access       string    `json:"access_token,omitempty"`
+	Refresh      string    `json:"refresh_token,omitempty"`
+	Expires      time.Time `json:"expires,omitzero"` // zero: the server did not say
+	Scopes       []string  `json:"scopes,omitempty"`
+}
+
+// fresh reports whether the token can be used for a while.
+func (g grant) fresh(now time.Time) bool {
+	return g.Access != "" && (g.Expires.IsZero() || now.Add(earlyRefresh).Before(g.Expires))
+}
+
+// Token returns the token for the next request; "" if there is none, and the server may be
+// asked without. It refreshes one that is about to end.
+func (c *Client) Token(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.load(ctx); err != nil {
+		return "", err
+	}
+	if c.grant.fresh(time.Now()) || c.grant.Access == "" || c.grant.Refresh == "" {
+		return c.grant.Access, nil
+	}
+	err := c.refresh(ctx, c.grant.Access)
+	if errors.Is(err, ErrLogin) {
+		return "", nil // the server says what it asks for
+	}
+	return c.grant.Access, err
+}
+
+// Rejected is told that the server refused a request with this token, with its answer. Nil
+// means that the request can be sent again, with Token; ErrLogin, that the user has to log in.
+func (c *Client) Rejected(ctx context.Context, token string, header http.Header) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heed(header)
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	if c.grant.Access != "" && c.grant.Access != token {
+		return nil // it was refreshed meanwhile
+	}
+	return c.refresh(ctx, token)
+}
+
+// Forbidden returns a ScopeError if a server that answers 403 asks for a larger scope; nil
+// otherwise. The next login asks for it.
+func (c *Client) Forbidden(header http.Header) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	challenge := bearer(header)
+	if challenge["error"] != "insufficient_scope" {
+		return nil
+	}
+	c.heed(header)
+	return &ScopeError{scopes(challenge["scope"])}
+}
+
+// heed remembers what a challenge says. The lock is held.
+func (c *Client) heed(header http.Header) {
+	challenge := bearer(header)
+	if named := scopes(challenge["scope"]); len(named) > 0 {
+		c.wanted = named
+	}
+	if at := challenge["resource_metadata"]; at != "" {
+		c.hint = at
+	}
+}
+
+// Secrets returns what must not be shown of the login, as far as this run had to do with it.
+// It does not wait. A nil Client has none.
+func (c *Client) Secrets() []string {
+	if c == nil {
+		return nil
+	}
+	if all := c.secrets.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// LoggedIn reports whether there is a token, as far as this run looked. It does not wait. A
+// nil Client has none.
+func (c *Client) LoggedIn() bool { return c != nil && c.loggedIn.Load() }
+
+// Secrets returns what must not be shown of a text that a Store keeps.
+func Secrets(text string) []string {
+	var g grant
+	_ = json.Unmarshal([]byte(text), &g) // what is no grant holds none
+	return g.secrets()
+}
+
+func (g grant) secrets() []string {
+	return slices.DeleteFunc([]string{g.Access, g.Refresh, g.ClientSecret}, func(s string) bool { return s == "" })
+}
+
+// use has g count from now on. Tokens before it may be good for a while, and stay secret. The
+// lock is held.
+func (c *Client) use(g grant) {
+	c.grant, c.loaded = g, true
+	c.loggedIn.Store(g.Access != "")
+	all := slices.Clone(c.Secrets())
+	for _, s := range g.secrets() {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	c.secrets.Store(&all)
+}
+
+// load reads what is kept, once. What was kept for another address is not used: a folder's
+// servers may have the names of others. The lock is held.
+func (c *Client) load(ctx context.Context) error {
+	if c.loaded {
+		return nil
+	}
+	g, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	c.use(g)
+	return nil
+}
+
+func (c *Client) read(ctx context.Context) (grant, error) {
+	text, err := c.opts.Store.Load(ctx)
+	if err != nil {
+		return grant{}, fmt.Errorf("its login could not be read: %w", err)
+	}
+	var g grant
+	if json.Unmarshal([]byte(text), &g) != nil || g.Server != c.server.String() {
+		return grant{Server: c.server.String()}, nil
+	}
+	return g, nil
+}
+
+// write keeps a grant. It is in use even where it cannot be kept. The lock is held.
+func (c *Client) write(ctx context.Context, g grant) error {
+	c.use(g)
+	text, err := json.Marshal(g)
+	if err == nil {
+		err = c.opts.Store.Save(ctx, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("its login could not be stored: %w", err)
+	}
+	return nil
+}
+
+// refresh takes the place of a token that the server does not take, or soon will not. Another
+// process may have done that: refresh tokens are good once, so one process at a time asks,
+// and looks first at what is kept. The lock is held.
+func (c *Client) refresh(ctx context.Context, old string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, refreshTimeout, fmt.Errorf("its login could not be refreshed within %s", refreshTimeout))
+	defer cancel()
+	unlock, err := c.opts.Store.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	g, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	if c.use(g); g.Access != old && g.fresh(time.Now()) {
+		return nil
+	}
+	if g.Refresh == "" || g.TokenURL == "" {
+		return ErrLogin
+	}
+	answer, err := c.requestToken(ctx, g, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Refresh}})
+	var refused *tokenError
+	if errors.As(err, &refused) && refused.isFinal() {
+		g.Access, g.Refresh, g.Expires = "", "", time.Time{}
+		return errors.Join(ErrLogin, c.write(ctx, g))
+	}
+	if err != nil {
+		return fmt.Errorf("its login could not be refreshed: %w", err)
+	}
+	// A client that goes away now would lose a refresh token that is good once.
+	return c.write(context.WithoutCancel(ctx), answer.addTo(g))
+}
+
+// Logout forgets the login, and tells the authorization server, whether it listens or not.
+func (c *Client) Logout(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loaded = false
+	loadErr := c.load(ctx)
+	g := c.grant
+	c.use(grant{Server: c.server.String()})
+	c.wanted = nil
+	err := c.opts.Store.Save(ctx, "")
+	if loadErr == nil && g.RevokeURL != "" {
+		for kind, token := range map[string]string{"refresh_token": g.Refresh, "access_token": g.Access} {
+			if token != "" {
+				_ = c.revoke(ctx, g, kind, token)
+			}
+		}
+	}
+	return err
+}
