@@ -106,7 +106,7 @@ func Commands() []Command {
 		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
-		{Name: "mcp", Aliases: []string{"tools"}, Group: Program, Arg: "NAME", Help: "MCP servers: status and tools", Unavailable: noServers, Run: (*App).mcp},
+		{Name: "mcp", Aliases: []string{"tools"}, Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Run: (*App).folder},

@@ -97,6 +97,7 @@ type List struct {
 	Items   []Item
 	TakeArg bool // more words may be typed behind a row
 	Choose  func(item Item, arg string) Effect
+	Left    func() // called when it is left without a choice; nil: nobody has to know
 }
 
 // An Item is a row of a List, or something that may follow a command.
@@ -113,6 +114,7 @@ type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // a yes that comes before the question was read does no harm
 	Answer        func(yes bool) Effect
+	Left          func() // called when something else takes its place; nil: nobody has to know
 }
 
 // A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,
@@ -125,6 +127,9 @@ type Secret struct {
 	// Take runs beside, until ctx ends. After an error the line is asked for again; what
 	// it returns otherwise is called by the owner of the App, and shown.
 	Take func(ctx context.Context, line string) (func() Effect, error)
+
+	Ready <-chan struct{} // closed when the line is not needed any more, and Take gets ""; nil: it is needed
+	Left  func()          // called when it is left without a line; nil: nobody has to know
 }
 
 // Sentences that more than one front end shows. The screen shows them as they are, plain

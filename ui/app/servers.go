@@ -26,6 +26,8 @@ func ServerNews(s mcp.State) string {
 			hint = ": review and allow it with /mcp"
 		}
 		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
+	case mcp.StatusLogin:
+		return fmt.Sprintf("MCP server %s needs login: %s", s.Name, s.Reason)
 	case mcp.StatusStarting:
 		if s.FirstStart {
 			return fmt.Sprintf("MCP server %s starts for the first time; a download may take up to 60 s", s.Name)
@@ -163,8 +165,32 @@ func (a *App) ServerChanged(name string) Effect {
 	return Effect{}
 }
 
-// mcp lists the servers, or shows the one that is named.
+// serverItems returns what may stand behind /mcp.
+func serverItems(a *App) []Item {
+	servers := a.Servers()
+	if servers == nil {
+		return nil
+	}
+	var items []Item
+	for _, s := range servers.States() {
+		items = append(items, Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
+		if s.Status == mcp.StatusLogin {
+			items = append(items, Item{Title: "login " + s.Name, Value: "login " + s.Name})
+		} else if s.LoggedIn {
+			items = append(items, Item{Title: "logout " + s.Name, Value: "logout " + s.Name})
+		}
+	}
+	return items
+}
+
+// mcp lists the servers, shows the one that is named, or logs in to it or out of it.
 func (a *App) mcp(name string) Effect {
+	switch word, server, _ := strings.Cut(name, " "); {
+	case word == "login" && server != "":
+		return loginServer(a, strings.TrimSpace(server))
+	case word == "logout" && server != "":
+		return logoutServer(a, strings.TrimSpace(server))
+	}
 	list := &List{Title: "MCP servers", Noun: "MCP server", Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}
 	for _, s := range a.Servers().States() {
 		if s.Name == name {
@@ -177,6 +203,8 @@ func (a *App) mcp(name string) Effect {
 		switch line := ServerProgress(s); {
 		case line != "":
 			about = append(about, line)
+		case s.Status == mcp.StatusLogin:
+			about[0] += ": " + s.Reason
 		case s.Reason != "":
 			about = append(about, s.Reason)
 		default:
@@ -195,6 +223,14 @@ func (a *App) mcp(name string) Effect {
 func (a *App) server(s mcp.State) Effect {
 	text, unseen := AboutServer(s)
 	servers, policy := a.Servers(), a.Session.Policy()
+	if s.Status == mcp.StatusLogin {
+		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+			if !yes {
+				return Effect{}
+			}
+			return loginServer(a, s.Name)
+		}}}
+	}
 	if !unseen {
 		return Effect{Confirm: &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {

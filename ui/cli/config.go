@@ -127,10 +127,12 @@ func (a *program) load() error {
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
 	dir := configDir()
-	a.credentials = credentials.Open(dir, os.Getenv)
+	a.credentials, a.mcp.logins = credentials.Open(dir, os.Getenv), openLogins(dir)
 	a.config = defaultConfig(a.credentials)
-	if exposed := a.credentials.Exposed(); exposed != "" {
-		a.note(exposed)
+	for _, store := range []*credentials.Store{a.credentials, a.mcp.logins} {
+		if exposed := store.Exposed(); exposed != "" {
+			a.note(exposed)
+		}
 	}
 	path := a.configFile
 	if path == "" {

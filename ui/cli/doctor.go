@@ -146,6 +146,8 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 			c.Status, c.Hint = app.Warns, "Not ready yet: check again"
 		case mcp.StatusNew, mcp.StatusChanged:
 			c.Status, c.Hint = app.Warns, "Its tools are off until you review them: /mcp "+s.Name+", or set trusted = true for it"
+		case mcp.StatusLogin:
+			c.Status, c.Hint = app.Warns, "Log in: /mcp login "+s.Name+", or parley mcp login "+s.Name+" in a shell"
 		case mcp.StatusFailed:
 			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "Check its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows its output"
 		}

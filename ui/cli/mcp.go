@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"parley/providers/credentials"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/mcp"
@@ -19,40 +20,58 @@ import (
 type mcpServers struct {
 	servers  atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
 	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
+	logins   *credentials.Store           // what logins to servers gave
+}
+
+// mcpConfigs returns the MCP servers of the configuration and of a trusted project, by name,
+// and which of them are the project's.
+func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]bool, err error) {
+	configs, project = maps.Clone(a.config.MCP), map[string]bool{}
+	if configs == nil {
+		configs = map[string]mcp.Config{}
+	}
+	if !a.project.trusted {
+		return configs, project, nil
+	}
+	for _, f := range a.project.offer.FilesOf(trust.Servers) {
+		found, err := mcp.ParseProject([]byte(f.Text))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		for name, c := range found {
+			if _, own := configs[name]; !own { // the user's own comes first
+				configs[name], project[name] = c, true
+			}
+		}
+	}
+	return configs, project, nil
+}
+
+// mcpEntry returns under what name things are kept of a server.
+func mcpEntry(a *program, server string, project map[string]bool) string {
+	if project[server] {
+		return "mcp:" + a.project.offer.Dir + ":" + server // the same name elsewhere is another server
+	}
+	return "mcp:" + server
 }
 
 // startMCPServers starts the MCP servers of the configuration and of a trusted
 // project, once, and does not wait for them.
 func (a *program) startMCPServers() error {
-	configs := maps.Clone(a.config.MCP)
-	if configs == nil {
-		configs = map[string]mcp.Config{}
-	}
-	project := map[string]bool{}
-	if a.project.trusted {
-		for _, f := range a.project.offer.FilesOf(trust.Servers) {
-			found, err := mcp.ParseProject([]byte(f.Text))
-			if err != nil {
-				return fmt.Errorf("%s: %w", f.Name, err)
-			}
-			for name, c := range found {
-				if _, own := configs[name]; !own { // the user's own comes first
-					c.Cwd = a.toolSet.Root()
-					configs[name], project[name] = c, true
-				}
-			}
-		}
+	configs, project, err := mcpConfigs(a)
+	if err != nil {
+		return err
 	}
 	if len(configs) == 0 || a.toolSet == nil || a.toolNames != "" || a.mcp.servers.Load() != nil {
 		return nil // --tools names what there is
 	}
-	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
-	agreement := func(server string) string {
-		if project[server] {
-			return "mcp:" + a.project.offer.Dir + ":" + server // the same name elsewhere is another server
-		}
-		return "mcp:" + server
+	for name := range project {
+		c := configs[name]
+		c.Cwd = a.toolSet.Root()
+		configs[name] = c
 	}
+	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
+	agreement := func(server string) string { return mcpEntry(a, server, project) }
 	servers := mcp.Open(context.Background(), configs, mcp.Options{
 		Dir: string(filepath.Separator), Version: version(), Confine: confine.command,
 		Approved: func(server string) string {
@@ -72,6 +91,7 @@ func (a *program) startMCPServers() error {
 			return text
 		},
 		SaveState: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
+		Logins:    func(server string) mcp.LoginStore { return loginStore(a.mcp.logins, agreement(server)) },
 		OnChange: func(server string) {
 			a.mcp.sync(a.toolSet)
 			if f := a.mcp.onChange.Load(); f != nil {
@@ -158,6 +178,8 @@ func (m *mcpServers) wait(set *tools.Set, note func(string)) {
 		switch s.Status {
 		case mcp.StatusNew, mcp.StatusChanged:
 			note(fmt.Sprintf("the tools of MCP server %s are %s: open parley here once to review them, or set trusted = true for it", s.Name, s.Status))
+		case mcp.StatusLogin:
+			note(fmt.Sprintf("MCP server %s needs login: parley mcp login %[1]s", s.Name))
 		case mcp.StatusFailed:
 			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Reason))
 			if s.Refusal.String() != "" {

@@ -139,7 +139,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		}},
 		PromptFiles: app.PromptFiles{Skills: func() ([]app.Skill, []error) { return skillRows(a) }, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
-		Mask:  func() (func(string) string, error) { return a.config.MaskKeys(os.Getenv) },
+		Mask:  func() (func(string) string, error) { return maskSecrets(a) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet, known)

@@ -32,7 +32,7 @@ func (a *program) sessionCommands() print.SessionCommands {
 // maskKeys takes the keys that are configured out of text.
 func (a *program) maskKeys() func(string) string {
 	err := a.load()
-	mask, missed := a.config.MaskKeys(os.Getenv)
+	mask, missed := maskSecrets(a)
 	if err = errors.Join(err, missed); err != nil {
 		a.note("Not all configured keys are masked: " + err.Error())
 	}

@@ -116,16 +116,36 @@ func (p *frontend) list(l *app.List) {
 			rows[i].detail = strings.TrimPrefix(item.Detail+", now", ", ")
 		}
 	}
-	p.lists.choose(l.Noun, rows, func(value string) {
+	p.lists.chooseOr(l.Noun, rows, func(value string) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
-	})
+	}, l.Left)
 }
 
-// askSecret asks for a line that the terminal does not show, again after one that was not
-// taken.
+// askSecret asks for a line, which the terminal does not show if it is secret, again after one
+// that was not taken.
 func (p *frontend) askSecret(s *app.Secret, first bool) {
-	p.questions.next(&question{
+	canceled := func() {
+		p.say("Canceled.")
+		if s.Left != nil {
+			s.Left()
+		}
+	}
+	gone := make(chan struct{}) // closed when the question is answered or left
+	take := func(line string) {
+		p.async(func() func() {
+			then, err := s.Take(p.ctx, line)
+			return func() {
+				if err != nil {
+					p.fail(err)
+					p.askSecret(s, false)
+					return
+				}
+				p.apply(then())
+			}
+		})
+	}
+	q := &question{
 		tell: func() {
 			switch {
 			case first && !s.Shown:
@@ -139,29 +159,41 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 		prompt: s.Title + ":",
 		secret: !s.Shown,
 		answer: func(line string) bool {
+			close(gone)
 			if line == "" {
 				line = s.Value
 			}
 			if line == "" {
-				p.say("Canceled.")
+				canceled()
 				return true
 			}
 			if !s.Shown {
 				p.say("Checking.")
 			}
-			p.async(func() func() {
-				then, err := s.Take(p.ctx, line)
-				return func() {
-					if err != nil {
-						p.fail(err)
-						p.askSecret(s, false)
-						return
-					}
-					p.apply(then())
-				}
-			})
+			take(line)
 			return true
 		},
-		leave: func() { p.say("Canceled.") },
-	})
+		leave: func() {
+			close(gone)
+			canceled()
+		},
+	}
+	p.questions.next(q)
+	if s.Ready != nil {
+		go p.takeReady(s.Ready, gone, q, take)
+	}
+}
+
+// takeReady takes a question back once its line is not needed any more.
+func (p *frontend) takeReady(ready, gone <-chan struct{}, q *question, take func(line string)) {
+	select {
+	case <-ready:
+		p.mail.post(func() {
+			if p.questions.drop(q) {
+				take("")
+			}
+		})
+	case <-gone:
+	case <-p.ctx.Done():
+	}
 }

@@ -31,6 +31,14 @@ type lists struct {
 // choose reads a numbered list out and takes a number or a part of a name. An
 // empty line leaves it, and so does a command.
 func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
+	l.chooseOr(thing, rows, chosen, nil)
+}
+
+// chooseOr does as choose. Left is called when the list is left; nil: nobody has to know.
+func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string), left func()) {
+	if left == nil {
+		left = func() {}
+	}
 	l.questions.next(&question{
 		tell: func() {
 			l.say("%s:", format.Plural(len(rows), thing))
@@ -40,9 +48,11 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 		answer: func(line string) bool {
 			if line == "" {
 				l.say("Left.")
+				left()
 				return true
 			}
 			if l.runs(line) {
+				left()
 				return true
 			}
 			found, near := match(rows, line)
@@ -66,7 +76,10 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 			chosen(found[0].value)
 			return true
 		},
-		leave: func() { l.say("Left.") },
+		leave: func() {
+			l.say("Left.")
+			left()
+		},
 	})
 }
 

@@ -75,6 +75,21 @@ func (a *questions) close() {
 	a.asked = false
 }
 
+// drop takes a question back that needs no answer any more, and reports whether it waited.
+func (a *questions) drop(q *question) bool {
+	i := slices.Index(a.waiting, q)
+	if i == 0 {
+		if a.asked {
+			a.ended = true
+			a.out.ClearPrompt()
+		}
+		a.close()
+	} else if i > 0 {
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
 // hides reports whether what is typed at the moment is shown nowhere.
 func (a *questions) hides() bool { return a.open() != nil && a.open().secret }
 

@@ -78,7 +78,20 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d := dialog.Confirm(c.Text, c.Yes, c.No, m.Theme)
 	d.Harmless = c.Harmless
-	return m.overlay.Ask(d, answered)
+	cmd := m.overlay.Ask(d, answered)
+	onLeave(m, c.Left)
+	return cmd
+}
+
+// onLeave has f called when the dialog that was just opened is left without a choice; nil: it
+// need not be known.
+func onLeave(m *Model, f func()) {
+	if f != nil {
+		m.overlay.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+			f()
+			return nil
+		})
+	}
 }
 
 // chooseFrom asks for a row of a list of the application's.
@@ -87,13 +100,15 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	if l.TakeArg {
 		picker = dialog.Commands(l.Title, items(l.Items), nil, m.Theme)
 	}
-	return m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
+	cmd := m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
 		if i < 0 {
 			return nil
 		}
 		return m.perform(l.Choose(l.Items[i], p.Arg))
 	})
+	onLeave(m, l.Left)
+	return cmd
 }
 
 // items returns rows of the application as a dialog shows them.

@@ -43,6 +43,9 @@ func (s *Secret) Reject(problem string) {
 	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
 }
 
+// Check says that whoever takes the line is at it.
+func (s *Secret) Check() { s.problem, s.checking, s.view = "", true, "" }
+
 // Checking reports whether a line is with whoever takes it.
 func (s *Secret) Checking() bool { return s.checking }
 
@@ -156,7 +159,7 @@ func (s *Secret) submit() tea.Cmd {
 	if !s.shown { // one that was refused is corrected
 		s.field.text = ""
 	}
-	s.problem, s.checking = "", true
+	s.Check()
 	return func() tea.Msg { return said }
 }
 

@@ -35,28 +35,58 @@ func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 		f.open.Show(secret.Value)
 	}
 	cmd := f.Open(f.open)
+	gone := make(chan struct{})
 	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+		close(gone)
 		f.cancel()
+		if secret.Left != nil {
+			secret.Left()
+		}
 		return nil
 	})
-	return cmd
+	if secret.Ready == nil {
+		return cmd
+	}
+	of := f.open
+	return tea.Batch(cmd, func() tea.Msg {
+		select {
+		case <-secret.Ready:
+			return readyMsg{of}
+		case <-gone:
+			return nil
+		}
+	})
+}
+
+// readyMsg says that the line of a dialog is not needed any more.
+type readyMsg struct{ of *dialog.Secret }
+
+// take hands a line over to whoever asked for it.
+func (f *Connect) take(of *dialog.Secret, line string) tea.Cmd {
+	if of != f.open || f.Current() != f.open {
+		return nil // it was left
+	}
+	var ctx context.Context
+	ctx, f.cancel = context.WithCancel(context.Background())
+	take, cancel := f.secret.Take, f.cancel
+	return func() tea.Msg {
+		defer cancel()
+		then, err := take(ctx, line)
+		return takenMsg{of, then, err}
+	}
 }
 
 // Update takes a line, and what came of it; it reports whether msg is that.
 func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case dialog.SecretMsg:
-		if msg.Of != f.open || f.Current() != f.open {
-			return nil, true // it was left
+		return f.take(msg.Of, msg.Line), true
+	case readyMsg:
+		if msg.of.Checking() {
+			return nil, true // what was pasted brought it
 		}
-		var ctx context.Context
-		ctx, f.cancel = context.WithCancel(context.Background())
-		take, cancel := f.secret.Take, f.cancel
-		return func() tea.Msg {
-			defer cancel()
-			then, err := take(ctx, msg.Line)
-			return takenMsg{msg.Of, then, err}
-		}, true
+		msg.of.Check()
+		return f.take(msg.of, ""), true
 	case takenMsg:
 		return f.taken(msg), true
 	}
