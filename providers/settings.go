@@ -72,18 +72,23 @@ func (s Settings) applyTo(req llm.Request) llm.Request {
 		req.Temperature, req.TopP, req.MaxTokens, req.FrequencyPenalty, req.PresencePenalty, req.Stop, req.Seed,
 		req.User, req.Verbosity, req.Detail, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
 	}.withDefaults(s)
-	req.Settings = llm.Settings{
-		MaxTokens: all.MaxTokens, Budget: all.Budget, Temperature: all.Temperature, TopP: all.TopP,
-		FrequencyPenalty: all.FrequencyPenalty, PresencePenalty: all.PresencePenalty, Seed: all.Seed, Stop: all.Stop,
-		User: all.User, ToolChoice: req.ToolChoice, Parallel: all.Parallel, Verbosity: all.Verbosity, Detail: all.Detail,
-		Web: req.Web,
+	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == all.ToolChoice })
+	if !named && !slices.Contains(toolChoices, all.ToolChoice) && req.ToolChoice == "" {
+		all.ToolChoice = ""
 	}
-	req.Effort = all.Effort
-	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == s.ToolChoice })
-	if req.ToolChoice == "" && (named || slices.Contains(toolChoices, s.ToolChoice)) {
-		req.ToolChoice = s.ToolChoice
-	}
+	own := req.Settings
+	req.Settings, req.Effort = all.ofRequest(), all.Effort
+	req.Web, req.Options = own.Web, own.Options
 	return req
+}
+
+// ofRequest returns what s says of a request.
+func (s Settings) ofRequest() llm.Settings {
+	return llm.Settings{
+		MaxTokens: s.MaxTokens, Budget: s.Budget, Temperature: s.Temperature, TopP: s.TopP,
+		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, Seed: s.Seed, Stop: s.Stop,
+		User: s.User, ToolChoice: s.ToolChoice, Parallel: s.Parallel, Verbosity: s.Verbosity, Detail: s.Detail,
+	}
 }
 
 // toolChoices lists the words for which tools may or must be called.
@@ -91,33 +96,9 @@ var toolChoices = []string{"auto", "none", "required"}
 
 // validate returns what cannot be meant, with the key in front.
 func (s Settings) validate() (errs []error) {
-	for _, v := range []struct {
-		key      string
-		value    *float64
-		min, max float64
-	}{
-		{"temperature", s.Temperature, 0, 2},
-		{"top_p", s.TopP, 0, 1},
-		{"frequency_penalty", s.FrequencyPenalty, -2, 2},
-		{"presence_penalty", s.PresencePenalty, -2, 2},
-	} {
-		if v.value != nil && !(*v.value >= v.min && *v.value <= v.max) {
-			errs = append(errs, fmt.Errorf("%s: %v is not between %v and %v", v.key, *v.value, v.min, v.max))
-		}
-	}
-	for _, v := range []struct {
-		key   string
-		value int
-	}{{"max_tokens", s.MaxTokens}, {"budget", s.Budget}} {
-		if v.value < 0 {
-			errs = append(errs, fmt.Errorf("%s: %d is negative", v.key, v.value))
-		}
-	}
-	if slices.Contains(s.Stop, "") {
-		errs = append(errs, errors.New("stop: an empty text would end every answer"))
-	}
+	errs = s.ofRequest().Validate()
 	if s.Verbosity != "" {
-		errs = append(errs, unknownWordError("verbosity", s.Verbosity, []string{"low", "medium", "high"}))
+		errs = append(errs, unknownWordError("verbosity", s.Verbosity, llm.Verbosities))
 	}
 	if s.Detail != "" {
 		errs = append(errs, unknownWordError("detail", s.Detail, llm.Details))

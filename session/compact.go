@@ -12,6 +12,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools"
 )
 
 //go:embed compact.md
@@ -320,4 +321,52 @@ func keepPaths(summary string, paths []string) string {
 		return summary
 	}
 	return fmt.Sprintf("%s\n\n## Also touched\n%s", summary, strings.Join(lost, "\n"))
+}
+
+// A skill in a conversation: its text is the result of the tool that loads it, or a part of this
+// name, which a user or a summary brings.
+const (
+	skillPrefix = "skill "
+	skillMark   = "<skill name="
+
+	maxSkills = 32 << 10 // bytes of skills that stay with a summary
+)
+
+// SkillPart returns a skill's text as a part of a prompt.
+func SkillPart(name, text string) llm.Part {
+	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
+}
+
+// skillsOf returns the skills that path has, to stay in force behind a summary of it: those that
+// were loaded last, as far as there is room.
+func skillsOf(path []store.Node) (kept []llm.Part) {
+	room := maxSkills
+	for i := len(path) - 1; i >= 0; i-- {
+		for _, p := range path[i].Parts {
+			own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
+			mark, _, _ := strings.Cut(p.Text, ">")
+			again := func(k llm.Part) bool { return strings.HasPrefix(k.Text, mark) }
+			if !own || !strings.HasPrefix(p.Text, skillMark) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
+				continue
+			}
+			room -= len(p.Text)
+			name, _, _ := strings.Cut(strings.TrimPrefix(p.Text, skillMark+`"`), `"`)
+			kept = append(kept, SkillPart(name, p.Text))
+		}
+	}
+	return kept
+}
+
+// HasSkill reports whether the next request has the text of a skill, which begins with mark.
+func HasSkill(s *Session, mark string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range messages(s.tree.Path()) {
+		for _, p := range m.Parts {
+			if strings.HasPrefix(p.Text, mark) {
+				return true
+			}
+		}
+	}
+	return false
 }

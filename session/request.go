@@ -24,10 +24,12 @@ type requestSettings struct {
 	system       string
 	answerSchema *llm.Schema // nil: free text
 	mode         History
-	omitsOldest  bool // in this turn, what does not fit is left out in spite of mode
-	settings     llm.Settings
-	onlyTools    []string // that are offered; nil: all
-	revert       func()   // takes back what holds for the running prompt alone; nil: nothing does
+	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
+	given        llm.Settings // by the command line and the configuration
+	own          Settings     // of the conversation
+	settings     llm.Settings // both
+	onlyTools    []string     // that are offered; nil: all
+	revert       func()       // takes back what holds for the running prompt alone; nil: nothing does
 }
 
 func get[T any](s *Session, field *T) T {

@@ -123,7 +123,7 @@ func New(o Options) *Session {
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
 		requestSettings: requestSettings{
-			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
+			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), given: o.Settings, settings: o.Settings,
 		},
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
@@ -138,6 +138,7 @@ func New(o Options) *Session {
 		s.mode = s.log.Session().History
 		s.total = s.restore()
 		s.last = s.tree.lastUsage()
+		restoreSettings(s)
 	}
 	s.files = openFiles(s, o.Undo)
 	return s

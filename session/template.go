@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -191,66 +192,177 @@ func RestorePersona(s *Session, p Persona, system string) {
 	s.SetSystem(system)
 }
 
-// offeredTools returns the tools as they are now that a persona leaves; nil for none. The
-// session is locked.
-func offeredTools(s *Session) *tools.Set {
-	switch {
-	case s.tools == nil:
-		return nil
-	case len(s.onlyTools) == 0:
-		return s.tools.Snapshot()
-	}
-	only, err := s.tools.WithTools(s.onlyTools...)
-	if err != nil { // one of them is gone since
-		only, _ = s.tools.WithTools("none")
-	}
-	return only
+// Settings are what the user set for a conversation, over what the command line and the
+// configuration say. It is an event: the last one of the conversation holds, on all branches.
+type Settings struct {
+	Values  map[string]string `json:"values,omitempty"`  // as llm.Setting.Set reads them, by name; of other names, as llm.ParseOption does
+	Tools   map[string]bool   `json:"tools,omitempty"`   // whether a tool is offered, by name; one that ends in * is that of all which begin so; others are
+	Changed string            `json:"changed,omitempty"` // what differs from the one before, in words
 }
 
-// A skill in a conversation: its text is the result of the tool that loads it, or a part of this
-// name, which a user or a summary brings.
-const (
-	skillPrefix = "skill "
-	skillMark   = "<skill name="
-
-	maxSkills = 32 << 10 // bytes of skills that stay with a summary
-)
-
-// SkillPart returns a skill's text as a part of a prompt.
-func SkillPart(name, text string) llm.Part {
-	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
-}
-
-// skillsOf returns the skills that path has, to stay in force behind a summary of it: those that
-// were loaded last, as far as there is room.
-func skillsOf(path []store.Node) (kept []llm.Part) {
-	room := maxSkills
-	for i := len(path) - 1; i >= 0; i-- {
-		for _, p := range path[i].Parts {
-			own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
-			mark, _, _ := strings.Cut(p.Text, ">")
-			again := func(k llm.Part) bool { return strings.HasPrefix(k.Text, mark) }
-			if !own || !strings.HasPrefix(p.Text, skillMark) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
-				continue
-			}
-			room -= len(p.Text)
-			name, _, _ := strings.Cut(strings.TrimPrefix(p.Text, skillMark+`"`), `"`)
-			kept = append(kept, SkillPart(name, p.Text))
-		}
-	}
-	return kept
-}
-
-// HasSkill reports whether the next request has the text of a skill, which begins with mark.
-func HasSkill(s *Session, mark string) bool {
+// SettingsOf returns what was set for the conversation. It is the caller's.
+func SettingsOf(s *Session) Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range messages(s.tree.Path()) {
-		for _, p := range m.Parts {
-			if strings.HasPrefix(p.Text, mark) {
-				return true
-			}
+	return Settings{Values: maps.Clone(s.own.Values), Tools: maps.Clone(s.own.Tools)}
+}
+
+// ChangeSettings sets values of the conversation for its next requests, in the order of their
+// names; "" takes one back. It stays with the conversation. The error says which value is not
+// allowed, and what is; then nothing changes.
+func ChangeSettings(s *Session, values map[string]string) (Settings, error) {
+	now := SettingsOf(s)
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		if value == "" {
+			delete(now.Values, name)
+			words = append(words, name+" default")
+			continue
+		}
+		if err := checkSetting(name, value); err != nil {
+			return now, err
+		}
+		if now.Values == nil {
+			now.Values = map[string]string{}
+		}
+		now.Values[name] = value
+		words = append(words, name+" "+elideMiddle(value, maxChanged))
+	}
+	now.Changed = strings.Join(words, " · ")
+	return now, keepSettings(s, now)
+}
+
+// Bounds of what a conversation keeps of its settings.
+const (
+	maxSetting = 16 << 10 // bytes of a value
+	maxChanged = 80       // of one in Settings.Changed
+)
+
+func checkSetting(name, value string) error {
+	if len(value) > maxSetting {
+		return fmt.Errorf("%s: a value may have %d KB", name, maxSetting>>10)
+	}
+	if known, ok := llm.FindSetting(name); ok {
+		return known.Set(new(llm.Settings), value)
+	}
+	return llm.CheckOption(name)
+}
+
+// SwitchTool says whether the model is offered a tool from the next prompt on, or all whose names
+// begin with what stands in front of a *. It stays with the conversation.
+func SwitchTool(s *Session, name string, on bool) (Settings, error) {
+	now := SettingsOf(s)
+	if prefix, all := strings.CutSuffix(name, "*"); all {
+		maps.DeleteFunc(now.Tools, func(known string, _ bool) bool { return strings.HasPrefix(known, prefix) })
+	}
+	delete(now.Tools, name)
+	if now.Offers(name) != on {
+		if now.Tools == nil {
+			now.Tools = map[string]bool{}
+		}
+		now.Tools[name] = on
+	}
+	now.Changed = "tool " + name + " " + map[bool]string{true: "on", false: "off"}[on]
+	if name == "*" {
+		now.Changed = strings.Replace(now.Changed, "tool *", "all tools", 1)
+	}
+	return now, keepSettings(s, now)
+}
+
+// Offers reports whether a tool is offered: what is said of it by its whole name counts before
+// what is said of more of the beginning of it.
+func (own Settings) Offers(tool string) bool {
+	if on, ok := own.Tools[tool]; ok {
+		return on
+	}
+	offers, longest := true, 0
+	for name, on := range own.Tools {
+		if prefix, all := strings.CutSuffix(name, "*"); all && strings.HasPrefix(tool, prefix) && len(name) > longest {
+			offers, longest = on, len(name)
 		}
 	}
-	return false
+	return offers
+}
+
+// keepSettings has the conversation continue with these settings.
+func keepSettings(s *Session, now Settings) error {
+	if data, err := json.Marshal(now); err != nil || len(data) > maxAnnotationText {
+		return cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+	}
+	s.Annotate(0, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	useOwn(s, now)
+	return nil
+}
+
+// restoreSettings finds the settings of a conversation that was kept.
+func restoreSettings(s *Session) {
+	for _, a := range slices.Backward(s.tree.annotations) {
+		if a.Kind == store.KindSettings {
+			if now, ok := DecodeAnnotation(a).(Settings); ok {
+				useOwn(s, now)
+			}
+			return
+		}
+	}
+}
+
+// useOwn makes own the settings of the conversation. The session is locked.
+func useOwn(s *Session, own Settings) {
+	own.Changed = ""
+	all := s.given
+	all.Web, all.Options = s.settings.Web, maps.Clone(s.given.Options)
+	for name, value := range own.Values {
+		if known, ok := llm.FindSetting(name); ok {
+			_ = known.Set(&all, value) // another version may have allowed it
+			continue
+		}
+		if llm.CheckOption(name) == nil {
+			if all.Options == nil {
+				all.Options = map[string]any{}
+			}
+			all.Options[name] = llm.ParseOption(value)
+		}
+	}
+	s.own, s.settings = own, all
+	s.tokens.reset()
+}
+
+// Tools returns the tools of the session, and of these what the next request offers.
+func Tools(s *Session) (all, offered []llm.Tool) {
+	if s.tools != nil {
+		all = s.tools.Tools()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return all, s.emptyRequest(s.model).Tools
+}
+
+// offeredTools returns the tools as they are now that a persona and the user leave; nil for
+// none. The session is locked.
+func offeredTools(s *Session) *tools.Set {
+	if s.tools == nil {
+		return nil
+	}
+	offered := s.tools.Snapshot()
+	if len(s.onlyTools) > 0 {
+		only, err := offered.WithTools(s.onlyTools...)
+		if err != nil { // one of them is gone since
+			only, _ = offered.WithTools("none")
+		}
+		offered = only
+	}
+	if len(s.own.Tools) == 0 {
+		return offered
+	}
+	names := []string{}
+	for _, t := range offered.Tools() {
+		if s.own.Offers(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	left, _ := offered.WithTools(names...) // which are its own
+	return left
 }

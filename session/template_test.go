@@ -176,6 +176,120 @@ func TestPersona(t *testing.T) {
 	}
 }
 
+// TestSettings: what is set stays with the conversation, on all branches, in copies and in the next
+// run, with another model as well, and is in each request.
+func TestSettings(t *testing.T) {
+	set, _ := workspace(t)
+	lib := MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+	given := llm.Settings{Detail: "low", Web: true}
+	s := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: lib.Create(Info{Dir: "/w"})})
+	play(t.Context(), s, allow, say("one"))
+	first := s.Head()
+	play(t.Context(), s, allow, say("two"))
+	for _, bad := range []map[string]string{{"temperature": "hot"}, {"temperature": "3"}, {"messages": "[]"}, {"top_p": "0.5", "seed": "x"}, {"note": strings.Repeat("x", 17<<10)}} {
+		if _, err := ChangeSettings(s, bad); err == nil || len(SettingsOf(s).Values) > 0 {
+			t.Errorf("%.60v: %v, %+v", bad, err, SettingsOf(s))
+		}
+	}
+	now, err := ChangeSettings(s, map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"})
+	if err != nil || now.Changed != `detail high · provider.order ["x"] · seed 7 · temperature 0.2` {
+		t.Fatalf("%q, %v", now.Changed, err)
+	}
+	if now, err = ChangeSettings(s, map[string]string{"seed": ""}); err != nil || now.Changed != "seed default" {
+		t.Fatalf("%q, %v", now.Changed, err)
+	}
+	if _, err := SwitchTool(s, "shell", false); err != nil {
+		t.Fatal(err)
+	}
+	s.SetModel(endpoint("fake/b", fake))
+	SetWebSearch(s, false)
+	check := func(name string, s *Session, web bool) {
+		t.Helper()
+		_, req := s.Request(say("three"))
+		if req.Temperature == nil || *req.Temperature != 0.2 || req.Detail != "high" || req.Seed != nil || req.Web != web || fmt.Sprint(req.Options) != "map[provider.order:[x]]" {
+			t.Errorf("%s sends %+v", name, req.Settings)
+		}
+		if len(req.Tools) != len(set.Tools())-1 || slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "shell" }) {
+			t.Errorf("%s offers %d tools", name, len(req.Tools))
+		}
+	}
+	check("the conversation", s, false)
+	if err := s.SwitchBranch(first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Edit(1); err != nil {
+		t.Fatal(err)
+	}
+	check("another branch", s, false)
+	play(t.Context(), s, allow, say("other"))
+	branch := s.Head()
+	id := s.ID()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, head := range []int{0, first, branch} {
+		log, err := lib.Fork(id, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fork := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
+		check(fmt.Sprint("a copy of ", head), fork, true)
+		play(t.Context(), fork, allow, say("on"))
+		copied := fork.ID()
+		fork.Close()
+		if log, err = lib.Resume(copied); err != nil {
+			t.Fatal(err)
+		}
+		again := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
+		check(fmt.Sprint("a copy of ", head, ", later"), again, true)
+		again.Close()
+	}
+	log, err := lib.Resume(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
+	defer s.Close()
+	check("the next run", s, true)
+	if _, err := ChangeSettings(s, map[string]string{"temperature": "", "detail": "", "provider.order": ""}); err != nil {
+		t.Fatal(err)
+	}
+	if _, req := s.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
+		t.Errorf("taken back: %+v", req.Settings)
+	}
+}
+
+// TestSwitchTool: the longest name that fits a tool counts, and what is said of many replaces what
+// was said of each.
+func TestSwitchTool(t *testing.T) {
+	s := New(Options{Model: endpoint("fake/a", llmtest.New())})
+	for _, step := range []struct {
+		name string
+		on   bool
+		want string // of read, mcp__x__a, mcp__x__b, mcp__xy__a
+	}{
+		{"read", false, "-+++"}, {"*", false, "----"}, {"mcp__x__*", true, "-++-"}, {"mcp__x__b", false, "-+--"},
+		{"read", true, "++--"}, {"mcp__x__*", false, "+---"}, {"mcp__x__b", true, "+-+-"}, {"*", true, "++++"},
+	} {
+		now, err := SwitchTool(s, step.name, step.on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, tool := range []string{"read", "mcp__x__a", "mcp__x__b", "mcp__xy__a"} {
+			got += map[bool]string{true: "+", false: "-"}[now.Offers(tool)]
+		}
+		if got != step.want {
+			t.Errorf("%s %v: %s, want %s: %v", step.name, step.on, got, step.want, now.Tools)
+		}
+	}
+	if len(SettingsOf(s).Tools) > 0 {
+		t.Errorf("all on leaves %v", SettingsOf(s).Tools)
+	}
+}
+
 // TestSkillsSurviveSummaries: what was loaded is in the next request once, also behind a summary.
 func TestSkillsSurviveSummaries(t *testing.T) {
 	set, _ := workspace(t)

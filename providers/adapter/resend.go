@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,8 +17,9 @@ import (
 // answer can do without.
 type Sender struct {
 	Options  Options
-	Notices  *llm.Notices // those the user has seen
-	Attempts int          // how often a request is sent that the server keeps refusing, each time without something else
+	Notices  *llm.Notices   // those the user has seen
+	Attempts int            // how often a request is sent that the server keeps refusing, each time without something else
+	Extra    map[string]any // the request's llm.Settings.Options, each of which may be refused as well; see Options.Fields
 
 	// Compile writes the request, and what of it had to be left out for the user to
 	// see. Whole asks for a body of which nothing is kept as JSON; see Histories.
@@ -43,10 +45,13 @@ func (f Final) Error() string { return f.Err.Error() }
 // Do sends the request. It returns nil if that succeeded or the consumer of out has
 // left.
 func (s Sender) Do(ctx context.Context, out *llm.Out) error {
-	limits := s.Options.Learned
+	limits, told := s.Options.Learned, false
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := limits.Revision()
 		body, notices := s.Compile(false)
+		if told { // in other words
+			s.Notices.MarkSeen(slices.DeleteFunc(slices.Clone(notices), func(n string) bool { return !isNotSent(s.Options.Model, n) })...)
+		}
 		s.Notices.SendOnce(out, notices...)
 		err := s.Send(body)
 		if final, ok := err.(Final); ok {
@@ -68,15 +73,18 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 				resend = true // a request beside this one was refused as well, and learned from it
 				return
 			}
-			notice, resend = s.Downgrade(fault, body)
+			if notice, resend = s.refusedOption(fault); !resend {
+				notice, resend = s.Downgrade(fault, body)
+			}
 		})
-		if !resend || attempt == s.Attempts {
+		if !resend || attempt == s.Attempts+len(s.Extra) {
 			if s.Explain != nil {
 				s.Explain(fault, body)
 			}
 			return fault
 		}
 		s.Notices.SendOnce(out, notice)
+		told = notice != ""
 	}
 	return nil
 }

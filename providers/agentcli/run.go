@@ -3,11 +3,13 @@ package agentcli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -101,8 +103,11 @@ func (m *Model) applySettings(r *run, req llm.Request) {
 		{"effort", req.Effort != "" || req.Budget > 0 && !m.flavor.settings["budget"]},
 	} {
 		if s.set && !m.flavor.settings[s.name] {
-			r.notices = append(r.notices, fmt.Sprintf("%s does not support %s; not sent", m.flavor.program, s.name))
+			r.notices = append(r.notices, adapter.LeftOut(m.flavor.program, s.name))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Options)) {
+		r.notices = append(r.notices, adapter.LeftOut(m.flavor.program, name))
 	}
 }
 

@@ -141,7 +141,7 @@ const maxAttempts = 5
 // body of the response; there is none once the consumer has left.
 func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
-		Options: m.o, Notices: &m.notices, Attempts: maxAttempts,
+		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options,
 		Compile: func(whole bool) (map[string]any, []string) { return m.compile(req, *t, whole) },
 		Send: func(body map[string]any) (err error) {
 			res, err = m.post(ctx, body)

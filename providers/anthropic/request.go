@@ -12,6 +12,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
+	"parley/providers/wire"
 )
 
 // A attemptState is what has happened since a request was first sent.
@@ -63,11 +64,11 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
 	markCache(body)
 	for _, c := range downgrades {
-		if cured(c.name) {
-			c.apply(body)
+		if cured(c.name) && c.apply(body) && slices.Contains(userFields, c.name) {
+			notices = append(notices, adapter.NotSent(m.o.Model, c.name))
 		}
 	}
-	m.mergeUserFields(body)
+	notices = append(notices, m.mergeUserFields(body, req)...)
 	if m.onVertex {
 		toVertex(body)
 	}
@@ -326,16 +327,26 @@ func ephemeral(blocks []any) {
 	blocks[len(blocks)-1].(map[string]any)["cache_control"] = map[string]any{"type": "ephemeral"}
 }
 
-// mergeUserFields puts the user's own fields over ours. Tools are added, for the
-// server's own stand in the same list.
-func (m *Model) mergeUserFields(body map[string]any) {
-	for field, value := range m.o.Body {
+// userFields lists the downgrades of what only the user sets.
+var userFields = []string{"top_p", "temperature", "stop_sequences", "metadata"}
+
+// mergeUserFields puts the user's own fields over ours, and returns what the user should know of
+// them. Tools are added, for the server's own stand in the same list; what the conversation sets
+// in an object leaves the rest of that.
+func (m *Model) mergeUserFields(body map[string]any, req llm.Request) (notices []string) {
+	fields, asked, notices := m.o.Fields(req)
+	for field, value := range fields {
+		if slices.Contains(asked, field) {
+			wire.Merge(body, map[string]any{field: value})
+			continue
+		}
 		if list, ok := listOf(value); ok && field == "tools" {
 			ours, _ := body["tools"].([]any)
 			value = append(slices.Clone(ours), list...)
 		}
 		body[field] = value
 	}
+	return notices
 }
 
 // listOf returns a list of whatever type it was decoded into.

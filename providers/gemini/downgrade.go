@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 
 	"parley/providers/adapter"
@@ -82,7 +83,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 		if other := substitutes[c.name]; other != "" {
 			return fmt.Sprintf("%s does not take %s; sent again with %s", m.o.Model, c.name, other), true
 		}
-		return fmt.Sprintf("%s does not take %s; sent again without", m.o.Model, c.name), true
+		return adapter.SentWithout(m.o.Model, c.name), true
 	}
 	return "", false
 }
@@ -96,13 +97,15 @@ func (c downgrade) isSent(body map[string]any, data []byte) bool {
 	return sent
 }
 
-// applyDowngrades leaves out of config what the server refused.
-func applyDowngrades(config map[string]any, learned map[string]string) {
+// applyDowngrades leaves out of config what the server refused, and returns the settings of the
+// user's among that.
+func applyDowngrades(config map[string]any, learned map[string]string) (omitted []string) {
 	for _, c := range downgrades() {
-		if _, refused := learned[c.name]; refused {
-			adapter.DropField(config, c.name)
+		if _, refused := learned[c.name]; refused && adapter.DropField(config, c.name) && !strings.HasPrefix(c.name, "thinkingConfig") {
+			omitted = append(omitted, c.name)
 		}
 	}
+	return omitted
 }
 
 var noTools = adapter.Pattern(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)

@@ -57,7 +57,7 @@ func TestDowngrade(t *testing.T) {
 			if first.err != nil || again.err != nil || len(s.bodies) != 3 {
 				t.Fatalf("asked %d times: %v, %v", len(s.bodies), first.err, again.err)
 			}
-			want := test.model + " does not take " + test.downgrade + "; sent again without"
+			want := test.model + " does not take " + test.downgrade + "; sent again without it"
 			if !slices.Contains(first.notices, want) || len(again.notices) > 0 {
 				t.Errorf("notices %q, want %q; then %q, want none", first.notices, want, again.notices)
 			}

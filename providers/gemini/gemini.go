@@ -115,7 +115,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 // body of the response; there is none once the consumer has left.
 func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
-		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Downgrade: m.downgrade, Explain: markNoTools,
+		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options, Downgrade: m.downgrade, Explain: markNoTools,
 		Compile: func(whole bool) (map[string]any, []string) {
 			body, notices := m.compile(req, whole)
 			if token != "" {

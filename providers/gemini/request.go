@@ -62,12 +62,15 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 	if searches && !adapter.HasWebTool(m.o.Body) {
 		addWebSearch(body)
 	}
-	applyDowngrades(config, learned)
+	for _, field := range applyDowngrades(config, learned) {
+		notices = append(notices, adapter.NotSent(m.o.Model, field))
+	}
 	if len(config) > 0 {
 		body["generationConfig"] = config
 	}
-	wire.Merge(body, m.o.Body)
-	return body, notices
+	fields, _, told := m.o.Fields(req)
+	wire.Merge(body, fields)
+	return body, append(notices, told...)
 }
 
 // addTools offers the tools of req.

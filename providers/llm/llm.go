@@ -51,25 +51,6 @@ type Schema struct {
 	Guided bool            // it is the form of each reply, tool calls included, not what the user asked for
 }
 
-// Settings shape an answer. A model that refuses one gets the request without
-// it, and the user a Notice.
-type Settings struct {
-	MaxTokens        int // limit of the output, thinking included
-	Budget           int // limit of the thinking, in tokens; 0 leaves it to Effort
-	Temperature      *float64
-	TopP             *float64
-	FrequencyPenalty *float64
-	PresencePenalty  *float64
-	Seed             *int64
-	Stop             []string
-	User             string // the end user, for the provider's abuse checks
-	ToolChoice       string // "auto", "none", "required", or the name of a tool
-	Parallel         *bool  // several tool calls in one answer
-	Verbosity        string // "low", "medium" or "high"
-	Detail           string // how closely images are looked at: "low", "high" or "auto"
-	Web              bool   // the provider may search the web for the answer
-}
-
 // verbosityPrompts say in the system prompt what some wires have a field for.
 var verbosityPrompts = map[string]string{
 	"low":    "Keep your answers short.",
@@ -87,9 +68,6 @@ func (r Request) VerbosityInPrompt() Request {
 	r.System, r.Verbosity = r.System+line, ""
 	return r
 }
-
-// Details lists what Settings.Detail can be.
-var Details = []string{"low", "high", "auto"}
 
 // HasImages reports whether r shows the model an image.
 func (r Request) HasImages() bool {

@@ -23,6 +23,13 @@ func (n *Notices) send(out *Out, urgent bool, texts []string) {
 	}
 }
 
+// MarkSeen takes texts as sent.
+func (n *Notices) MarkSeen(texts ...string) {
+	for _, text := range texts {
+		n.markSeen(text)
+	}
+}
+
 // markSeen reports whether text is new, and not empty.
 func (n *Notices) markSeen(text string) bool {
 	if text == "" {

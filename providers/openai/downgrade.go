@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -90,7 +89,7 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 	case r.becomes != "":
 		return fmt.Sprintf("%s does not take %s; sent again with %s", e.o.Model, r.field, strings.TrimPrefix(r.becomes, "=")), true
 	}
-	return fmt.Sprintf("%s does not take %s; sent again without it", e.o.Model, r.field), true
+	return adapter.SentWithout(e.o.Model, r.field), true
 }
 
 func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
@@ -162,7 +161,7 @@ func (c *Chat) explain(fault *llm.Error, body map[string]any) { markNoTools(faul
 // about.
 func blamedField(fault *llm.Error, body map[string]any, fields []string) (string, bool) {
 	for _, field := range fields {
-		if _, sent := adapter.Field(body, field); sent && isAbout(fault, field) {
+		if _, sent := adapter.Field(body, field); sent && adapter.IsAbout(fault, field) {
 			return field, true
 		}
 	}
@@ -180,7 +179,7 @@ func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downg
 	value, _ := adapter.Field(body, field)
 	word, _ := value.(string)
 	at := slices.Index(effortSteps, word)
-	if at < 0 || !isAbout(fault, field) && !strings.Contains(fault.Message, "effort") {
+	if at < 0 || !adapter.IsAbout(fault, field) && !strings.Contains(fault.Message, "effort") {
 		return downgrade{}, false
 	}
 	best := ""
@@ -206,22 +205,6 @@ func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (str
 	return "", false
 }
 
-// isAbout reports whether an error is about a field. Ordinary words count only in
-// quotes, and as FastAPI says them.
-func isAbout(fault *llm.Error, field string) bool {
-	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
-		return true
-	}
-	if fault.Param != "" && !strings.HasPrefix(fault.Param, "body") {
-		return false
-	}
-	word := regexp.QuoteMeta(field)
-	if strings.ContainsAny(field, "_.") || field == "temperature" {
-		return regexp.MustCompile(`(^|[^a-z_])` + word + `($|[^a-z_])`).MatchString(fault.Message)
-	}
-	return regexp.MustCompile("['\"`]" + word + "['\"`.]|(^|\\W)body\\." + word + ":").MatchString(fault.Message)
-}
-
 // hasMember reports whether a message of body has a role or a field of this name.
 func hasMember(body map[string]any, name string) bool {
 	list, _ := body["messages"].([]any)
@@ -232,9 +215,13 @@ func hasMember(body map[string]any, name string) bool {
 	})
 }
 
-// applyDowngrades changes body by what the server taught us. A downgrade of "field=word" holds
-// for that value of the field only.
-func applyDowngrades(body map[string]any, learned map[string]string) {
+// userFields lists fields that only what the user set is in: whoever sets one is told when it is
+// not sent.
+var userFields = []string{"temperature", "top_p", "frequency_penalty", "presence_penalty", "seed", "random_seed", "stop", "user", "safety_identifier"}
+
+// applyDowngrades changes body by what the server taught us, and returns the settings of the
+// user's that this leaves out. A downgrade of "field=word" holds for that value of the field only.
+func applyDowngrades(body map[string]any, learned map[string]string) (omitted []string) {
 	for _, name := range slices.Sorted(maps.Keys(learned)) { // max becomes xhigh, and then xhigh high
 		becomes := learned[name]
 		field, word, only := strings.Cut(name, "=")
@@ -255,11 +242,15 @@ func applyDowngrades(body map[string]any, learned map[string]string) {
 		case !sent:
 		case becomes == "":
 			adapter.DropField(body, field)
+			if slices.Contains(userFields, field) {
+				omitted = append(omitted, field)
+			}
 		default:
 			adapter.DropField(body, field)
 			adapter.SetField(body, becomes, value)
 		}
 	}
+	return omitted
 }
 
 // markNoTools makes an error that says the model cannot use tools say so by its

@@ -123,7 +123,7 @@ func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error
 		req.Temperature = &cool
 	}
 	return adapter.Sender{
-		Options: e.o, Notices: &e.notices, Attempts: maxAttempts, Downgrade: e.downgrade, Explain: e.format.explain,
+		Options: e.o, Notices: &e.notices, Attempts: maxAttempts, Extra: req.Options, Downgrade: e.downgrade, Explain: e.format.explain,
 		Compile: func(whole bool) (map[string]any, []string) { return e.format.compile(req, whole) },
 		Send: func(body map[string]any) error {
 			shown, err := e.attempt(ctx, req, body, out)

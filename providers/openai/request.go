@@ -5,7 +5,6 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 )
 
 func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
@@ -60,9 +59,7 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 	for _, file := range left {
 		notices = append(notices, adapter.LeftOut(c.o.Model, file))
 	}
-	applyDowngrades(body, learned)
-	wire.Merge(body, c.o.Body)
-	return body, notices
+	return body, append(notices, mergeUserFields(body, c.o, req, learned)...)
 }
 
 // shouldStream reports whether the answer to req is to be streamed, and what the user

@@ -131,7 +131,7 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 	if r, ok := webDowngrade(fault, body); ok || !adapter.MayBlameField(fault) {
 		return r, ok
 	}
-	if _, sent := body["instructions"]; sent && isAbout(fault, "instructions") {
+	if _, sent := body["instructions"]; sent && adapter.IsAbout(fault, "instructions") {
 		return downgrade{"instructions", "", "does not take instructions; sent again with a system message"}, true
 	}
 	if _, sent := body["include"]; sent && noEncryptedReasoning().MatchString(fault.Message) {

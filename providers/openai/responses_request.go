@@ -10,7 +10,6 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
-	"parley/providers/wire"
 )
 
 // minOutputTokens is the smallest limit of the output that Responses takes.
@@ -41,9 +40,7 @@ func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, n
 	for _, file := range r.addInput(body, req, learned, whole) {
 		notices = append(notices, adapter.LeftOut(r.o.Model, file))
 	}
-	applyDowngrades(body, learned)
-	wire.Merge(body, r.o.Body)
-	return body, notices
+	return body, append(notices, mergeUserFields(body, r.o, req, learned)...)
 }
 
 // addThinking asks for thinking, to see it, and to have it for later.

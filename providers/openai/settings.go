@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // addTo says how much to think, in words or tokens. A model whose server refused
@@ -114,4 +115,15 @@ func settingsOf(req llm.Request) []setting {
 // thinking, sampling is free again.
 func (f Family) refusesSetting(field string, thinks bool) bool {
 	return slices.Contains(f.RefusedSettings, field) && (thinks || !slices.Contains(samplingSettings, field))
+}
+
+// mergeUserFields leaves out of body what the server refused, and puts the user's own fields
+// over it. It returns what the user should know of that.
+func mergeUserFields(body map[string]any, o adapter.Options, req llm.Request, learned map[string]string) (notices []string) {
+	for _, field := range applyDowngrades(body, learned) {
+		notices = append(notices, adapter.NotSent(o.Model, field))
+	}
+	fields, _, told := o.Fields(req)
+	wire.Merge(body, fields)
+	return append(notices, told...)
 }

@@ -46,6 +46,9 @@ func PrefixOf(req llm.Request) (p Prefix, first string) {
 	if req.Web {
 		settings["web search"] = "on"
 	}
+	if len(req.Options) > 0 {
+		settings["request fields"] = digest(llm.OptionText(req.Options))
+	}
 	if req.Budget > 0 {
 		settings[effortSetting] = strings.TrimSpace(fmt.Sprintf("%s %d tokens", req.Effort, req.Budget))
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"database/sql"
 	"encoding/json"
@@ -28,6 +29,10 @@ type Annotation struct {
 // KindAbandoned holds the kind of an annotation that names, by its Seq, a message of another
 // branch. Forks do not keep those.
 const KindAbandoned = "left"
+
+// KindSettings holds the kind of annotations of which the last one holds for the whole
+// conversation: a fork keeps it, whatever branch it came with.
+const KindSettings = "settings"
 
 // Bounds for what is kept of a conversation beside its messages.
 const (
@@ -237,5 +242,25 @@ func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 	for i := range branch {
 		branch[i].Seq, branch[i].Parent = i+1, i
 	}
-	return branch, shown
+	return branch, withSettings(shown, s.annotations, len(branch))
+}
+
+// withSettings returns what a fork shows that ends with the message last, with the settings of
+// all the conversation.
+func withSettings(shown, all []Annotation, last int) []Annotation {
+	at := func(list []Annotation) int {
+		for i, a := range slices.Backward(list) {
+			if a.Kind == KindSettings {
+				return i
+			}
+		}
+		return -1
+	}
+	own, kept := at(all), at(shown)
+	if own < 0 || kept >= 0 && bytes.Equal(shown[kept].Data, all[own].Data) {
+		return shown
+	}
+	a := all[own]
+	a.N, a.After, a.Next, a.Part = len(shown)+1, last, last+1, 0
+	return append(shown, a)
 }

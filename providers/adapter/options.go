@@ -1,0 +1,151 @@
+package adapter
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/providers/llm"
+)
+
+// Fields returns the user's own fields of the body of req: those of the configuration, and over
+// them llm.Settings.Options without what the server refused, which the notices are about. Asked
+// are the names of those outermost fields that Options has a word in. What is in fields is not
+// changed by merging it, and must not be changed.
+func (o Options) Fields(req llm.Request) (fields map[string]any, asked []string, notices []string) {
+	if len(req.Options) == 0 {
+		return o.Body, nil, nil
+	}
+	fields, _ = CloneItem(o.Body).(map[string]any)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Options)) {
+		value := req.Options[name]
+		if o.Learned.Has(optionKey(name, value)) {
+			notices = append(notices, NotSent(o.Model, name))
+			continue
+		}
+		outer, _, _ := strings.Cut(name, ".")
+		asked = append(asked, outer)
+		overlay(fields, name, value)
+	}
+	return fields, asked, notices
+}
+
+// overlay writes a field into object, and the objects around it: objects are merged, everything
+// else replaced.
+func overlay(object map[string]any, field string, value any) {
+	outer, inner, nested := strings.Cut(field, ".")
+	if nested {
+		into, ok := object[outer].(map[string]any)
+		if !ok {
+			into = map[string]any{}
+			object[outer] = into
+		}
+		overlay(into, inner, value)
+		return
+	}
+	into, ok := object[field].(map[string]any)
+	if add, also := value.(map[string]any); ok && also {
+		mergeObjects(into, add)
+		return
+	}
+	object[field] = CloneItem(value)
+}
+
+func mergeObjects(into, add map[string]any) {
+	for name, value := range add {
+		inner, ok := into[name].(map[string]any)
+		if more, also := value.(map[string]any); ok && also {
+			mergeObjects(inner, more)
+			continue
+		}
+		into[name] = CloneItem(value)
+	}
+}
+
+// optionKey returns the name under which it is learned that a field is refused. With another
+// value it is tried again.
+func optionKey(name string, value any) string {
+	return "option:" + name + "=" + Hash(llm.OptionText(value))[:16]
+}
+
+// NotSent returns the notice of a field that a server refused before.
+func NotSent(model, field string) string {
+	return fmt.Sprintf("%s does not take %s; not sent", model, field)
+}
+
+// SentWithout returns the notice of a field that a server refused just now.
+func SentWithout(model, field string) string {
+	return fmt.Sprintf("%s does not take %s; sent again without it", model, field)
+}
+
+// isNotSent reports whether a notice is one of NotSent.
+func isNotSent(model, notice string) bool {
+	return strings.HasPrefix(notice, model+" does not take ") && strings.HasSuffix(notice, "; not sent")
+}
+
+// refusedOption looks whether the server refused one of the fields of llm.Settings.Options, which
+// it then learns, and returns what to tell the user. Of nested fields the innermost is meant.
+func (s Sender) refusedOption(fault *llm.Error) (notice string, ok bool) {
+	if !MayBlameField(fault) {
+		return "", false
+	}
+	names := slices.Sorted(maps.Keys(s.Extra))
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(b, ".") - strings.Count(a, ".") })
+	for _, name := range names {
+		key := optionKey(name, s.Extra[name])
+		if !s.Options.Learned.Has(key) && blames(fault, name) && s.Options.Learned.Learn(key, "", true) {
+			return SentWithout(s.Options.Model, name), true
+		}
+	}
+	return "", false
+}
+
+// blames reports whether an error is about a field that the user added: by its whole name, or by
+// the name in its object, which Google writes with underscores.
+func blames(fault *llm.Error, name string) bool {
+	inner := name[strings.LastIndexByte(name, '.')+1:]
+	for _, name := range []string{name, inner, snake(inner)} {
+		if IsAbout(fault, name) {
+			return true
+		}
+		alone := `(^|[\s.])` + regexp.QuoteMeta(name) + `(:|\.?$| (is|was) not )`
+		if fault.Param == "" && regexp.MustCompile(alone).MatchString(fault.Message) {
+			return true
+		}
+	}
+	return false
+}
+
+// snake returns a name in camel case with underscores.
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// IsAbout reports whether an error is about a field. Ordinary words count only in
+// quotes, and as FastAPI says them.
+func IsAbout(fault *llm.Error, field string) bool {
+	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
+		return true
+	}
+	if fault.Param != "" && !strings.HasPrefix(fault.Param, "body") {
+		return false
+	}
+	word := regexp.QuoteMeta(field)
+	if strings.ContainsAny(field, "_.") || field == "temperature" {
+		return regexp.MustCompile(`(^|[^a-z_])` + word + `($|[^a-z_])`).MatchString(fault.Message)
+	}
+	return regexp.MustCompile("['\"`]" + word + "['\"`.]|(^|\\W)body\\." + word + ":").MatchString(fault.Message)
+}

@@ -1,0 +1,303 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Settings shape an answer. A model that refuses one gets the request without
+// it, and the user a Notice.
+type Settings struct {
+	MaxTokens        int // limit of the output, thinking included
+	Budget           int // limit of the thinking, in tokens; 0 leaves it to Effort
+	Temperature      *float64
+	TopP             *float64
+	FrequencyPenalty *float64
+	PresencePenalty  *float64
+	Seed             *int64
+	Stop             []string
+	User             string         // the end user, for the provider's abuse checks
+	ToolChoice       string         // "auto", "none", "required", or the name of a tool
+	Parallel         *bool          // several tool calls in one answer
+	Verbosity        string         // "low", "medium" or "high"
+	Detail           string         // how closely images are looked at: "low", "high" or "auto"
+	Web              bool           // the provider may search the web for the answer
+	Options          map[string]any // further fields of the request's body, as ParseOption reads them, by names in which a dot goes into an object; what is refused is left out
+}
+
+// What Settings.Verbosity and Settings.Detail can be.
+var (
+	Verbosities = []string{"low", "medium", "high"}
+	Details     = []string{"low", "high", "auto"}
+)
+
+// A Setting is one of Settings, by the name that users have for it in commands and in the
+// configuration.
+type Setting struct {
+	Name  string
+	Takes string   // what it may be, such as "between 0 and 2"
+	Words []string // that it may be, if there are only a few; nil: anything that Takes says
+
+	// Set reads text into s. The error begins with the name and says what is allowed.
+	Set func(s *Settings, text string) error
+	// Get returns the value as Set reads it; "" if it is not set.
+	Get func(s Settings) string
+}
+
+// Adjustable lists the settings that users change by name.
+var Adjustable = []Setting{
+	number("temperature", 0, 2, func(s *Settings) **float64 { return &s.Temperature }),
+	number("top_p", 0, 1, func(s *Settings) **float64 { return &s.TopP }),
+	count("max_tokens", "tokens of an answer, thinking included", func(s *Settings) *int { return &s.MaxTokens }),
+	number("frequency_penalty", -2, 2, func(s *Settings) **float64 { return &s.FrequencyPenalty }),
+	number("presence_penalty", -2, 2, func(s *Settings) **float64 { return &s.PresencePenalty }),
+	seedSetting,
+	stopSetting,
+	words("verbosity", Verbosities, func(s *Settings) *string { return &s.Verbosity }),
+	words("detail", Details, func(s *Settings) *string { return &s.Detail }),
+	count("budget", "tokens of thinking, instead of an effort", func(s *Settings) *int { return &s.Budget }),
+	text("tool_choice", "auto, none, required, or the name of a tool", func(s *Settings) *string { return &s.ToolChoice }),
+	parallelSetting,
+	text("user", "a name for the end user, for the provider's abuse checks", func(s *Settings) *string { return &s.User }),
+}
+
+// FindSetting returns the setting of this name.
+func FindSetting(name string) (s Setting, ok bool) {
+	i := slices.IndexFunc(Adjustable, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return Adjustable[i], true
+}
+
+// Validate returns what numbers and stop sequences cannot be, each with the name in front.
+func (s Settings) Validate() (errs []error) {
+	for _, known := range Adjustable {
+		value := known.Get(s)
+		if value == "" || known.Words != nil {
+			continue
+		}
+		if err := known.Set(new(Settings), value); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// refused returns the error of a value that a setting does not take.
+func refused(name, value, takes string) error {
+	return fmt.Errorf("%s: %s is not %s", name, value, takes)
+}
+
+func number(name string, low, high float64, field func(*Settings) **float64) Setting {
+	takes := fmt.Sprintf("between %v and %v", low, high)
+	return Setting{
+		Name: name, Takes: takes,
+		Set: func(s *Settings, text string) error {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(n >= low && n <= high) {
+				return refused(name, text, takes)
+			}
+			*field(s) = &n
+			return nil
+		},
+		Get: func(s Settings) string {
+			if v := *field(&s); v != nil {
+				return strconv.FormatFloat(*v, 'g', -1, 64)
+			}
+			return ""
+		},
+	}
+}
+
+func count(name, what string, field func(*Settings) *int) Setting {
+	return Setting{
+		Name: name, Takes: "a number of " + what,
+		Set: func(s *Settings, text string) error {
+			n, err := strconv.Atoi(text)
+			switch {
+			case n < 0:
+				return fmt.Errorf("%s: %d is negative", name, n)
+			case err != nil || n == 0:
+				return refused(name, text, "a whole number above 0")
+			}
+			*field(s) = n
+			return nil
+		},
+		Get: func(s Settings) string {
+			if n := *field(&s); n != 0 {
+				return strconv.Itoa(n)
+			}
+			return ""
+		},
+	}
+}
+
+func words(name string, list []string, field func(*Settings) *string) Setting {
+	takes := strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
+	s := text(name, takes, field)
+	s.Words = list
+	s.Set = func(s *Settings, text string) error {
+		if !slices.Contains(list, text) {
+			return refused(name, strconv.Quote(text), takes)
+		}
+		*field(s) = text
+		return nil
+	}
+	return s
+}
+
+func text(name, takes string, field func(*Settings) *string) Setting {
+	return Setting{
+		Name: name, Takes: takes,
+		Set: func(s *Settings, text string) error { *field(s) = text; return nil },
+		Get: func(s Settings) string { return *field(&s) },
+	}
+}
+
+var seedSetting = Setting{
+	Name: "seed", Takes: "a whole number",
+	Set: func(s *Settings, text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return refused("seed", text, "a whole number")
+		}
+		s.Seed = &n
+		return nil
+	},
+	Get: func(s Settings) string {
+		if s.Seed == nil {
+			return ""
+		}
+		return strconv.FormatInt(*s.Seed, 10)
+	},
+}
+
+var stopSetting = Setting{
+	Name: "stop", Takes: `a text that ends the answer, or several as ["A", "B"]`,
+	Set: func(s *Settings, text string) error {
+		list := []string{text}
+		if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) != nil {
+			return refused("stop", text, `a list of texts such as ["A", "B"]`)
+		}
+		if one := ""; strings.HasPrefix(text, `"`) && json.Unmarshal([]byte(text), &one) == nil {
+			list = []string{one}
+		}
+		if slices.Contains(list, "") {
+			return errors.New("stop: an empty text would end every answer")
+		}
+		s.Stop = list
+		return nil
+	},
+	Get: func(s Settings) string {
+		switch {
+		case s.Stop == nil:
+			return ""
+		case len(s.Stop) == 1 && s.Stop[0] != "" && !strings.ContainsAny(s.Stop[0], "[\"\n\r\t"):
+			return s.Stop[0]
+		}
+		return OptionText(s.Stop)
+	},
+}
+
+var parallelSetting = Setting{
+	Name: "parallel_tools", Takes: "true or false", Words: []string{"true", "false"},
+	Set: func(s *Settings, text string) error {
+		if text != "true" && text != "false" {
+			return refused("parallel_tools", strconv.Quote(text), "true or false")
+		}
+		yes := text == "true"
+		s.Parallel = &yes
+		return nil
+	},
+	Get: func(s Settings) string {
+		if s.Parallel == nil {
+			return ""
+		}
+		return strconv.FormatBool(*s.Parallel)
+	},
+}
+
+// ParseOption reads a value of Settings.Options: JSON if it is that, else a text. Numbers stay
+// as they are written.
+func ParseOption(text string) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return text
+	}
+	if _, err := d.Token(); err != io.EOF { // something follows
+		return text
+	}
+	return value
+}
+
+// OptionText returns a value of Settings.Options as users read it: JSON, and a text that is
+// none as it is.
+func OptionText(value any) string {
+	if s, ok := value.(string); ok && ParseOption(s) == any(s) {
+		return s
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(value) != nil {
+		return fmt.Sprint(value)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// reserved holds the fields of requests that parley writes itself, and what changes what they
+// say; "" if nothing does.
+var reserved = map[string]string{
+	"model": "/model or -m", "messages": "", "input": "", "contents": "", "prompt": "",
+	"system": "/system or -s", "instructions": "/system or -s", "systemInstruction": "/system or -s", "system_instruction": "/system or -s",
+	"tools": "/tools or --tools", "functions": "/tools or --tools", "stream": "stream in config.toml",
+	"n": "-n", "candidateCount": "-n", "generationConfig.candidateCount": "-n", "generation_config": "generationConfig",
+	"previous_response_id": "", "conversation": "", "background": "", "continuationToken": "", "anthropic_version": "",
+}
+
+// CheckOption returns why a field of this name cannot be among Settings.Options; nil if it can.
+func CheckOption(name string) error {
+	if name == "" || slices.Contains(strings.Split(name, "."), "") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '=' }) {
+		return fmt.Errorf("%q is not the name of a setting", name)
+	}
+	for field, other := range reserved {
+		if name != field && !strings.HasPrefix(name, field+".") {
+			continue
+		}
+		if other == "" {
+			return fmt.Errorf("%s: parley writes this field of a request itself", name)
+		}
+		return fmt.Errorf("%s: parley writes this field of a request itself; use %s", name, other)
+	}
+	return nil
+}
+
+// CommonOptions lists fields of requests that services take beside those of Adjustable: none of
+// them is a misspelled setting.
+var CommonOptions = []string{
+	"top_k", "top_a", "min_p", "typical_p", "tfs_z", "mirostat", "mirostat_tau", "mirostat_eta", "min_tokens",
+	"repetition_penalty", "repeat_penalty", "length_penalty", "no_repeat_ngram_size", "logit_bias", "logprobs", "top_logprobs",
+	"store", "metadata", "service_tier", "provider", "transforms", "plugins", "route", "reasoning", "thinking", "cache_control",
+	"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "response_format", "prediction", "modalities", "include",
+	"truncation", "text", "stream_options", "extra_body", "chat_template_kwargs", "num_ctx", "num_predict", "keep_alive", "think", "format",
+	"generationConfig", "safetySettings", "labels", "search_parameters", "context_management", "speed",
+}
+
+// elsewhereNames holds names that some services have for a setting.
+var elsewhereNames = map[string]string{
+	"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "max_new_tokens": "max_tokens",
+	"topP": "top_p", "stop_sequences": "stop", "stopSequences": "stop", "frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty",
+	"thinking_budget": "budget", "parallel_tool_calls": "parallel_tools",
+}
+
+// SettingFor returns the setting that some services call name; "" if none does.
+func SettingFor(name string) string { return elsewhereNames[name] }
