@@ -621,7 +621,7 @@ func TestImports(t *testing.T) {
 		"ui/plain/console":     {"ui/tty", format, safe},
 		"ui/describe":          {"tools", diff, safe},
 		"ui/tty":               {},
-		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe},
+		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe"},
 		md:                     {theme, wrap, diff, safe},
 		"ui/tui/composer":      {theme, safe},
 		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},

@@ -55,6 +55,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
 		jobs[i].rejected = jobs[i].err != nil
 	}
+	keepLastPlan(t, jobs)
 	t.results = t.newResults(jobs)
 	t.warmFiles()
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {

@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/providers/llm"
@@ -312,7 +314,13 @@ func (t *turn) cause(err error) error {
 func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 	switch {
 	case j.action.Proposal != "":
-		t.policy.Accept(answer.Session)
+		want := tools.ModeAsk
+		if answer.Session {
+			want = tools.ModeAuto
+		}
+		if mode := t.policy.Accept(want); mode != want {
+			t.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
+		}
 	case answer.Network:
 		j.action = j.action.WithNetwork()
 	case j.action.AskEachTime:
@@ -322,5 +330,23 @@ func (t *turn) rememberApproval(j *job, answer tools.Approval) {
 		}
 	case answer.Session:
 		t.policy.AllowForSession(j.action)
+	}
+}
+
+// keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
+// user is asked about one.
+func keepLastPlan(t *turn, jobs []*job) {
+	if t.policy.Mode() != tools.ModePlan {
+		return
+	}
+	last := true
+	for _, j := range slices.Backward(jobs) {
+		if j.call.Name != tools.PlanTool || j.rejected {
+			continue
+		}
+		if !last {
+			j.rejected, j.err = true, errors.New("this plan was not shown: a later call of the same answer has another one")
+		}
+		last = false
 	}
 }

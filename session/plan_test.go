@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
@@ -50,5 +51,34 @@ func TestPlanMode(t *testing.T) {
 	}
 	if rules := policy.Rules(); len(rules) > 0 {
 		t.Errorf("accepting a plan left rules: %v", rules)
+	}
+}
+
+// Of several plans in one answer the user is asked about the last. Accepting one leaves no other
+// mode than that for planning.
+func TestPlansOfOneAnswer(t *testing.T) {
+	set, _ := workspace(t)
+	fake := llmtest.New(llmtest.Call(call("1", "plan", `{"text":"- [ ] one"}`), call("2", "list", `{}`), call("3", "plan", `{"text":"- [ ] two"}`)), llmtest.Say("done"))
+	policy := tools.NewPolicy(tools.ModePlan)
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
+	var asked []string
+	told := ""
+	for _, e := range play(t.Context(), s, func(r ApprovalRequest) tools.Approval {
+		asked = append(asked, r.Action.Proposal)
+		policy.SetMode(tools.ModeReadOnly)
+		return tools.Approval{Verdict: tools.Allow, Session: true}
+	}, say("write it")) {
+		if n, ok := e.(llm.Notice); ok {
+			told = n.Text
+		}
+		if r, ok := e.(Result); ok && r.Part.ID == "1" && !strings.Contains(r.Part.Text, "a later call") {
+			t.Errorf("the first plan: %s", r.Part.Text)
+		}
+	}
+	if !slices.Equal(asked, []string{"- [ ] two"}) {
+		t.Errorf("asked about %q", asked)
+	}
+	if policy.Mode() != tools.ModeReadOnly || !strings.Contains(told, "stays read-only") {
+		t.Errorf("the mode is %s, told %q", policy.Mode(), told)
 	}
 }

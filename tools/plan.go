@@ -3,10 +3,11 @@ package tools
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 )
+
+// PlanTool is the tool with which a model keeps a plan.
+const PlanTool = "plan"
 
 type planArgs struct {
 	Text string `json:"text" jsonschema:"the whole plan as Markdown, with a line '- [ ] step' for each step: '- [x]' is done, '- [>]' is the one you are at"`
@@ -38,20 +39,35 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
 	return a, nil
 }
 
-// stepLine matches a step: its mark and its text.
-var stepLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*[-*+] *\[([ xX>])\](.*)$`) })
-
 // planSteps counts the steps of a plan and those that are done, and returns the one that is
 // under way; "" if none is.
 func planSteps(text string) (steps, done int, at string) {
-	for _, step := range stepLine().FindAllStringSubmatch(text, -1) {
-		steps++
-		switch mark := step[1]; {
-		case strings.EqualFold(mark, "x"):
+	for line := range strings.Lines(text) {
+		switch mark, _, step := PlanStep(line); {
+		case mark == 0:
+			continue
+		case mark == 'x':
 			done++
-		case mark == ">" && at == "":
-			at = strings.TrimSpace(step[2])
+		case mark == '>' && at == "":
+			at = step
 		}
+		steps++
 	}
 	return steps, done, at
+}
+
+// PlanStep returns what a line of a plan has that is a step, such as "- [x] text": its mark, which
+// is a space, '>' or 'x', and its text, in front of which it is indented. The mark of another line
+// is 0.
+func PlanStep(line string) (mark byte, indent, text string) {
+	text = strings.TrimLeft(line, " \t")
+	indent = line[:len(line)-len(text)]
+	if text == "" || !strings.ContainsRune("-*+", rune(text[0])) {
+		return 0, "", ""
+	}
+	text = strings.TrimLeft(text[1:], " ")
+	if len(text) < 3 || text[0] != '[' || text[2] != ']' || !strings.ContainsRune(" >xX", rune(text[1])) {
+		return 0, "", ""
+	}
+	return text[1] | 0x20, indent, strings.TrimSpace(text[3:])
 }

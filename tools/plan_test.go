@@ -49,13 +49,26 @@ func TestPlan(t *testing.T) {
 	if err != nil || a.Proposal != text || policy.Decide(a) != Ask {
 		t.Fatalf("while planning: %+v, %v, %s", a, err, policy.Decide(a))
 	}
-	for _, c := range []struct {
-		edits bool
-		want  Mode
-	}{{false, ModeAsk}, {true, ModeAuto}} {
-		policy.SetMode(ModePlan)
-		if policy.Accept(c.edits); policy.Mode() != c.want {
-			t.Errorf("accepted with edits %v, the mode is %s", c.edits, policy.Mode())
+	for _, c := range []struct{ mode, to, want Mode }{{ModePlan, ModeAsk, ModeAsk}, {ModePlan, ModeAuto, ModeAuto}, {ModeReadOnly, ModeAuto, ModeReadOnly}} {
+		policy.SetMode(c.mode)
+		if got := policy.Accept(c.to); got != c.want || policy.Mode() != c.want {
+			t.Errorf("accepted in %s, to %s: the mode is %s", c.mode, c.to, policy.Mode())
+		}
+	}
+}
+
+// A step is told by its mark alone, as every front end shows it.
+func TestPlanStep(t *testing.T) {
+	for line, want := range map[string]string{
+		"- [ ] a": " ||a", "* [x]  b ": "x||b", "+[X] c\n": "x||c", "-[>] now": ">||now", "\t- [>] d": ">|\t|d", "- [ ]": " ||",
+		"- [?] a": "", "[ ] a": "", "- a": "", "": "", "-": "", "- [x": "",
+	} {
+		got := ""
+		if mark, indent, text := PlanStep(line); mark != 0 {
+			got = string(mark) + "|" + indent + "|" + text
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
 		}
 	}
 }

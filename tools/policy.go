@@ -278,14 +278,15 @@ func (p *Policy) notifyChange() {
 	}
 }
 
-// Accept ends the mode for planning: the user accepted a plan. With edits, what the mode auto
-// lets run need not be asked about while it is carried out.
-func (p *Policy) Accept(edits bool) {
-	mode := ModeAsk
-	if edits {
-		mode = ModeAuto
+// Accept goes from the mode for planning to another: the user accepted a plan. It returns the
+// mode, which is neither if the user left the one for planning meanwhile.
+func (p *Policy) Accept(to Mode) Mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode == ModePlan {
+		p.mode = to
 	}
-	p.SetMode(mode)
+	return p.currentMode()
 }
 
 // AllowForSession allows, until parley ends and in this workspace, exactly this

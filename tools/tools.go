@@ -40,7 +40,7 @@ var builtinTools = []toolDefinition{
 	define("edit", planEdit),
 	define("shell", planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
 	define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
-	define("plan", planPlan),
+	define(PlanTool, planPlan),
 }
 
 //go:embed *.md

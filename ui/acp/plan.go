@@ -3,33 +3,29 @@ package acp
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"strings"
-	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"parley/tools"
 	"parley/tools/sanitize"
 )
 
-// planTool is the tool with which a model keeps a list of what it is going to do.
-const planTool = "plan"
-
-// step matches a step of a plan: its mark and its text.
-var step = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*[-*+] *\[([ xX>])\](.*)$`) })
-
-// planOf returns the steps of the plan in the arguments of a call of planTool.
+// planOf returns the steps of the plan in the arguments of a call of [tools.PlanTool].
 func planOf(input string) (entries []sdk.PlanEntry) {
 	var args struct{ Text string }
 	if json.Unmarshal([]byte(input), &args) != nil {
 		return nil
 	}
-	for _, m := range step().FindAllStringSubmatch(args.Text, -1) {
-		e := sdk.PlanEntry{Content: sanitize.Line(strings.TrimSpace(m[2])), Priority: sdk.PlanEntryPriorityMedium, Status: sdk.PlanEntryStatusCompleted}
-		switch m[1] {
-		case " ":
+	for line := range strings.Lines(args.Text) {
+		mark, _, text := tools.PlanStep(line)
+		e := sdk.PlanEntry{Content: sanitize.Line(text), Priority: sdk.PlanEntryPriorityMedium, Status: sdk.PlanEntryStatusCompleted}
+		switch mark {
+		case 0:
+			continue
+		case ' ':
 			e.Status = sdk.PlanEntryStatusPending
-		case ">":
+		case '>':
 			e.Status = sdk.PlanEntryStatusInProgress
 		}
 		entries = append(entries, e)

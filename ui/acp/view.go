@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools"
 	"parley/tools/diff"
 	"parley/tools/sanitize"
 	"parley/ui/app"
@@ -234,7 +235,7 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 	if len(list) == 0 || t.Status >= app.CallDone {
 		list = append(list, sdk.SessionUpdate{ToolCallUpdate: &update})
 	}
-	if t.Name == planTool && t.Status == app.CallDone {
+	if t.Name == tools.PlanTool && t.Status == app.CallDone {
 		if plan := planOf(t.Input); len(plan) > 0 {
 			list = append(list, sdk.UpdatePlan(plan...))
 		}
@@ -257,7 +258,7 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 // kinds says what tools do, for the icon of a client; all others are sdk.ToolKindOther.
 var kinds = map[string]sdk.ToolKind{
 	"read": sdk.ToolKindRead, "list": sdk.ToolKindRead, "glob": sdk.ToolKindSearch, "grep": sdk.ToolKindSearch,
-	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, planTool: sdk.ToolKindThink,
+	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, tools.PlanTool: sdk.ToolKindThink,
 }
 
 func kindOf(tool string) sdk.ToolKind {

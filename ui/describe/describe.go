@@ -59,7 +59,9 @@ func Action(a *tools.Action, details bool) []Line {
 	}
 	if a.Proposal != "" {
 		for line := range strings.SplitSeq(a.Proposal, "\n") {
-			lines = append(lines, Line{"  ", Reveal(line), Text, true})
+			l := PlanLine(line)
+			l.Text = Reveal(l.Text)
+			lines = append(lines, l)
 		}
 		if !details {
 			return lines
@@ -92,6 +94,23 @@ func Action(a *tools.Action, details bool) []Line {
 		lines = append(lines, Line{"", "not ASCII, check: " + foreign, Warning, false})
 	}
 	return lines
+}
+
+// PlanLine returns a line of a plan, with text as it came. The sign in the gutter of a step says
+// how far that is.
+func PlanLine(line string) Line {
+	switch mark, indent, step := tools.PlanStep(line); mark {
+	case 'x':
+		return Line{"✓ ", indent + step, Dim, true}
+	case '>':
+		return Line{"▸ ", indent + step, Strong, true}
+	case ' ':
+		return Line{"○ ", indent + step, Text, true}
+	}
+	if line = strings.TrimRight(line, "\n"); line == "" {
+		return Line{}
+	}
+	return Line{"  ", line, Text, true}
 }
 
 // heading returns what a path is. It takes the file names off a diff that tell the

@@ -2,6 +2,7 @@ package describe_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,4 +89,17 @@ func change() *tools.Action {
 func page() *tools.Action {
 	const url = "https://docs.example.com/a?b=c"
 	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+}
+
+// A plan is asked about as it is shown later: the sign of a step stands where no text can.
+func TestPlan(t *testing.T) {
+	a := &tools.Action{Tool: tools.PlanTool}
+	a.Proposal = "○ forged\n\n- [x] read\n  - [ ] mend \x1b[31mit\n- [>] now"
+	var got []string
+	for _, l := range describe.Action(a, false) {
+		got = append(got, l.Gutter+l.Text)
+	}
+	if want := []string{"  ○ forged", "", "✓ read", "○   mend ␛[31mit", "▸ now"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/session"
+	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/describe"
 	"parley/ui/format"
@@ -15,6 +16,8 @@ func (t *transcript) decided(tool *app.Tool) {
 	denied := tool.Status == app.CallDenied
 	switch {
 	case tool.Name == "":
+	case denied && tool.Name == tools.PlanTool:
+		t.say("Not accepted: the model keeps planning.")
 	case denied && tool.Asked:
 		t.say("Not run.")
 	case denied:

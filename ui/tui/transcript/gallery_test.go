@@ -43,6 +43,9 @@ var gallery = []struct {
 		m.Tool("1", Tool{Name: "plan", Title: "1 of 4 done · write a test that fails", Status: Done,
 			Output: "Mend the parser:\n\n- [x] read it\n- [>] write a test that fails, for what the user saw and for the two cases beside it\n- [ ] mend it\n- [ ] run all tests"})
 	}},
+	{"plan, not accepted", 0, func(m *Model) {
+		m.Tool("1", Tool{Name: "plan", Title: "1 step", Status: Denied, Output: "The user has not accepted this plan: keep planning, and change nothing yet."})
+	}},
 	{"tool, done, unfolded", 0, func(m *Model) { ends(m, Done); m.ToggleOutput() }},
 	{"tool, failed", 0, func(m *Model) { ends(m, Failed) }},
 	{"tool, denied", 0, func(m *Model) { m.Tool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/tools/sanitize"
+	"parley/ui/describe"
 	"parley/ui/format"
 	"parley/ui/textwrap"
 )
@@ -182,7 +183,11 @@ func (b *call) title(p renderContext) []string {
 func (b *call) status(now time.Time) string {
 	t := b.tool
 	var parts []string
-	if word := statuses[t.Status].word; word != "" {
+	word := statuses[t.Status].word
+	if t.Name == planTool && t.Status == Denied {
+		word = "not accepted"
+	}
+	if word != "" {
 		parts = append(parts, word)
 	}
 	switch {
@@ -220,40 +225,24 @@ func (b *call) release() {
 // planTool is called with a plan, which is all shown: it is for the user.
 const planTool = "plan"
 
-// renderPlan returns the lines of a plan, its steps with a sign for how far they are.
+// renderPlan returns the lines of a plan, as the question about it has them.
 func renderPlan(text string, p renderContext) (rows []string) {
+	tones := map[describe.Style]role{describe.Dim: roleDim, describe.Strong: roleStrong}
 	for line := range strings.Lines(text) {
-		sign, tone := "", roleDim
-		switch mark, step := planStep(line); mark {
-		case 'x', 'X':
-			sign, line = "✓ ", step
-		case '>':
-			sign, line, tone = "▸ ", step, roleStrong
-		case ' ':
-			sign, line, tone = "○ ", step, roleText
+		l := describe.PlanLine(line)
+		tone, emphasized := tones[l.Style]
+		if !emphasized {
+			tone = roleText
 		}
-		wrapped, _ := wrapText(strings.TrimRight(line, "\n"), max(1, p.width-textwrap.Width(sign)), 0)
+		wrapped, _ := wrapText(l.Text, max(1, p.width-textwrap.Width(l.Gutter)), 0)
 		for i, row := range wrapped {
 			if i > 0 {
-				sign = strings.Repeat(" ", textwrap.Width(sign))
+				l.Gutter = strings.Repeat(" ", textwrap.Width(l.Gutter))
 			}
-			rows = append(rows, p.styler.apply(tone, sign+row))
+			rows = append(rows, p.styler.apply(tone, l.Gutter+row))
 		}
 	}
 	return rows
-}
-
-// planStep returns the mark and the text of a line such as "- [x] text"; 0 for another one.
-func planStep(line string) (mark byte, text string) {
-	line = strings.TrimSpace(line)
-	if line == "" || !strings.Contains("-*+", line[:1]) {
-		return 0, ""
-	}
-	rest := strings.TrimLeft(line[1:], " ")
-	if len(rest) < 3 || rest[0] != '[' || rest[2] != ']' || !strings.Contains(" >xX", rest[1:2]) {
-		return 0, ""
-	}
-	return rest[1], strings.TrimSpace(rest[3:])
 }
 
 // programTools lists the tools that run one, whose output ends with what matters and

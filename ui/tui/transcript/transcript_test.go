@@ -207,25 +207,3 @@ func golden(t *testing.T, name, got string, colour bool) {
 		t.Errorf("%s differs (-update accepts it). got\n%s\nwant\n%s", file, got, want)
 	}
 }
-
-func TestPlanStep(t *testing.T) {
-	for line, want := range map[string]struct {
-		mark byte
-		text string
-	}{
-		"- [ ] read it":      {' ', "read it"},
-		"  * [x] mend it \n": {'x', "mend it"},
-		"+ [X]  test it":     {'X', "test it"},
-		"-[>] now":           {'>', "now"},
-		"- [>]":              {'>', ""},
-		"- [?] what":         {},
-		"- a [ ] link":       {},
-		"[ ] no list":        {},
-		"":                   {},
-		"- [x":               {},
-	} {
-		if mark, text := planStep(line); mark != want.mark || text != want.text {
-			t.Errorf("%q: %q %q, want %q %q", line, mark, text, want.mark, want.text)
-		}
-	}
-}
