@@ -18,9 +18,15 @@ import (
 // it for any words.
 func addHelp(a *program, root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
-		`"{{.CommandPath}} COMMAND --help" tells more about a command{{if not .HasParent}}, "{{.CommandPath}} help TOPIC" more about anything:
-`+topicList()+`{{end}}.`, 1))
+	// Not by a template: one that is set keeps text/template, and with it every exported
+	// method of the program: 23 MB.
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		if cmd == root {
+			fmt.Fprintf(cmd.OutOrStdout(), "Use \"parley help TOPIC\" for a page of the manual:\n%s.\n", topicList())
+		}
+	})
 	for _, c := range root.Commands() {
 		if c.Name() != "help" {
 			continue
