@@ -3,7 +3,8 @@
 //
 //	Conversation ──► Markdown, HTML   the current branch, for people
 //	Conversation ──► JSONL            everything, byte for byte
-//	file         ──► Read             JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude
+//	stream       ──► Read             JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude
+//	file, folder ──► ReadFile         these, and crush, opencode, llm
 //
 // What goes out is written for hostile content: no text of a model or a tool can
 // end the block it stands in, run, load anything, or hide itself. What comes in
@@ -29,6 +30,7 @@ type Conversation struct {
 	Session     store.Session
 	Nodes       []store.Node // by rising Seq
 	MaskedTexts int          // texts in which keys were masked; 0: it is as it was
+	Stamp       string       // changes when the conversation does in the place ReadFile read it from, of others there too; "": the place changes with it
 
 	Annotations []store.Annotation // what was shown between the messages, by rising N
 }

@@ -230,15 +230,24 @@ func (c *Conversation) describe() {
 	}
 	s.Title = cmp.Or(line(s.Title), said)
 	s.Model = cmp.Or(s.Model, answered)
-	if !validID(s.ID) {
-		h := sha256.New() // of what stays as the conversation grows
-		if s.ID != "" {
-			fmt.Fprintln(h, s.Origin, s.ID)
-		} else {
-			fmt.Fprintln(h, s.Origin, s.Title, s.Created.UnixNano(), said)
-		}
-		s.ID = "import-" + hex.EncodeToString(h.Sum(nil)[:8])
+	if s.ID = sessionID(s.Origin, s.ID); s.ID == "" {
+		s.ID = hashedID(s.Origin, s.Title, s.Created.UnixNano(), said) // of what stays as the conversation grows
 	}
+}
+
+// sessionID returns the ID of a session that its program calls id: that in small letters,
+// as all are, where it can be one.
+func sessionID(origin, id string) string {
+	if id == "" || validID(id) {
+		return strings.ToLower(id)
+	}
+	return hashedID(origin, id)
+}
+
+func hashedID(about ...any) string {
+	h := sha256.New()
+	fmt.Fprintln(h, about...)
+	return "import-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func validID(id string) bool {

@@ -35,14 +35,20 @@ type thread struct {
 }
 
 func newClaude(name string, n *skipped) *claudeImporter {
-	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	if !validID(base) || len(base) < 20 {
-		base = "" // a name somebody gave it
-	}
-	d := &claudeImporter{notes: n, id: base, leaves: map[string]string{}}
+	d := &claudeImporter{notes: n, id: claudeID(name), leaves: map[string]string{}}
 	d.main = thread{newTree("claude-code", n), 0, map[int]string{}}
 	d.side = thread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
 	return d
+}
+
+// claudeID returns the id of a session that a file's name says, "" if it is a name somebody
+// gave it.
+func claudeID(name string) string {
+	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if !validID(base) || len(base) < 20 {
+		return ""
+	}
+	return base
 }
 
 func (d *claudeImporter) line(data []byte) error {

@@ -1,9 +1,12 @@
 package archive
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -84,10 +87,8 @@ func filePart(mime, name, coded string) (llm.Part, bool) {
 
 // textFile returns a file of text as one that is attached here.
 func textFile(name, body string) llm.Part {
-	if name = line(name); name == "" {
-		name = "attachment"
-	}
-	return llm.Part{Kind: llm.Text, Name: name, Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, body)}
+	name = cmp.Or(line(name), "attachment")
+	return llm.Part{Kind: llm.Text, Name: path.Base(filepath.ToSlash(name)), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, body)}
 }
 
 // A consumption holds what an answer used, in the figures of programs that count the prompt

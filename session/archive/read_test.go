@@ -432,6 +432,7 @@ func fuzzStream(t *testing.T, data []byte) {
 // writable holds a conversation to what every one can be: written in each format, and read
 // from JSONL again.
 func writable(t *testing.T, c Conversation) {
+	c.Stamp = "" // is of the place it came from
 	for _, format := range Formats {
 		var b bytes.Buffer
 		if err := format.Write(&b, c); err != nil {

@@ -2,6 +2,7 @@ package print
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -75,12 +76,12 @@ func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
 func (s SessionCommands) importCmd() *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley and other programs", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, files []string) error {
+	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley and other programs", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, files []string) error {
 		return s.with(func(lib *session.Store) error {
 			var failed []error
 			for _, file := range files {
-				if err := s.importFile(lib, file, asJSON); err != nil {
-					failed = append(failed, fmt.Errorf("%s: %w", file, err))
+				if err := s.importFile(cmd.Context(), lib, file, asJSON); err != nil {
+					failed = append(failed, err)
 				}
 			}
 			return errors.Join(failed...)
@@ -90,40 +91,24 @@ func (s SessionCommands) importCmd() *cobra.Command {
 	return cmd
 }
 
-func (s SessionCommands) importFile(lib *session.Store, file string, asJSON bool) error {
-	info, err := os.Stat(file)
-	if err != nil {
-		return errors.Unwrap(err) // the path is told by the caller
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	defer f.Close()
-	found, notices, err := archive.Read(f, filepath.Base(file))
-	for _, n := range notices {
-		s.Note(file + ": " + n.String())
-	}
-	if err != nil {
-		return err
-	}
+func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, file string, asJSON bool) error {
 	var rows []session.Info
-	for _, c := range found {
+	notices, err := archive.ReadFile(ctx, file, nil, func(c archive.Conversation) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
 		}
 		id, err := lib.Import(c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%d of %d conversations were imported: %w", len(rows), len(found), err), s.rows(rows, asJSON))
+			return fmt.Errorf("%d conversations were imported: %w", len(rows), err)
 		}
 		about, _, err := lib.Read(id)
-		if err != nil {
-			return err
+		if err == nil {
+			rows = append(rows, about)
 		}
-		rows = append(rows, about)
+		return err
+	})
+	for _, n := range notices {
+		s.Note(file + ": " + n.String())
 	}
-	return s.rows(rows, asJSON)
+	return errors.Join(err, s.rows(rows, asJSON))
 }

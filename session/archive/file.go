@@ -1,0 +1,301 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ReadFile calls each for the conversations in the file at path, which may be a database
+// of crush, opencode or llm, or the folder "storage" of an older opencode, besides what
+// Read reads. Of programs that keep several conversations in one place, those that known
+// reports, by the id and the stamp that such a Conversation has, are passed over; nil
+// knows none. An error of each ends it.
+//
+// Nothing is written beside path: databases are copied first, with their logs. Where
+// there is no conversation, also none that is known, that is an error.
+func ReadFile(ctx context.Context, path string, known func(id, stamp string) bool, each func(Conversation) error) ([]Notice, error) {
+	r := &reading{limits: standard, notes: newSkipped(), known: known, each: each}
+	err := r.file(ctx, path)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return r.notes.list(), err
+}
+
+func (r *reading) file(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return errors.Unwrap(err)
+	case info.IsDir():
+		return r.storage(ctx, path)
+	}
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, len(sqliteMagic))
+	if n, _ := io.ReadFull(f, head); string(head[:n]) == sqliteMagic {
+		return r.database(ctx, path)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	list, err := r.limits.conversations(f, filepath.Base(path), r.notes)
+	for i := range list {
+		r.folder(path, &list[i])
+		if err := r.each(list[i]); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// folder fills in the directory of a session of Gemini CLI, which stands beside its chats.
+func (r *reading) folder(path string, c *Conversation) {
+	if c.Session.Origin != "gemini-cli" || c.Session.Dir != "" {
+		return
+	}
+	f, err := openRegular(filepath.Join(filepath.Dir(filepath.Dir(path)), ".project_root"))
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	if data, err := io.ReadAll(io.LimitReader(f, 4096)); err == nil {
+		c.Session.Dir = directory(string(data))
+	}
+}
+
+// database reads the database at path of the program whose tables it has.
+func (r *reading) database(ctx context.Context, path string) error {
+	d, err := r.limits.openDatabase(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.close() }()
+	switch {
+	case d.has("sessions", "id", "title") && d.has("messages", "id", "session_id", "role", "parts"):
+		err = r.crush(ctx, d, path)
+	case d.has("session", "id", "title") && d.has("message", "id", "session_id", "data") && d.has("part", "message_id", "data"):
+		err = r.opencode(ctx, openedDatabase{d})
+	case d.has("responses", "id", "prompt", "response", "conversation_id"):
+		err = r.llm(ctx, d)
+	default:
+		return errNothing
+	}
+	if err == nil && r.found == 0 {
+		return errNothing
+	}
+	return err
+}
+
+// sqliteMagic begins each database.
+const sqliteMagic = "SQLite format 3\x00"
+
+// A reading is one look through what a program keeps in more than one file, or in a
+// database.
+type reading struct {
+	limits limits
+	notes  *skipped
+	known  func(id, stamp string) bool // conversations that are not wanted; nil: all are
+	each   func(Conversation) error
+	found  int // conversations, those that are known too
+}
+
+// add hands on a conversation that has something in it.
+func (r *reading) add(t *builder, head int, stamp string) error {
+	r.notes.at("", 0)
+	if t.last() == 0 {
+		return nil
+	}
+	c := t.end(head)
+	c.Stamp = stamp
+	return r.each(c)
+}
+
+// wants reports whether a conversation is to be read.
+func (r *reading) wants(origin, id, stamp string) bool {
+	r.found++
+	return r.known == nil || !r.known(sessionID(origin, id), stamp)
+}
+
+// A database is a copy of another program's, which may have it open: reading in its place
+// would write files beside it.
+type database struct {
+	pool    *sql.DB
+	dir     string
+	columns map[string][]string // by table
+	longest int                 // in bytes; longer values are read as NULL
+}
+
+// openDatabase copies the database at path, with the log of what is not in it yet.
+func (l limits) openDatabase(ctx context.Context, path string) (*database, error) {
+	dir, err := os.MkdirTemp("", "parley-import-")
+	if err != nil {
+		return nil, err
+	}
+	d := &database{dir: dir, longest: l.line, columns: map[string][]string{}}
+	if err := l.copyDatabase(path, filepath.Join(dir, "copy.db")); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	at := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "copy.db")), RawQuery: "_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(0)"}
+	if d.pool, err = sql.Open("sqlite", at.String()); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	d.pool.SetMaxOpenConns(2)
+	err = d.rows(ctx, func(row []string) error {
+		d.columns[row[0]] = append(d.columns[row[0]], row[1])
+		return nil
+	}, `SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.sql LIKE 'CREATE TABLE%'`)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("not a whole database: %w", err), d.close())
+	}
+	return d, nil
+}
+
+func (d *database) close() error {
+	var err error
+	if d.pool != nil {
+		err = d.pool.Close()
+	}
+	return errors.Join(err, os.RemoveAll(d.dir))
+}
+
+// index makes looking for values of a column quick, in the copy.
+func (d *database) index(ctx context.Context, table, column string) error {
+	if !d.has(table, column) {
+		return nil
+	}
+	_, err := d.pool.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX "parley_%s_%s" ON "%s" ("%s")`, table, column, table, column))
+	return err
+}
+
+// has reports whether there is such a table with these columns.
+func (d *database) has(table string, columns ...string) bool {
+	for _, c := range columns {
+		if !slices.Contains(d.columns[table], c) {
+			return false
+		}
+	}
+	return d.columns[table] != nil
+}
+
+// list returns the columns of a table for a SELECT, with NULL for those it lacks and for
+// values that are too long.
+func (d *database) list(table string, columns ...string) string {
+	var all []string
+	for _, c := range columns {
+		if d.has(table, c) {
+			quoted := `"` + c + `"`
+			all = append(all, fmt.Sprintf("iif(length(%s) > %d, NULL, %s)", quoted, d.longest, quoted))
+		} else {
+			all = append(all, "NULL")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// rows calls f with the values of each row, NULL as "".
+func (d *database) rows(ctx context.Context, f func(row []string) error, query string, args ...any) error {
+	rows, err := d.pool.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, at := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		at[i] = &values[i]
+	}
+	row := make([]string, len(names))
+	for rows.Next() {
+		if err := rows.Scan(at...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			row[i] = v.String
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// copyDatabase copies a database and its logs. A writer may come between them: then all is
+// copied anew.
+func (l limits) copyDatabase(path, to string) error {
+	for range 5 {
+		before := databaseState(path)
+		for _, suffix := range databaseFiles {
+			if err := l.copyFile(path+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
+				return err
+			}
+		}
+		if databaseState(path) == before {
+			return nil
+		}
+		for _, suffix := range databaseFiles {
+			_ = os.Remove(to + suffix)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return errors.New("it changes all the time: close the program that writes it, and try again")
+}
+
+// databaseFiles holds how the names of a database and its logs end.
+var databaseFiles = []string{"", "-wal", "-journal"}
+
+// databaseState returns what changes when a database is written.
+func databaseState(path string) (state string) {
+	for _, suffix := range databaseFiles {
+		if info, err := os.Stat(path + suffix); err == nil {
+			state += fmt.Sprintf("%d %d;", info.Size(), info.ModTime().UnixNano())
+		} else {
+			state += ";"
+		}
+	}
+	return state
+}
+
+func (l limits) copyFile(from, to string) error {
+	in, err := openRegular(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, l.database+1))
+	if err == nil && n > l.database {
+		err = fmt.Errorf("larger than %d GB", l.database>>30)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// openRegular opens a file that is none of the kinds that wait for somebody.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	return os.Open(path)
+}
