@@ -14,6 +14,7 @@ type (
 	FilePlan    = undo.Plan    // what brings files back
 	FileStep    = undo.Step    // what it does to one path
 	FileName    = undo.Name    // a path
+	FileState   = undo.State   // what stood there
 )
 
 // What stands at a path.
@@ -95,4 +96,34 @@ func (t *turn) warmFiles() {
 	}
 	t.warmed = true
 	go t.files.Warm(t.ctx)
+}
+
+// FilesSince counts the paths that are not as they were before the record with the number from, as
+// far as is known: what was restored counts no longer. For 0 there are none. Sure is false if more
+// may have changed.
+func FilesSince(records []FileRecord, from int) (n int, sure bool) {
+	type course struct{ first, last FileState }
+	courses := map[FileName]*course{}
+	sure = true
+	for _, r := range records {
+		if r.N < from || from == 0 {
+			continue
+		}
+		sure = sure && !r.Open && r.Partial == ""
+		for _, c := range r.Changes {
+			if c.Before.Kind == Folder || c.After.Kind == Folder {
+				continue
+			}
+			if courses[c.Path] == nil {
+				courses[c.Path] = &course{first: c.Before}
+			}
+			courses[c.Path].last = c.After
+		}
+	}
+	for _, c := range courses {
+		if !c.first.Same(c.last) {
+			n++
+		}
+	}
+	return n, sure
 }

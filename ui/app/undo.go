@@ -38,17 +38,10 @@ func pointOf(a *App, seq int, records []session.FileRecord) rewindPoint {
 	return p
 }
 
-// filesSince counts the paths that were changed since a record.
-func filesSince(records []session.FileRecord, from int) int {
-	paths := map[session.FileName]bool{}
-	for _, r := range records {
-		for _, c := range r.Changes {
-			if r.N >= from && from > 0 && c.Before.Kind != session.Folder && c.After.Kind != session.Folder {
-				paths[c.Path] = true
-			}
-		}
-	}
-	return len(paths)
+// unchanged reports whether no file was changed since a record, or all are as they were.
+func unchanged(records []session.FileRecord, from int) bool {
+	n, sure := session.FilesSince(records, from)
+	return n == 0 && sure
 }
 
 // ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
@@ -58,7 +51,7 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(a, seq, records)
-		if p.from == 0 {
+		if unchanged(records, p.from) {
 			return edit(seq)
 		}
 		return chooseParts(a, p, edit, false)
@@ -72,7 +65,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = "no files changed since"
-		if n := filesSince(records, pointOf(a, seq, records).from); n > 0 {
+		if n, _ := session.FilesSince(records, pointOf(a, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
@@ -86,7 +79,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", nil)
 		}
 		p := pointOf(a, seq, records)
-		if p.from == 0 {
+		if unchanged(records, p.from) {
 			return edit(seq)
 		}
 		return chooseParts(a, p, edit, true)
@@ -108,7 +101,7 @@ func rewindItems(a *App) (items []Item) {
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
 func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
-	n := filesSince(session.Files(a.Session).Records(), p.from)
+	n, _ := session.FilesSince(session.Files(a.Session).Records(), p.from)
 	items := []Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},

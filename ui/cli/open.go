@@ -89,7 +89,7 @@ func (a *program) resumeSession(log *session.Log, damage error) (*session.Sessio
 	}
 	s, notice, err := a.newSession(true, log)
 	if damage != nil {
-		notice = damage.Error()
+		notice = joinNotices(damage.Error(), notice)
 	}
 	return s, notice, err
 }

@@ -80,7 +80,7 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	if err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
 	}
-	return s, joinNotices(joinNotices(notice, recoverFiles(a)), persona), nil
+	return s, joinNotices(joinNotices(notice, joinNotices(recoverFiles(a), unfinishedCall(s))), persona), nil
 }
 
 // localModel asks the server of a provider for its models, and returns, as

@@ -83,6 +83,19 @@ func recoverFiles(a *program) (notice string) {
 	return notice
 }
 
+// unfinishedCall says that parley ended while the last call of a conversation that may change
+// files ran, which leaves nothing to compare with; "" if it did not.
+func unfinishedCall(s *session.Session) string {
+	if s.Empty() {
+		return ""
+	}
+	records := session.Files(s).Records()
+	if n := len(records); n > 0 && records[n-1].Open && !records[n-1].Restore {
+		return fmt.Sprintf("parley ended while %q ran: /undo does not know all that it changed", sanitize.Line(records[n-1].Title))
+	}
+	return ""
+}
+
 // interruptedText says which files an interrupted restore has restored.
 func interruptedText(found *undo.Interrupted) string {
 	text := fmt.Sprintf("An undo of files was interrupted: %d restored", len(found.Restored))
