@@ -3,6 +3,7 @@ package docs
 
 import (
 	"embed"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -35,6 +36,10 @@ func Pages() []Page {
 	return pages
 }
 
+// comment finds the lines that say where generated text begins and ends: terminals would show
+// them.
+var comment = regexp.MustCompile(`(?m)^<!--.*-->\n\n?`)
+
 // Open returns the page of a name, and whether there is one.
 func Open(name string) (Page, bool) {
 	if !slices.Contains(order, name) {
@@ -44,7 +49,7 @@ func Open(name string) (Page, bool) {
 	if err != nil {
 		return Page{}, false
 	}
-	text := string(data)
+	text := comment.ReplaceAllString(string(data), "")
 	title, _, _ := strings.Cut(text, "\n")
 	return Page{Name: name, Title: strings.TrimPrefix(title, "# "), Text: text}, true
 }

@@ -86,8 +86,25 @@ var exempt = []struct{ file, text, reason string }{
 	{"tools/text.go", "characters left out", "sent to the model"},
 }
 
-// TestWords holds every text of the program, README.md and config.toml.example to the words
-// that users of other assistants know.
+// texts returns the files that users read beside the program: README.md, config.toml.example
+// and the manual, but for the pages for those who change the program.
+func texts(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages of the manual", err)
+	}
+	names := []string{"README.md", "config.toml.example"}
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "architecture.md" && name != "dependencies.md" {
+			names = append(names, "docs/"+name)
+		}
+	}
+	return names
+}
+
+// TestWords holds every text of the program, its manual and its example of a configuration to
+// the words that users of other assistants know.
 func TestWords(t *testing.T) {
 	var patterns []*regexp.Regexp
 	for _, d := range droppedWords {
@@ -108,7 +125,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	eachText(t, func(file string, line int, text string) { check(file, line, text) })
-	for _, name := range []string{"README.md", "config.toml.example"} {
+	for _, name := range texts(t) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

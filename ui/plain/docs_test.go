@@ -1,0 +1,19 @@
+package plain
+
+import (
+	"strings"
+	"testing"
+
+	"parley/ui/uitest"
+)
+
+// TestManual holds that the manual lists the commands that only lines have. The flag -update
+// writes them.
+func TestManual(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| Command | What it does |\n| --- | --- |\n")
+	for _, c := range ownCommands() {
+		b.WriteString("| `" + strings.TrimSpace("/"+c.Name+" "+c.Arg) + "` | " + strings.ReplaceAll(c.Help, "$", `\$`) + " |\n")
+	}
+	uitest.GeneratedDoc(t, "accessibility", "commands", b.String())
+}

@@ -1,0 +1,250 @@
+package tui
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/docs"
+	"parley/ui/app"
+	"parley/ui/tui/dialog"
+	"parley/ui/uitest"
+)
+
+// tableOf writes rows of a table in Markdown; cells are written as they are.
+func tableOf(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + c + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(head)
+	line(slices.Repeat([]string{"---"}, len(head)))
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// cell returns text as a cell: a bar would end it, and a bracket begin a tag.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "$", `\$`).Replace(text)
+}
+
+// codes returns each of the texts as code.
+func codes(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// keySeparator stands between the keys of one row of the help.
+var keySeparator = regexp.MustCompile(`, | / `)
+
+// splitKeys returns the keys that a row of the help names.
+func splitKeys(keys string) []string {
+	first, last, ok := strings.Cut(keys, "–")
+	if !ok {
+		return keySeparator.Split(keys, -1)
+	}
+	var all []string
+	for key := first[0]; key <= last[0]; key++ {
+		all = append(all, string(key))
+	}
+	return all
+}
+
+// keyCells returns the keys of a row of the help as code: those of one action with commas
+// between them, and a slash where another one begins.
+func keyCells(keys string) string {
+	if strings.Contains(keys, "–") {
+		return "`" + strings.Replace(keys, "–", "` … `", 1) + "`"
+	}
+	var actions []string
+	for one := range strings.SplitSeq(keys, " / ") {
+		actions = append(actions, codes(strings.Split(one, ", ")))
+	}
+	return strings.Join(actions, " / ")
+}
+
+// screenSections returns the sections of keys that no command has, as the help shows them, and
+// in front of them the second keys of commands, which the help does not list.
+func screenSections() []dialog.Section {
+	keys := newKeymap(nil)
+	var out []dialog.Section
+	for _, s := range keys.bindings() {
+		own := dialog.Section{Title: s.Title}
+		for _, row := range s.Rows {
+			if !slices.ContainsFunc(keys.actions, func(a action) bool {
+				return len(a.Keys) > 0 && row[0] == strings.Join(a.Keys, ", ") && row[1] == a.Help
+			}) {
+				own.Rows = append(own.Rows, row)
+			}
+		}
+		if s.Title == string(app.Messages) {
+			own.Title = "Input"
+			for _, a := range keys.actions {
+				if a.second {
+					own.Rows = append(own.Rows, [2]string{strings.Join(a.Keys, ", "), a.Help})
+				}
+			}
+		}
+		if len(own.Rows) > 0 {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// commandTables returns the commands of the screen in Markdown, a table for each group.
+func commandTables() string {
+	var b strings.Builder
+	for _, group := range app.Groups {
+		var rows [][]string
+		for _, a := range actions() {
+			if a.Group != group || a.second {
+				continue
+			}
+			called := "/" + a.Name
+			if a.Arg != "" {
+				called += " " + a.Arg
+			}
+			names := []string{called}
+			for _, alias := range a.Aliases {
+				names = append(names, "/"+alias)
+			}
+			keys := ""
+			if len(a.Keys) > 0 {
+				keys = codes(a.Keys)
+			}
+			rows = append(rows, []string{codes(names), keys, cell(a.Help)})
+		}
+		fmt.Fprintf(&b, "### %s\n\n%s\n", group, tableOf([]string{"Command", "Keys", "What it does"}, rows))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// keyTables returns the keys that no command has, in Markdown.
+func keyTables() string {
+	var b strings.Builder
+	for _, s := range screenSections() {
+		var rows [][]string
+		for _, row := range s.Rows {
+			rows = append(rows, []string{keyCells(row[0]), cell(strings.ToUpper(row[1][:1]) + row[1][1:])})
+		}
+		fmt.Fprintf(&b, "### %s\n\n%s\n", s.Title, tableOf([]string{"Keys", "What they do"}, rows))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// TestManual holds that the tables of the page about the chat are those of the program. The
+// flag -update writes them.
+func TestManual(t *testing.T) {
+	uitest.GeneratedDoc(t, "chat", "commands", commandTables())
+	uitest.GeneratedDoc(t, "chat", "keys", keyTables())
+	chat := uitest.ReadDoc(t, "chat")
+	for _, c := range app.Commands() {
+		if !strings.Contains(chat, "/"+c.Name) || !strings.Contains(chat, cell(c.Help)) {
+			t.Errorf("docs/chat.md has no /%s: %s", c.Name, c.Help)
+		}
+	}
+}
+
+// codeSpan finds code within a line.
+var codeSpan = regexp.MustCompile("`([^`]+)`")
+
+// keyRange finds the first and the last of several keys.
+var keyRange = regexp.MustCompile("`(.)` … `(.)`")
+
+// cellKeys returns the keys that a cell names.
+func cellKeys(cell string) (keys []string) {
+	if m := keyRange.FindStringSubmatch(cell); m != nil {
+		return splitKeys(m[1] + "–" + m[2])
+	}
+	for _, m := range codeSpan.FindAllStringSubmatch(cell, -1) {
+		keys = append(keys, m[1])
+	}
+	return keys
+}
+
+// TestManualNamesKeysThatAreBound holds that each key in the tables of the page about the chat
+// is bound, and that none that is bound is missing there.
+func TestManualNamesKeysThatAreBound(t *testing.T) {
+	bound := map[string]bool{}
+	for _, a := range newKeymap(nil).actions {
+		for _, key := range a.Keys {
+			bound[key] = true
+		}
+	}
+	keys := newKeymap(nil)
+	for _, s := range keys.bindings() {
+		for _, row := range s.Rows {
+			for _, key := range splitKeys(row[0]) {
+				bound[key] = true
+			}
+		}
+	}
+	named := map[string]bool{}
+	column := -1 // of the keys, in the table that is being read
+	for _, line := range strings.Split(uitest.ReadDoc(t, "chat"), "\n") {
+		cells := strings.Split(strings.ReplaceAll(line, `\|`, ""), "|")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			column = -1
+		case column < 0:
+			column = slices.IndexFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "Keys" })
+			if column < 0 {
+				t.Fatalf("docs/chat.md has a table without keys: %s", line)
+			}
+		default:
+			for _, key := range cellKeys(cells[column]) {
+				named[key] = true
+				if !bound[key] {
+					t.Errorf("docs/chat.md names %q, which is not bound", key)
+				}
+			}
+		}
+	}
+	for key := range bound {
+		if !named[key] {
+			t.Errorf("docs/chat.md does not name %q", key)
+		}
+	}
+}
+
+// slashes finds what looks like a command within code.
+var slashes = regexp.MustCompile("`/([a-z][a-z-]*)(?: [^`]*)?`")
+
+// TestManualNamesCommandsThatExist holds that each /command on a page is one of the screen, of
+// plain lines, whose commands the page about accessibility lists, or a prompt of an example.
+func TestManualNamesCommandsThatExist(t *testing.T) {
+	known := map[string]bool{"review": true, "tests": true} // prompts of examples
+	for _, a := range actions() {
+		for _, name := range a.Names() {
+			known[name] = true
+		}
+	}
+	_, plain, _ := strings.Cut(uitest.ReadDoc(t, "accessibility"), "<!-- begin commands -->")
+	plain, _, _ = strings.Cut(plain, "<!-- end commands -->")
+	for _, m := range slashes.FindAllStringSubmatch(plain, -1) {
+		known[m[1]] = true
+	}
+	n := 0
+	for _, page := range docs.Pages() {
+		if page.Name == "architecture" { // for those who change the program
+			continue
+		}
+		for _, m := range slashes.FindAllStringSubmatch(page.Text, -1) {
+			if n++; !known[m[1]] {
+				t.Errorf("docs/%s.md names /%s, which is no command", page.Name, m[1])
+			}
+		}
+	}
+	t.Logf("%d commands named", n)
+}
