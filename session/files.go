@@ -1,6 +1,10 @@
 package session
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/undo"
@@ -61,7 +65,7 @@ func (t *turn) watch(j *job) {
 // tellIrreversible tells with the question about a call what of it cannot be undone.
 func (j *job) tellIrreversible() {
 	if j.watch != nil {
-		j.action.Irreversible = j.watch.Coverage()
+		j.action.Irreversible = strings.Trim(j.action.Irreversible+"; "+j.watch.Coverage(), "; ")
 	}
 }
 
@@ -81,8 +85,12 @@ func (t *turn) keepFiles(jobs []*job) {
 	}
 }
 
-// compareFiles enters into the history what a call changed. It returns what to tell.
-func (j *job) compareFiles() (notice string) {
+// compareFiles enters into the history what a call changed. Of a command that goes on in the
+// background nothing is known that it changes later. It returns what to tell.
+func (j *job) compareFiles(out *tools.Outcome) (notice string) {
+	if out.Job > 0 {
+		j.watch.GoesOn(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+	}
 	if _, err := j.watch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
 	}
@@ -126,4 +134,33 @@ func FilesSince(records []FileRecord, from int) (n int, sure bool) {
 		}
 	}
 	return n, sure
+}
+
+// endedJobs returns what the model is told of commands in the background that have ended since
+// it was told last, one after the other; "" for nothing.
+func endedJobs(t *turn) string {
+	var lines []string
+	for _, j := range t.Session.tools.Jobs().TellEnded(t.conversation.id) {
+		command, _, _ := strings.Cut(j.Command, "\n")
+		lines = append(lines, fmt.Sprintf("[job %d has ended: %s: %s. The tool jobs reads what it wrote]", j.N, j.State, command))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tellEndedJobs tells the model of them with the result of a call of its own.
+func tellEndedJobs(t *turn, out *tools.Outcome) {
+	if t.results.Seq == 0 {
+		return // a command of a prompt: the prompt tells it
+	}
+	if told := endedJobs(t); told != "" {
+		out.Text += "\n\n" + told
+	}
+}
+
+// withEndedJobs returns a prompt with what the model is told of them.
+func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
+	if told := endedJobs(t); told != "" {
+		parts = append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "jobs that ended", Text: "<note>\n" + told + "\n</note>"})
+	}
+	return parts
 }

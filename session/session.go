@@ -161,7 +161,7 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 // loop runs f as the session's only turn.
 func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
+		ctx, cancel := context.WithCancelCause(tools.WithJobOwner(ctx, s.id))
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}

@@ -209,6 +209,7 @@ func steer(t *turn) error {
 }
 
 func (t *turn) prompt(m llm.Message) {
+	m.Parts = withEndedJobs(t, m.Parts)
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()

@@ -65,6 +65,7 @@ type Outcome struct {
 	Diff     string     // unified diff of what was changed, for the screen
 	Media    []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text tells of them too
 	Duration time.Duration
+	Job      int // number of the command that goes on in the background; 0: none does
 }
 
 // Run carries the action out. Progress receives live output in pieces as it

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,6 +38,75 @@ func asParley() {
 			return
 		}
 		fmt.Print(line)
+	}
+}
+
+// asParleyWithJob has such a family in the background, in the sandbox if the argument wants that.
+func asParleyWithJob() {
+	set, err := Open(os.Getenv(jobWorkspace))
+	if err == nil {
+		set.EnableSandbox(SandboxConfig{Off: os.Getenv(jobSandbox) == "off"})()
+		var a *Action
+		if a, err = set.Plan(context.Background(), "shell", string(args("command", "{ "+family+"; } | tee pids", "background", true))); err == nil {
+			fmt.Println(a.Run(context.Background(), nil).Job)
+			select {}
+		}
+	}
+	fmt.Println(err)
+}
+
+// What tells it where to work.
+const (
+	jobWorkspace = "PARLEY_TEST_WORKSPACE"
+	jobSandbox   = "PARLEY_TEST_SANDBOX"
+)
+
+// Nothing of a command in the background is left after parley was killed.
+func TestJobsDieWithParley(t *testing.T) {
+	for _, held := range []string{"on", "off"} {
+		t.Run("sandbox "+held, func(t *testing.T) {
+			dir := t.TempDir()
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(exe)
+			cmd.Env = append(os.Environ(), asRole+"=job", jobWorkspace+"="+dir, jobSandbox+"="+held)
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line, err := readLine(out); err != nil || line != "1" {
+				t.Fatalf("parley says %q: %v", line, err)
+			}
+			below := func() (pids []int) {
+				all, err := process.List()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return slices.DeleteFunc(process.Descendants(all, cmd.Process.Pid), func(pid int) bool { return all[pid].Zombie })
+			}
+			pids := below()
+			if len(pids) < 5 {
+				t.Fatalf("only %d run", len(pids))
+			}
+			_ = cmd.Process.Signal(syscall.SIGKILL)
+			_ = cmd.Wait()
+			for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				all, err := process.List()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return all[pid].PID == 0 || all[pid].Zombie }); len(left) == 0 {
+					return
+				} else if time.Now().After(deadline) {
+					t.Fatalf("alive: %d", left)
+				}
+			}
+		})
 	}
 }
 
@@ -127,4 +197,4 @@ func readLine(r interface{ Read([]byte) (int, error) }) (string, error) {
 	}
 }
 
-func init() { roles["parley"] = asParley }
+func init() { roles["parley"], roles["job"] = asParley, asParleyWithJob }

@@ -73,10 +73,15 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 // may run beside commands of s: from then on each of these looks for repositories
 // that have appeared in between.
 func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
-	if s.cmdSandbox.isActive() && s.cmdSandbox.watch.Load() == nil {
-		s.cmdSandbox.watch.CompareAndSwap(nil, sandbox.NewWatch(s.realDir))
-	}
+	s.watchRepositories()
 	return s.sandboxPolicy(network)
+}
+
+// watchRepositories has each command look for repositories that a program beside it has made.
+func (w *workspace) watchRepositories() {
+	if w.cmdSandbox.isActive() && w.cmdSandbox.watch.Load() == nil {
+		w.cmdSandbox.watch.CompareAndSwap(nil, sandbox.NewWatch(w.realDir))
+	}
 }
 
 // quarantineNew sets aside what a program beside has made for git to run, and tells it.

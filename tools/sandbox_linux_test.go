@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley/tools/process"
 
@@ -280,7 +279,7 @@ func TestProgramBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if without {
-			return f.runShell(t.Context(), nil, "mkdir -p outside/.git; cp mine/.git/config outside/.git", time.Minute, func(string) {}).Text
+			return f.runShell(t.Context(), nil, shellArgs{Command: "mkdir -p outside/.git; cp mine/.git/config outside/.git"}, func(string) {}).Text
 		}
 		return a.Run(t.Context(), nil).Text
 	}

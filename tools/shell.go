@@ -27,7 +27,8 @@ const maxLiveOutput = 16 << 10
 
 type shellArgs struct {
 	Command     string `json:"command" jsonschema:"the command line, for bash or else sh"`
-	Timeout     int    `json:"timeout,omitempty" jsonschema:"seconds after which it is ended; 120 unless given"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"seconds after which it is ended; 120 unless given, and none in the background"`
+	Background  bool   `json:"background,omitempty" jsonschema:"let it go on behind this call, as a server: the tool jobs reads its output and ends it"`
 	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
 }
 
@@ -38,18 +39,18 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	if strings.ContainsRune(args.Command, 0) {
 		return nil, refuse("the command contains a NUL byte")
 	}
-	timeout := defaultTimeout
-	if args.Timeout > 0 {
-		timeout = time.Duration(args.Timeout) * time.Second
-	}
 	a := &Action{Access: AccessRun, Title: firstLine(args.Command), Command: args.Command}
+	if args.Background {
+		a.Title += " (in the background)"
+		a.Irreversible = "what it changes in the background cannot be undone"
+	}
 	a.run = func(ctx context.Context, progress func(string)) Outcome {
-		return w.runShell(ctx, nil, args.Command, timeout, progress)
+		return w.runShell(ctx, nil, args, progress)
 	}
 	held := func(network bool) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
 			p := w.sandboxPolicy(network)
-			return w.runShell(ctx, &p, args.Command, timeout, progress)
+			return w.runShell(ctx, &p, args, progress)
 		}
 	}
 	switch {
@@ -87,21 +88,14 @@ func findShell() ([]string, error) {
 	return nil, errors.New("no shell on PATH")
 }
 
-// runShell runs a command in the workspace, to its end or its deadline, and held if
+// run runs a program in the workspace, to its end or its deadline, 0 for none, and held if
 // there is a policy. Nothing that it started lives on.
-func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, command string, timeout time.Duration, progress func(string)) Outcome {
-	shell, err := findShell()
-	if err != nil {
-		return failedOutcome("%v", err)
-	}
-	r := &runningCommand{policy: held, result: headTail{limit: maxText - 1000}, progress: progress} // the rest is for notes
-	return w.run(ctx, r, append(shell, command), timeout)
-}
-
-// run runs a program in the workspace, as runShell does.
 func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) Outcome {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
 	seen := w.cmdSandbox.quarantineNew()
 	start := time.Now()
 	if err := r.start(w, argv); err != nil {
@@ -121,6 +115,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	}
 	if seen != "" {
 		out.Text += "\n" + seen
+		r.notes = append(r.notes, seen)
 	}
 	return out
 }
@@ -135,8 +130,9 @@ type runningCommand struct {
 	chunks    chan []byte   // output; closed at its end
 	abandoned chan struct{} // closed once nobody takes pieces any more
 	progress  func(string)
+	sink      func(string) // takes all output, sanitized; nil: nothing does
 
-	stopped    error // why it was ended before it had, the context's error
+	stopped    error // why it was ended before it had: the context's error, or errKilled
 	allExited  bool  // everything it started is known to be dead
 	terminated int   // processes that outlived the shell and were ended
 
@@ -144,6 +140,7 @@ type runningCommand struct {
 	result headTail
 	live   headTail
 	saved  *savedOutput // what out has not all of; nil if it has, or nothing could be opened
+	notes  []string     // of outcome: how it ended, and what is to be known of it
 }
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
@@ -244,7 +241,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 		case <-drained:
 			kill()
 		case <-canceled:
-			r.stopped = ctx.Err()
+			r.stopped = stopReason(ctx)
 			kill()
 		case n := <-killed:
 			killed = nil
@@ -266,6 +263,9 @@ func (r *runningCommand) collect(ctx context.Context) {
 func (r *runningCommand) addOutput(text string) {
 	r.saveOverflow(text)
 	r.result.write(text)
+	if r.sink != nil {
+		r.sink(text)
+	}
 	r.live.limit = maxLiveOutput
 	r.live.write(text)
 }
@@ -326,7 +326,7 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	}
 	notes := removalNotes(&r.output)
 	if r.terminated > 0 && r.stopped == nil {
-		notes = append(notes, note("ended %s still running in the background: nothing outlives its call", pluralize(r.terminated, "process")))
+		notes = append(notes, note("ended %s still running in the background: nothing outlives its command", pluralize(r.terminated, "process")))
 	}
 	if !r.HasExited() {
 		notes = append(notes, note("it could not be ended"))
@@ -339,6 +339,8 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	switch {
 	case errors.Is(r.stopped, context.DeadlineExceeded):
 		notes = append(notes, note("timed out after %s and was ended", took))
+	case errors.Is(r.stopped, errKilled):
+		notes = append(notes, note("%v after %s", r.stopped, took))
 	case r.stopped != nil:
 		notes = append(notes, note("canceled after %s", took))
 	default:
@@ -350,5 +352,6 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}
+	r.notes = notes
 	return Outcome{Text: strings.TrimSuffix(strings.TrimSuffix(text, "\n")+"\n"+strings.Join(notes, "\n"), "\n"), Failed: !success}
 }

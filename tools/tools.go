@@ -1,5 +1,5 @@
 // Package tools is what a model may do on a user's machine: read, list, glob,
-// grep, write, edit, shell and fetch; and plan, which the user sees.
+// grep, write, edit, shell with its jobs, and fetch; and plan, which the user sees.
 //
 //	call ──► Set.Plan ──► *Action ──► Policy.Decide ──► Action.Run ──► Outcome
 //	             │                       (the session asks, if it must)
@@ -38,7 +38,8 @@ var builtinTools = []toolDefinition{
 	define("grep", planGrep, argumentLimit{"context", 0, 10}),
 	define("write", planWrite),
 	define("edit", planEdit),
-	define("shell", planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
+	define(shellTool, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
+	define(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()}),
 	define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
 	define(PlanTool, planPlan),
 }
@@ -124,8 +125,9 @@ func Open(root string) (*Set, error) {
 	return s, nil
 }
 
-// Close releases the workspace, also for the views of it.
+// Close ends the commands in the background and releases the workspace, also for the views of it.
 func (s *Set) Close() error {
+	s.jobs.Close()
 	s.closeSavedOutputs()
 	return s.root.Close()
 }
@@ -138,7 +140,7 @@ func (s *Set) Root() string { return s.dir }
 func (s *Set) SetPolicy(p *Policy) { s.policy.Store(p) }
 
 // WithTools returns a view of s with the tools of these names, in the order of s. Spaces
-// around a name do not count. The one name "none", or no name, is a view without
+// around a name do not count; with the shell come its jobs. The one name "none", or no name, is a view without
 // tools.
 func (s *Set) WithTools(names ...string) (*Set, error) {
 	view := &Set{workspace: s.workspace}
@@ -155,7 +157,7 @@ func (s *Set) WithTools(names ...string) (*Set, error) {
 		}
 	}
 	for _, e := range s.allEntries() {
-		if slices.Contains(names, e.name) {
+		if slices.Contains(names, e.name) || e.name == jobsTool && slices.Contains(names, shellTool) {
 			view.tools = append(view.tools, e)
 		}
 	}
@@ -268,6 +270,6 @@ func openWorkspace(path string) (*workspace, error) {
 	table := places.New(os.Getenv)
 	return &workspace{
 		root: root, dir: abs, realDir: real, places: table, problem: table.WorkspaceProblem(real),
-		knownHashes: map[string]hash{}, writeLocks: map[string]*sync.Mutex{},
+		knownHashes: map[string]hash{}, writeLocks: map[string]*sync.Mutex{}, jobs: newJobs(),
 	}, nil
 }

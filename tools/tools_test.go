@@ -152,7 +152,7 @@ func TestToolsAreToldInOrder(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "fetch", "plan"}; !slices.Equal(names, want) {
+	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "jobs", "fetch", "plan"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }
@@ -163,7 +163,7 @@ func TestOnly(t *testing.T) {
 		want  string // names of the view, or
 		err   string
 	}{
-		{names: []string{"shell", "read"}, want: "read shell"},
+		{names: []string{"shell", "read"}, want: "read shell jobs"},
 		{names: []string{"read", "read"}, want: "read"},
 		{names: []string{"grep ", " read", "\tlist"}, want: "read list grep"},
 		{names: []string{"none"}},
@@ -171,7 +171,7 @@ func TestOnly(t *testing.T) {
 		{names: nil},
 		{names: []string{"raed"}, err: `unknown tool "raed": did you mean "read"?`},
 		{names: []string{"READ"}, err: `unknown tool "READ": did you mean "read"?`},
-		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are read, list, glob, grep, write, edit, shell, fetch`},
+		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are read, list, glob, grep, write, edit, shell, jobs, fetch`},
 		{names: []string{"read", "none"}, err: `unknown tool "none"`},
 	}
 	for _, test := range tests {

@@ -25,6 +25,7 @@ type workspace struct {
 	dir        string         // absolute, as it was given
 	realDir    string         // the same with symbolic links resolved
 	cmdSandbox commandSandbox // how commands are held
+	jobs       *Jobs
 
 	places  *places.Table
 	problem string // why the directory is no workspace; "" if it is one

@@ -1,6 +1,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,6 +29,7 @@ type Watch struct {
 	at      time.Time
 	record  Record
 	warm    chan struct{} // closed when nothing is read beside any more; nil: nothing is
+	goesOn  string        // why more changes once the call has ended; "": nothing does
 }
 
 // fresh is how old a look may be for a call to begin after it: nobody was asked in between.
@@ -182,6 +184,14 @@ func (w *Watch) Begin() error {
 	return h.put(&w.record)
 }
 
+// GoesOn says why more changes than are seen at the end of the call: the call has ended, and what
+// it started has not. It is to be called before End.
+func (w *Watch) GoesOn(why string) {
+	if w != nil {
+		w.goesOn = why
+	}
+}
+
 // maxAfter is how long the look after a call may take.
 const maxAfter = 10 * time.Second
 
@@ -207,9 +217,7 @@ func (w *Watch) End() (Record, error) {
 	}
 	c := h.compare(w.look, after)
 	w.record.Open, w.record.Changes, w.record.Uncovered = false, c.changes, c.uncovered
-	if after.partial != "" {
-		w.record.Partial = after.partial
-	}
+	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.goesOn, "; ")
 	return w.record, h.put(&w.record)
 }
 

@@ -258,7 +258,7 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 // kinds says what tools do, for the icon of a client; all others are sdk.ToolKindOther.
 var kinds = map[string]sdk.ToolKind{
 	"read": sdk.ToolKindRead, "list": sdk.ToolKindRead, "glob": sdk.ToolKindSearch, "grep": sdk.ToolKindSearch,
-	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, tools.PlanTool: sdk.ToolKindThink,
+	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "jobs": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, tools.PlanTool: sdk.ToolKindThink,
 }
 
 func kindOf(tool string) sdk.ToolKind {

@@ -171,6 +171,7 @@ type Machine struct {
 	Held    string                                       // why commands are not held by a sandbox; "" if they are
 	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
 
+	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
 
 	// Shell runs a command of the user's own, which may take as long as it does; nil: none can run.

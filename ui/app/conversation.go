@@ -343,8 +343,10 @@ func (a *App) enterFolder(name string) Effect {
 	if err != nil {
 		return Effect{Err: err}
 	}
-	a.Enter(dir)
-	return Effect{Quit: true}
+	return endingJobs(a, "Changing the folder", func() Effect {
+		a.Enter(dir)
+		return Effect{Quit: true}
+	})
 }
 
 // Title returns what a conversation is called.

@@ -87,6 +87,7 @@ const (
 	PanelCompare     Panel = "compare"
 	PanelRewind      Panel = "rewind"
 	PanelUndo        Panel = "undo"
+	PanelJob         Panel = "job" // its query is the number
 	PanelBranches    Panel = "tree"
 )
 

@@ -1,12 +1,17 @@
 package app
 
 import (
+	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/sanitize"
+	"parley/ui/format"
 )
 
 // A Tool is what is known of a call of a tool.
@@ -163,4 +168,155 @@ func (t *Turn) result(r session.Result, lost bool, now time.Time) {
 		}
 	}
 	t.do(Waiting, "", now)
+}
+
+// jobs lists the commands in the background, shows what one has written, or ends one.
+func jobs(a *App, arg string) Effect {
+	verb, number, _ := strings.Cut(arg, " ")
+	if verb != "kill" {
+		verb, number = "", arg
+	}
+	if arg == "" {
+		return Effect{List: &List{Title: "Commands in the background", Noun: "command", Items: jobRows(a), Choose: func(i Item, _ string) Effect { return chooseJob(a, i) }}}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if _, _, ok := a.Jobs.Output(n); err != nil || !ok {
+		return Say("There is no job " + sanitize.Line(number) + ". /jobs lists them")
+	}
+	if verb == "kill" {
+		return killJob(a, n)
+	}
+	return Effect{View: PanelQuery{PanelJob, strconv.Itoa(n)}}
+}
+
+// chooseJob asks what is to be done with a job that runs; of one that has ended its output is
+// shown.
+func chooseJob(a *App, i Item) Effect {
+	n, _ := strconv.Atoi(i.Value)
+	if is, _, ok := a.Jobs.Output(n); !ok || !is.Runs() {
+		return jobs(a, i.Value)
+	}
+	items := []Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
+	return Effect{List: &List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return jobs(a, i.Value) }}}
+}
+
+func killJob(a *App, n int) Effect {
+	all := a.Jobs
+	return Effect{Async: func(context.Context) Effect {
+		is, err := all.Kill(n)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		return Say(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
+	}}
+}
+
+// jobName returns the command of a job on one line.
+func jobName(j tools.Job) string { return sanitize.Line(FirstLine(j.Command)) }
+
+// jobRows lists the jobs, the latest first.
+func jobRows(a *App) (rows []Item) {
+	for _, j := range a.Jobs.List() {
+		rows = append([]Item{{Title: fmt.Sprintf("%d. %s", j.N, jobName(j)), Detail: jobState(j, a.Now()), Value: strconv.Itoa(j.N)}}, rows...)
+	}
+	return rows
+}
+
+// jobState says how a job is: "running · 2m 5s · 1.2 kB".
+func jobState(j tools.Job, now time.Time) string {
+	state, until := "running", now
+	if !j.Runs() {
+		state, until = j.State, j.Ended
+	}
+	return state + " · " + format.Duration(until.Sub(j.Started)) + " · " + format.Size(int(j.Size))
+}
+
+// jobItems lists what /jobs takes.
+func jobItems(a *App) (items []Item) {
+	for _, row := range jobRows(a) {
+		items = append(items, row)
+		n, _ := strconv.Atoi(row.Value)
+		if is, _, ok := a.Jobs.Output(n); ok && is.Runs() {
+			items = append(items, Item{Title: "kill " + row.Value, Detail: jobName(is), Value: "kill " + row.Value})
+		}
+	}
+	return items
+}
+
+func noJobs(a *App) string {
+	if len(a.Jobs.List()) == 0 {
+		return "No commands in the background. " + a.KeyOf("background") + " moves the one that runs there"
+	}
+	return ""
+}
+
+// JobOutput returns a title for what a job has written, and the lines of that.
+func JobOutput(a *App, number string) (title string, lines []string) {
+	n, _ := strconv.Atoi(number)
+	is, text, ok := a.Jobs.Output(n)
+	if !ok {
+		return "No job " + sanitize.Line(number), nil
+	}
+	title = fmt.Sprintf("Job %d: %s · %s", n, jobName(is), jobState(is, a.Now()))
+	if text = strings.TrimSuffix(text, "\n"); text == "" {
+		return title, []string{"No output yet"}
+	}
+	return title, strings.Split(sanitize.Text(text), "\n")
+}
+
+// moveToBackground lets the commands that run go on behind their calls.
+func moveToBackground(a *App, _ string) Effect {
+	switch n, err := a.Jobs.Move(); {
+	case err != nil:
+		return Effect{Err: err}
+	case n == 0:
+		return Say("No command of the model is running")
+	}
+	return Say("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+}
+
+// WatchJobs has each command in the background that ends told, on any goroutine. What ended
+// returns is for the owner of a to show.
+func WatchJobs(a *App, tell func(ended func() Effect)) {
+	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
+}
+
+// jobEnded tells that a command in the background has ended, unless somebody has killed it.
+func jobEnded(a *App, j tools.Job) Effect {
+	if j.Killed() {
+		return Effect{}
+	}
+	return a.Note(fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j)))
+}
+
+// Quit ends the front end, once the user has agreed that what runs in the background ends.
+func Quit(a *App) Effect {
+	return endingJobs(a, "Quitting", func() Effect { return Effect{Quit: true} })
+}
+
+// endingJobs does what ends all jobs. If there are some, it asks.
+func endingJobs(a *App, doing string, then func() Effect) Effect {
+	text := JobsThatEnd(a)
+	if text == "" {
+		return then()
+	}
+	return Effect{Confirm: &Confirm{Text: doing + " ends " + text, Yes: "End and continue", No: "Cancel", Harmless: true, Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return then()
+	}}}
+}
+
+// JobsThatEnd says which commands in the background end with parley; "" for none.
+func JobsThatEnd(a *App) string {
+	running := a.Jobs.Running()
+	if len(running) == 0 {
+		return ""
+	}
+	lines := []string{format.Plural(len(running), "command") + " in the background:"}
+	for _, j := range running {
+		lines = append(lines, fmt.Sprintf("  %d. %s", j.N, jobName(j)))
+	}
+	return strings.Join(lines, "\n")
 }

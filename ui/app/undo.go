@@ -191,6 +191,9 @@ func (r *restoring) show(from int) Effect {
 				e := r.behind()
 				if e.Toast == "" {
 					e.Toast = "Files already match the state " + r.to
+					if plan.Partial != "" {
+						e.Toast += " · more may have changed: " + plan.Partial
+					}
 				}
 				return e
 			case plan.Count(true) == 0:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -11,6 +12,7 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/print"
 	"parley/ui/theme"
@@ -39,6 +41,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		return a.fail(print.Config, err)
 	}
 	defer a.mcp.stop()
+	defer endJobs(a)
 	a.mcp.wait(a.toolSet, a.note)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -72,6 +75,13 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	}
 	a.status = print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o)
 	return nil
+}
+
+// endJobs ends the commands in the background, which end with the run, and says which those are.
+func endJobs(a *program) {
+	for _, j := range a.toolSet.Jobs().Close() {
+		a.note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
+	}
 }
 
 // printOptions returns how the answer is printed.

@@ -34,6 +34,7 @@ type Config struct {
 	System      string                     `toml:"system"`
 	Web         bool                       `toml:"web"` // answers may search the web
 	Mode        tools.Mode                 `toml:"mode"`
+	Background  int                        `toml:"background_after"` // seconds after which a command goes on in the background; 0: never
 	MaxTurns    int                        `toml:"max_turns"`
 	MaxCost     float64                    `toml:"max_cost"`
 	UI          tui.Config                 `toml:"ui"`
@@ -78,6 +79,9 @@ func (c *Config) Validate() error {
 	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
 		return fmt.Errorf("mode = %q: use one of %s", c.Mode, list(modes))
 	}
+	if c.Background < 0 {
+		return fmt.Errorf("background_after = %d: give seconds; 0 means never", c.Background)
+	}
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
@@ -103,9 +107,12 @@ func configDir() string {
 	return filepath.Join(dir, "parley")
 }
 
+// backgroundAfter is after how many seconds a command goes on in the background by itself.
+const backgroundAfter = 60
+
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
-	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Budget: session.DefaultBudget()}
+	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: session.DefaultBudget()}
 	c.Stored, c.Kept = stored, keptFacts()
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/providers"
 	"parley/providers/catalog"
@@ -52,18 +53,10 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	if err != nil {
 		return nil, "", errors.Join(err, log.Close())
 	}
-	if a.toolSet == nil {
-		if a.toolSet, err = openTools(a); err != nil {
-			return nil, "", err
-		}
-		if a.toolSet != nil {
-			if file, err := filepath.Abs(a.configPath); err == nil && a.configPath != "" {
-				a.toolSet.ProtectFiles(file)
-			}
-			a.backend = a.toolSet.EnableSandbox(a.config.Sandbox)
-		}
+	if err = useTools(a); err == nil {
+		err = offerSkills(a, model)
 	}
-	if err := offerSkills(a, model); err != nil {
+	if err != nil {
 		return nil, "", err
 	}
 	policy, err := a.newPolicy()
@@ -140,6 +133,22 @@ func (a *program) openMemory() *providers.Memory {
 // openOptions returns what all models are opened with.
 func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
+}
+
+// useTools opens the tools for all conversations in this directory, once.
+func useTools(a *program) (err error) {
+	if a.toolSet != nil {
+		return nil
+	}
+	if a.toolSet, err = openTools(a); err != nil || a.toolSet == nil {
+		return err
+	}
+	if file, err := filepath.Abs(a.configPath); err == nil && a.configPath != "" {
+		a.toolSet.ProtectFiles(file)
+	}
+	a.backend = a.toolSet.EnableSandbox(a.config.Sandbox)
+	a.toolSet.SetBackground(time.Duration(a.config.Background) * time.Second)
+	return nil
 }
 
 // openTools opens the tools that --tools names, of parley's, the user's and a trusted project's;

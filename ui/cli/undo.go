@@ -200,6 +200,9 @@ func printFileDiff(a *program, id string) error {
 		for _, u := range plan.Uncovered {
 			a.note(fmt.Sprintf("%q is not covered: %s", string(u.Path), u.Why))
 		}
+		if plan.Partial != "" {
+			a.note("more may have changed: " + sanitize.Line(plan.Partial))
+		}
 	}
 	if changed == 0 {
 		a.note("no file differs from before this conversation")

@@ -216,6 +216,9 @@ func (p *frontend) quit() {
 		p.drafts.add(strings.Join(p.input.begun, "\n"))
 	}
 	p.over = true
+	if jobs := app.JobsThatEnd(p.app); jobs != "" {
+		p.say("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
+	}
 	if p.app.Busy() {
 		p.say("Stopping.")
 	} else {

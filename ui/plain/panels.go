@@ -33,6 +33,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.permissions()
 	case app.PanelContext:
 		p.context()
+	case app.PanelJob:
+		p.job(query)
 	case app.PanelUsage:
 		p.usage()
 	case app.PanelDoctor:
@@ -241,6 +243,15 @@ func (p *panels) usage() {
 		p.fail(err)
 	} else if total == (llm.Usage{}) && len(pages) == 0 {
 		p.say("No usage yet.")
+	}
+}
+
+// job writes what a command in the background has written.
+func (p *panels) job(number string) {
+	title, lines := app.JobOutput(p.app, number)
+	p.say("%s.", title)
+	for _, line := range lines {
+		p.say("%s", line)
 	}
 }
 

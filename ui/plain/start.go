@@ -35,6 +35,7 @@ func (p *frontend) start() {
 			p.apply(news)
 		})
 	})
+	app.WatchJobs(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })
 	p.drafts.sayAttached(p.app.Attached)
 	p.conversation.open()
 	if p.app.Question == "" {

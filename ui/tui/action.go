@@ -92,7 +92,7 @@ func talkingActions() []action {
 		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy).unless(lacksTurn),
 		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
-		shared("retry"),
+		shared("retry"), shared("background"), shared("jobs"),
 		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
 		shared("sessions"), shared("fork"),
 		shared("tree").unless(lacksBranches),
@@ -133,7 +133,7 @@ func readingActions() []action {
 		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
 		own("suspend", []string{"ctrl+z"}, app.Program, "Suspend to the shell (fg returns)", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),
-		own("end", []string{"ctrl+d"}, app.Program, "Quit (on an empty line)", then((*Model).quit)).only(idle).unlisted(),
+		own("end", []string{"ctrl+d"}, app.Program, "Quit (on an empty line)", then(func(m *Model) tea.Cmd { return m.perform(app.Quit(m.App)) })).only(idle).unlisted(),
 		shared("quit"),
 	}
 }

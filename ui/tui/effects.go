@@ -11,6 +11,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 )
 
@@ -181,6 +182,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.usage.Context(m.input.Filled())
 	case app.PanelDoctor:
 		return f.doctor.Check()
+	case app.PanelJob:
+		return features.ShowJob(f.usage.Front, v.Query)
 	case app.PanelUsage:
 		return f.usage.Report()
 	case app.PanelWire:

@@ -94,6 +94,7 @@ func newModel(o Options) *Model {
 	a.Terminal = m.features.doctor.Terminal
 	a.Leaving = func() { s.After(m.input.Keep()) }
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })
+	app.WatchJobs(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
 	if a.Wire.Hear != nil {
 		a.Wire.Hear(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
 	}

@@ -195,7 +195,7 @@ func (m *Model) interrupt() tea.Cmd {
 	case !written.Empty():
 		return m.input.Clear()
 	case m.Now().Sub(m.keymap.quitAsked) < quitWithin:
-		return m.quit()
+		return m.perform(app.Quit(m.App))
 	}
 	m.keymap.quitAsked = m.Now()
 	return m.SayWhile("Press ctrl+c again to quit", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })

@@ -225,7 +225,7 @@ func (m *Model) line() string {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.QueueLen(), Command: m.features.status.Text,
+		Queue: m.App.Session.QueueLen(), Jobs: len(m.App.Jobs.Running()), Command: m.features.status.Text,
 	}
 	switch {
 	case app.Unsandboxed(m.App):

@@ -40,6 +40,7 @@ type Info struct {
 	Elapsed time.Duration // in this state
 	Rate    float64       // output tokens per second
 	Queue   int           // prompts that wait to be sent
+	Jobs    int           // commands in the background
 	Hint    string        // what keys do now
 }
 
@@ -61,6 +62,7 @@ const (
 	activity
 	speed
 	queued
+	jobs
 	window
 	used
 	spent
@@ -73,12 +75,12 @@ const (
 // Segments returns the names of what the line may show, in the usual order. The first four
 // stand on the left, the others on the right.
 func Segments() []string {
-	return []string{"model", "effort", "badge", "command", "activity", "speed", "queue", "context", "tokens", "cost", "mode"}
+	return []string{"model", "effort", "badge", "command", "activity", "speed", "queue", "jobs", "context", "tokens", "cost", "mode"}
 }
 
 // places says which segments a name of Segments stands for.
 var places = map[string][]int{
-	"model": {model}, "effort": {effort}, "badge": {badge}, "command": {command}, "activity": {activity}, "speed": {speed}, "queue": {queued},
+	"model": {model}, "effort": {effort}, "badge": {badge}, "command": {command}, "activity": {activity}, "speed": {speed}, "queue": {queued}, "jobs": {jobs},
 	"context": {window}, "tokens": {used}, "cost": {spent}, "mode": {asks, mode, yolo},
 }
 
@@ -95,7 +97,7 @@ var shrinkOrder = []struct {
 	least   int // cells that it keeps; 0: it goes
 }{
 	{asks, shorten}, {mode, shorten}, {yolo, shorten}, {used, shorten}, {window, shorten},
-	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0},
+	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0}, {jobs, 0},
 	{model, 10}, {asks, 0}, {model, 0},
 	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
@@ -168,6 +170,7 @@ func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 		activity: {state(i), "", th.Accent, true},
 		speed:    {format.Rate(i.Rate), "", th.Dim, true},
 		queued:   {queue(i.Queue), "", th.Text, true},
+		jobs:     {running(i.Jobs), "", th.Text, true},
 		window:   contextSegment(i.Context, width, th),
 		used:     {tokens(i.Tokens), format.TokensExact(i.Tokens), th.Dim, true},
 		spent:    {cost(i), "", th.Dim, true},
@@ -323,6 +326,13 @@ func queue(n int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d queued", n)
+}
+
+func running(jobs int) string {
+	if jobs <= 0 {
+		return ""
+	}
+	return format.Plural(jobs, "job")
 }
 
 // tokens returns a number of tokens; "" for none.

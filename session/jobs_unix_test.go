@@ -1,0 +1,89 @@
+//go:build unix
+
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+	"parley/tools/undo"
+)
+
+// A command that continues in the background has its result at once, so that the conversation is
+// whole if parley dies then. That it has ended is told once, with the next result or the next
+// prompt, and what it changed later is told as not known.
+func TestJobs(t *testing.T) {
+	for _, with := range []string{"result", "prompt"} {
+		t.Run("told with the next "+with, func(t *testing.T) {
+			set, dir := workspace(t)
+			kept := undo.Open(filepath.Join(t.TempDir(), "undo"))
+			store := MemoryStore()
+			defer store.Close()
+			log := store.Create(Info{Dir: dir})
+			defer log.Close()
+			var requests []llm.Request
+			end := func() {
+				if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				for len(set.Jobs().Running()) > 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			turn := func(do func(), then llmtest.Turn) llmtest.Turn {
+				return func(ctx context.Context, req llm.Request, out *llm.Out) error {
+					requests = append(requests, req)
+					do()
+					return then(ctx, req, out)
+				}
+			}
+			nothing := func() {}
+			start := llmtest.Call(call("1", "shell", `{"command":"until [ -e go ]; do sleep 0.01; done; exit 3","background":true}`))
+			turns := []llmtest.Turn{turn(nothing, start), turn(nothing, llmtest.Say("it runs")), turn(nothing, llmtest.Say("I see"))}
+			if with == "result" {
+				turns = []llmtest.Turn{turn(nothing, start), turn(end, llmtest.Call(call("2", "list", "{}"))), turn(nothing, llmtest.Say("I see"))}
+			}
+			fake := llmtest.New(turns...)
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: kept})
+			for range s.Turn(t.Context(), say("serve it")) {
+			}
+			for i, m := range s.History() { // as it is stored, while the command runs
+				for _, c := range m.Calls() {
+					if r := s.History()[i+1].Parts[0]; r.Kind != llm.Result || r.ID != c.ID || r.Failed {
+						t.Errorf("the call %s has the result %+v", c.ID, r)
+					}
+				}
+			}
+			if with == "prompt" {
+				end()
+				for range s.Turn(t.Context(), say("and?")) {
+				}
+			}
+			last := requests[len(requests)-1].Messages
+			told := last[len(last)-1]
+			var text string
+			for _, p := range told.Parts {
+				text += p.Text
+			}
+			if n := strings.Count(fmt.Sprint(last), "job 1 has ended"); n != 1 || !strings.Contains(text, "[job 1 has ended: exit status 3: until [ -e go ]") {
+				t.Errorf("told %d times: %q", n, text)
+			}
+			if again := set.Jobs().TellEnded(s.ID()); len(again) > 0 {
+				t.Errorf("to be told again: %v", again)
+			}
+			records := Files(s).Records()
+			if len(records) != 1 || records[0].Open || !strings.Contains(records[0].Partial, "continued in the background as job 1") {
+				t.Errorf("records %+v", records)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The tools that start commands, and that work with those in the background.
+const (
+	shellTool = "shell"
+	jobsTool  = "jobs"
+)
+
+type jobsArgs struct {
+	Action  string `json:"action" jsonschema:"list, read, wait or kill"`
+	Job     int    `json:"job,omitempty" jsonschema:"its number; needed but for list"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"how long wait waits at most; 60 unless given"`
+}
+
+// jobWait is how long a model waits for a job unless it says so.
+const jobWait = 60 * time.Second
+
+// planJobs reads and ends commands in the background that this conversation has started. Nobody
+// is asked: who allowed a command allowed to watch it, and to end it.
+func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error) {
+	owner := jobOwner(ctx)
+	a := &Action{Access: AccessRead, Title: strings.TrimSpace(args.Action + " job")}
+	if args.Job > 0 {
+		a.Title = fmt.Sprintf("%s job %d", args.Action, args.Job)
+	}
+	if args.Action == "list" {
+		a.Title = "list jobs"
+		a.run = func(context.Context, func(string)) Outcome { return w.jobs.listFor(owner) }
+		return a, nil
+	}
+	does := map[string]func(context.Context, *job) Outcome{
+		"read": func(_ context.Context, j *job) Outcome { return Outcome{Text: j.read(w.jobs.now())} },
+		"wait": func(ctx context.Context, j *job) Outcome { return w.jobs.await(ctx, j, args.Seconds) },
+		"kill": func(_ context.Context, j *job) Outcome {
+			if _, err := j.kill(errKilled); err != nil {
+				return failedOutcome("%v", err)
+			}
+			return Outcome{Text: j.read(w.jobs.now())}
+		},
+	}[args.Action]
+	switch {
+	case does == nil:
+		return nil, refuse("no action %s: use list, read, wait or kill", quoteName(args.Action))
+	case args.Job == 0:
+		return nil, refuse("%s needs the number of a job", args.Action)
+	}
+	j := w.jobs.find(args.Job)
+	if j == nil || j.snapshot().Owner != owner {
+		return nil, refuse("no job %d of this conversation: list shows them. Jobs end when parley does", args.Job)
+	}
+	a.run = func(ctx context.Context, _ func(string)) Outcome { return does(ctx, j) }
+	return a, nil
+}
+
+// listFor lists the jobs of a conversation for its model.
+func (l *Jobs) listFor(owner string) Outcome {
+	var lines []string
+	for _, j := range l.List() {
+		if j.Owner != owner {
+			continue
+		}
+		state := "runs, for " + roughly(l.now().Sub(j.Started))
+		if !j.Runs() {
+			state = j.State + ", after " + roughly(j.Ended.Sub(j.Started))
+		}
+		lines = append(lines, fmt.Sprintf("%d\t%s\t%d bytes of output\t%s", j.N, state, j.Size, firstLine(j.Command)))
+	}
+	if len(lines) == 0 {
+		return Outcome{Text: note("no jobs; they end when parley does")}
+	}
+	return Outcome{Text: truncate(strings.Join(lines, "\n"), maxText)}
+}
+
+// await returns what a job has written, once it has ended or the time is over.
+func (l *Jobs) await(ctx context.Context, j *job, seconds int) Outcome {
+	wait := jobWait
+	if seconds > 0 {
+		wait = time.Duration(seconds) * time.Second
+	}
+	select {
+	case <-j.done:
+	case <-l.timer(wait):
+	case <-ctx.Done():
+		return failedOutcome("job %d continues", j.snapshot().N)
+	}
+	return Outcome{Text: j.read(l.now())}
+}
+
+// read returns the output that the model was not told, and how the job is.
+func (j *job) read(now time.Time) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text := strings.TrimSuffix(j.unread.String(), "\n")
+	if text == "" {
+		text = note("no new output")
+	}
+	j.unread = headTail{limit: j.unread.limit}
+	lines := []string{text}
+	if j.is.Runs() {
+		lines = append(lines, note("job %d runs, for %s: %s", j.is.N, roughly(now.Sub(j.is.Started)), firstLine(j.is.Command)))
+	} else {
+		lines = append(lines, j.notes, note("job %d has ended, after %s: %s", j.is.N, roughly(j.is.Ended.Sub(j.is.Started)), firstLine(j.is.Command)))
+		j.told = true
+	}
+	return strings.Join(lines, "\n")
+}
+
+// movedOutcome tells the model of a command that goes on behind its call.
+func (j *job) movedOutcome(now time.Time) Outcome {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text := strings.TrimSuffix(j.unread.String(), "\n")
+	if text == "" {
+		text = note("no output yet")
+	}
+	j.unread = headTail{limit: j.unread.limit}
+	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.is.N, roughly(now.Sub(j.is.Started)))
+	return Outcome{Text: text, Job: j.is.N}
+}
+
+// roughly returns a duration as people say it.
+func roughly(d time.Duration) string {
+	if d < 10*time.Second {
+		return max(d, 0).Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// ownerKey is the key of what WithJobOwner puts in a context.
+type ownerKey struct{}
+
+// WithJobOwner returns a context for [Set.Plan] and [Action.Run] in which commands in the
+// background belong to a conversation: its model reads and ends them, and no other does.
+func WithJobOwner(ctx context.Context, conversation string) context.Context {
+	return context.WithValue(ctx, ownerKey{}, conversation)
+}
+
+func jobOwner(ctx context.Context) string {
+	owner, _ := ctx.Value(ownerKey{}).(string)
+	return owner
+}

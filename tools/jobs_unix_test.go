@@ -1,0 +1,356 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/tools/permission"
+)
+
+// A clock has timers that end when a test says so.
+type clock struct {
+	mu     sync.Mutex
+	timers map[time.Duration]chan time.Time
+}
+
+func (c *clock) timer(d time.Duration) <-chan time.Time { return c.timerOf(d) }
+
+func (c *clock) timerOf(d time.Duration) chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timers[d] == nil {
+		c.timers[d] = make(chan time.Time)
+	}
+	return c.timers[d]
+}
+
+// passes lets a time be over for whoever waits for it.
+func (c *clock) passes(d time.Duration) { c.timerOf(d) <- time.Time{} }
+
+// openJobs returns tools whose commands go to the background after a minute of a clock.
+func openJobs(t *testing.T) (fixture, *clock) {
+	f, c := open(t, nil), &clock{timers: map[time.Duration]chan time.Time{}}
+	f.jobs.timer = c.timer
+	f.SetBackground(time.Minute)
+	return f, c
+}
+
+// plan plans a call for a conversation.
+func (f fixture) plan(owner, tool string, with ...any) *Action {
+	f.t.Helper()
+	a, err := f.Plan(WithJobOwner(f.t.Context(), owner), tool, args(with...))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return a
+}
+
+// start runs a call beside the test. What it answers comes from the channel.
+func (f fixture) start(owner string, a *Action) <-chan Outcome {
+	ended := make(chan Outcome, 1)
+	go func() { ended <- a.Run(WithJobOwner(f.t.Context(), owner), nil) }()
+	return ended
+}
+
+// job works with a job as a model does.
+func (f fixture) job(owner, action string, n int) string {
+	f.t.Helper()
+	return f.plan(owner, "jobs", "action", action, "job", n).Run(f.t.Context(), nil).Text
+}
+
+// until waits until a job has ended.
+func (f fixture) until(n int) Job {
+	<-f.jobs.find(n).done
+	return f.jobs.find(n).snapshot()
+}
+
+// Offspring are processes that live long, and write their ids to pids.
+const offspring = "sh -c 'echo $$ >> pids; sleep 1000 & echo $! >> pids; sleep 1000'"
+
+func TestCommandsGoToTheBackground(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		background bool
+		move       func(f fixture, c *clock)
+	}{
+		{"after a minute", false, func(_ fixture, c *clock) { c.passes(time.Minute) }},
+		{"when the user wants it", false, func(f fixture, _ *clock) {
+			if n, err := f.Jobs().Move(); n != 1 || err != nil {
+				t.Errorf("%d are moved: %v", n, err)
+			}
+		}},
+		{"when the model wants it", true, func(_ fixture, c *clock) { c.passes(settleTime) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, c := openJobs(t)
+			told := make(chan Job, 1)
+			f.Jobs().OnEnd(func(j Job) { told <- j })
+			a := f.plan("me", "shell", "command", "echo one; echo > here; until [ -e go ]; do sleep 0.01; done; echo two", "background", test.background)
+			call := f.start("me", a)
+			f.wait("here", 1)
+			test.move(f, c)
+			out := <-call
+			if out.Job != 1 || out.Failed || !strings.Contains(out.Text, "continues in the background as job 1") {
+				t.Fatalf("got %+v", out)
+			}
+			if is := f.Jobs().List(); len(is) != 1 || !is[0].Runs() || is[0].State != "" || is[0].Owner != "me" {
+				t.Errorf("got %+v", is)
+			}
+			if ended := f.Jobs().TellEnded("me"); len(ended) > 0 {
+				t.Errorf("%v has ended", ended)
+			}
+			write(t, f.at("go"), "")
+			f.until(1)
+			if is := <-told; is.State != "exit status 0" || is.Runs() || is.Failed {
+				t.Errorf("told of %+v", is)
+			}
+			if ended := f.Jobs().TellEnded("other"); len(ended) > 0 {
+				t.Errorf("another conversation is told of %v", ended)
+			}
+			first, again := f.Jobs().TellEnded("me"), f.Jobs().TellEnded("me")
+			if len(first) != 1 || len(again) != 0 {
+				t.Errorf("told %v, and again %v", first, again)
+			}
+			text := f.job("me", "read", 1)
+			early, _, _ := strings.Cut(out.Text, "[")
+			late, rest, _ := strings.Cut(text, "[")
+			if whole := early + late; !strings.HasSuffix(whole, "two\n") || strings.Count(whole, "one") != 1 || !strings.HasPrefix(rest, "exit status 0]\n[job 1 has ended") {
+				t.Errorf("it wrote %q, and then %q", out.Text, text)
+			}
+			if _, all, _ := f.Jobs().Output(1); all != "one\ntwo\n" {
+				t.Errorf("the user reads %q", all)
+			}
+		})
+	}
+}
+
+// Until a command is in the background, its call ends it; from then on nothing of the call does.
+func TestCancelAndTheBackground(t *testing.T) {
+	f, c := openJobs(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan Outcome, 1)
+	a := f.plan("", "shell", "command", offspring)
+	go func() { ended <- a.Run(ctx, nil) }()
+	pids := f.wait("pids", 2)
+	c.passes(time.Minute)
+	<-ended
+	cancel()
+	if got := f.job("", "list", 0); !strings.HasPrefix(got, "1\truns") {
+		t.Errorf("got %q", got)
+	}
+	f.job("", "kill", 1)
+	gone(t, pids...)
+}
+
+func TestJobsAreKilled(t *testing.T) {
+	for _, test := range []struct {
+		name, state string
+		kill        func(f fixture)
+	}{
+		{"by the model", "killed", func(f fixture) {
+			if got := f.job("me", "kill", 1); !strings.Contains(got, "[killed after") {
+				t.Errorf("got %q", got)
+			}
+		}},
+		{"by the user", "killed by the user", func(f fixture) {
+			if _, err := f.Jobs().Kill(1); err != nil {
+				t.Error(err)
+			}
+			if _, err := f.Jobs().Kill(1); err == nil {
+				t.Error("it is killed twice")
+			}
+		}},
+		{"at the end", "killed", func(f fixture) {
+			if ended := f.Jobs().Close(); len(ended) != 1 {
+				t.Errorf("%v are ended", ended)
+			}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, c := openJobs(t)
+			call := f.start("me", f.plan("me", "shell", "command", offspring, "background", true))
+			pids := f.wait("pids", 2)
+			c.passes(settleTime)
+			<-call
+			test.kill(f)
+			gone(t, pids...)
+			if is := f.until(1); is.State != test.state || is.Runs() {
+				t.Errorf("it is %+v", is)
+			}
+		})
+	}
+}
+
+func TestJobsOfOthersAreOutOfReach(t *testing.T) {
+	f, c := openJobs(t)
+	call := f.start("me", f.plan("me", "shell", "command", "echo > here; exec sleep 1000", "background", true))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	<-call
+	for _, action := range []string{"read", "wait", "kill"} {
+		if _, err := f.Plan(WithJobOwner(t.Context(), "you"), "jobs", args("action", action, "job", 1)); err == nil || !strings.Contains(err.Error(), "no job 1 of this conversation") {
+			t.Errorf("%s: %v", action, err)
+		}
+	}
+	if got := f.job("you", "list", 0); !strings.Contains(got, "no jobs") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestJobCallsThatAreRefused(t *testing.T) {
+	f := open(t, nil)
+	for input, want := range map[string]string{
+		`{"action":"read"}`:          "needs the number of a job",
+		`{"action":"stop","job":1}`:  "use list, read, wait or kill",
+		`{"action":"read","job":1}`:  "Jobs end when parley does",
+		`{"action":"kill","job":-1}`: "bad arguments",
+	} {
+		if _, err := f.Plan(t.Context(), "jobs", input); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+}
+
+// A model waits for a job as long as it says, and no longer than its call.
+func TestWaitForJob(t *testing.T) {
+	f, c := openJobs(t)
+	call := f.start("", f.plan("", "shell", "command", "echo > here; until [ -e go ]; do sleep 0.01; done; exit 3", "background", true))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	<-call
+	waiting := f.start("", f.plan("", "jobs", "action", "wait", "job", 1, "seconds", 7))
+	c.passes(7 * time.Second)
+	if out := <-waiting; out.Failed || !strings.Contains(out.Text, "[no new output]\n[job 1 runs, for ") {
+		t.Errorf("got %+v", out)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out := f.jobs.await(ctx, f.jobs.find(1), 0); !out.Failed {
+		t.Errorf("got %+v", out)
+	}
+	waiting = f.start("", f.plan("", "jobs", "action", "wait", "job", 1))
+	write(t, f.at("go"), "")
+	if out := <-waiting; !strings.Contains(out.Text, "[exit status 3]\n[job 1 has ended") {
+		t.Errorf("got %+v", out)
+	}
+	if told := f.Jobs().TellEnded(""); len(told) > 0 {
+		t.Errorf("told again: %v", told)
+	}
+}
+
+// Whatever a job writes, what is kept of it is bounded, and can be shown.
+func TestJobOutputIsBoundedAndPlain(t *testing.T) {
+	f, c := openJobs(t)
+	call := f.start("", f.plan("", "shell", "background", true,
+		"command", `printf '\033]0;evil\007\033[31mred\n'; head -c 3000000 /dev/zero | tr '\0' 'x'; printf 'last\n\377\n'; echo > here; until [ -e go ]; do sleep 0.01; done`))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	out := <-call
+	write(t, f.at("go"), "")
+	f.until(1)
+	_, all, _ := f.Jobs().Output(1)
+	for name, text := range map[string]string{"call": out.Text + f.job("", "read", 1), "user": all} {
+		if strings.Contains(text, "\x1b") || !strings.HasPrefix(text, "red\nxxx") || !strings.Contains(text, "last\n\uFFFD") || !strings.Contains(text, "characters left out") || len(text) > 1<<20 {
+			t.Errorf("%s: %d bytes: %.80q", name, len(text), text)
+		}
+	}
+	if cap(f.jobs.find(1).all.tail) > 1<<20 {
+		t.Errorf("%d bytes are kept", cap(f.jobs.find(1).all.tail))
+	}
+	if text := f.jobs.find(1).notes; !strings.Contains(text, "can be paged through") {
+		t.Errorf("notes %q", text)
+	}
+}
+
+func TestTooManyJobs(t *testing.T) {
+	f, c := openJobs(t)
+	for i := range maxJobs + 1 {
+		call := f.start("", f.plan("", "shell", "command", "echo $$ >> pids; exec sleep 1000", "background", true))
+		pids := f.wait("pids", i+1)
+		c.passes(settleTime)
+		if out := <-call; out.Failed != (i == maxJobs) {
+			t.Errorf("command %d: %+v", i, out)
+		} else if out.Failed {
+			gone(t, pids[i])
+		}
+	}
+	if _, err := f.Jobs().Move(); err != nil {
+		t.Errorf("there was nothing to move: %v", err)
+	}
+}
+
+// Those that ended are forgotten one day, and numbers are not used again.
+func TestEndedJobsAreForgotten(t *testing.T) {
+	f, c := openJobs(t)
+	const all = maxEndedJobs + 3
+	for i := 1; i <= all; i++ {
+		name := fmt.Sprint("go", i)
+		call := f.start("", f.plan("", "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done", "background", true))
+		c.passes(settleTime)
+		<-call
+		write(t, f.at(name), "")
+		f.until(i)
+	}
+	for { // the last one is noted behind its end
+		if list := f.Jobs().List(); len(list) == maxEndedJobs {
+			if list[0].N != all-maxEndedJobs+1 || list[maxEndedJobs-1].N != all {
+				t.Errorf("from %d to %d", list[0].N, list[maxEndedJobs-1].N)
+			}
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Without jobs a model could not get back to a command: where there is a shell they are offered.
+func TestJobsComeWithTheShell(t *testing.T) {
+	f := open(t, nil)
+	only, err := f.WithTools("shell")
+	if err != nil || strings.Join(only.toolNames(), " ") != "shell jobs" {
+		t.Errorf("offered are %v: %v", only.toolNames(), err)
+	}
+}
+
+// The permission of the call counts for all that the command does later, and nothing more is
+// allowed: jobs are read and ended in every mode, and started as the mode says.
+func TestPermissionOfJobs(t *testing.T) {
+	f, c := openJobs(t)
+	call := f.start("", f.plan("", "shell", "command", "echo > here; exec sleep 1000", "background", true))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	<-call
+	for _, mode := range []Mode{ModeAsk, ModeAuto, ModePlan, ModeReadOnly} {
+		p := NewPolicy(mode)
+		p.AddRules([]permission.Rule{{Effect: permission.Ask, Tool: "shell"}})
+		if v := p.Decide(f.plan("", "jobs", "action", "kill", "job", 1)); v != Allow {
+			t.Errorf("%s: killing: %s", mode, v)
+		}
+		if v := p.Decide(f.plan("", "shell", "command", "true", "background", true)); v == Allow {
+			t.Errorf("%s: starting: %s", mode, v)
+		}
+	}
+}
+
+// A job stays in the sandbox of its call.
+func TestJobsAreHeld(t *testing.T) {
+	f, c := openJobs(t)
+	if !f.EnableSandbox(SandboxConfig{})().Available() {
+		t.Skip("no sandbox here")
+	}
+	outside := filepath.Join(t.TempDir(), "file")
+	call := f.start("", f.plan("", "shell", "background", true, "command", "echo > here; until [ -e go ]; do sleep 0.01; done; echo x > "+outside+" || exit 7"))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	<-call
+	write(t, f.at("go"), "")
+	if is := f.until(1); is.State != "exit status 7" {
+		t.Errorf("it is %+v", is)
+	}
+}
