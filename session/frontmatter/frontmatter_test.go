@@ -79,6 +79,8 @@ func TestParse(t *testing.T) {
 		{"too far", "a: 'b'\n  c: d", "2: it is indented more than the line above it"},
 		{"not far enough", "  a: b\nc: d", "2: it is indented less than what it belongs to"},
 		{"an anchor", "a: &x\n  b: c", "1: anchors and tags of YAML are not supported here"},
+		{"a list that does not end", "a: b\ntools: [read, edit\nc: d", `2: "[" is not closed: "]" is missing, or quotes around a text`},
+		{"a map that does not end", "a: {b: c", `1: "{" is not closed: "}" is missing, or quotes around a text`},
 		{"NUL", "a: b\nc: \x00", "2: it contains a NUL byte"},
 		{"too deep", strings.Repeat("a: \n", 1) + nested(40), "nested too deeply"},
 	}

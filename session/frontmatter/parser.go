@@ -154,6 +154,11 @@ func (p *parser) value(rest string, r row, indent, depth int) (Value, error) {
 		if v, ok := p.brackets(rest, r, indent, depth); ok {
 			return v, nil
 		}
+		v, opening, closing := p.plain(rest, r, indent), rest[:1], map[byte]string{'[': "]", '{': "}"}[rest[0]]
+		if strings.Count(v.Text, opening) > strings.Count(v.Text, closing) {
+			return v, &Error{r.number, strconv.Quote(opening) + " is not closed: " + strconv.Quote(closing) + " is missing, or quotes around a text"}
+		}
+		return v, nil
 	}
 	return p.plain(rest, r, indent), nil
 }

@@ -71,9 +71,9 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 		case command:
 			e.pieces = append(e.pieces, b.String())
 			b.Reset()
-			text, ok := v.shell(n.inner)
-			if !ok {
-				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"}
+			text, unsure := v.shell(n.inner)
+			if unsure != "" {
+				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind " + unsure + " cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"}
 			}
 			e.Commands = append(e.Commands, Command{n.line, text})
 		case file:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -210,6 +211,9 @@ func write(t testing.TB, files map[string]string) (dir string) {
 // TestQuoting: whatever a value is, it stays a part of the word, the comment or the quotes that
 // have its place.
 func TestQuoting(t *testing.T) {
+	unsure := func(what string) string {
+		return "/p/x.md:1: a placeholder behind " + what + ` cannot be quoted: set a variable in front, as in v=$1, and use "$v" there`
+	}
 	for _, tt := range []struct{ command, value, want string }{
 		{"# don't\necho {{v}}", "; id", "# don't\necho '; id'"},
 		{"true # {{v}}\ntrue", "x\nid", "true # x id\ntrue"},
@@ -220,10 +224,17 @@ func TestQuoting(t *testing.T) {
 		{`echo $'\'{{v}}'`, "'; id", `echo $'\'\'; id'`},
 		{`echo \$'{{v}}'`, "'; id", `echo \$''\''; id'`},
 		{`echo \{{v}}`, "; id", `echo \\'; id'`},
-		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"},
-		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: use printf %s and a pipe instead of the here-document"},
+		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"},
+		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"},
 		{"cat <<< {{v}}", "; id", "cat <<< '; id'"},
 		{"cat '<<' \"<<\" {{v}}", "; id", "cat '<<' \"<<\" '; id'"},
+		{`echo "$( (cd x) ; echo {{v}})"`, "; id", `echo "$( (cd x) ; echo '; id')"`},
+		{`f() { echo "$(g "{{v}}")"; }`, "$(id)", `f() { echo "$(g "\$(id)")"; }`},
+		{`case {{v}} in a) echo {{v}};; esac`, "; id", `case '; id' in a) echo '; id';; esac`},
+		{`echo "$(case x in x) echo {{v}};; esac)"`, "; id", unsure("case in parentheses")},
+		{`echo $((1 + {{v}}))`, "a[$(id)]", unsure("((")},
+		{`echo "${x:-"{{v}}"}"`, "$(id)", unsure("quotes in ${ }")},
+		{`echo "${x:-{{v}}}"`, "$(id)", `echo "${x:-\$(id)}"`},
 	} {
 		p, err := parse(t, prompts.Parley, "!`"+tt.command+"`")
 		if err != nil {
@@ -237,6 +248,29 @@ func TestQuoting(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%q with %q: %q, want %q", tt.command, tt.value, got, tt.want)
+		}
+		runsNothing(t, p)
+	}
+}
+
+// runsNothing runs the command of a prompt with values that would run another one if a shell read
+// them.
+func runsNothing(t *testing.T, p prompts.Prompt) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, evil := range []string{"; echo >ran", "$(echo >ran)", "'$(echo >ran)'", `"$(echo >ran)"`, "`echo >ran`", "x\necho >ran", ") ; echo >ran; (", `\";echo >ran;"`, "a[$(echo >ran)]"} {
+		e, err := p.Expand("", map[string]string{"v": evil})
+		if err != nil {
+			continue
+		}
+		run := exec.Command(bash, "-c", e.Commands[0].Text)
+		run.Dir = t.TempDir()
+		out, _ := run.CombinedOutput() // it may well fail
+		if _, err := os.Stat(filepath.Join(run.Dir, "ran")); err == nil {
+			t.Errorf("%q with %q ran something else: %s\n%s", p.Body, evil, e.Commands[0].Text, out)
 		}
 	}
 }

@@ -1,18 +1,21 @@
 package prompts
 
 import (
+	"cmp"
 	"strings"
 )
 
 // A quoter follows how a shell reads a command, as far as quotes go, so that what is put in
-// stays what it is: a word, or a part of one.
+// stays what it is: a word, or a part of one. Where it cannot tell it says so.
 type quoter struct {
-	quotes  []byte // that are open, each in a $( ) of the one before: '"', '\'', '$' for $'…', or 0
+	quotes  []byte // that are open, each in the parentheses of the one before: '"', '\'', '$' for $'…', or 0
 	escape  bool   // a backslash is in front
 	comment bool   // up to the end of the line
 	less    int    // how many < are in front
-	here    bool   // a here-document began: nothing can be quoted there
+	braces  int    // of ${ } in double quotes that are open
+	word    string // without quotes that is read
 	last    byte
+	unsure  string // behind what nothing can be quoted from here on; "": nothing
 }
 
 func (q *quoter) top() *byte {
@@ -26,7 +29,7 @@ func (q *quoter) top() *byte {
 func (q *quoter) read(text string) {
 	for i := range len(text) {
 		c, in := text[i], q.top()
-		q.count(c, *in)
+		q.doubt(c, *in)
 		switch {
 		case q.comment:
 			q.comment = c != '\n'
@@ -51,7 +54,7 @@ func (q *quoter) read(text string) {
 			*in = 0
 		case c == '"' || c == '\'' && *in == 0:
 			*in = c
-		case c == '(' && q.last == '$':
+		case c == '(' && (*in == 0 || q.last == '$'):
 			q.quotes = append(q.quotes, 0)
 		case c == ')' && *in == 0 && len(q.quotes) > 1:
 			q.quotes = q.quotes[:len(q.quotes)-1]
@@ -60,13 +63,33 @@ func (q *quoter) read(text string) {
 	}
 }
 
-// count notes whether a here-document begins: << does, <<< does not.
-func (q *quoter) count(c, in byte) {
+// doubt notes what begins with c, and has rules of its own for quotes.
+func (q *quoter) doubt(c, in byte) {
+	if q.comment || q.escape || in == '\'' || in == '$' {
+		q.less, q.word = 0, ""
+		return
+	}
 	switch {
-	case c == '<' && in == 0 && !q.comment && !q.escape:
-		q.less++
-	default:
-		q.here, q.less = q.here || q.less == 2, 0
+	case q.less == 2 && c != '<': // <<< is none
+		q.unsure = "<<"
+	case c == '`':
+		q.unsure = "`"
+	case in == 0 && c == '(' && q.last == '(':
+		q.unsure = "(("
+	case in == 0 && strings.IndexByte(" \t\n", c) >= 0 && q.word == "case" && len(q.quotes) > 1: // its patterns close parentheses
+		q.unsure = "case in parentheses"
+	case in == '"' && c == '{' && q.last == '$':
+		q.braces++
+	case in == '"' && c == '}' && q.braces > 0:
+		q.braces--
+	case in == '"' && q.braces > 0 && (c == '"' || c == '\''):
+		q.unsure = "quotes in ${ }"
+	}
+	if q.less++; c != '<' || in != 0 {
+		q.less = 0
+	}
+	if q.word += string(c); in != 0 || strings.IndexByte(" \t\n;&|()", c) >= 0 {
+		q.word = ""
 	}
 }
 
@@ -75,7 +98,7 @@ func (q *quoter) put(value string) string {
 	if q.comment {
 		return strings.ReplaceAll(value, "\n", " ")
 	}
-	q.count(0, 0)
+	q.doubt('x', 0)
 	if q.last = 'x'; q.escape { // the backslash is one
 		q.escape = false
 		return `\` + q.put(value)
@@ -100,11 +123,11 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word, whatever is in it. Ok is
-// false if one has a place where nothing can be quoted.
-func (v *values) shell(nodes []node) (command string, ok bool) {
+// shell returns a command with its arguments: each stays one word, whatever is in it. Unsure says
+// behind what one has its place where nothing can be quoted; "" if none has.
+func (v *values) shell(nodes []node) (command, unsure string) {
 	var b strings.Builder
-	q, ok := &quoter{}, true
+	q := &quoter{}
 	for _, n := range nodes {
 		switch {
 		case n.kind == literal:
@@ -116,14 +139,16 @@ func (v *values) shell(nodes []node) (command string, ok bool) {
 				words = append(words, quoteWord(w))
 			}
 			b.WriteString(strings.Join(words, " "))
-			if q.count(0, 0); len(words) > 0 {
+			if q.doubt('x', 0); len(words) > 0 {
 				q.last = 'x'
 			}
 		case n.kind == position && n.index >= len(v.words) && *q.top() == 0:
 		default:
 			b.WriteString(q.put(v.value(n)))
 		}
-		ok = ok && (n.kind == literal || !q.here)
+		if n.kind != literal {
+			unsure = cmp.Or(unsure, q.unsure)
+		}
 	}
-	return b.String(), ok
+	return b.String(), unsure
 }
