@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/agentcli"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/media"
+)
+
+// noEnvironment is a Getenv where nothing is set.
+func noEnvironment(string) string { return "" }
+
+// abilityTable lists what works with each provider: by what is known of its models, and, for
+// those whose models only the user knows, by what parley speaks.
+func abilityTable() string {
+	var rows [][]string
+	for _, p := range catalog.Providers() {
+		choices := choicesOf(p.ID)
+		some := func(f func(providers.Choice) bool) bool { return slices.ContainsFunc(choices, f) }
+		program := slices.Contains(agentcli.Kinds, p.Kind)
+		open := len(choices) == 0 && !program
+		can, perhaps := []string{"chat"}, []string(nil)
+		add := func(word string, known, speaks bool) {
+			if known {
+				can = append(can, word)
+			} else if open && speaks {
+				perhaps = append(perhaps, word)
+			}
+		}
+		add("thinking", some(func(c providers.Choice) bool { return c.Thinks }), true)
+		add("tools", some(func(c providers.Choice) bool { return c.Tools }) && !program, true)
+		add("images in", some(func(c providers.Choice) bool { return c.Vision }), true)
+		add("draws", known(media.Drawing, p.ID), offered(media.Drawing, p.ID))
+		add("films", known(media.Filming, p.ID), offered(media.Filming, p.ID))
+		add("embeds", known(media.Embedding, p.ID), offered(media.Embedding, p.ID))
+		add("web search", some(func(c providers.Choice) bool { return c.Facts.Web }), p.SearchPrice > 0)
+		text := strings.Join(can, ", ")
+		if len(perhaps) > 0 {
+			text += "; where it has that: " + strings.Join(perhaps, ", ")
+		}
+		rows = append(rows, []string{inCode(p.ID), p.Name, text})
+	}
+	return markdownTable([]string{"Name", "Provider", "What works"}, rows)
+}
+
+// known reports whether a provider has models with an ability that are known.
+func known[T, F any](a media.Ability[T, F], provider string) bool {
+	return slices.ContainsFunc(a.Choices(providers.Config{}, noEnvironment), func(c media.Choice[F]) bool { return strings.HasPrefix(c.Name, provider+"/") })
+}
+
+// choicesOf returns the models that are known of a provider.
+func choicesOf(provider string) []providers.Choice {
+	return slices.DeleteFunc(providers.Choices(providers.Config{}, noEnvironment), func(c providers.Choice) bool { return c.Provider != provider })
+}
+
+// offered reports whether parley can ask a provider for something besides answers: a model that
+// nothing is known of opens, or lacks no more than a key.
+func offered[T, F any](a media.Ability[T, F], provider string) bool {
+	_, err := a.Open(context.Background(), providers.Config{}, provider+"/unknown", providers.OpenOptions{Getenv: noEnvironment})
+	return llm.FaultOf(err) != llm.Unsupported
+}
+
+// addressTable lists where providers are, and what holds their key.
+func addressTable() string {
+	var rows [][]string
+	for _, p := range catalog.Heads() {
+		if p.BaseURL != "" && len(p.Variables) == 0 && !p.Local {
+			rows = append(rows, []string{inCode(p.ID), inCode(p.KeyEnv...), inCode(strings.TrimPrefix(p.BaseURL, "https://"))})
+		}
+	}
+	return markdownTable([]string{"Name", "Key variable", "Address (https)"}, rows)
+}
+
+// cloudTable lists the editions of clouds, with what their addresses need.
+func cloudTable() string {
+	var rows [][]string
+	for _, p := range catalog.Heads() {
+		if len(p.Variables) == 0 && p.TokenFrom == "" && p.ID != "vertex-express" {
+			continue
+		}
+		var parts []string
+		for _, v := range p.Variables {
+			parts = append(parts, v.Name)
+		}
+		key := inCode(p.KeyEnv...)
+		if p.TokenFrom == catalog.FromGoogle {
+			key = "Google's application default credentials"
+		}
+		rows = append(rows, []string{inCode(p.ID), inCode(parts...), key})
+	}
+	return markdownTable([]string{"Name", "Needs", "Key"}, rows)
+}
+
+// localTable lists servers of the user's own machine.
+func localTable() string {
+	var rows [][]string
+	for _, p := range catalog.Heads() {
+		if address, err := url.Parse(p.BaseURL); p.Local && p.BaseURL != "" && err == nil {
+			rows = append(rows, []string{inCode(p.ID), p.Name, address.Port()})
+		}
+	}
+	return markdownTable([]string{"Name", "Server", "Port"}, rows)
+}
+
+// programTable lists other agents' programs that answer as models.
+func programTable() string {
+	var rows [][]string
+	for i, program := range agentcli.Programs() {
+		kind := agentcli.Kinds[i]
+		head, _ := catalog.Head(kind)
+		rows = append(rows, []string{inCode(kind), inCode(program), head.Name, inCode(agentcli.LoginCommand(kind))})
+	}
+	return markdownTable([]string{"Name", "Program", "What it is", "To log in"}, rows)
+}
+
+// imageTable lists the models that draw, with what they can do.
+func imageTable() string {
+	var rows [][]string
+	for _, c := range media.Drawing.Choices(providers.Config{}, noEnvironment) {
+		m := c.Facts
+		var can []string
+		if m.Inputs > 0 {
+			can = append(can, fmt.Sprintf("changes up to %d", m.Inputs))
+		}
+		for word, has := range map[string]bool{"mask": m.Mask, "transparent": m.Transparent} {
+			if has {
+				can = append(can, word)
+			}
+		}
+		slices.Sort(can)
+		usd, known := m.Cost(1)
+		rows = append(rows, []string{inCode(c.Name), mediaPrice(usd, known, m.Price.Free), cmp.Or(strings.Join(can, ", "), "–")})
+	}
+	return markdownTable([]string{"Model", "An image, about", "Beside new images"}, rows)
+}
+
+// videoTable lists the models that film.
+func videoTable() string {
+	var rows [][]string
+	for _, c := range media.Filming.Choices(providers.Config{}, noEnvironment) {
+		m := c.Facts
+		usd, known := m.Cost(0, "")
+		length := "–"
+		switch {
+		case len(m.Lengths) > 0:
+			length = strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Lengths), " ", ", "), "[]") + " s"
+		case m.Most > 0:
+			length = fmt.Sprintf("%d to %d s", m.Least, m.Most)
+		}
+		rows = append(rows, []string{inCode(c.Name), length, mediaPrice(usd, known, false)})
+	}
+	return markdownTable([]string{"Model", "Lengths", "A usual video"}, rows)
+}
+
+// embeddingTable lists the models that embed.
+func embeddingTable() string {
+	var rows [][]string
+	for _, c := range media.Embedding.Choices(providers.Config{}, noEnvironment) {
+		m := c.Facts
+		price := "–"
+		if m.Price.Input > 0 {
+			price = fmt.Sprintf(`\$%.3g`, m.Price.Input)
+		}
+		rows = append(rows, []string{inCode(c.Name), fmt.Sprint(cmp.Or(m.Dimensions, m.Most)), price})
+	}
+	return markdownTable([]string{"Model", "Dimensions", "A million tokens"}, rows)
+}
+
+// mediaPrice writes what an image or a video costs.
+func mediaPrice(usd float64, known, free bool) string {
+	switch {
+	case free:
+		return "free"
+	case !known:
+		return "–"
+	}
+	return fmt.Sprintf(`\$%.3g`, usd)
+}
