@@ -55,17 +55,10 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	}
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, countAside(s, model, req, llm.Usage{}, nil, nil))
+	said, err := aside(ctx, s, store.PurposeTitle, model, req)
 	if errors.Is(err, ErrBudget) {
 		return nil
 	}
-	said, usage, err := complete(ctx, s, model, req, func(Event) {})
-	s.spend(store.PurposeTitle, model.Name, usage, err)
-	_ = endReservations(s, room) // it is tried again with the next
-	s.mu.Lock()
-	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
-	s.total = s.total.Add(usage)
-	s.mu.Unlock()
 	if err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
@@ -78,6 +71,37 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 			i.Title = title
 		}
 	})
+}
+
+// aside asks model once beside the conversation of s, within its limits, and enters what that
+// costs.
+func aside(ctx context.Context, s *Session, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, countAside(s, model, req, llm.Usage{}, nil, nil))
+	if errors.Is(err, ErrBudget) {
+		return "", err
+	}
+	said, usage, err := complete(ctx, s, model, req, func(Event) {})
+	s.spend(purpose, model.Name, usage, err)
+	_ = endReservations(s, room) // it is tried again with the next
+	s.mu.Lock()
+	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
+	s.total = s.total.Add(usage)
+	s.mu.Unlock()
+	return said, err
+}
+
+// Sample asks the model of a conversation for a server of tools: without the conversation, its
+// system prompt and tools, within its limits. It returns the name of the model as well.
+func Sample(ctx context.Context, s *Session, req llm.Request) (said, name string, err error) {
+	model := s.Model()
+	if s.log == nil {
+		return "", "", errors.New("there is no conversation")
+	}
+	if err := overBudget(s, model); err != nil {
+		return "", "", err
+	}
+	said, err = aside(ctx, s, store.PurposeSampling, model, req)
+	return said, model.Name, err
 }
 
 // errRefused comes with what a model said that refused to answer.

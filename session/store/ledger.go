@@ -81,6 +81,8 @@ const (
 	PurposeEmbed   = "embed"
 	PurposeImage   = "image"
 	PurposeVideo   = "video"
+
+	PurposeSampling = "sampling" // for an MCP server that may ask the model
 )
 
 // A Ledger says what was paid. See [DB.Ledger].
