@@ -587,7 +587,7 @@ func TestImports(t *testing.T) {
 		"tools/undo":           {"tools/gitignore"},
 		"tools/gitignore":      {},
 		diff:                   {},
-		"tools/mcp":            {"tools", "tools/mcp/oauth", llm},
+		"tools/mcp":            {"tools", "tools/mcp/oauth", safe, llm},
 		"tools/mcp/oauth":      {safe},
 		"session":              {"session/store", "session/hooks", "session/cachewatch", "tools", "tools/undo", llm, "providers/schema"},
 		"session/hooks":        {proc, safe},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +24,9 @@ const (
 	maxImage    = 5 << 20  // bytes of one image
 	maxImages   = 8        // of one answer
 	maxProgress = 64 << 10 // bytes of live text of one call
+
+	progressBurst = 20 // lines of it at once
+	progressRate  = 5  // a second, then
 )
 
 // externalTool returns a tool as a model may be told of it, and as it is called.
@@ -74,6 +78,7 @@ func (s *server) connected() connection {
 // A connection is what it takes to ask a server something.
 type connection struct {
 	session *sdk.ClientSession
+	client  *sdk.Client
 	life    context.Context
 	mask    secretMask
 }
@@ -107,10 +112,10 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
-	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	defer s.begin()()
+	go s.watchTime(ctx, limit, end)
 	defer context.AfterFunc(c.life, func() { end(errClosed) })()
 	err = f(ctx)
 	if err == nil {
@@ -129,17 +134,39 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
 }
 
+// watchTime ends a call that takes longer than limit. While the user answers a question of the
+// server, its time stands still.
+func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if f.asking.Load() == 0 {
+			end(fmt.Errorf("it did not answer within %s", limit))
+			return
+		}
+		timer.Reset(limit)
+	}
+}
+
 // trackProgress hands progress of a call on, until done.
 func (s *server) trackProgress(progress func(string)) (token string, done func()) {
 	var mu sync.Mutex
-	left := maxProgress
+	left, pace := maxProgress, rateLimiter{burst: progressBurst, rate: progressRate}
 	token = rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progressFuncs[token] = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if left -= len(text); left >= 0 && progress != nil {
+		if progress == nil || !pace.take(time.Now()) {
+			return
+		}
+		if left -= len(text); left >= 0 {
 			progress(text)
 		}
 	}

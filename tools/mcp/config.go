@@ -35,12 +35,17 @@ type Config struct {
 	Timeout  string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
 	Trusted  bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
 
+	Sampling string `toml:"sampling" json:",omitempty"` // "ask": it may have the model answer, if the user agrees each time; "off", as ""
+
 	// How the sandbox holds the program.
 	Network     bool     `toml:"network"`          // it may reach the network
 	Read        []string `toml:"read"`             // further files and directories it may read
 	Write       []string `toml:"write"`            // further ones it may change
 	Unsandboxed bool     `toml:"free" json:"Free"` // it is not held at all
 }
+
+// samplingAsk lets a server have the model answer, if the user agrees.
+const samplingAsk = "ask"
 
 // String shows c without what may be secret.
 func (c Config) String() string {
@@ -95,6 +100,8 @@ func (c Config) validate() error {
 		return errors.New("client_id: client_id, client_secret, scopes and redirect_port are for servers with a url")
 	case c.ClientID == "" && c.ClientSecret != "":
 		return errors.New("client_secret: it needs a client_id")
+	case !slices.Contains([]string{"", "off", samplingAsk}, c.Sampling):
+		return fmt.Errorf("sampling = %q: it is \"ask\" or \"off\"", c.Sampling)
 	case c.RedirectPort < 0 || c.RedirectPort > 65535:
 		return fmt.Errorf("redirect_port = %d: a port is between 1 and 65535", c.RedirectPort)
 	}

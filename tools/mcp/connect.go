@@ -21,6 +21,7 @@ import (
 // A link is a connection to a server, from its start to its end.
 type link struct {
 	session   *sdk.ClientSession
+	client    *sdk.Client
 	program   *tools.Program // nil: it is a service
 	service   *httpService   // nil: it is a program
 	drained   chan struct{}  // closed when nothing more comes from stderr
@@ -46,14 +47,17 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
+	l.client = sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
+	if s.config.getsRoots() {
+		s.roots.give(l.client)
+	}
 	type result struct {
 		session *sdk.ClientSession
 		err     error
 	}
 	connected := make(chan result, 1)
 	go func() {
-		session, err := client.Connect(ctx, transport, nil)
+		session, err := l.client.Connect(ctx, transport, nil)
 		connected <- result{session, err}
 	}()
 	select {
@@ -152,17 +156,30 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 	return newPipe(l.program, &s.nonMessages), nil
 }
 
-// clientOptions offer a server nothing: no files, no model, no questions to the
-// user.
+// clientOptions offer a server the user's folders, questions to the user, and the model if the
+// configuration says so.
 func (s *server) clientOptions() *sdk.ClientOptions {
-	return &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
-		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+	o := &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+		},
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return elicit(ctx, s, r.Params)
+		},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.requestListRead() },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.requestListRead() },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.requestListRead() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.onProgress(r.Params) },
 	}
+	if s.config.getsRoots() {
+		o.Capabilities.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
+	}
+	if s.config.Sampling == samplingAsk && s.opts.Interactive {
+		o.CreateMessageHandler = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			return sample(ctx, s, r.Params)
+		}
+	}
+	return o
 }
 
 // exited returns what is closed when the server's program has ended; nil if it has none.

@@ -51,6 +51,9 @@ type Options struct {
 	// Approve keeps what a user has agreed to, for later sessions.
 	Approve func(server, seal string) error
 
+	Roots       []string // folders that the user works in; see Servers.SetRoots
+	Interactive bool     // somebody takes NextQuestion, after each OnChange; else servers' questions are declined
+
 	// Logins returns where the login of a server is kept; nil: servers are not logged in to.
 	Logins func(server string) LoginStore
 
@@ -64,18 +67,20 @@ type Options struct {
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
 type Servers struct {
-	servers map[string]*server
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	servers   map[string]*server
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	questions questions
+	roots     roots
 }
 
 // Open starts the servers of a configuration, by their names, and does not wait
 // for them: see State and Wait. Close ends them. The configuration must be valid.
 func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	ctx, cancel := context.WithCancel(ctx)
-	all := &Servers{servers: map[string]*server{}, cancel: cancel}
+	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{folders: o.Roots}}
 	for name, c := range configs {
-		s := newServer(name, c, o)
+		s := newServer(name, c, o, asks{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s
 		all.running.Go(func() { s.run(ctx) })
 	}

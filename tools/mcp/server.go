@@ -17,11 +17,11 @@ import (
 // A server is one of the configuration. Its goroutine, that of run, starts it,
 // reads its lists and ends it.
 type server struct {
-	name        string
-	config      Config
-	opts        Options
-	restart     chan struct{} // holds one: it is to be started again
-	changed     chan struct{} // holds one: its lists are to be read again
+	name   string
+	config Config
+	opts   Options
+	requested
+	asks
 	stderr      tailBuffer
 	nonMessages atomic.Int64
 	storing     sync.Mutex // held while what is remembered changes and is stored; before mu
@@ -34,6 +34,19 @@ type server struct {
 	approval
 	login         loginState
 	progressFuncs map[string]func(string) // receive progress, by token
+}
+
+// requested is what its goroutine is asked for; each holds one.
+type requested struct {
+	restart chan struct{} // it is to be started again
+	changed chan struct{} // its lists are to be read again
+}
+
+// asks is what a server may ask for.
+type asks struct {
+	questions *questions // of all servers
+	roots     *roots     // of all servers
+	*inFlight
 }
 
 // peer is who is connected.
@@ -52,10 +65,10 @@ type lifecycle struct {
 	refusal   Refusal
 }
 
-func newServer(name string, c Config, o Options) *server {
+func newServer(name string, c Config, o Options, asked asks) *server {
 	s := &server{
 		name: name, config: c, opts: o,
-		restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		requested: requested{restart: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, asks: asked,
 		lifecycle: lifecycle{status: StatusStarting, startDone: make(chan struct{}), since: time.Now()}, progressFuncs: map[string]func(string){},
 	}
 	if o.Approved != nil {
@@ -259,7 +272,7 @@ func (s *server) notifyChange() {
 func (s *server) attach(life context.Context, l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.life = l.session, life
+	s.session, s.client, s.life = l.session, l.client, life
 	if l.program != nil {
 		s.pid = l.program.PID()
 	}
@@ -271,7 +284,7 @@ func (s *server) attach(life context.Context, l *link) {
 func (s *server) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.pid, s.prompts, s.resources = nil, 0, nil, nil
+	s.session, s.client, s.pid, s.prompts, s.resources = nil, nil, 0, nil, nil
 }
 
 // loadLists reads the lists, and decides whether the tools can be offered.

@@ -33,7 +33,7 @@ type pipeTransport struct {
 }
 
 func newPipe(p *tools.Program, noise *atomic.Int64) *pipeTransport {
-	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, closing: make(chan struct{})}
+	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, pace: rateLimiter{burst: burst, rate: rate}, closing: make(chan struct{})}
 }
 
 // Connect returns p: a pipe is its own connection.
@@ -146,32 +146,47 @@ func (p *pipeTransport) Write(ctx context.Context, m jsonrpc.Message) error {
 	return ctx.Err()
 }
 
-// A rateLimiter holds back a peer that asks and notifies without end: burst messages
-// are free, and so many more each second.
+// A rateLimiter counts messages: burst are free, and rate more each second.
 type rateLimiter struct {
-	left float64
-	last time.Time
+	left        float64
+	burst, rate float64
+	last        time.Time
 }
 
+// Of the messages of a peer that asks and notifies without end.
 const (
 	burst = 10_000
-	rate  = 5000 // messages a second
+	rate  = 5000 // a second
 )
 
-// wait waits until another message may come.
-func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
-	now := time.Now()
+// spend counts a message, and returns how many there were too many.
+func (p *rateLimiter) spend(now time.Time) (over float64) {
 	if p.last.IsZero() {
-		p.left = burst
+		p.left = p.burst
 	} else {
-		p.left = min(burst, p.left+now.Sub(p.last).Seconds()*rate)
+		p.left = min(p.burst, p.left+now.Sub(p.last).Seconds()*p.rate)
 	}
 	p.last = now
 	p.left--
-	if p.left >= 0 {
+	return -p.left
+}
+
+// take reports whether there is room for another message now; if not, it does not count.
+func (p *rateLimiter) take(now time.Time) bool {
+	if p.spend(now) > 0 {
+		p.left++
+		return false
+	}
+	return true
+}
+
+// wait waits until another message may come.
+func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
+	over := p.spend(time.Now())
+	if over <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(time.Duration(-p.left / rate * float64(time.Second)))
+	timer := time.NewTimer(time.Duration(over / p.rate * float64(time.Second)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -221,7 +221,7 @@ func TestRing(t *testing.T) {
 
 // Who asks without end waits, and can still be ended.
 func TestPace(t *testing.T) {
-	var p rateLimiter
+	p := rateLimiter{burst: burst, rate: rate}
 	for i := range burst {
 		if err := p.wait(t.Context(), nil); err != nil {
 			t.Fatalf("message %d: %v", i, err)

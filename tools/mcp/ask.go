@@ -1,0 +1,283 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/providers/llm"
+)
+
+// A Question is something that a server asks of the user: to fill in a form, to open a page,
+// or to have the model answer. All text in it is the server's, without what a user would not
+// see. One of Answer, Decline and Cancel ends it.
+type Question struct {
+	Server string
+	Text   string  // what the server says
+	URL    string  // of the page to open; "": it is no page
+	Fields []Field // of the form
+
+	Sample *llm.Request // what the model is to answer, without tools; nil: it is no such question
+
+	Refused string // why it was declined before a user saw it; "": it waits for an answer
+
+	once   sync.Once
+	answer chan reply
+	ended  <-chan struct{} // closed when nobody waits for the answer any more
+}
+
+// reply is what a user said to a question.
+type reply struct {
+	action string // as MCP has it
+	values map[string]any
+	text   string // of the model
+	model  string
+}
+
+// What a user can do about a question: MCP's elicitation.
+const (
+	actionAccept  = "accept"
+	actionDecline = "decline"
+	actionCancel  = "cancel"
+)
+
+// Answer agrees, with the values of the fields by their names; without fields nil.
+func (q *Question) Answer(values map[string]any) {
+	q.reply(reply{action: actionAccept, values: values})
+}
+
+// AnswerSample agrees with what the model called name said.
+func (q *Question) AnswerSample(text, name string) {
+	q.reply(reply{action: actionAccept, text: text, model: name})
+}
+
+// Decline says that the user does not want to answer.
+func (q *Question) Decline() { q.reply(reply{action: actionDecline}) }
+
+// Cancel says that the user left the question open.
+func (q *Question) Cancel() { q.reply(reply{action: actionCancel}) }
+
+func (q *Question) reply(r reply) { q.once.Do(func() { q.answer <- r }) }
+
+// Over reports whether nobody waits for the answer any more.
+func (q *Question) Over() bool {
+	select {
+	case <-q.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// maxQuestions bounds the questions of one server that wait at a time.
+const maxQuestions = 4
+
+// questions are those of all servers that no user has seen yet.
+type questions struct {
+	mu      sync.Mutex
+	waiting []*Question
+}
+
+// add has a question asked, unless too many of its server wait.
+func (all *questions) add(q *Question) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	n := 0
+	for _, other := range all.waiting {
+		if other.Server == q.Server {
+			n++
+		}
+	}
+	if n < maxQuestions {
+		all.waiting = append(all.waiting, q)
+	}
+	return n < maxQuestions
+}
+
+// NextQuestion returns the first question that waits, once; nil if none does.
+func (all *Servers) NextQuestion() *Question {
+	all.questions.mu.Lock()
+	defer all.questions.mu.Unlock()
+	for len(all.questions.waiting) > 0 {
+		q := all.questions.waiting[0]
+		all.questions.waiting = all.questions.waiting[1:]
+		if !q.Over() {
+			return q
+		}
+	}
+	return nil
+}
+
+// inFlight counts what is under way with a server.
+type inFlight struct {
+	asking atomic.Int32 // questions that wait
+
+	mu    sync.Mutex
+	calls int
+	idle  chan struct{} // closed when no call is under way any more; nil: none is
+}
+
+// begin notes that a call begins, until end.
+func (f *inFlight) begin() (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls++; f.calls == 1 {
+		f.idle = make(chan struct{})
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.calls--; f.calls == 0 {
+			close(f.idle)
+			f.idle = nil
+		}
+	}
+}
+
+// untilIdle calls then once no call is under way any more, unless ctx ends before; never if none is.
+func (f *inFlight) untilIdle(ctx context.Context, then func()) {
+	f.mu.Lock()
+	idle := f.idle
+	f.mu.Unlock()
+	if idle == nil {
+		return
+	}
+	go func() {
+		select {
+		case <-idle:
+			then()
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// askUser has a question asked, and waits for the answer until ctx, the connection or the
+// calls that were under way end. The
+// time of the call that it belongs to stands still meanwhile.
+func askUser(ctx context.Context, s *server, q *Question) reply {
+	if !s.opts.Interactive {
+		return reply{action: actionDecline}
+	}
+	s.mu.Lock()
+	life, mask := s.life, s.secrets()
+	s.mu.Unlock()
+	if life == nil { // it asks before it is connected
+		return reply{action: actionCancel}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
+	s.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
+	q.Server, q.Text = s.name, mask.redact(q.Text)
+	q.answer = make(chan reply, 1)
+	if q.Refused == "" {
+		q.ended = ctx.Done()
+	}
+	if !s.questions.add(q) || q.Refused != "" {
+		s.notifyChange()
+		return reply{action: actionDecline}
+	}
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
+	s.notifyChange()
+	select {
+	case r := <-q.answer:
+		return r
+	case <-ctx.Done():
+		return reply{action: actionCancel}
+	}
+}
+
+// elicit asks the user for the server.
+func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+	q := &Question{Text: sanitizeText(p.Message, 2000)}
+	var err error
+	if p.URL != "" || p.Mode == "url" {
+		q.URL, err = pageURL(p.URL)
+	} else {
+		q.Fields, err = parseFields(p.RequestedSchema)
+	}
+	var secret *secretFieldError
+	switch {
+	case errors.As(err, &secret):
+		q.Refused = err.Error()
+	case err != nil:
+		return nil, err
+	}
+	answer := askUser(ctx, s, q)
+	return &sdk.ElicitResult{Action: answer.action, Content: answer.values}, nil
+}
+
+// samplingLimit bounds what a server has the model answer, in tokens.
+const samplingLimit = 16_000
+
+// sample has the model answer for the server, if the user agrees.
+func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
+	req, err := sampleRequest(p)
+	if err != nil {
+		return nil, err
+	}
+	answer := askUser(ctx, s, &Question{Sample: req})
+	if answer.action != actionAccept {
+		return nil, errors.New("the user did not allow this")
+	}
+	return &sdk.CreateMessageResult{Role: "assistant", Model: answer.model, StopReason: "endTurn", Content: &sdk.TextContent{Text: answer.text}}, nil
+}
+
+// sampleRequest returns what a server wants the model to answer, as a user can see it.
+func sampleRequest(p *sdk.CreateMessageParams) (*llm.Request, error) {
+	req := &llm.Request{System: sanitizeText(p.SystemPrompt, maxText)}
+	left := maxText
+	for _, m := range p.Messages {
+		if m == nil {
+			continue
+		}
+		text, ok := m.Content.(*sdk.TextContent)
+		if !ok {
+			return nil, errors.New("only text can be sent to the model here")
+		}
+		role := llm.RoleUser
+		if m.Role == "assistant" {
+			role = llm.RoleAssistant
+		}
+		plain := sanitizeText(text.Text, max(left, 1))
+		if left -= len([]rune(plain)); left <= 0 {
+			return nil, fmt.Errorf("more than %d characters cannot be sent to the model here", maxText)
+		}
+		if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == role {
+			req.Messages[n-1].Parts[0].Text += "\n\n" + plain
+			continue
+		}
+		req.Messages = append(req.Messages, llm.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: plain}}})
+	}
+	if len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role != llm.RoleUser {
+		return nil, errors.New("the last message to the model must be the user's")
+	}
+	req.MaxTokens = int(min(max(p.MaxTokens, 1), samplingLimit))
+	if p.Temperature > 0 {
+		req.Temperature = &p.Temperature
+	}
+	for _, stop := range p.StopSequences[:min(len(p.StopSequences), 4)] {
+		req.Stop = append(req.Stop, sanitizeText(stop, 100))
+	}
+	req.Stop = slices.DeleteFunc(req.Stop, func(stop string) bool { return stop == "" })
+	return req, nil
+}
+
+// SampleText returns what a server has the model answer, for the user who allows it.
+func (q *Question) SampleText() string {
+	var b strings.Builder
+	if q.Sample.System != "" {
+		fmt.Fprintf(&b, "── System prompt\n%s\n\n", q.Sample.System)
+	}
+	for _, m := range q.Sample.Messages {
+		fmt.Fprintf(&b, "── %s\n%s\n\n", map[llm.Role]string{llm.RoleUser: "User", llm.RoleAssistant: "Assistant"}[m.Role], m.Text())
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,274 @@
+//go:build unix
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+)
+
+// asking is a server that asks the client for whatever there is to ask for.
+func asking(t testing.TB) Config {
+	s := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
+	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
+		sdk.AddTool(s, &sdk.Tool{Name: name}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			got, err := f(ctx, r.Session)
+			if err != nil {
+				return nil, nil, err
+			}
+			text, _ := json.Marshal(got)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil, nil
+		})
+	}
+	form := func(properties string) func(context.Context, *sdk.ServerSession) (any, error) {
+		return func(ctx context.Context, session *sdk.ServerSession) (any, error) {
+			r, err := session.Elicit(ctx, &sdk.ElicitParams{Message: "Who are\x1b[2J you?", RequestedSchema: json.RawMessage(`{"type":"object","required":["name"],"properties":` + properties + `}`)})
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{"action": r.Action, "content": r.Content}, nil
+		}
+	}
+	add("form", form(`{"name":{"type":"string","title":"Your\u001b[2J name"},"age":{"type":"integer","minimum":0}}`))
+	add("secret", form(`{"name":{"type":"string","title":"Your password"}}`))
+	add("page", func(ctx context.Context, session *sdk.ServerSession) (any, error) {
+		r, err := session.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Pay", URL: "https://pay.example/1", ElicitationID: "1"})
+		return r, err
+	})
+	add("sample", func(ctx context.Context, session *sdk.ServerSession) (any, error) {
+		r, err := session.CreateMessage(ctx, &sdk.CreateMessageParams{SystemPrompt: "Be\x1b[2J kind.", MaxTokens: 1 << 40, Messages: []*sdk.SamplingMessage{
+			{Role: "user", Content: &sdk.TextContent{Text: "a"}}, {Role: "user", Content: &sdk.TextContent{Text: "b"}},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return []any{r.Model, r.Content.(*sdk.TextContent).Text}, nil
+	})
+	add("roots", func(ctx context.Context, session *sdk.ServerSession) (any, error) {
+		r, err := session.ListRoots(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, root := range r.Roots {
+			all = append(all, root.Name+" "+root.URI)
+		}
+		slices.Sort(all)
+		return all, nil
+	})
+	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(h.Close)
+	return Config{URL: h.URL, Trusted: true, Sampling: "ask", Timeout: "100ms"}
+}
+
+// answers has every question answered by f, which the tests' own deadline ends.
+func (b *testServer) answers(calls string, f func(*Question)) tools.Outcome {
+	b.t.Helper()
+	done := make(chan tools.Outcome, 1)
+	go func() { done <- b.call(calls, "") }()
+	for {
+		select {
+		case out := <-done:
+			if q := b.NextQuestion(); q != nil { // one that was refused waits for nobody
+				f(q)
+			}
+			return out
+		default:
+			if q := b.NextQuestion(); q != nil {
+				f(q)
+			}
+		}
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	b := start(t, asking(t), Options{Interactive: true})
+	cases := []struct {
+		tool   string
+		answer func(q *Question)
+		want   string
+	}{
+		{"form", func(q *Question) {
+			if q.Server != "s" || q.Text != "Who are you?" || len(q.Fields) != 2 || q.Fields[0].Title != "Your name" || !q.Fields[0].Required || q.Fields[1].Required {
+				t.Errorf("got %+v", q)
+			}
+			q.Answer(map[string]any{"name": "Ada", "age": int64(36)})
+			q.Cancel() // is too late
+		}, `{"action":"accept","content":{"age":36,"name":"Ada"}}`},
+		{"form", (*Question).Decline, `{"action":"decline","content":null}`},
+		{"form", (*Question).Cancel, `{"action":"cancel","content":null}`},
+		{"secret", func(q *Question) {
+			if q.Refused != "it asks for Your password, and what is secret is not for servers to ask" {
+				t.Errorf("got %+v", q)
+			}
+		}, `{"action":"decline","content":null}`},
+		{"page", func(q *Question) {
+			if q.URL != "https://pay.example/1" || q.Text != "Pay" {
+				t.Errorf("got %+v", q)
+			}
+			q.Answer(nil)
+		}, `{"action":"accept"}`},
+		{"sample", func(q *Question) {
+			if q.Sample == nil || q.Sample.MaxTokens != samplingLimit || q.SampleText() != "── System prompt\nBe kind.\n\n── User\na\n\nb" {
+				t.Errorf("got %+v", q)
+			}
+			q.AnswerSample("hi", "demo/parley")
+		}, `["demo/parley","hi"]`},
+		{"sample", (*Question).Decline, "the user did not allow this"},
+	}
+	for _, c := range cases {
+		if out := b.answers(c.tool, c.answer); !strings.Contains(out.Text, c.want) {
+			t.Errorf("%s: got %s, want %s", c.tool, out.Text, c.want)
+		}
+	}
+}
+
+// The time of a call stands still while the user answers, and a call that is canceled takes
+// its question along.
+func TestQuestionTakesTime(t *testing.T) {
+	b := start(t, asking(t), Options{Interactive: true})
+	late := b.servers["s"]
+	out := b.answers("form", func(q *Question) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go late.watchTime(ctx, 1, cancel) // would have ended it at once
+		for range 1000 {
+			if ctx.Err() != nil {
+				t.Fatal("its time ran")
+			}
+		}
+		q.Answer(map[string]any{"name": "Ada"})
+	})
+	if !strings.Contains(out.Text, "accept") {
+		t.Errorf("got %s", out.Text)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late.watchTime(ctx, 1, cancel)
+	if err := context.Cause(ctx); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+		t.Errorf("got %v", err)
+	}
+	canceled, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	a, err := b.set.Plan(t.Context(), "mcp__s__form", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { a.Run(canceled, nil); close(done) }()
+	var q *Question
+	for q == nil {
+		q = b.NextQuestion()
+	}
+	stop()
+	<-done
+	for !q.Over() { // the server is told, and takes it back
+		if b.NextQuestion() != nil {
+			t.Error("it asks again")
+		}
+	}
+}
+
+// Where nobody answers, questions are declined, and a model that may not be asked is none.
+func TestNobodyAnswers(t *testing.T) {
+	c := asking(t)
+	b := start(t, c, Options{})
+	for tool, want := range map[string]string{"form": `"decline"`, "page": `"decline"`, "sample": "does not support"} {
+		if out := b.call(tool, ""); !strings.Contains(out.Text, want) {
+			t.Errorf("%s: got %s", tool, out.Text)
+		}
+	}
+	c.Sampling = ""
+	if out := start(t, c, Options{Interactive: true}).call("sample", ""); !strings.Contains(out.Text, "does not support") {
+		t.Errorf("got %s", out.Text)
+	}
+}
+
+func TestRoots(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "a b")
+	b := start(t, asking(t), Options{Roots: []string{dir}})
+	if out := b.call("roots", ""); !strings.Contains(out.Text, fmt.Sprintf(`["%s file://%s"]`, filepath.Base(dir), dir)) {
+		t.Errorf("got %s", out.Text)
+	}
+	b.SetRoots(other)
+	want := fmt.Sprintf(`["a b file://%s"]`, strings.ReplaceAll(other, " ", "%20"))
+	for !strings.Contains(b.call("roots", "").Text, want) { // the tests' own deadline ends it
+	}
+	for address, want := range map[string]bool{"https://mcp.example/": false, "http://127.0.0.1:1/": true, "": true} {
+		if got := (Config{URL: address}).getsRoots(); got != want {
+			t.Errorf("%s: got %v", address, got)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	schema := func(field string) map[string]any {
+		var all map[string]any
+		if err := json.Unmarshal([]byte(`{"properties":{"f":`+field+`}}`), &all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	cases := []struct {
+		field, typed string
+		want         string // JSON, or what the error contains
+	}{
+		{`{"type":"string"}`, "a b", `"a b"`},
+		{`{"type":"string","minLength":2}`, "a", "at least 2 characters"},
+		{`{"type":"string","maxLength":2}`, "žžž", "at most 2 characters"},
+		{`{"type":"string","format":"email"}`, "ada", "an address such as"},
+		{`{"type":"string","format":"email"}`, "ada@example.com", `"ada@example.com"`},
+		{`{"type":"string","format":"date"}`, "31.1.", "a date such as"},
+		{`{"type":"string","format":"uri"}`, "https://x", `"https://x"`},
+		{`{"type":"string","format":"other"}`, "x", `"x"`},
+		{`{"type":"integer"}`, "7", `7`},
+		{`{"type":"integer"}`, "7.5", "a whole number"},
+		{`{"type":"integer"}`, "1e300", "a whole number"},
+		{`{"type":"number","minimum":1}`, "0.5", "at least 1"},
+		{`{"type":"number","maximum":1}`, "1.5", "at most 1"},
+		{`{"type":"number"}`, "NaN", "a number"},
+		{`{"type":"number"}`, "Inf", "a number"},
+		{`{"type":"boolean"}`, "true", `true`},
+		{`{"type":"boolean"}`, "No", `false`},
+		{`{"type":"boolean"}`, "maybe", "one of yes, no"},
+		{`{"type":"string","enum":["a","b"],"enumNames":["First"]}`, "first", `"a"`},
+		{`{"type":"string","oneOf":[{"const":"a","title":"First"}]}`, "c", "one of First"},
+		{`{"type":"array","items":{"enum":["a","b"]}}`, "b, a,b", `["b","a"]`},
+		{`{"type":"array","minItems":1,"items":{"anyOf":[{"const":"a","title":"A"}]}}`, "", "at least 1 of A"},
+		{`{"type":"array"}`, "", "no choices"},
+		{`{"type":"object"}`, "", "cannot be asked for"},
+		{`{"type":["string","null"]}`, "", "cannot be read"},
+		{`{"type":"string","title":"Secretary","description":"no secrets, please"}`, "Bob", `"Bob"`},
+		{`{"type":"string","title":"API key"}`, "", "what is secret"},
+	}
+	for _, c := range cases {
+		fields, err := parseFields(schema(c.field))
+		got := ""
+		if err == nil {
+			var value any
+			value, err = fields[0].Parse(c.typed)
+			text, _ := json.Marshal(value)
+			got = string(text)
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) {
+			t.Errorf("%s, %q: got %s, want %s", c.field, c.typed, got, c.want)
+		}
+	}
+	for _, address := range []string{"", "http://pay.example/", "file:///etc/passwd", "javascript:alert(1)", "https://u:p@pay.example/", "https://pay.example/\u202e"} {
+		if got, err := pageURL(address); err == nil && !strings.HasPrefix(got, "https://pay.example/%E2") {
+			t.Errorf("%q is opened as %q", address, got)
+		}
+	}
+}

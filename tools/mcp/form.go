@@ -1,0 +1,306 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"parley/tools/sanitize"
+)
+
+// A Field is one of a form: a text, a number, or one or several of some choices.
+type Field struct {
+	Name     string // the server's; for Question.Answer
+	Title    string // for people
+	Help     string // "" for none
+	Required bool
+	Default  string   // as a user would type it; "" for none
+	Choices  []Choice // "" is none of them; nil: it is typed
+	Several  bool     // several choices may be typed, with commas
+
+	schema fieldSchema
+}
+
+// A Choice is a value that a field may have.
+type Choice struct {
+	Value string // to be parsed
+	Title string
+}
+
+// fieldSchema is what a schema says of a field: MCP's PrimitiveSchemaDefinition.
+type fieldSchema struct {
+	Type        string
+	Title       string
+	Description string
+	Format      string
+	Default     any
+	Enum        []string
+	EnumNames   []string
+	OneOf       []titledConst
+	Minimum     *float64
+	Maximum     *float64
+	MinLength   *int
+	MaxLength   *int
+	MinItems    *int
+	MaxItems    *int
+	Items       struct {
+		Enum  []string
+		AnyOf []titledConst
+	}
+}
+
+type titledConst struct{ Const, Title string }
+
+// The bounds of a form.
+const (
+	maxFields  = 20
+	maxChoices = 100
+	maxValue   = 10_000 // characters
+)
+
+// A secretFieldError says that a form asks for what no form may: MCP, "elicitation".
+type secretFieldError struct{ field string }
+
+func (e *secretFieldError) Error() string {
+	return fmt.Sprintf("it asks for %s, and what is secret is not for servers to ask", e.field)
+}
+
+// secretWord finds what must not be asked for.
+var secretWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
+})
+
+// parseFields reads the schema of a form: an object of values that are not nested. Those that
+// are required come first, in their order: that of the others is not known.
+func parseFields(schema any) ([]Field, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var form struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(text, &form); err != nil {
+		return nil, errors.New("the form cannot be read")
+	}
+	if len(form.Properties) > maxFields {
+		return nil, fmt.Errorf("a form has %d fields at most", maxFields)
+	}
+	names := slices.Sorted(maps.Keys(form.Properties))
+	rank := func(name string) int {
+		if i := slices.Index(form.Required, name); i >= 0 {
+			return i
+		}
+		return len(form.Required)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	var fields []Field
+	for _, name := range names {
+		f, err := parseField(name, form.Properties[name])
+		if err != nil {
+			return nil, err
+		}
+		f.Required = slices.Contains(form.Required, name)
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func parseField(name string, raw json.RawMessage) (Field, error) {
+	f := Field{Name: name}
+	if err := json.Unmarshal(raw, &f.schema); err != nil {
+		return f, fmt.Errorf("the field %s cannot be read", sanitizeText(name, 100))
+	}
+	s := f.schema
+	f.Title, f.Help = sanitize.Line(sanitizeText(s.Title, 200)), sanitize.Line(sanitizeText(s.Description, 500))
+	if f.Title == "" {
+		f.Title = sanitize.Line(sanitizeText(name, 200))
+	}
+	if secretWord().MatchString(name) || secretWord().MatchString(f.Title) { // its description may say what not to enter
+		return f, &secretFieldError{f.Title}
+	}
+	switch s.Type {
+	case "boolean":
+		f.Choices = []Choice{{"true", "yes"}, {"false", "no"}}
+	case "array":
+		f.Several, f.Choices = true, choices(s.Items.Enum, nil, s.Items.AnyOf)
+	case "string":
+		f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
+	case "number", "integer":
+	default:
+		return f, fmt.Errorf("the field %s is of a type that cannot be asked for", f.Title)
+	}
+	if f.Several && len(f.Choices) == 0 || len(f.Choices) > maxChoices {
+		return f, fmt.Errorf("the field %s has no choices, or too many", f.Title)
+	}
+	switch d := s.Default.(type) {
+	case nil:
+	case []any:
+		var parts []string
+		for _, one := range d {
+			parts = append(parts, fmt.Sprint(one))
+		}
+		f.Default = strings.Join(parts, ", ")
+	default:
+		f.Default = fmt.Sprint(d)
+	}
+	if f.Default = sanitize.Line(sanitizeText(f.Default, 1000)); f.Default != "" {
+		if _, err := f.Parse(f.Default); err != nil {
+			f.Default = ""
+		}
+	}
+	return f, nil
+}
+
+// choices joins what a schema has in several ways.
+func choices(values, names []string, titled []titledConst) []Choice {
+	var out []Choice
+	add := func(value, title string) {
+		if title = sanitize.Line(sanitizeText(title, 200)); title == "" {
+			title = sanitize.Line(sanitizeText(value, 200))
+		}
+		out = append(out, Choice{value, title})
+	}
+	for i, value := range values {
+		title := ""
+		if i < len(names) {
+			title = names[i]
+		}
+		add(value, title)
+	}
+	for _, t := range titled {
+		add(t.Const, t.Title)
+	}
+	return out
+}
+
+// Parse returns the value of a field that was typed or chosen. The error says what it must be.
+func (f Field) Parse(text string) (any, error) {
+	s := f.schema
+	switch {
+	case utf8.RuneCountInString(text) > maxValue:
+		return nil, fmt.Errorf("%s: at most %d characters", f.Title, maxValue)
+	case f.Several:
+		return f.parseSeveral(text)
+	case len(f.Choices) > 0:
+		value, err := f.choice(text)
+		if s.Type == "boolean" && err == nil {
+			return value == "true", nil
+		}
+		return value, err
+	case s.Type == "number" || s.Type == "integer":
+		return f.parseNumber(strings.TrimSpace(text))
+	}
+	n := utf8.RuneCountInString(text)
+	switch {
+	case s.MinLength != nil && n < *s.MinLength:
+		return nil, fmt.Errorf("%s: at least %d characters", f.Title, *s.MinLength)
+	case s.MaxLength != nil && n > *s.MaxLength:
+		return nil, fmt.Errorf("%s: at most %d characters", f.Title, *s.MaxLength)
+	}
+	if check, ok := formats[s.Format]; ok && !check.ok(text) {
+		return nil, fmt.Errorf("%s: %s", f.Title, check.want)
+	}
+	return text, nil
+}
+
+// formats are those that MCP has.
+var formats = map[string]struct {
+	want string
+	ok   func(string) bool
+}{
+	"email":     {"an address such as name@example.com", func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address == s }},
+	"uri":       {"an address such as https://example.com", func(s string) bool { u, err := url.Parse(s); return err == nil && u.Scheme != "" }},
+	"date":      {"a date such as 2026-01-31", func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }},
+	"date-time": {"a time such as 2026-01-31T12:00:00Z", func(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }},
+}
+
+func (f Field) parseNumber(text string) (any, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	s := f.schema
+	switch {
+	case s.Type == "integer" && (err != nil || n != float64(int64(n))):
+		return nil, fmt.Errorf("%s: a whole number", f.Title)
+	case err != nil || n-n != 0:
+		return nil, fmt.Errorf("%s: a number", f.Title)
+	case s.Minimum != nil && n < *s.Minimum:
+		return nil, fmt.Errorf("%s: at least %g", f.Title, *s.Minimum)
+	case s.Maximum != nil && n > *s.Maximum:
+		return nil, fmt.Errorf("%s: at most %g", f.Title, *s.Maximum)
+	}
+	if s.Type == "integer" {
+		return int64(n), nil
+	}
+	return n, nil
+}
+
+// choice finds a choice by its value or its title.
+func (f Field) choice(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	for _, c := range f.Choices {
+		if c.Value == text {
+			return c.Value, nil
+		}
+	}
+	for _, c := range f.Choices {
+		if strings.EqualFold(c.Title, text) {
+			return c.Value, nil
+		}
+	}
+	return "", fmt.Errorf("%s: one of %s", f.Title, f.ChoiceTitles())
+}
+
+// ChoiceTitles returns what may be chosen, with commas.
+func (f Field) ChoiceTitles() string {
+	var titles []string
+	for _, c := range f.Choices {
+		titles = append(titles, c.Title)
+	}
+	return strings.Join(titles, ", ")
+}
+
+func (f Field) parseSeveral(text string) (any, error) {
+	out := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		value, err := f.choice(part)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	switch s := f.schema; {
+	case s.MinItems != nil && len(out) < *s.MinItems:
+		return nil, fmt.Errorf("%s: at least %d of %s", f.Title, *s.MinItems, f.ChoiceTitles())
+	case s.MaxItems != nil && len(out) > *s.MaxItems:
+		return nil, fmt.Errorf("%s: at most %d of %s", f.Title, *s.MaxItems, f.ChoiceTitles())
+	}
+	return out, nil
+}
+
+// pageURL checks the address of a page that a server wants the user to open.
+func pageURL(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) || len(address) > 4000 || sanitize.Line(address) != address {
+		return "", errors.New("the address of the page is not a valid https address")
+	}
+	return u.String(), nil
+}

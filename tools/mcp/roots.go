@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// roots are the folders that the user works in.
+type roots struct {
+	mu      sync.Mutex
+	folders []string
+}
+
+func (r *roots) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.folders)
+}
+
+// SetRoots tells the servers that the user works in other folders; they are absolute.
+func (all *Servers) SetRoots(folders ...string) {
+	all.roots.mu.Lock()
+	old := all.roots.folders
+	all.roots.folders = slices.Clone(folders)
+	all.roots.mu.Unlock()
+	var gone []string
+	for _, f := range old {
+		if !slices.Contains(folders, f) {
+			gone = append(gone, rootURI(f))
+		}
+	}
+	for _, s := range all.sorted() {
+		s.mu.Lock()
+		client := s.client
+		s.mu.Unlock()
+		if client != nil && s.config.getsRoots() {
+			all.running.Go(func() { // one that reads nothing is waited for
+				client.RemoveRoots(gone...)
+				all.roots.give(client)
+			})
+		}
+	}
+}
+
+// getsRoots reports whether a server is told the folders: one elsewhere can do nothing with
+// them but know them.
+func (c Config) getsRoots() bool { return c.URL == "" || isLoopback(hostOf(c.URL)) }
+
+// give offers the folders to a server.
+func (r *roots) give(client *sdk.Client) {
+	var all []*sdk.Root
+	for _, f := range r.list() {
+		all = append(all, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
+	}
+	client.AddRoots(all...)
+}
+
+// rootURI returns the file URI of a folder.
+func rootURI(folder string) string {
+	path := filepath.ToSlash(folder)
+	if !strings.HasPrefix(path, "/") { // C:/…
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
