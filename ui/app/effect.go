@@ -129,6 +129,8 @@ type Secret struct {
 	// it returns otherwise is called by the owner of the App, and shown.
 	Take func(ctx context.Context, line string) (func() Effect, error)
 
+	Optional bool // an empty line is taken too
+
 	Ready <-chan struct{} // closed when the line is not needed any more, and Take gets ""; nil: it is needed
 	Left  func()          // called when it is left without a line; nil: nobody has to know
 }

@@ -21,6 +21,7 @@ type mcpServers struct {
 	servers  atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
 	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
 	logins   *credentials.Store           // what logins to servers gave
+	answers  bool                         // somebody answers what servers ask
 }
 
 // mcpConfigs returns the MCP servers of the configuration and of a trusted project, by name,
@@ -91,7 +92,8 @@ func (a *program) startMCPServers() error {
 			return text
 		},
 		SaveState: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
-		Logins:    func(server string) mcp.LoginStore { return loginStore(a.mcp.logins, agreement(server)) },
+		Roots:     []string{a.toolSet.Root()}, Interactive: a.mcp.answers,
+		Logins: func(server string) mcp.LoginStore { return loginStore(a.mcp.logins, agreement(server)) },
 		OnChange: func(server string) {
 			a.mcp.sync(a.toolSet)
 			if f := a.mcp.onChange.Load(); f != nil {

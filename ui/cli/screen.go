@@ -81,6 +81,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen says that itself
 	notice = strings.TrimPrefix(notice, " · ")
+	a.mcp.answers = true
 	o := a.screenOptions(s, notice, parts)
 	if o.NoKey = noKey; !noKey {
 		o.Notice = joinNotices(o.Notice, factsNotice(a, time.Now()))

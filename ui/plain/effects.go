@@ -147,13 +147,8 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	}
 	q := &question{
 		tell: func() {
-			switch {
-			case first && !s.Shown:
-				p.say("%s What you type is not shown. An empty line cancels.", s.Text)
-			case first && s.Value != "":
-				p.say("%s. An empty line is %s.", s.Text, s.Value)
-			case first:
-				p.say("%s. An empty line cancels.", s.Text)
+			if first {
+				p.say("%s", aboutLine(s))
 			}
 		},
 		prompt: s.Title + ":",
@@ -163,7 +158,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 			if line == "" {
 				line = s.Value
 			}
-			if line == "" {
+			if line == "" && !s.Optional {
 				canceled()
 				return true
 			}
@@ -182,6 +177,19 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	if s.Ready != nil {
 		go p.takeReady(s.Ready, gone, q, take)
 	}
+}
+
+// aboutLine says what becomes of a line, and of an empty one.
+func aboutLine(s *app.Secret) string {
+	switch {
+	case !s.Shown:
+		return s.Text + " What you type is not shown. An empty line cancels."
+	case s.Value != "":
+		return s.Text + ". An empty line is " + s.Value + "."
+	case s.Optional:
+		return s.Text + ". An empty line skips it."
+	}
+	return s.Text + ". An empty line cancels."
 }
 
 // takeReady takes a question back once its line is not needed any more.

@@ -33,6 +33,7 @@ func (p *frontend) start() {
 			news := p.app.ServerChanged(name)
 			news.Toast = "" // how far a server is would be read out line by line
 			p.apply(news)
+			p.apply(app.ServerQuestion(p.app))
 		})
 	})
 	app.WatchJobs(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })

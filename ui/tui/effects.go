@@ -95,6 +95,14 @@ func onLeave(m *Model, f func()) {
 	}
 }
 
+// askForServer asks what an MCP server asks of the user, unless something else is asked.
+func askForServer(m *Model) tea.Cmd {
+	if m.overlay.Dialog != nil || m.App.Question != "" {
+		return nil
+	}
+	return m.perform(app.ServerQuestion(m.App))
+}
+
 // chooseFrom asks for a row of a list of the application's.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)

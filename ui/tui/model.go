@@ -175,7 +175,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if !ok {
 		cmd = m.typed(msg)
 	}
-	cmd = tea.Batch(cmd, m.overlay.AskNext())
+	cmd = tea.Batch(cmd, m.overlay.AskNext(), askForServer(m))
 	m.input.ShowQueue()
 	m.layout()
 	return m, m.Guarded(tea.Batch(append(m.TakeAfter(), cmd, statusChanged(m))...))

@@ -28,7 +28,11 @@ type Secret struct {
 	problem     string // why the line before was not taken; "" if there was none
 	checking    bool   // a line is with whoever takes it
 	shown       bool   // what is written is seen
+	optional    bool   // an empty line is taken too
 }
+
+// AllowEmpty has an empty line taken too.
+func (s *Secret) AllowEmpty() { s.optional = true }
 
 // Show makes what is written seen, and begins with a value.
 func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
@@ -152,7 +156,7 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 
 // submit hands over the line and forgets it.
 func (s *Secret) submit() tea.Cmd {
-	if s.field.text == "" {
+	if s.field.text == "" && !s.optional {
 		return nil
 	}
 	said := SecretMsg{s, s.field.text}

@@ -34,6 +34,9 @@ func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 	if secret.Shown {
 		f.open.Show(secret.Value)
 	}
+	if secret.Optional {
+		f.open.AllowEmpty()
+	}
 	cmd := f.Open(f.open)
 	gone := make(chan struct{})
 	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {

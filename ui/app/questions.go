@@ -1,0 +1,198 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/mcp"
+)
+
+// ServerQuestion asks what an MCP server asks of the user; nothing if none does. Front ends
+// call it when a server changed, and while nothing else is asked.
+func ServerQuestion(a *App) Effect {
+	servers := a.Servers()
+	if servers == nil {
+		return Effect{}
+	}
+	switch q := servers.NextQuestion(); {
+	case q == nil:
+		return Effect{}
+	case q.Refused != "":
+		return Effect{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
+	case q.Sample != nil:
+		return confirmSample(a, q)
+	case q.URL != "":
+		return confirmPage(a, q)
+	default:
+		return confirmForm(q)
+	}
+}
+
+// unanswered says that nobody waits for an answer; nothing if the server does.
+func unanswered(q *mcp.Question) (Effect, bool) {
+	if !q.Over() {
+		return Effect{}, false
+	}
+	return Say("MCP server " + q.Server + " no longer waits for an answer"), true
+}
+
+// confirmForm asks whether the user wants to fill in a form.
+func confirmForm(q *mcp.Question) Effect {
+	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, q.Text)
+	yes := "Agree"
+	if len(q.Fields) > 0 {
+		var titles []string
+		for _, f := range q.Fields {
+			titles = append(titles, f.Title)
+		}
+		text += fmt.Sprintf("\n\nIt wants to know: %s. What you enter goes to this server: no passwords or keys", strings.Join(titles, ", "))
+		yes = "Answer"
+	}
+	return Effect{Confirm: &Confirm{Text: text, Yes: yes, No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+		if !yes {
+			q.Decline()
+			return Effect{}
+		}
+		return askFormField(q, 0, map[string]any{}, nil)
+	}}}
+}
+
+// askFormField asks for the fields of a form from the one at i on, and then whether to send them.
+// Said is what was entered, in lines.
+func askFormField(q *mcp.Question, i int, values map[string]any, said []string) Effect {
+	if e, over := unanswered(q); over {
+		return e
+	}
+	if i == len(q.Fields) {
+		return sendForm(q, values, said)
+	}
+	f := q.Fields[i]
+	next := func(text string) (func() Effect, error) {
+		if text == "" && !f.Required {
+			return func() Effect { return askFormField(q, i+1, values, said) }, nil
+		}
+		value, err := f.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		more := maps.Clone(values)
+		more[f.Name] = value
+		lines := append(said[:len(said):len(said)], f.Title+": "+shownValue(f, text))
+		return func() Effect { return askFormField(q, i+1, more, lines) }, nil
+	}
+	title := q.Server + ": " + f.Title
+	if len(f.Choices) > 0 && !f.Several {
+		return Effect{List: fieldList(f, title, q.Cancel, next)}
+	}
+	help := f.Help
+	if f.Several {
+		help = strings.TrimSpace(help + " Any of " + f.ChoiceTitles() + ", with commas")
+	}
+	if help == "" {
+		help = "MCP server " + q.Server + " asks"
+	}
+	if !f.Required {
+		help += " (optional)"
+	}
+	return Effect{Secret: &Secret{
+		Title: title, Text: help, Shown: true, Value: f.Default, Optional: !f.Required, Left: q.Cancel,
+		Take: func(_ context.Context, line string) (func() Effect, error) { return next(line) },
+	}}
+}
+
+// fieldList asks for one of the choices of a field.
+func fieldList(f mcp.Field, title string, left func(), next func(string) (func() Effect, error)) *List {
+	list := &List{Title: title, Noun: "choice", Left: left}
+	for _, c := range f.Choices {
+		list.Items = append(list.Items, Item{Title: c.Title, Value: c.Value, Current: f.Default == c.Value})
+	}
+	if !f.Required {
+		list.Items = append(list.Items, Item{Title: "Skip", Detail: "Optional", Value: ""})
+	}
+	list.Choose = func(i Item, _ string) Effect {
+		then, err := next(i.Value)
+		if err != nil {
+			left()
+			return Effect{Err: err}
+		}
+		return then()
+	}
+	return list
+}
+
+// shownValue returns a value as the user knows it.
+func shownValue(f mcp.Field, text string) string {
+	for _, c := range f.Choices {
+		if c.Value == text {
+			return c.Title
+		}
+	}
+	return text
+}
+
+// sendForm asks whether a form that is filled in goes to its server.
+func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
+	if len(q.Fields) == 0 {
+		q.Answer(values)
+		return Effect{}
+	}
+	text := "Send this to MCP server " + q.Server + "?\n\n" + strings.Join(said, "\n")
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true, Left: q.Cancel, Answer: func(yes bool) Effect {
+		if e, over := unanswered(q); over {
+			return e
+		}
+		if !yes {
+			q.Decline()
+			return Effect{}
+		}
+		q.Answer(values)
+		return Effect{}
+	}}}
+}
+
+// confirmPage asks whether to open a page for a server, shown whole.
+func confirmPage(a *App, q *mcp.Question) Effect {
+	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, q.Text, q.URL)
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Open in the browser", No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+		if !yes {
+			q.Decline()
+			return Effect{}
+		}
+		q.Answer(nil)
+		return Effect{Async: func(ctx context.Context) Effect {
+			if a.OpenURL == nil || a.OpenURL(ctx, q.URL) != nil {
+				return Effect{Event: llm.Notice{Text: "Open this address in a browser: " + q.URL}}
+			}
+			return Say("Opened in the browser")
+		}}
+	}}}
+}
+
+// confirmSample asks whether the model answers for a server, and has it answer.
+func confirmSample(a *App, q *mcp.Question) Effect {
+	s := a.Session
+	model := s.Model().Name
+	text := fmt.Sprintf("MCP server %s wants %s to answer this, at your cost:\n\n%s", q.Server, model, q.SampleText())
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Send to " + model, No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+		if e, over := unanswered(q); over {
+			return e
+		}
+		if !yes {
+			q.Decline()
+			return Effect{}
+		}
+		return Effect{Async: func(ctx context.Context) Effect {
+			said, name, err := session.Sample(ctx, s, *q.Sample)
+			if err != nil {
+				q.Cancel()
+				return Effect{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
+			}
+			q.AnswerSample(said, name)
+			return Say(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
+		}}
+	}}}
+}
