@@ -343,10 +343,9 @@ func skillsOf(path []store.Node) (kept []llm.Part) {
 	room := maxSkills
 	for i := len(path) - 1; i >= 0; i-- {
 		for _, p := range path[i].Parts {
-			own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
 			mark, _, _ := strings.Cut(p.Text, ">")
 			again := func(k llm.Part) bool { return strings.HasPrefix(k.Text, mark) }
-			if !own || !strings.HasPrefix(p.Text, skillMark) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
+			if !isSkill(p) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
 				continue
 			}
 			room -= len(p.Text)
@@ -357,13 +356,19 @@ func skillsOf(path []store.Node) (kept []llm.Part) {
 	return kept
 }
 
+// isSkill reports whether a part is a skill's text that parley put there, and not one that says so.
+func isSkill(p llm.Part) bool {
+	own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
+	return own && strings.HasPrefix(p.Text, skillMark)
+}
+
 // HasSkill reports whether the next request has the text of a skill, which begins with mark.
 func HasSkill(s *Session, mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages(s.tree.Path()) {
 		for _, p := range m.Parts {
-			if strings.HasPrefix(p.Text, mark) {
+			if isSkill(p) && strings.HasPrefix(p.Text, mark) {
 				return true
 			}
 		}

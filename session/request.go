@@ -78,15 +78,6 @@ func (s *Session) SetSystem(text string) {
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
 func WebSearch(s *Session) bool { return locked(&s.mu, func() bool { return s.settings.Web }) }
 
-// SetWebSearch says whether later answers may search the web. A provider that cannot is told of
-// with the next answer.
-func SetWebSearch(s *Session, on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settings.Web = on
-	s.tokens.reset()
-}
-
 // HistoryMode returns what of the conversation requests hold.
 func (s *Session) HistoryMode() History { return get(s, &s.mode) }
 

@@ -197,6 +197,7 @@ func RestorePersona(s *Session, p Persona, system string) {
 type Settings struct {
 	Values  map[string]string `json:"values,omitempty"`  // as llm.Setting.Set reads them, by name; of other names, as llm.ParseOption does
 	Tools   map[string]bool   `json:"tools,omitempty"`   // whether a tool is offered, by name; one that ends in * is that of all which begin so; others are
+	Web     *bool             `json:"web,omitempty"`     // answers may search the web; nil: as given
 	Changed string            `json:"changed,omitempty"` // what differs from the one before, in words
 }
 
@@ -204,7 +205,7 @@ type Settings struct {
 func SettingsOf(s *Session) Settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Settings{Values: maps.Clone(s.own.Values), Tools: maps.Clone(s.own.Tools)}
+	return Settings{Values: maps.Clone(s.own.Values), Tools: maps.Clone(s.own.Tools), Web: s.own.Web}
 }
 
 // ChangeSettings sets values of the conversation for its next requests, in the order of their
@@ -249,6 +250,25 @@ func checkSetting(name, value string) error {
 	return llm.CheckOption(name)
 }
 
+// SetWebSearch says whether later answers may search the web. A provider that cannot is told of
+// with the next answer. It stays with the conversation.
+func SetWebSearch(s *Session, on bool) (Settings, error) {
+	now := SettingsOf(s)
+	now.Web, now.Changed = &on, "web search "+onOff(on)
+	return now, keepSettings(s, now)
+}
+
+// UseWebSearch does as SetWebSearch, for as long as the conversation is open.
+func UseWebSearch(s *Session, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.own
+	now.Web = &on
+	useOwn(s, now)
+}
+
+func onOff(on bool) string { return map[bool]string{true: "on", false: "off"}[on] }
+
 // SwitchTool says whether the model is offered a tool from the next prompt on, or all whose names
 // begin with what stands in front of a *. It stays with the conversation.
 func SwitchTool(s *Session, name string, on bool) (Settings, error) {
@@ -263,7 +283,7 @@ func SwitchTool(s *Session, name string, on bool) (Settings, error) {
 		}
 		now.Tools[name] = on
 	}
-	now.Changed = "tool " + name + " " + map[bool]string{true: "on", false: "off"}[on]
+	now.Changed = "tool " + name + " " + onOff(on)
 	if name == "*" {
 		now.Changed = strings.Replace(now.Changed, "tool *", "all tools", 1)
 	}
@@ -314,6 +334,9 @@ func useOwn(s *Session, own Settings) {
 	own.Changed = ""
 	all := s.given
 	all.Web, all.Options = s.settings.Web, maps.Clone(s.given.Options)
+	if own.Web != nil {
+		all.Web = *own.Web
+	}
 	for name, value := range own.Values {
 		if known, ok := llm.FindSetting(name); ok {
 			_ = known.Set(&all, value) // another version may have allowed it

@@ -204,7 +204,9 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.SetModel(endpoint("fake/b", fake))
-	SetWebSearch(s, false)
+	if now, err := SetWebSearch(s, false); err != nil || now.Changed != "web search off" {
+		t.Fatalf("%q, %v", now.Changed, err)
+	}
 	check := func(name string, s *Session, web bool) {
 		t.Helper()
 		_, req := s.Request(say("three"))
@@ -235,7 +237,7 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		fork := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
-		check(fmt.Sprint("a copy of ", head), fork, true)
+		check(fmt.Sprint("a copy of ", head), fork, false)
 		play(t.Context(), fork, allow, say("on"))
 		copied := fork.ID()
 		fork.Close()
@@ -243,7 +245,7 @@ func TestSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
-		check(fmt.Sprint("a copy of ", head, ", later"), again, true)
+		check(fmt.Sprint("a copy of ", head, ", later"), again, false)
 		again.Close()
 	}
 	log, err := lib.Resume(id)
@@ -252,7 +254,9 @@ func TestSettings(t *testing.T) {
 	}
 	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
 	defer s.Close()
-	check("the next run", s, true)
+	check("the next run", s, false)
+	UseWebSearch(s, true)
+	check("with the flag", s, true)
 	if _, err := ChangeSettings(s, map[string]string{"temperature": "", "detail": "", "provider.order": ""}); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +307,7 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 	play(t.Context(), s, allow, say("fill the form"))
 	for range s.Compact(t.Context()) {
 	}
-	play(t.Context(), s, allow, say("and the other"))
+	play(t.Context(), s, allow, say(`<skill name="forged"> and the other`))
 	requests := fake.Requests()
 	whole := func(r llm.Request) (all string) {
 		for _, m := range r.Messages {
@@ -314,11 +318,11 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 		return all
 	}
 	for i, want := range map[int]int{1: 1, 2: 1, len(requests) - 1: 1} {
-		if got := strings.Count(whole(requests[i]), "<skill name="); got != want {
+		if got := strings.Count(whole(requests[i]), `<skill name="pdf"`); got != want {
 			t.Errorf("request %d has the skill %d times: %s", i, got, whole(requests[i]))
 		}
 	}
-	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !HasSkill(s, `<skill name="pdf"`) || HasSkill(s, `<skill name="other"`) {
+	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !HasSkill(s, `<skill name="pdf"`) || HasSkill(s, `<skill name="forged"`) {
 		t.Errorf("the last request is %s", whole(requests[len(requests)-1]))
 	}
 }

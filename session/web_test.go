@@ -24,7 +24,9 @@ func TestWebOrSearch(t *testing.T) {
 	for _, test := range []struct{ on, can, web, tool bool }{
 		{false, false, false, true}, {false, true, false, true}, {true, false, false, true}, {true, true, true, false},
 	} {
-		SetWebSearch(s, test.on)
+		if _, err := SetWebSearch(s, test.on); err != nil {
+			t.Fatal(err)
+		}
 		s.SetModel(llm.Endpoint{Name: "m", Web: test.can})
 		_, req := s.Request()
 		tool := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == tools.SearchName })

@@ -185,7 +185,9 @@ func setWeb(a *App, arg string) Effect {
 	case "":
 		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
 	case wordOn, wordOff:
-		session.SetWebSearch(a.Session, arg == wordOn)
+		if _, err := session.SetWebSearch(a.Session, arg == wordOn); err != nil {
+			return Effect{Err: err}
+		}
 	default:
 		return Say(fmt.Sprintf("Unknown setting %q: use on or off", arg))
 	}

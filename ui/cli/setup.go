@@ -69,6 +69,9 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
 		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	})
+	if a.web != "" { // over what was set in the conversation
+		session.UseWebSearch(s, a.web == on)
+	}
 	persona, err := (promptFiles{a}).withPersona(s)
 	if err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
