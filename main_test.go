@@ -2558,8 +2558,9 @@ var mediaFaults = []struct {
 	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/picture TestSupported", "ui/tui/picture TestHalfBlocks"}},
 }
 
-// TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
-func TestMediaFaultsHaveTests(t *testing.T) {
+// namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
+func namedTests(t *testing.T) map[string]bool {
+	t.Helper()
 	tests := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
@@ -2579,20 +2580,65 @@ func TestMediaFaultsHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tests
+}
+
+// checkNamedTest reports a test of what that is not there. Test is "folder Test", "script NAME: a
+// piece of it" for testdata/script, or "ci: a piece of it" for .ci/run.
+func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
+	t.Helper()
+	name, piece, text := strings.Cut(test, ": ")
+	script, isScript := strings.CutPrefix(name, "script ")
+	path := filepath.Join("testdata/script", script+".txtar")
+	switch {
+	case !text:
+		if !tests[test] {
+			t.Errorf("%s: there is no %s", what, test)
+		}
+		return
+	case name == "ci":
+		path = ".ci/run"
+	case !isScript:
+		t.Errorf("%s: %q is no test", what, test)
+		return
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), piece) {
+		t.Errorf("%s: %s says nothing of %q: %v", what, path, piece, err)
+	}
+}
+
+// TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
+func TestMediaFaultsHaveTests(t *testing.T) {
+	tests := namedTests(t)
 	for _, f := range mediaFaults {
 		for _, test := range f.tests {
-			name, piece, script := strings.Cut(strings.TrimPrefix(test, "script "), ": ")
-			if !script || name == test {
-				if !tests[test] {
-					t.Errorf("%s: there is no %s", f.fault, test)
-				}
-				continue
-			}
-			if text, err := os.ReadFile(filepath.Join("testdata/script", name+".txtar")); err != nil || !strings.Contains(string(text), piece) {
-				t.Errorf("%s: %s.txtar says nothing of %q: %v", f.fault, name, piece, err)
-			}
+			checkNamedTest(t, tests, f.fault, test)
 		}
 	}
+}
+
+// TestPromisesHaveTests holds that testdata/reliability.txt names tests that are there.
+func TestPromisesHaveTests(t *testing.T) {
+	text, err := os.ReadFile("testdata/reliability.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, promises := namedTests(t), 0
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		promise, named, ok := strings.Cut(line, " | ")
+		if !ok || promise == "" || named == "" {
+			t.Errorf("%q is not RULE | TEST; TEST", line)
+			continue
+		}
+		promises++
+		for test := range strings.SplitSeq(named, "; ") {
+			checkNamedTest(t, tests, promise, test)
+		}
+	}
+	t.Logf("%d promises", promises)
 }
 
 var updateEditor = flag.Bool("editor", false, "write what parley says in ui/acp/testdata/conversation.txt")
