@@ -91,10 +91,10 @@ func (r *reading) database(ctx context.Context, path string) error {
 	case d.has("responses", "id", "prompt", "response", "conversation_id"):
 		err = r.llm(ctx, d)
 	default:
-		return errNothing
+		return ErrNothing
 	}
 	if err == nil && r.found == 0 {
-		return errNothing
+		return ErrNothing
 	}
 	return err
 }

@@ -68,13 +68,13 @@ type storageFolder string
 // storage reads the folder of an older opencode.
 func (r *reading) storage(ctx context.Context, path string) error {
 	if info, err := os.Stat(filepath.Join(path, "session")); err != nil || !info.IsDir() {
-		return errNothing
+		return ErrNothing
 	}
 	if err := r.opencode(ctx, storageFolder(path)); err != nil {
 		return err
 	}
 	if r.found == 0 {
-		return errNothing
+		return ErrNothing
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ type limits struct {
 
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
 
-// errNothing holds what a file that holds nothing comes to.
-var errNothing = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
+// ErrNothing reports that a file holds no conversation.
+var ErrNothing = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
 	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
 	"or the database of crush, opencode or llm")
 
@@ -62,7 +62,7 @@ func (l limits) conversations(r io.Reader, name string, n *skipped) ([]Conversat
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
 	unique(found)
 	if err == nil && len(found) == 0 {
-		err = errNothing
+		err = ErrNothing
 	}
 	return found, err
 }
@@ -130,7 +130,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skipped) ([]Conversation,
 				// One conversation over many lines.
 				return l.object(b, n)
 			} else if unread >= l.lead {
-				return nil, errNothing
+				return nil, ErrNothing
 			}
 		}
 		if err == io.EOF {
@@ -155,7 +155,7 @@ func (l limits) object(b *bufio.Reader, n *skipped) ([]Conversation, error) {
 	data = append([]byte{'{'}, data...)
 	d := formatOf(data, l, "", n)
 	if d == nil {
-		return nil, errNothing
+		return nil, ErrNothing
 	}
 	if err := d.line(data); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -147,65 +148,163 @@ func (db *database) purgeTrash() error {
 }
 
 // Import keeps a whole conversation, or nothing of it, and returns its ID: a new
-// one if another conversation has it. One that is there already is left alone.
+// one if another conversation has it. One that is there already is left alone; one of
+// another program's that has grown there gets what is new: see ImportNew.
 // What it cost was paid elsewhere and does not count as spending; annotations are
 // numbered anew. In lists it
 // stands where its last message belongs: what is new here is not new.
 func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, err error) {
+	done, err := ImportNew(db, s, nodes, shown...)
+	return done.ID, err
+}
+
+// An Imported is what came of a conversation that was brought in.
+type Imported struct {
+	ID      string
+	New     bool // it was not there
+	Added   int  // messages that were not there, of one that was, or that have grown
+	Apart   bool // Added stand on a branch that is not the current one: the conversation went on here
+	Deleted bool // it is in the trash, where nothing was added
+}
+
+// ImportNew does what Import does, and says what that was. One that is there, from the
+// same program, is compared message by message: what its program has added follows the
+// message it follows there, what has grown since it was imported is written anew, and
+// nothing is taken away. The current branch goes on to where the conversation stands in its
+// program, unless it went on here. One that is open is a *LockedError, if anything is new.
+func ImportNew(db *DB, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
+	nodes, err = checkedImport(s, nodes)
+	if err != nil {
+		return done, err
+	}
+	db.completeImport(&s, nodes)
+	err = db.write(func(w *writer) error {
+		done = Imported{ID: s.ID}
+		same, err := db.isImported(w, s.ID, nodes)
+		if err != nil || same {
+			return err
+		}
+		old, err := scanSession(db, w.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
+		switch {
+		case err == nil && s.Origin != "" && old.Origin == s.Origin && !strings.HasPrefix(s.Origin, "fork "):
+			return mergeImport(db, w, old, s, nodes, &done)
+		case err == nil, isPartial(err):
+			s.ID = newSessionID(db.now())
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		done.ID, done.New = s.ID, true
+		return insertImport(db, w, s, nodes, shown)
+	})
+	return done, err
+}
+
+// checkedImport returns nodes by rising Seq, none of them still arriving, if they make a tree.
+func checkedImport(s Session, nodes []Node) ([]Node, error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
 	known := map[int]bool{}
 	for i, n := range nodes {
 		if n.Seq < 1 || known[n.Seq] || n.Parent != 0 && !known[n.Parent] {
-			return "", fmt.Errorf("import of %q: message %d cannot follow message %d", s.ID, n.Seq, n.Parent)
+			return nil, fmt.Errorf("import of %q: message %d cannot follow message %d", s.ID, n.Seq, n.Parent)
 		}
 		known[n.Seq] = true
 		nodes[i].Partial = false
 	}
 	if n := len(nodes); n > 0 && nodes[n-1].Seq > 2*n+maxGaps {
-		return "", fmt.Errorf("import of %q: there are %d messages, and none can be message %d", s.ID, n, nodes[n-1].Seq)
+		return nil, fmt.Errorf("import of %q: there are %d messages, and none can be message %d", s.ID, n, nodes[n-1].Seq)
 	}
 	if s.Head != 0 && !known[s.Head] {
-		return "", fmt.Errorf("import of %q: no message %d to continue from", s.ID, s.Head)
+		return nil, fmt.Errorf("import of %q: no message %d to continue from", s.ID, s.Head)
 	}
-	db.completeImport(&s, nodes)
-	err = db.write(func(w *writer) error {
-		same, err := db.isImported(w, s.ID, nodes)
-		if err != nil || same {
+	return nodes, nil
+}
+
+func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation) error {
+	place, err := placeOf(w, s.Updated)
+	if err != nil {
+		return err
+	}
+	num, err := insertSession(w, s, place)
+	if err != nil {
+		return err
+	}
+	j := &transaction{db: db, session: s, num: num}
+	entries := make([]entry, len(nodes))
+	for i, n := range nodes {
+		entries[i] = entry{Node: n, copied: true}
+	}
+	if err := j.saveNodes(w, entries); err != nil {
+		return err
+	}
+	for i, a := range shown {
+		a.N = i + 1
+		if err := w.annotate(num, a); err != nil {
 			return err
 		}
-		var place int64
-		if err := w.one(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(s.Updated)).Scan(&place); err != nil {
-			return err
-		}
-		var n int
-		if err := w.one(`SELECT count(*) FROM sessions WHERE id = ?`, s.ID).Scan(&n); err != nil {
-			return err
-		}
-		if n > 0 {
-			s.ID = newSessionID(db.now())
-		}
-		num, err := insertSession(w, s, place)
-		if err != nil {
-			return err
-		}
-		j := &transaction{db: db, session: s, num: num}
-		entries := make([]entry, len(nodes))
-		for i, n := range nodes {
-			entries[i] = entry{Node: n, copied: true}
-		}
-		if err := j.saveNodes(w, entries); err != nil {
-			return err
-		}
-		for i, a := range shown {
-			a.N = i + 1
-			if err := w.annotate(num, a); err != nil {
-				return err
-			}
-		}
-		return j.title(w)
-	})
-	return s.ID, err
+	}
+	return j.title(w)
+}
+
+// placeOf returns where in lists a session belongs whose last message is of a time.
+func placeOf(w *writer, updated time.Time) (place int64, err error) {
+	err = w.one(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&place)
+	return place, err
+}
+
+// mergeImport adds to the session old what s, the same one where it comes from, has more.
+func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, done *Imported) error {
+	var missed damageReport
+	have, err := readNodes(w, old.num, &missed, `nodes`)
+	if err != nil || missed.rows > 0 {
+		return errors.Join(fmt.Errorf("import of %q: the conversation is damaged here, and left as it is", s.ID), err)
+	}
+	if done.Deleted = !old.Deleted.IsZero(); done.Deleted {
+		return nil
+	}
+	m := newMerge(have)
+	for _, n := range nodes {
+		m.add(n)
+	}
+	head := m.seqs[s.Head]
+	apart := m.own() && !m.leadsTo(old.Head, head)
+	if apart {
+		head = old.Head
+	}
+	if len(m.changed) == 0 && head == old.Head {
+		return nil
+	}
+	if err := db.checkUnlocked(w, s.ID); err != nil {
+		return err
+	}
+	done.Added, done.Apart = m.added, apart
+	l := Log{db: db}
+	for _, n := range m.nodes {
+		l.add(n)
+	}
+	usage, err := encode(l.session.Usage)
+	if err != nil {
+		return err
+	}
+	place, err := placeOf(w, s.Updated)
+	if err != nil {
+		return err
+	}
+	if s.Updated.Before(old.Updated) {
+		s.Updated = old.Updated
+	}
+	if old.Named || s.Title == "" {
+		s.Title = old.Title
+	}
+	if err := w.exec(`UPDATE sessions SET title = ?, head = ?, messages = ?, usage = ?, preview = ?, updated = ?, touched = max(touched, ?)
+		WHERE num = ?`, s.Title, head, len(m.nodes), string(usage), l.session.Preview, nanos(s.Updated), place, old.num); err != nil {
+		return err
+	}
+	j := &transaction{db: db, session: s, num: old.num}
+	if err := j.saveNodes(w, m.changed); err != nil {
+		return err
+	}
+	return j.title(w)
 }
 
 // completeImport fills in what an imported session may lack.
@@ -253,10 +352,14 @@ func (db *DB) isImported(q querier, id string, nodes []Node) (bool, error) {
 }
 
 // equal reports whether two nodes say the same at the same place.
-func equal(a, b Node) bool {
-	return a.Seq == b.Seq && a.Parent == b.Parent && a.Role == b.Role && a.Model == b.Model &&
-		slices.EqualFunc(a.Parts, b.Parts, func(p, q llm.Part) bool {
-			return p.Kind == q.Kind && p.Text == q.Text && p.ID == q.ID && p.Name == q.Name && p.Input == q.Input &&
-				p.URL == q.URL && p.Width == q.Width && p.Height == q.Height && p.Made == q.Made && bytes.Equal(p.Data, q.Data) && bytes.Equal(p.State, q.State)
-		})
+func equal(a, b Node) bool { return a.Seq == b.Seq && a.Parent == b.Parent && sameMessage(a, b) }
+
+// sameMessage reports whether two nodes say the same.
+func sameMessage(a, b Node) bool {
+	return a.Role == b.Role && a.Model == b.Model && slices.EqualFunc(a.Parts, b.Parts, samePart)
+}
+
+func samePart(p, q llm.Part) bool {
+	return p.Kind == q.Kind && p.Text == q.Text && p.ID == q.ID && p.Name == q.Name && p.Input == q.Input &&
+		p.URL == q.URL && p.Width == q.Width && p.Height == q.Height && p.Made == q.Made && bytes.Equal(p.Data, q.Data) && bytes.Equal(p.State, q.State)
 }

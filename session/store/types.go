@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -208,3 +209,94 @@ func (s UsageSum) With(name, value string) UsageSum {
 	}
 	return s
 }
+
+// A merge puts the messages of a tree to those of another that are the same.
+type merge struct {
+	nodes    []Node        // by rising Seq, without gaps where there were none
+	at       map[int]int   // by Seq: the place in nodes
+	children map[int][]int // by Seq: those of followers
+	seqs     map[int]int   // of the messages that were added, to theirs here
+	matched  map[int]bool  // those here that the other tree has
+	changed  []entry
+	added    int
+}
+
+func newMerge(have []Node) *merge {
+	m := &merge{nodes: have, at: map[int]int{}, children: map[int][]int{}, seqs: map[int]int{0: 0}, matched: map[int]bool{}}
+	for i, n := range have {
+		m.at[n.Seq] = i
+		m.children[n.Parent] = append(m.children[n.Parent], n.Seq)
+	}
+	return m
+}
+
+// add finds the message that n is, or one that n has grown from, or puts n behind them.
+func (m *merge) add(n Node) {
+	from := n.Seq
+	n.Parent = m.seqs[n.Parent]
+	for _, grown := range []bool{false, true} {
+		for _, seq := range m.children[n.Parent] {
+			old := &m.nodes[m.at[seq]]
+			if m.matched[seq] || !grown && !sameMessage(*old, n) || grown && !m.grew(*old, n) {
+				continue
+			}
+			m.seqs[from], m.matched[seq] = seq, true
+			if n.Seq = seq; grown || !sameUsage(old.Usage, n.Usage) {
+				*old = n
+				m.changed = append(m.changed, entry{Node: n, saved: 1, copied: true})
+			}
+			if grown {
+				m.added++
+			}
+			return
+		}
+	}
+	n.Seq = 1
+	if last := len(m.nodes); last > 0 {
+		n.Seq = m.nodes[last-1].Seq + 1
+	}
+	m.seqs[from], m.matched[n.Seq] = n.Seq, true
+	m.at[n.Seq] = len(m.nodes)
+	m.nodes = append(m.nodes, n)
+	m.children[n.Parent] = append(m.children[n.Parent], n.Seq)
+	m.changed = append(m.changed, entry{Node: n, copied: true})
+	m.added++
+}
+
+// grew reports whether n is what old was the beginning of: it was still arriving when it was
+// imported, and nothing here stands on it but results that had not come.
+func (m *merge) grew(old, n Node) bool {
+	if old.Role != n.Role || old.Role == llm.RoleUser || len(old.Parts) > len(n.Parts) {
+		return false
+	}
+	followers := m.children[old.Seq]
+	if len(followers) > 1 || len(followers) == 1 && (m.nodes[m.at[followers[0]]].Role != llm.RoleTool || len(m.children[followers[0]]) > 0) {
+		return false
+	}
+	for i, p := range old.Parts {
+		q := n.Parts[i]
+		last := i == len(old.Parts)-1
+		switch {
+		case samePart(p, q):
+		case p.Kind == llm.Result && q.Kind == llm.Result && p.ID == q.ID && p.Text == llm.NoResult:
+		case last && p.Kind == q.Kind && p.Kind != llm.Result && p.ID == q.ID && p.Name == q.Name && strings.HasPrefix(q.Text, p.Text):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// own reports whether there are messages that only this tree has.
+func (m *merge) own() bool { return len(m.matched) < len(m.nodes) }
+
+// leadsTo reports whether a branch that ends in from can go on to one that ends in to.
+func (m *merge) leadsTo(from, to int) bool {
+	for seq := to; ; seq = m.nodes[m.at[seq]].Parent {
+		if seq == from || seq == 0 {
+			return seq == from
+		}
+	}
+}
+
+func sameUsage(a, b *llm.Usage) bool { return a == b || a != nil && b != nil && *a == *b }

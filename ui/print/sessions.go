@@ -3,6 +3,7 @@ package print
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type SessionCommands struct {
 	Short  func(path string) string   // how folders are shown; nil: as they are
 	Forget func(id string) error      // removes what is kept beside a conversation; nil: nothing is
 	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
+
+	ImportAll func(ctx context.Context, lib *session.Store, how ImportAll) error // imports what other programs keep
 }
 
 // Sessions returns the command that lists, shows, searches, exports, imports and

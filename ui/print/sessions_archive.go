@@ -74,20 +74,49 @@ func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, arch
 
 func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
 
+// An ImportAll says how an import of what other programs keep is to go.
+type ImportAll struct {
+	Yes    bool // do not ask
+	DryRun bool // list what there is, and import nothing
+	JSON   bool // one object per line
+}
+
+const importHelp = `Import conversations from parley's own JSONL, and from other programs: sessions
+of Claude Code, Codex, Gemini CLI and pi, databases of crush, opencode and llm,
+exports of ChatGPT and Claude (the zip, or conversations.json in it).
+
+--all looks where these programs keep conversations on this machine. Importing
+again adds what is new: a conversation that has grown gets its new messages, on
+another branch if it was continued in parley. One that was removed from parley
+stays removed, unless its file is named.`
+
 func (s SessionCommands) importCmd() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{Use: "import FILE...", Short: "Import conversations from parley and other programs", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, files []string) error {
+	var how ImportAll
+	var all bool
+	cmd := &cobra.Command{Use: "import FILE... | --all", Short: "Import conversations from parley and other programs", Long: importHelp, RunE: func(cmd *cobra.Command, files []string) error {
+		if all == (len(files) > 0) {
+			return app.UsageError{Err: errors.New("name files to import, or use --all for what other programs keep on this machine")}
+		}
+		if (how.Yes || how.DryRun) && !all {
+			return app.UsageError{Err: errors.New("--yes and --dry-run go with --all")}
+		}
 		return s.with(func(lib *session.Store) error {
+			if all {
+				return s.ImportAll(cmd.Context(), lib, how)
+			}
 			var failed []error
 			for _, file := range files {
-				if err := s.importFile(cmd.Context(), lib, file, asJSON); err != nil {
+				if err := s.importFile(cmd.Context(), lib, file, how.JSON); err != nil {
 					failed = append(failed, err)
 				}
 			}
 			return errors.Join(failed...)
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&how.JSON, "json", false, "one JSON object per line")
+	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
+	cmd.Flags().BoolVarP(&how.Yes, "yes", "y", false, "with --all: do not ask")
+	cmd.Flags().BoolVarP(&how.DryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
 	return cmd
 }
 

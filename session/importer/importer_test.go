@@ -1,0 +1,216 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A machine has a home with what other programs keep, and parley's store.
+type machine struct {
+	home string
+	db   *store.DB
+	at   time.Time
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	db, err := store.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &machine{home, db, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+func (m *machine) getenv(name string) string {
+	return map[string]string{"HOME": m.home}[name]
+}
+
+// write puts a file below home, each time with another time.
+func (m *machine) write(t testing.TB, name, data string) {
+	t.Helper()
+	path := filepath.Join(m.home, name)
+	m.at = m.at.Add(time.Second)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(data), 0o600), os.Chtimes(path, m.at, m.at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// imported returns what the import of all places came to, without its zeros.
+func (m *machine) imported(t testing.TB) string {
+	t.Helper()
+	var all []string
+	for _, p := range Find(m.getenv, m.home) {
+		scan, err := Scan(t.Context(), m.db, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Import(t.Context(), m.db, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.New+r.Grown+r.Removed+r.Busy > 0 && scan.New == 0 {
+			t.Errorf("%s: nothing new was found, and imported: %+v", p.Path, r)
+		}
+		text := fmt.Sprintf("%s %d", r.Program, r.Conversations)
+		for _, c := range []struct {
+			n    int
+			what string
+		}{{r.New, "new"}, {r.Grown, "grown"}, {r.Apart, "apart"}, {r.Removed, "removed"}, {r.Busy, "busy"}, {r.Failed, "failed"}} {
+			if c.n > 0 {
+				text += fmt.Sprintf(", %d %s", c.n, c.what)
+			}
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+// pi returns a session of pi that says these things in turn.
+func pi(id string, said ...string) string {
+	text := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-03-01T10:00:00Z","cwd":"/p"}`+"\n", id)
+	parent := "null"
+	for i, s := range said {
+		role, content := "user", fmt.Sprintf("%q", s)
+		if i%2 == 1 {
+			role, content = "assistant", fmt.Sprintf(`[{"type":"text","text":%q}]`, s)
+		}
+		text += fmt.Sprintf(`{"type":"message","id":"n%d","parentId":%s,"timestamp":"2026-03-01T10:00:01Z","message":{"role":%q,"content":%s}}`+"\n", i, parent, role, content)
+		parent = fmt.Sprintf(`"n%d"`, i)
+	}
+	return text
+}
+
+// TestImport: a second import adds only what is new.
+func TestImport(t *testing.T) {
+	m := newMachine(t)
+	const a, b = ".pi/agent/sessions/--p--/a.jsonl", ".pi/agent/sessions/--p--/b.jsonl"
+	steps := []struct {
+		name string
+		do   func(t *testing.T)
+		want string
+	}{
+		{"an empty home", func(*testing.T) {}, ""},
+		{"two sessions", func(t *testing.T) { m.write(t, a, pi("a", "q")); m.write(t, b, pi("b", "q", "r")) }, "pi 2, 2 new"},
+		{"nothing new", func(*testing.T) {}, "pi 2"},
+		{"touched", func(t *testing.T) { m.write(t, a, pi("a", "q")) }, "pi 2"},
+		{"one has grown", func(t *testing.T) { m.write(t, a, pi("a", "q", "r")) }, "pi 2, 1 grown"},
+		{"it went on here and there", func(t *testing.T) {
+			l, err := m.db.Resume("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(l.Put(store.Node{Seq: 3, Parent: 2, Message: llm.UserText("mine")}), l.Close()); err != nil {
+				t.Fatal(err)
+			}
+			m.write(t, a, pi("a", "q", "r", "s"))
+		}, "pi 2, 1 grown, 1 apart"},
+		{"one is open here", func(t *testing.T) {
+			l, err := m.db.Resume("b")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+			m.write(t, b, pi("b", "q", "r", "s"))
+		}, "pi 2, 1 busy"},
+		{"and is closed", func(*testing.T) {}, "pi 2, 1 grown"},
+		{"one was removed here", func(t *testing.T) {
+			if err := m.db.Remove("a"); err != nil {
+				t.Fatal(err)
+			}
+		}, "pi 2"},
+		{"and has grown", func(t *testing.T) { m.write(t, a, pi("a", "q", "r", "s", "t")) }, "pi 2, 1 removed"},
+		{"the other is in the trash, and has grown", func(t *testing.T) {
+			if err := m.db.Trash("b"); err != nil {
+				t.Fatal(err)
+			}
+			m.write(t, b, pi("b", "q", "r", "s", "t"))
+		}, "pi 2, 1 removed"},
+		{"other files", func(t *testing.T) {
+			m.write(t, ".pi/agent/sessions/--p--/empty.jsonl", "")
+			m.write(t, ".pi/agent/sessions/--p--/notes.txt", "x")
+			m.write(t, ".claude/projects/p/agent-1.jsonl", "x")
+		}, "claude-code 0; pi 2"},
+	}
+	for _, s := range steps {
+		if !t.Run(s.name, func(t *testing.T) {
+			s.do(t)
+			if got := m.imported(t); got != s.want {
+				t.Errorf("got %q, want %q", got, s.want)
+			}
+		}) {
+			return
+		}
+	}
+}
+
+// TestFind: each program has its place; links in it are not followed, the way to it is.
+func TestFind(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range []string{
+		".claude/projects/p/11111111-2222-4333-8444-555555555555.jsonl", ".codex/sessions/2026/01/02/rollout-x.jsonl", ".gemini/tmp/p/chats/session-1.json",
+		".pi/agent/sessions/p/x.jsonl", ".config/io.datasette.llm/logs.db", ".local/share/opencode/opencode.db", ".local/share/opencode/storage/session/p/x.json",
+		"work/.crush/crush.db", "other/data/crush.db", "elsewhere/secret.jsonl",
+	} {
+		m.write(t, name, "x")
+	}
+	m.write(t, ".local/share/crush/projects.json", fmt.Sprintf(`{"projects":[{"path":%q,"data_dir":"data"},{"path":"relative"}]}`, filepath.Join(m.home, "other")))
+	if err := errors.Join(os.Symlink(filepath.Join(m.home, "elsewhere"), filepath.Join(m.home, ".pi/agent/sessions/p/link")),
+		os.Symlink(filepath.Join(m.home, "elsewhere/secret.jsonl"), filepath.Join(m.home, ".pi/agent/sessions/p/y.jsonl"))); err != nil {
+		t.Skip(err)
+	}
+	var got []string
+	for _, p := range Find(m.getenv, filepath.Join(m.home, "work")) {
+		rel, _ := filepath.Rel(m.home, p.Path)
+		got = append(got, fmt.Sprintf("%s %s %d", p.Program, filepath.ToSlash(rel), len(p.files())))
+	}
+	want := []string{
+		"claude-code .claude/projects 1", "codex .codex/sessions 1", "crush other/data/crush.db 1", "crush work/.crush/crush.db 1", "gemini-cli .gemini/tmp 1",
+		"llm .config/io.datasette.llm/logs.db 1", "opencode .local/share/opencode/opencode.db 1", "opencode .local/share/opencode/storage 1", "pi .pi/agent/sessions 1",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestImportCanceled: what was imported stays, and the rest comes next time.
+func TestImportCanceled(t *testing.T) {
+	m := newMachine(t)
+	m.write(t, ".pi/agent/sessions/p/a.jsonl", pi("a", "q"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := Find(m.getenv, m.home)[0]
+	if _, err := Import(ctx, m.db, p); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if got := m.imported(t); got != "pi 1, 1 new" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// BenchmarkUnchanged looks at 10,000 sessions that are as they were.
+func BenchmarkUnchanged(b *testing.B) {
+	m := newMachine(b)
+	for i := range 10_000 {
+		m.write(b, fmt.Sprintf(".pi/agent/sessions/p%d/%d.jsonl", i%100, i), pi(fmt.Sprint("s", i), "q", "r"))
+	}
+	m.imported(b)
+	for b.Loop() {
+		if got := m.imported(b); got != "pi 10000" {
+			b.Fatal(got)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// branchOf returns nodes as a branch: each behind the one before.
+func branchOf(nodes ...Node) []Node {
+	for i := range nodes {
+		nodes[i].Seq, nodes[i].Parent = i+1, i
+	}
+	return nodes
+}
+
+func calling(id string) Node {
+	n := says(0, llm.RoleAssistant, "I run it")
+	n.Parts = append(n.Parts, llm.Part{Kind: llm.Call, ID: id, Name: "run", Input: "{}"})
+	return n
+}
+
+func resulting(parts ...string) Node {
+	n := Node{Message: llm.Message{Role: llm.RoleTool}}
+	for i := 0; i < len(parts); i += 2 {
+		n.Parts = append(n.Parts, llm.Part{Kind: llm.Result, ID: parts[i], Name: "run", Text: parts[i+1]})
+	}
+	return n
+}
+
+// shortTree returns the messages of a session in short: Seq<Parent first word of each part.
+func shortTree(t *testing.T, db *DB, id string) string {
+	t.Helper()
+	s, nodes, err := db.Read(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, n := range nodes {
+		said := ""
+		for _, p := range n.Parts {
+			word, _, _ := strings.Cut(p.Text+p.Name, " ")
+			said += " " + word
+		}
+		all = append(all, fmt.Sprintf("%d<%d%s", n.Seq, n.Parent, said))
+	}
+	return fmt.Sprintf("%s; head %d of %d", strings.Join(all, ", "), s.Head, s.Messages)
+}
+
+// TestImportNew: importing again adds what the program has added, takes nothing away, and
+// goes on where the conversation went on.
+func TestImportNew(t *testing.T) {
+	user := func(text string) Node { return says(0, llm.RoleUser, text) }
+	answer := func(text string) Node { return says(0, llm.RoleAssistant, text) }
+	branched := branchOf(user("q"), answer("a"), user("left"))
+	branched = append(branched, Node{Seq: 4, Parent: 2, Message: llm.UserText("right")})
+	tests := []struct {
+		name        string
+		first, then []Node
+		here        string // what is said here between the imports
+		want        string
+		added       int
+		apart       bool
+	}{
+		{"nothing new", branchOf(user("q"), answer("a")), branchOf(user("q"), answer("a")), "", "1<0 q, 2<1 a; head 2 of 2", 0, false},
+		{"new messages", branchOf(user("q"), answer("a")), branchOf(user("q"), answer("a"), user("r"), answer("b")), "",
+			"1<0 q, 2<1 a, 3<2 r, 4<3 b; head 4 of 4", 2, false},
+		{"it went on here as well", branchOf(user("q"), answer("a")), branchOf(user("q"), answer("a"), user("r")), "mine",
+			"1<0 q, 2<1 a, 3<2 mine, 4<2 r; head 3 of 4", 1, true},
+		{"it went on only here", branchOf(user("q"), answer("a")), branchOf(user("q"), answer("a")), "mine",
+			"1<0 q, 2<1 a, 3<2 mine; head 3 of 3", 0, true},
+		{"another branch there", branchOf(user("q"), answer("a"), user("left")), branched, "",
+			"1<0 q, 2<1 a, 3<2 left, 4<2 right; head 4 of 4", 1, false},
+		{"messages were deleted there", branchOf(user("q"), answer("a"), user("r")), branchOf(user("q"), answer("b")), "",
+			"1<0 q, 2<1 a, 3<2 r, 4<1 b; head 3 of 4", 1, true},
+		{"an answer was not complete", branchOf(user("q"), answer("half")), branchOf(user("q"), answer("half an answer"), user("r")), "",
+			"1<0 q, 2<1 half, 3<2 r; head 3 of 3", 2, false},
+		{"but it was gone on from", branchOf(user("q"), answer("half")), branchOf(user("q"), answer("half an answer")), "mine",
+			"1<0 q, 2<1 half, 3<2 mine, 4<1 half; head 3 of 4", 1, true},
+		{"a call had no result yet", branchOf(user("q"), calling("c"), resulting("c", llm.NoResult)),
+			branchOf(user("q"), calling("c"), resulting("c", "done"), answer("a")), "",
+			"1<0 q, 2<1 I run, 3<2 donerun, 4<3 a; head 4 of 4", 2, false},
+		{"the same prompt twice", branchOf(user("q"), answer("a"), user("q")), branchOf(user("q"), answer("a"), user("q"), answer("a")), "",
+			"1<0 q, 2<1 a, 3<2 q, 4<3 a; head 4 of 4", 1, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			db := fresh(t)
+			s := Session{ID: "x", Origin: "pi"}
+			if done, err := ImportNew(db, s, tt.first); err != nil || !done.New {
+				t.Fatal(done, err)
+			}
+			if tt.here != "" {
+				l, err := db.Resume("x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				mine := says(len(tt.first)+1, llm.RoleUser, tt.here)
+				mine.Parent = len(tt.first)
+				if err := errors.Join(l.Put(mine), l.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for again := range 2 {
+				done, err := ImportNew(db, s, tt.then)
+				want := tt.added * (1 - again) // the second time, nothing is new
+				if err != nil || done.New || done.ID != "x" || done.Added != want || want > 0 && done.Apart != tt.apart {
+					t.Errorf("import %d: %+v, %v, want %d added", again+2, done, err, want)
+				}
+				if got := shortTree(t, db, "x"); got != tt.want {
+					t.Errorf("import %d: got  %s\nwant %s", again+2, got, tt.want)
+				}
+			}
+			if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
+				t.Errorf("spent %+v, %v", spent, err)
+			}
+		})
+	}
+}
+
+// TestImportNewLeaves: what is open, in the trash, or another program's is left alone.
+func TestImportNewLeaves(t *testing.T) {
+	db := fresh(t)
+	s := Session{ID: "x", Origin: "pi"}
+	first, more := branchOf(says(0, llm.RoleUser, "q")), branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
+	if _, err := ImportNew(db, s, first); err != nil {
+		t.Fatal(err)
+	}
+	l, err := db.Resume("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := new(LockedError)
+	if _, err := ImportNew(db, s, more); !errors.As(err, &locked) {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := ImportNew(db, s, first); err != nil {
+		t.Errorf("open, nothing new: %v", err)
+	}
+	if err := errors.Join(l.Close(), db.Trash("x")); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := ImportNew(db, s, more); err != nil || !done.Deleted || shortTree(t, db, "x") != "1<0 q; head 1 of 1" {
+		t.Errorf("deleted: %+v, %v", done, err)
+	}
+	if done, err := ImportNew(db, Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
+		t.Errorf("another program's: %+v, %v", done, err)
+	}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+
+	"parley/session"
+	"parley/session/importer"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/print"
+)
+
+// An importCommand brings in what other programs keep of conversations.
+type importCommand struct {
+	note func(string) // for standard error
+}
+
+// run lists what there is, asks, and imports what is new.
+func (a importCommand) run(ctx context.Context, lib *session.Store, how print.ImportAll) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	places := importer.Find(os.Getenv, folder)
+	if len(places) == 0 {
+		a.note("No conversations of other programs found: parley sessions import FILE takes a file or an export")
+		return nil
+	}
+	fresh := 0
+	var found []importer.Result
+	for _, p := range places {
+		r, err := importer.Scan(ctx, lib, p)
+		if err != nil {
+			return err
+		}
+		fresh += r.New
+		found = append(found, r)
+	}
+	switch {
+	case how.DryRun:
+		return writeResults(os.Stdout, found, scanned, how.JSON)
+	case fresh == 0:
+		a.note("Nothing new")
+		return writeResults(os.Stdout, found, scanned, how.JSON)
+	case !how.Yes:
+		if !term.IsTerminal(os.Stdin.Fd()) {
+			return app.UsageError{Err: fmt.Errorf("%d conversations are new or have changed: --yes imports them without asking, --dry-run lists them", fresh)}
+		}
+		if err := writeResults(os.Stderr, found, scanned, false); err != nil {
+			return err
+		}
+		line, err := askLine(fmt.Sprintf("Import %d conversations that are new or have changed? [y/N] ", fresh))
+		if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
+			return err
+		}
+	}
+	return a.places(ctx, lib, places, how)
+}
+
+func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how print.ImportAll) error {
+	var failed []error
+	for _, p := range places {
+		r, err := importer.Import(ctx, lib, p)
+		for _, n := range r.Notices {
+			a.note(sanitize.Line(r.Program + ": " + n.String()))
+		}
+		if r.Failed > 0 {
+			a.note(sanitize.Line(fmt.Sprintf("%s: files that cannot be read: %d, the first: %s", r.Program, r.Failed, r.FirstError)))
+		}
+		failed = append(failed, writeResults(os.Stdout, []importer.Result{r}, imported, how.JSON))
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %s: %w", r.Program, r.Path, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// writeResults writes a line for each place.
+func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, asJSON bool) error {
+	for _, r := range all {
+		var err error
+		if asJSON {
+			err = print.WriteJSON(w, r)
+		} else {
+			_, err = fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanned(r importer.Result) string {
+	return fmt.Sprintf("%d found, %d new or changed", r.Conversations, r.New)
+}
+
+func imported(r importer.Result) string {
+	text := fmt.Sprintf("%d found, %d imported", r.Conversations, r.New)
+	for _, more := range []struct {
+		count int
+		what  string
+	}{
+		{r.Grown, "with new messages"}, {r.Apart, "of these continued here: new messages are on a branch"},
+		{r.Removed, "removed here before"}, {r.Busy, "open in another parley"}, {r.Failed, "not readable"},
+	} {
+		if more.count > 0 {
+			text += fmt.Sprintf(", %d %s", more.count, more.what)
+		}
+	}
+	return text
+}
