@@ -40,7 +40,22 @@ func Pages() []Page {
 // them.
 var comment = regexp.MustCompile(`(?m)^<!--.*-->\n\n?`)
 
-// Open returns the page of a name, and whether there is one.
+// pageLink finds links to pages, and within one.
+var pageLink = regexp.MustCompile(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
+
+// named returns text with the commands that show a page in the place of links to it.
+func named(text string) string {
+	return pageLink.ReplaceAllStringFunc(text, func(found string) string {
+		m := pageLink.FindStringSubmatch(found)
+		if m[2] == "" {
+			return m[1]
+		}
+		return m[1] + " (`parley help " + m[2] + "`)"
+	})
+}
+
+// Open returns the page of a name, and whether there is one. Its text is as terminals show it:
+// with commands in the place of links to other pages.
 func Open(name string) (Page, bool) {
 	if !slices.Contains(order, name) {
 		return Page{}, false
@@ -49,7 +64,7 @@ func Open(name string) (Page, bool) {
 	if err != nil {
 		return Page{}, false
 	}
-	text := comment.ReplaceAllString(string(data), "")
+	text := named(comment.ReplaceAllString(string(data), ""))
 	title, _, _ := strings.Cut(text, "\n")
 	return Page{Name: name, Title: strings.TrimPrefix(title, "# "), Text: text}, true
 }

@@ -173,8 +173,11 @@ func cellKeys(cell string) (keys []string) {
 	return keys
 }
 
-// TestManualNamesKeysThatAreBound holds that each key in the tables of the page about the chat
-// is bound, and that none that is bound is missing there.
+// chordSpan matches code that can be nothing but a key.
+var chordSpan = regexp.MustCompile(`^(?:(?:ctrl|alt|shift)\+\S+(?: \S+)?|f[0-9]+|esc(?: esc)?|tab|enter|pgup|pgdown|backspace)$`)
+
+// TestManualNamesKeysThatAreBound holds that each key on a page is bound, and that the tables of
+// the page about the chat have all keys.
 func TestManualNamesKeysThatAreBound(t *testing.T) {
 	bound := map[string]bool{}
 	for _, a := range newKeymap(nil).actions {
@@ -211,6 +214,13 @@ func TestManualNamesKeysThatAreBound(t *testing.T) {
 			}
 		}
 	}
+	for _, page := range docs.Pages() {
+		for _, m := range codeSpan.FindAllStringSubmatch(page.Text, -1) {
+			if !bound[m[1]] && !keys.leaders[m[1]] && chordSpan.MatchString(m[1]) {
+				t.Errorf("docs/%s.md names %q, which is not bound", page.Name, m[1])
+			}
+		}
+	}
 	for key := range bound {
 		if !named[key] {
 			t.Errorf("docs/chat.md does not name %q", key)
@@ -218,8 +228,8 @@ func TestManualNamesKeysThatAreBound(t *testing.T) {
 	}
 }
 
-// slashes finds what looks like a command within code.
-var slashes = regexp.MustCompile("`/([a-z][a-z-]*)(?: [^`]*)?`")
+// slashes finds what looks like a command within code, or as a line of it.
+var slashes = regexp.MustCompile("(?m)(?:^|`)/([a-z][a-z-]*)(?: [^`\\n]*)?(?:`|$)")
 
 // TestManualNamesCommandsThatExist holds that each /command on a page is one of the screen, of
 // plain lines, whose commands the page about accessibility lists, or a prompt of an example.
