@@ -3,6 +3,7 @@ package uitest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,10 +36,23 @@ func GeneratedDoc(t *testing.T, page, name, text string) {
 		return
 	}
 	if !*update {
-		t.Errorf("docs/%s.md: the part %q is old (-update writes it): it has\n%s\nand should have\n%s", page, name, was, text)
+		t.Errorf("docs/%s.md: the part %q is old (-update writes it)", page, name)
+		onlyIn(t, "has", was, text)
+		onlyIn(t, "lacks", text, was)
 		return
 	}
 	if err := os.WriteFile(filepath.Join(docs, page+".md"), []byte(before+begin+text+end+after), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// onlyIn logs the lines of one text that another has not.
+func onlyIn(t *testing.T, what, text, other string) {
+	t.Helper()
+	others := strings.Split(other, "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		if !slices.Contains(others, line) {
+			t.Logf("it %s %s", what, line)
+		}
 	}
 }
