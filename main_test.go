@@ -557,7 +557,7 @@ func TestImports(t *testing.T) {
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {},
 		llm:                    {},
 		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
@@ -595,6 +595,7 @@ func TestImports(t *testing.T) {
 		"session/store":        {"session/vectors", "session/cachewatch", llm},
 		"session/storetest":    {"session/store", llm},
 		"session/vectors":      {},
+		"session/backup":       {"session/store", llm},
 		"session/archive":      {"session/store", diff, llm},
 		"session/importer":     {"session/archive", "session/store"},
 		"session/attach":       {llm},

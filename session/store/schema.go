@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // application marks the file as ours (PRAGMA application_id): "prly".
@@ -188,4 +189,79 @@ func check(q querier) error {
 		return errors.New(word)
 	}
 	return nil
+}
+
+// Snapshot writes what db holds at one moment to a new file at path.
+func Snapshot(db *DB, path string) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.writable(); err != nil {
+		return err
+	}
+	if err := createEmpty(path); err != nil {
+		return err
+	}
+	err := db.writer.exec("VACUUM INTO ?", uri(path, ""))
+	if err == nil {
+		err = checkFile(path)
+	}
+	return db.explain(err)
+}
+
+// besides are the tables about more than one conversation. Those of a row belong together:
+// the first of them says whether there is anything. ledger_days is summed up by a trigger.
+var besides = [][]string{
+	{"ledger"}, {"collections", "vectors", "coarse"}, {"videos"}, {"comparisons"}, {"prompts"}, {"drafts"}, {"state"},
+}
+
+// CopyBesides copies from another store what is not in conversations: what was paid, texts
+// found by meaning, jobs, the history of prompts. A kind of which db has something stays as it
+// is; kept lists those, by the names of tables.
+func CopyBesides(db, from *DB) (kept []string, err error) {
+	err = db.write(func(w *writer) error {
+		kept = nil
+		for _, tables := range besides {
+			var have, others int
+			if err := w.one("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
+				return err
+			}
+			err := from.read(func(q querier) error {
+				if err := q.one("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
+					return err
+				}
+				for _, table := range tables {
+					if err := copyRows(w, q, table); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if have+others == 2 {
+				kept = append(kept, tables[0])
+			}
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// copyRows copies the rows of a table, which is the same in both stores.
+func copyRows(w *writer, from querier, table string) error {
+	return each(from, func(rows *sql.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		values, places := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			places[i] = &values[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			return err
+		}
+		return w.exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
+	}, "SELECT * FROM "+table)
 }

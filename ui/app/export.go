@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -79,19 +81,24 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 
 // fileName returns a conversation's title as the name of a file.
 func fileName(about session.Info) string {
-	name := attach.NameOf(about.Title)
-	if name == "" { // an ID that was brought in may hold anything
-		name = strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
-				return r
-			}
-			return -1
-		}, about.ID)
-	}
-	if name == "" {
-		return "conversation"
-	}
-	return name
+	return cmp.Or(attach.NameOf(about.Title), plainID(about), "conversation")
+}
+
+// plainID returns the letters and digits of a conversation's ID: one that was brought in may
+// hold anything.
+func plainID(about session.Info) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, about.ID)
+}
+
+// ExportName returns a name for the file of a conversation among all others: its day, its
+// title and its ID.
+func ExportName(about session.Info) string {
+	return strings.Join([]string{about.Created.Format(time.DateOnly), fileName(about), plainID(about)}, "-")
 }
 
 // Board returns where text is copied to. Terminal writes a sequence between frames; if

@@ -2,6 +2,7 @@ package print
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,21 @@ import (
 	"parley/session/archive"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 func (s SessionCommands) export() *cobra.Command {
 	var as, to string
-	var raw bool
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
+	var raw, all bool
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: func(cmd *cobra.Command, words []string) error {
+		if all {
+			return cobra.NoArgs(cmd, words)
+		}
+		return commandNames(cmd, words)
+	}, RunE: func(_ *cobra.Command, words []string) error {
+		if all {
+			return s.exportAll(as, to, raw)
+		}
 		if to != "" && as == "" {
 			as = strings.TrimPrefix(filepath.Ext(to), ".")
 		}
@@ -54,8 +64,58 @@ func (s SessionCommands) export() *cobra.Command {
 	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
 	cmd.Flags().StringVar(&to, "to", "", "file to write; must not exist yet")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
+	cmd.Flags().BoolVar(&all, "all", false, "write every conversation, into the folder that --to names")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// exportAll writes each conversation as a file of its own, which is named by its time, its title
+// and its ID, into a folder. Files that are there already stay.
+func (s SessionCommands) exportAll(as, folder string, raw bool) error {
+	if folder == "" || folder == "-" {
+		return app.UsageError{Err: errors.New("--all needs a folder: add --to FOLDER")}
+	}
+	form, err := app.ExportFormat(cmp.Or(as, "md"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	return s.with(func(lib *session.Store) error {
+		found, err := lib.List(session.Query{Limit: -1})
+		if fatal(err, len(found)) != nil {
+			return err
+		}
+		wrote, there := 0, 0
+		for _, info := range found {
+			c, err := stored(lib, info.ID)
+			if fatal(err, len(c.Nodes)) != nil {
+				return err
+			}
+			if err != nil {
+				s.Note(err.Error())
+			}
+			if !raw {
+				c = s.masked(c)
+			}
+			name := app.ExportName(info) + "." + form.Name
+			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+				there++
+				continue
+			}
+			if _, err := app.WriteExport(c, form.Name, name, folder); err != nil {
+				return err
+			}
+			wrote++
+		}
+		text := format.Plural(wrote, "conversation") + " written to " + folder
+		if there > 0 {
+			text += fmt.Sprintf(", %d are there already", there)
+		}
+		s.Note(text)
+		return nil
+	})
 }
 
 // write writes c as a file has it, cleaned for a terminal, which obeys what a

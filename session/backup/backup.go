@@ -1,0 +1,301 @@
+// Package backup writes everything that parley keeps of conversations into one file, and
+// takes it back: on another machine, or beside what is there already.
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A file is a compressed tar archive: what it is, the store of conversations, and the folder
+// of files that tools changed, under these names.
+const (
+	manifestName = "parley-backup.json"
+	storeName    = "parley.db"
+	undoName     = "undo"
+)
+
+// version is that of the format.
+const version = 1
+
+// A manifest stands first in a file.
+type manifest struct {
+	Format  int       `json:"format"`
+	Created time.Time `json:"created"`
+}
+
+// Write writes what is in the store, and in the folder undo, to w. The folder tmp holds a copy
+// of the store meanwhile, for its owner only. Other processes may go on.
+func Write(w io.Writer, lib *store.DB, undo, tmp string, now time.Time) error {
+	dir, err := os.MkdirTemp(tmp, ".backup-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	copied := filepath.Join(dir, storeName)
+	if err := store.Snapshot(lib, copied); err != nil {
+		return err
+	}
+	about, err := json.Marshal(manifest{version, now.UTC()})
+	if err != nil {
+		return err
+	}
+	packed := gzip.NewWriter(w)
+	out := tar.NewWriter(packed)
+	if err := out.WriteHeader(&tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(about)), ModTime: now}); err != nil {
+		return err
+	}
+	if _, err := out.Write(about); err != nil {
+		return err
+	}
+	if err := addFile(out, copied, storeName); err != nil {
+		return err
+	}
+	if err := addFolder(out, undo); err != nil {
+		return err
+	}
+	return errors.Join(out.Close(), packed.Close())
+}
+
+// addFolder adds the files of the folder undo, of which each is replaced and never changed in
+// place, or grows at its end.
+func addFolder(out *tar.Writer, undo string) error {
+	return filepath.WalkDir(undo, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // pruned meanwhile, or nothing was ever kept
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(undo, path)
+		if err != nil {
+			return err
+		}
+		return addFile(out, path, undoName+"/"+filepath.ToSlash(rel))
+	})
+}
+
+// addFile adds a file with as many bytes as it has now; one that is gone is none.
+func addFile(out *tar.Writer, path, name string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && name != storeName {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+		return err
+	}
+	_, err = io.CopyN(out, f, info.Size())
+	return err
+}
+
+// Restored says what came of a restore.
+type Restored struct {
+	Conversations int      // that are new here
+	Same          int      // that are here already, with all their messages
+	Copies        int      // that went on differently here: what they were is a conversation of its own
+	Damaged       []string // IDs of those that could not be read whole; what could be is here
+	Kept          []string // kinds of other things that were here already and stay as they are
+}
+
+// Restore takes back what r has: conversations into the store lib, and the files that tools
+// changed into the folder undo. Nothing that is there is changed or removed. The folder tmp
+// holds what r has meanwhile.
+func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err error) {
+	dir, err := os.MkdirTemp(tmp, ".restore-")
+	if err != nil {
+		return done, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := unpack(r, dir); err != nil {
+		return done, err
+	}
+	from, err := store.Open(filepath.Join(dir, storeName))
+	if err != nil {
+		return done, err
+	}
+	defer func() { _ = from.Close() }()
+	if err := from.ReadOnly(); err != nil {
+		return done, err // a newer parley made it
+	}
+	all, err := from.List(store.Query{Limit: -1})
+	if err != nil && len(all) == 0 {
+		return done, err
+	}
+	for _, s := range all {
+		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), undo, &done); err != nil {
+			return done, err
+		}
+	}
+	if err := copyMissing(filepath.Join(dir, undoName, "objects"), filepath.Join(undo, "objects")); err != nil {
+		return done, err
+	}
+	done.Kept, err = store.CopyBesides(lib, from)
+	return done, err
+}
+
+// restoreSession takes back one conversation, with the history of its files.
+func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) error {
+	s, nodes, err := from.Read(id)
+	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
+		done.Damaged = append(done.Damaged, id)
+	} else if err != nil {
+		return err
+	}
+	shown, err := from.Annotations(id)
+	if damaged := new(store.DamagedError); err != nil && !errors.As(err, &damaged) {
+		return err
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	_, have, err := lib.Read(id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case holds(have, nodes):
+		done.Same++
+		return nil
+	default:
+		s.ID = id + "-restored" // always the same, so that another restore finds it
+		if _, have, err = lib.Read(s.ID); err == nil && holds(have, nodes) {
+			done.Same++
+			return nil
+		}
+		s.Pinned = false
+		done.Copies++
+		_, err := lib.Import(s, nodes, shown...) // the history of files is by ID
+		return err
+	}
+	if _, err := lib.Import(s, nodes, shown...); err != nil {
+		return err
+	}
+	done.Conversations++
+	return copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id))
+}
+
+// holds reports whether all messages of nodes are among have, both by rising Seq.
+func holds(have, nodes []store.Node) bool {
+	said := map[int]llm.Message{}
+	for _, n := range have {
+		said[n.Seq] = n.Message
+	}
+	for _, n := range nodes {
+		m, ok := said[n.Seq]
+		if !ok || !reflect.DeepEqual(m.Parts, n.Parts) || m.Role != n.Role {
+			return false
+		}
+	}
+	return true
+}
+
+// unpack writes what is in an archive into dir, and nothing outside of it.
+func unpack(r io.Reader, dir string) error {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return fmt.Errorf("this is no backup of parley: %w", err)
+	}
+	in := tar.NewReader(packed)
+	for n := 0; ; n++ {
+		h, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF) && n > 1:
+			if _, err := io.Copy(io.Discard, packed); err != nil { // which has the checksum
+				return fmt.Errorf("this is no whole backup of parley: %w", err)
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("this is no whole backup of parley: %w", err)
+		case n == 0:
+			if err := readManifest(h, in); err != nil {
+				return err
+			}
+			continue
+		case n == 1 && h.Name != storeName, h.Typeflag != tar.TypeReg, !filepath.IsLocal(h.Name), n > 1 && !strings.HasPrefix(h.Name, undoName+"/"):
+			return fmt.Errorf("this is no backup of parley: %q is in it", h.Name)
+		}
+		err = writeNew(filepath.Join(dir, filepath.FromSlash(h.Name)), in)
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) {
+			return fmt.Errorf("this is no whole backup of parley: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readManifest checks what stands first in an archive.
+func readManifest(h *tar.Header, in io.Reader) error {
+	var about manifest
+	if h.Name != manifestName || json.NewDecoder(io.LimitReader(in, 1<<16)).Decode(&about) != nil || about.Format < 1 {
+		return errors.New("this is no backup of parley")
+	}
+	if about.Format > version {
+		return fmt.Errorf("a newer parley made this backup (format %d, this one knows %d): install a newer parley", about.Format, version)
+	}
+	return nil
+}
+
+// writeNew writes a file that does not exist, for its owner only.
+func writeNew(path string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
+
+// copyMissing copies the files of a folder that another one does not have. Each has its name
+// only once all of it is there.
+func copyMissing(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if _, err := os.Lstat(target); err == nil {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		partial := target + ".restore"
+		_ = os.Remove(partial)
+		if err := writeNew(partial, f); err != nil {
+			return err
+		}
+		return os.Rename(partial, target)
+	})
+}

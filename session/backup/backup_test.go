@@ -1,0 +1,261 @@
+package backup_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/backup"
+	"parley/session/store"
+)
+
+// families are providers of each wire format, with the state that theirs keep in a message.
+var families = []struct{ kind, state, mark string }{
+	{"openai", `[{"type":"reasoning.encrypted","data":"SEALED"}]`, ""},
+	{"deepseek", "", ""},
+	{"openrouter", `[{"type":"reasoning.encrypted","data":"SEALED"}]`, "SEALED"},
+	{"openai-responses", `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hidden thought"}],"encrypted_content":"SEALED"}`, "SEALED"},
+	{"anthropic", `{"type":"thinking","thinking":"hidden thought","signature":"SEALED"}`, "SEALED"},
+	{"gemini", `"U0VBTEVE"`, "U0VBTEVE"},
+}
+
+// A machine is a store of conversations, with the folder of files that tools changed.
+type machine struct {
+	lib       *store.DB
+	dir, undo string
+}
+
+func newMachine(t *testing.T) machine {
+	t.Helper()
+	dir := t.TempDir()
+	lib, err := store.Open(filepath.Join(dir, "parley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lib.Close() })
+	return machine{lib, dir, filepath.Join(dir, "undo")}
+}
+
+func (m machine) backup(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := backup.Write(&b, m.lib, m.undo, m.dir, time.Unix(1_795_000_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func (m machine) restore(t *testing.T, data []byte) backup.Restored {
+	t.Helper()
+	done, err := backup.Restore(bytes.NewReader(data), m.lib, m.undo, m.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(m.dir, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+	return done
+}
+
+// conversation returns a conversation with an image, thinking with state, a call, a branch and
+// a summary's worth of settings, as a model of origin wrote it.
+func conversation(id, model, origin, state string) (store.Session, []store.Node) {
+	image := []byte("\x89PNG\r\n\x1a\nnot much of an image")
+	thinking := llm.Part{Kind: llm.Thinking, Text: "hidden thought"}
+	if state != "" {
+		thinking.State = []byte(state)
+	}
+	node := func(seq, parent int, m llm.Message) store.Node {
+		return store.Node{Seq: seq, Parent: parent, At: time.Unix(1_790_000_000+int64(seq), 0), Message: m}
+	}
+	nodes := []store.Node{
+		node(1, 0, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "look at this"}, {Kind: llm.Media, MIME: "image/png", Data: image, Width: 1, Height: 1}}}),
+		node(2, 1, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{thinking, {Kind: llm.Text, Text: "I read."}, {Kind: llm.Call, ID: "c1", Name: "read", Input: `{"path":"a.txt"}`}}}),
+		node(3, 2, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "c1", Name: "read", Text: "ünïcode\n"}}}),
+		node(4, 3, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}}),
+		node(5, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "a branch that was left"}}}),
+		node(6, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "the other branch"}}}),
+		node(7, 6, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Yes."}}}),
+	}
+	return store.Session{ID: id, Title: "of " + model, Model: model, Effort: llm.EffortHigh, Dir: "/work", Head: 7, Pinned: true, Updated: time.Unix(1_790_000_100, 0)}, nodes
+}
+
+// TestNextRequestIsTheSame holds, for each wire format, that a conversation which was restored
+// on an empty machine sends the same bytes as where it was backed up.
+func TestNextRequestIsTheSame(t *testing.T) {
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	config := providers.Config{Providers: map[string]providers.Provider{}}
+	for _, f := range families {
+		config.Providers[f.kind] = providers.Provider{Kind: f.kind, BaseURL: server.URL, APIKey: "sk-0123456789"}
+	}
+	here, there := newMachine(t), newMachine(t)
+	endpoints := map[string]llm.Endpoint{}
+	for _, f := range families {
+		e, err := providers.Open(config, f.kind+"/m", providers.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		endpoints[f.kind] = e
+		s, nodes := conversation("id-"+f.kind, e.Name, e.Origin, f.state)
+		if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"objects/ab/cdef", "sessions/id-gemini/log", "sessions/gone/log"} {
+		path := filepath.Join(here.undo, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := here.backup(t)
+	if done := there.restore(t, data); done.Conversations != len(families) || done.Same+done.Copies+len(done.Damaged)+len(done.Kept) > 0 {
+		t.Fatalf("%+v", done)
+	}
+	for _, f := range families {
+		t.Run(f.kind, func(t *testing.T) {
+			id := "id-" + f.kind
+			if a, b := described(t, here.lib, id), described(t, there.lib, id); a != b {
+				t.Errorf("stored\n%s\nrestored\n%s", a, b)
+			}
+			next := func(m machine) string {
+				log, err := m.lib.Resume(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := session.New(session.Options{Model: endpoints[f.kind], Log: log, Effort: llm.EffortHigh})
+				body = nil
+				for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go on"}) {
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return string(body)
+			}
+			was, is := next(here), next(there)
+			if was == "" || was != is {
+				t.Errorf("sent\n%s\nand after the restore\n%s", was, is)
+			}
+			for _, text := range []string{"look at this", "the other branch", f.mark} {
+				if !strings.Contains(was, text) {
+					t.Errorf("no %q in %s", text, was)
+				}
+			}
+		})
+	}
+	for name, want := range map[string]bool{"objects/ab/cdef": true, "sessions/id-gemini/log": true, "sessions/gone/log": false} {
+		got, err := os.ReadFile(filepath.Join(there.undo, name))
+		if (err == nil) != want || want && string(got) != name {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// described returns what a store says of a conversation.
+func described(t *testing.T, lib *store.DB, id string) string {
+	t.Helper()
+	s, nodes, err := lib.Read(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := lib.Annotations(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Created = time.Time{} // of the import
+	data, err := json.Marshal([]any{s, nodes, shown})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestRestoreChangesNothing holds that a restore adds what is missing, and leaves alone what is
+// there: also a conversation that went on, and what was paid.
+func TestRestoreChangesNothing(t *testing.T) {
+	here, there := newMachine(t), newMachine(t)
+	for i := range 3 {
+		s, nodes := conversation(fmt.Sprint("s", i), "a/b", "chat/x", "")
+		if _, err := here.lib.Import(s, nodes); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			continue
+		}
+		if i == 2 {
+			nodes[6].Parts[0].Text = "something else was said here"
+		}
+		if _, err := there.lib.Import(s, nodes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range []machine{here, there} {
+		if err := m.lib.AddPrompt(store.SentPrompt{Text: m.dir}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := described(t, there.lib, "s2")
+	data := here.backup(t)
+	if done := there.restore(t, data); done.Conversations != 1 || done.Same != 1 || done.Copies != 1 || strings.Join(done.Kept, " ") != "prompts" {
+		t.Errorf("%+v", done)
+	}
+	if after := described(t, there.lib, "s2"); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	all, err := there.lib.List(store.Query{Limit: -1})
+	if err != nil || len(all) != 4 {
+		t.Errorf("%d conversations, %v", len(all), err)
+	}
+	if done := there.restore(t, data); done.Conversations+done.Copies != 0 || done.Same != 3 {
+		t.Errorf("once more: %+v", done)
+	}
+}
+
+// TestNoBackup holds what is said of files that are none, or not whole, and that nothing of
+// them stays.
+func TestNoBackup(t *testing.T) {
+	here := newMachine(t)
+	s, nodes := conversation("s", "a/b", "chat/x", "")
+	if _, err := here.lib.Import(s, nodes); err != nil {
+		t.Fatal(err)
+	}
+	whole := here.backup(t)
+	for name, data := range map[string][]byte{"empty": nil, "text": []byte("hello"), "cut": whole[:len(whole)/2], "cut at the end": whole[:len(whole)-4]} {
+		there := newMachine(t)
+		_, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, there.dir)
+		if err == nil || !strings.Contains(err.Error(), "backup of parley") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if all, err := there.lib.List(store.Query{Limit: -1}); len(all) > 0 || err != nil {
+			t.Errorf("%s: %d conversations, %v", name, len(all), err)
+		}
+		if err := filepath.WalkDir(there.dir, func(path string, _ fs.DirEntry, err error) error {
+			if base := filepath.Base(path); err == nil && path != there.dir && !strings.HasPrefix(base, "parley.db") {
+				t.Errorf("%s: %s stays", name, path)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}

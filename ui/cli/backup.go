@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/session/backup"
+	"parley/ui/format"
+	"parley/ui/print"
+)
+
+// backupCommands returns the commands that write everything into a file, and take it back.
+func backupCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
+	write := &cobra.Command{
+		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
+		Long: `Write all conversations to a file, with images, branches and kept files, what they
+cost, and collections of vectors. Keys are not in it, unless you wrote them into a
+conversation. Other windows of parley may stay open. FILE must not exist; - is standard
+output.`,
+		Example: "  parley sessions backup parley-$(date +%F).tar.gz\n  parley sessions backup - | gpg -c > parley.tar.gz.gpg",
+		RunE: func(_ *cobra.Command, args []string) error {
+			lib, err := sessions.Open()
+			if err != nil {
+				return err
+			}
+			return errors.Join(writeBackup(a, lib, args[0]), lib.Close())
+		},
+	}
+	restore := &cobra.Command{
+		Use: "restore FILE", Short: "Take back the conversations of a backup; nothing that is here is changed", Args: cobra.ExactArgs(1),
+		Example: "  parley sessions restore parley-2026-11-23.tar.gz",
+		RunE: func(_ *cobra.Command, args []string) error {
+			in, err := openBackup(args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { _ = in.Close() }()
+			lib, err := sessions.Open()
+			if err != nil {
+				return err
+			}
+			undo, tmp, err := keptFolders()
+			if err != nil {
+				return err
+			}
+			done, err := backup.Restore(in, lib, undo, tmp)
+			tellRestored(a, done)
+			return errors.Join(err, lib.Close())
+		},
+	}
+	return []*cobra.Command{write, restore}
+}
+
+// keptFolders returns where files that tools changed are kept, and a folder beside the store.
+func keptFolders() (undo, tmp string, err error) {
+	path, err := session.StorePath(os.Getenv)
+	if err != nil {
+		return "", "", err
+	}
+	return filepath.Join(filepath.Dir(path), "undo"), filepath.Dir(path), nil
+}
+
+// writeBackup writes a backup to a new file, which has its name once all of it is there, or to
+// standard output.
+func writeBackup(a *program, lib *session.Store, name string) error {
+	undo, tmp, err := keptFolders()
+	if err != nil {
+		return err
+	}
+	if name == "-" {
+		return backup.Write(os.Stdout, lib, undo, tmp, time.Now())
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists: choose another name", name)
+	}
+	if err != nil {
+		return err
+	}
+	err = backup.Write(f, lib, undo, tmp, time.Now())
+	if err == nil {
+		err = f.Sync()
+	}
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	a.note(fmt.Sprintf("wrote %s, %s", name, format.Size(int(info.Size()))))
+	return nil
+}
+
+// openBackup opens a file, or standard input for -.
+func openBackup(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	return os.Open(name)
+}
+
+// keptKinds says what is in the tables that a restore leaves as they are if there is something
+// in them.
+var keptKinds = map[string]string{
+	"ledger": "usage", "collections": "collections of vectors", "videos": "jobs of videos", "comparisons": "comparisons",
+	"prompts": "sent prompts", "drafts": "drafts", "state": "what the screen remembers",
+}
+
+// tellRestored says what came of a restore.
+func tellRestored(a *program, done backup.Restored) {
+	text := format.Plural(done.Conversations, "conversation") + " restored"
+	if done.Same > 0 {
+		text += fmt.Sprintf(", %d here already", done.Same)
+	}
+	if done.Copies > 0 {
+		text += fmt.Sprintf(", %d in a copy: they went on here", done.Copies)
+	}
+	a.note(text)
+	if len(done.Damaged) > 0 {
+		a.note("not read whole: " + strings.Join(done.Damaged, ", "))
+	}
+	if len(done.Kept) > 0 {
+		var kinds []string
+		for _, table := range done.Kept {
+			if kind, ok := keptKinds[table]; ok {
+				kinds = append(kinds, kind)
+			}
+		}
+		a.note("left as they are here: " + strings.Join(kinds, ", "))
+	}
+}
