@@ -2560,6 +2560,9 @@ var mediaFaults = []struct {
 	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/picture TestSupported", "ui/tui/picture TestHalfBlocks"}},
 }
 
+// isTest finds the names of tests: a TestMain tests nothing.
+var isTest = regexp.MustCompile(`^(Test|Fuzz|Benchmark)([^a-z]|$)`)
+
 // namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
 func namedTests(t *testing.T) map[string]bool {
 	t.Helper()
@@ -2573,8 +2576,8 @@ func namedTests(t *testing.T) map[string]bool {
 			return err
 		}
 		for _, declared := range file.Decls {
-			if f, ok := declared.(*ast.FuncDecl); ok && f.Recv == nil {
-				tests[filepath.ToSlash(filepath.Dir(path))+" "+f.Name.Name] = true
+			if f, ok := declared.(*ast.FuncDecl); ok && f.Recv == nil && isTest.MatchString(f.Name.Name) {
+				tests[filepath.ToSlash(filepath.Dir(path))+" "+f.Name.Name] = f.Name.Name != "TestMain"
 			}
 		}
 		return nil
