@@ -205,7 +205,7 @@ func (d *database) list(table string, columns ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// rows calls f with the values of each row, NULL as "".
+// rows calls f with the values of each row, as valid UTF-8, NULL as "".
 func (d *database) rows(ctx context.Context, f func(row []string) error, query string, args ...any) error {
 	rows, err := d.pool.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -226,7 +226,7 @@ func (d *database) rows(ctx context.Context, f func(row []string) error, query s
 			return err
 		}
 		for i, v := range values {
-			row[i] = v.String
+			row[i] = strings.ToValidUTF8(v.String, "\ufffd")
 		}
 		if err := f(row); err != nil {
 			return err

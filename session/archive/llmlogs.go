@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"regexp"
 	"strings"
 	"time"
@@ -192,15 +193,15 @@ func (t *llmBuilder) attachments(where string, id string) (parts []llm.Part) {
 	}
 	t.each(func(row []string) {
 		p := llm.Part{Kind: llm.Media, MIME: cmp.Or(row[0], "application/octet-stream"), URL: row[2]}
-		if row[1] != "" {
-			p.Data, p.URL = []byte(row[1]), ""
+		if data, err := hex.DecodeString(row[1]); err == nil && len(data) > 0 {
+			p.Data, p.URL = data, ""
 		}
 		if _, web := imagePart(p.URL); p.Data == nil && !web {
 			t.notes.add(noFiles, 1)
 			return
 		}
 		parts = append(parts, p)
-	}, `SELECT a.type, iif(length(a.content) > ?, NULL, a.content), a.url FROM attachments a `+where, t.from.longest, id)
+	}, `SELECT a.type, iif(length(a.content) > ?, NULL, hex(a.content)), a.url FROM attachments a `+where, t.from.longest, id)
 	return parts
 }
 
