@@ -174,6 +174,9 @@ type Machine struct {
 	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
 
+	// Manual returns the pages of the manual; nil: there is none here.
+	Manual func() []ManualPage
+
 	// Shell runs a command of the user's own, which may take as long as it does; nil: none can run.
 	Shell func(ctx context.Context, command string, progress func(string)) tools.Outcome
 

@@ -107,6 +107,7 @@ func Commands() []Command {
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},
 
 		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
+		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
 		{Name: "mcp", Aliases: []string{"tools"}, Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},

@@ -87,7 +87,8 @@ const (
 	PanelCompare     Panel = "compare"
 	PanelRewind      Panel = "rewind"
 	PanelUndo        Panel = "undo"
-	PanelJob         Panel = "job" // its query is the number
+	PanelJob         Panel = "job"    // its query is the number
+	PanelManual      Panel = "manual" // its query is the name of a page
 	PanelBranches    Panel = "tree"
 )
 

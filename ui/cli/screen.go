@@ -136,7 +136,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.ephemeral,
 		Left:      a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
 			return runShell(ctx, a.dir, command, progress)
-		}, Jobs: a.toolSet.Jobs(), Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
 		PromptFiles: app.PromptFiles{Skills: func() ([]app.Skill, []error) { return skillRows(a) }, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},

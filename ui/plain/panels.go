@@ -35,6 +35,12 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.context()
 	case app.PanelJob:
 		p.job(query)
+	case app.PanelManual:
+		if page, ok := app.FindManual(p.app, query); ok {
+			for line := range strings.Lines(page.Text) {
+				p.say("%s", strings.TrimSuffix(line, "\n"))
+			}
+		}
 	case app.PanelUsage:
 		p.usage()
 	case app.PanelDoctor:

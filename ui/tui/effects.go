@@ -192,6 +192,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.doctor.Check()
 	case app.PanelJob:
 		return features.ShowJob(f.usage.Front, v.Query)
+	case app.PanelManual:
+		return features.ShowManual(f.usage.Front, v.Query, m.width)
 	case app.PanelUsage:
 		return f.usage.Report()
 	case app.PanelWire:
