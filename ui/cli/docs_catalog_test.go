@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/media"
+	"parley/ui/format"
 )
 
 // noEnvironment is a Getenv where nothing is set.
@@ -167,7 +169,7 @@ func embeddingTable() string {
 		m := c.Facts
 		price := "–"
 		if m.Price.Input > 0 {
-			price = fmt.Sprintf(`\$%.3g`, m.Price.Input)
+			price = escapeCell(format.Price(m.Price.Input))
 		}
 		rows = append(rows, []string{inCode(c.Name), fmt.Sprint(cmp.Or(m.Dimensions, m.Most)), price})
 	}
@@ -182,5 +184,5 @@ func mediaPrice(usd float64, known, free bool) string {
 	case !known:
 		return "–"
 	}
-	return fmt.Sprintf(`\$%.3g`, usd)
+	return escapeCell(format.Price(math.Round(usd*1000) / 1000))
 }

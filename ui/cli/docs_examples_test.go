@@ -318,6 +318,7 @@ var offline = []string{
 	`parley -p --allow edit "fix the typo in README.md"`,
 	`parley -p --timeout 90s --max-cost 0.20 --max-turns 10 "summarize"`,
 	`parley --dry-run "hello"`,
+	`parley image "a tree" --dry-run`,
 	"parley -p --record hello.jsonl \"hello\"\nparley -p --replay hello.jsonl \"hello\"",
 	"for f in *.go; do\n  printf '%s: ' \"$f\"\n  parley -q -p --ephemeral -f \"$f\" \"what is in this file? One line.\"\ndone",
 	"if parley -q -p \"hello\" > answer.txt; then",
@@ -359,6 +360,7 @@ func TestManualRuns(t *testing.T) {
 		}
 		run(lines, "sh", "-ec", lines)
 	}
+	t.Logf("%d examples run", len(offline))
 	for _, s := range all {
 		program := map[string]string{"python": "python3", "js": "node"}[s.language]
 		if path, err := exec.LookPath(program); program != "" && err == nil {
