@@ -212,6 +212,12 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 	}
 }
 
+// HoldsBack reports whether a rule denies reading a file, or asks about it. Its path is absolute.
+func (p *Policy) HoldsBack(file string) bool {
+	rules := p.readRules()
+	return rules != nil && slices.Contains([]permission.Effect{permission.Deny, permission.Ask}, rules(file))
+}
+
 // showsClass reports whether searches may show what is in files of a class: a rule allows
 // all of them.
 func (p *Policy) showsClass(class places.Class) bool {

@@ -35,8 +35,9 @@ func (o Project) Sent() []File {
 
 // imports reads the files that instructions import.
 type imports struct {
-	root string    // they lie below
-	sum  hash.Hash // of what is read
+	root     string    // they lie below
+	sum      hash.Hash // of what is read
+	heldBack func(path string) bool
 }
 
 // expand returns the text of a file with what it imports, and what was left out of it.
@@ -54,6 +55,9 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 		}
 		if tools.IsSensitive(path) {
 			return "", errors.New("it contains credentials or starts programs: reading it asks")
+		}
+		if i.heldBack != nil && i.heldBack(path) {
+			return "", errors.New("a rule denies reading it, or asks about it")
 		}
 		data, cut, err := read(path, maxFile)
 		if err != nil {

@@ -85,8 +85,9 @@ func (o Project) Empty() bool { return len(o.Files) == 0 }
 
 // Load reads what directory would add. Instructions are looked for up to the root
 // of the repository that the directory is in; without one, in the directory alone.
-// What cannot be read, or is no regular file, is an error that names it.
-func Load(folder string) (Project, error) {
+// What cannot be read, or is no regular file, is an error that names it. HeldBack reports of the
+// absolute path of a file whether instructions may not import it; nil: of none.
+func Load(folder string, heldBack func(path string) bool) (Project, error) {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return Project{}, fmt.Errorf("what %s adds: %w", folder, err)
@@ -116,7 +117,7 @@ func Load(folder string) (Project, error) {
 		clean, notes := tools.Sanitize(f.Text)
 		switch {
 		case kind == Instructions:
-			imported := imports{root: o.root, sum: sum}
+			imported := imports{root: o.root, sum: sum, heldBack: heldBack}
 			f.Text, f.Note = imported.expand(path, clean, notes)
 		case kind == Prompts, kind == Skills:
 			f.Text, f.Note = clean, strings.Join(notes, " ")

@@ -59,7 +59,7 @@ func TestLook(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := trust.Load(filepath.Join(tree(t, tt.files), tt.folder))
+			o, err := trust.Load(filepath.Join(tree(t, tt.files), tt.folder), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestDecided(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": "{}", "work/.parley/hooks.toml": "[[hooks]]\nevent = \"Stop\"\ncommand = \"./lint.sh -v\"", "work/lint.sh": "true"}), "work")
 			m := memory{}
-			o, err := trust.Load(dir)
+			o, err := trust.Load(dir, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestDecided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o, err = trust.Load(folder); err != nil {
+			if o, err = trust.Load(folder, nil); err != nil {
 				t.Fatal(err)
 			}
 			yes, known := trust.Decision(m, o)
@@ -164,7 +164,7 @@ func TestContext(t *testing.T) {
 	big := strings.Repeat("word ", 10<<10)
 	hidden := "be kind\U000E0069\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065"
 	root := tree(t, map[string]string{"r/.git/": "", "r/AGENTS.md": big, "r/a/AGENTS.md": big, "r/a/b/AGENTS.md": hidden})
-	o, err := trust.Load(filepath.Join(root, "r/a/b"))
+	o, err := trust.Load(filepath.Join(root, "r/a/b"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestImports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := trust.Load(filepath.Join(root, "r/a"))
+	o, err := trust.Load(filepath.Join(root, "r/a"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,6 +207,32 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestImportsHeldBack: what a rule denies reading is not imported, and that is told.
+func TestImportsHeldBack(t *testing.T) {
+	root := tree(t, map[string]string{"r/.git/": "", "r/AGENTS.md": "See @docs/style.md @private/plan.md", "r/docs/style.md": "tabs", "r/private/plan.md": "the key"})
+	policy := tools.NewPolicy(tools.ModeYolo)
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.SetWorkspace(filepath.Join(real, "r"))
+	rules, err := tools.Permissions{Deny: []string{"read:private/**"}}.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.AddRules(rules)
+	o, err := trust.Load(filepath.Join(root, "r"), policy.HoldsBack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := o.PromptContext(); !strings.Contains(text, "tabs") || strings.Contains(text, "the key") {
+		t.Errorf("the model is told %s", text)
+	}
+	if review := o.Review(); strings.Contains(review, "the key") || !strings.Contains(review, "@private/plan.md is not imported: a rule denies reading it") {
+		t.Errorf("shown is %s", review)
+	}
+}
+
 // TestLinkedPlaces: what a link of the repository leads to is not the repository's, and no file
 // of it is listed, shown to a model or readable without a question.
 func TestLinkedPlaces(t *testing.T) {
@@ -216,7 +242,7 @@ func TestLinkedPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := trust.Load(filepath.Join(root, "r"))
+	o, err := trust.Load(filepath.Join(root, "r"), nil)
 	if !o.Empty() {
 		t.Errorf("it adds %s", o.Names())
 	}
@@ -230,7 +256,7 @@ func TestLinkedPlaces(t *testing.T) {
 // What is no file is told, not waited for.
 func TestLookAtWhatIsNoFile(t *testing.T) {
 	root := tree(t, map[string]string{"AGENTS.md/": ""})
-	o, err := trust.Load(root)
+	o, err := trust.Load(root, nil)
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") || !o.Empty() {
 		t.Errorf("got %+v, %v", o, err)
 	}

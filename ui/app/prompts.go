@@ -23,7 +23,7 @@ type PromptFiles struct {
 	FindPrompts func() (found []prompts.Prompt, problems []error)
 	Skills      func() (all []Skill, problems []error) // nil: there are none
 	PromptDir   string                                 // where the user's own are
-	MayInsert   func(path string) error                // why a prompt of the directory cannot bring a file along; nil: it can bring each
+	MayInsert   func(path string, project bool) error  // why a prompt, perhaps of the directory, cannot bring a file along; nil: it can bring each
 	System      func(system string) string             // the system prompt as it is sent, with this one in the place of parley's own; "": with that; nil: as it is
 }
 
@@ -255,10 +255,9 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 // Template reads what a prompt needs to be sent: files it mentions, a model, a schema. Notes say
 // what was not attached.
 func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
-	mentions := e.Mentions
+	mentions, notes := o.insertable(p, e.Mentions)
 	if p.Project {
 		from.Project = o.Short(p.Path)
-		mentions, notes = o.confined(mentions)
 	}
 	for _, c := range e.Commands {
 		from.Commands = append(from.Commands, c.Text)
@@ -278,21 +277,31 @@ func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expa
 	return from, append(notes, more...), nil
 }
 
-// confined returns the mentions that a prompt of the directory may bring along, and says which
-// it may not.
-func (o Options) confined(mentions string) (kept string, notes []string) {
+// insertable returns the mentions that a prompt may bring along, and says which it may not: what is
+// denied, and of one of the directory all that a model could not read either.
+func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, notes []string) {
+	whose, from := "/"+p.Name, 0
+	if p.Project {
+		whose = "a prompt of this folder"
+	}
 	for _, m := range attach.Mentions(mentions, isFile) {
 		err := error(nil)
-		if !filepath.IsLocal(m.Path) {
+		if p.Project && !filepath.IsLocal(m.Path) {
 			err = errors.New("it is outside this folder")
 		} else if o.MayInsert != nil {
-			err = o.MayInsert(m.Path)
+			err = o.MayInsert(HomeExpanded(m.Path), p.Project)
 		}
-		if err != nil {
-			notes = append(notes, fmt.Sprintf("not attached: %s, which a prompt of this folder mentions: %v", m.Path, err))
+		if !p.Project { // what is no file may be of a server
+			kept += mentions[from:m.Start]
+		}
+		if from = m.End; err != nil {
+			notes = append(notes, fmt.Sprintf("not attached: %s, which %s mentions: %v", m.Path, whose, err))
 			continue
 		}
 		kept += mentions[m.Start:m.End] + "\n"
+	}
+	if !p.Project {
+		kept += mentions[from:]
 	}
 	return kept, notes
 }

@@ -30,17 +30,23 @@ type project struct {
 	tools   map[string]tools.OwnConfig
 	hooks   []hooks.Hook
 	runner  *hooks.Runner                 // of all hooks; nil: there are none
-	read    func() (trust.Project, error) // of look; nil: not called yet
+	read    func() (trust.Project, error) // of lookAtProject; nil: not called yet
 	own     string                        // the user's instructions for all projects; "" if there are none
 }
 
-// look returns what reads the files of a directory, once, so that it can be done beside something
-// else.
-func (p *project) look(dir string) func() (trust.Project, error) {
-	if p.read == nil {
-		p.read = sync.OnceValues(func() (trust.Project, error) { return trust.Load(dir) })
+// lookAtProject returns what reads the files of the working directory, once, so that it can be done
+// beside something else.
+func lookAtProject(a *program) func() (trust.Project, error) {
+	if a.project.read == nil {
+		own, _ := a.config.Permissions.Rules(a.config.toolNames()...) // an error is told with the policy
+		policy := tools.NewPolicy(tools.ModeAsk)
+		if folder, err := filepath.EvalSymlinks(a.dir); err == nil {
+			policy.SetWorkspace(folder)
+		}
+		policy.AddRules(own)
+		a.project.read = sync.OnceValues(func() (trust.Project, error) { return trust.Load(a.dir, policy.HoldsBack) })
 	}
-	return p.read
+	return a.project.read
 }
 
 // ownInstructions reads the user's instructions for all projects, which lie beside the
@@ -72,7 +78,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 	if a.project.own, err = ownInstructions(); err != nil {
 		a.note(err.Error())
 	}
-	if a.project.offer, err = a.project.look(a.dir)(); err != nil {
+	if a.project.offer, err = lookAtProject(a)(); err != nil {
 		return err
 	}
 	lib := a.library

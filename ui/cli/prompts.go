@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -153,9 +154,9 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	return from.Parts(outputs), nil
 }
 
-// mayInsert says why a prompt of the working directory cannot bring a file along: a model could
-// not read it without a question either.
-func (a promptFiles) mayInsert(path string) error {
+// mayInsert says why a prompt cannot bring a file along: a rule denies reading it or, for one of
+// the working directory, a model could not read it without a question.
+func (a promptFiles) mayInsert(path string, project bool) error {
 	set, err := tools.Open(a.dir)
 	if err != nil {
 		return err
@@ -172,9 +173,13 @@ func (a promptFiles) mayInsert(path string) error {
 	}
 	action, err := set.Plan(context.Background(), "read", string(input))
 	switch {
+	case err != nil && !project: // what attaches it says so
+		return nil
 	case err != nil:
 		return err
-	case policy.Decide(action) != tools.Allow:
+	case policy.Decide(action) == tools.Deny:
+		return errors.New(policy.DenialReason(action))
+	case project && policy.Decide(action) != tools.Allow:
 		return fmt.Errorf("reading it needs approval: attach it yourself, with @%s", path)
 	}
 	return nil
