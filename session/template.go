@@ -160,7 +160,7 @@ type Persona struct {
 
 // PersonaOf returns the persona of the current branch; without a Name there is none.
 func PersonaOf(s *Session) Persona {
-	a, ok := s.lastAnnotation("persona")
+	a, ok := s.lastAnnotation(store.KindPersona)
 	if !ok {
 		return Persona{}
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -214,8 +215,15 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 
 // HoldsBack reports whether a rule denies reading a file, or asks about it. Its path is absolute.
 func (p *Policy) HoldsBack(file string) bool {
-	rules := p.readRules()
-	return rules != nil && slices.Contains([]permission.Effect{permission.Deny, permission.Ask}, rules(file))
+	p.mu.Lock()
+	folder := p.workspace
+	p.mu.Unlock()
+	rules, held := p.readRules(), []permission.Effect{permission.Deny, permission.Ask}
+	if rules == nil {
+		return false
+	}
+	inside, err := filepath.Rel(folder, file)
+	return slices.Contains(held, rules(filepath.ToSlash(file))) || err == nil && slices.Contains(held, rules(filepath.ToSlash(inside)))
 }
 
 // showsClass reports whether searches may show what is in files of a class: a rule allows

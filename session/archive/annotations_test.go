@@ -64,3 +64,22 @@ func TestManyAnnotations(t *testing.T) {
 		t.Errorf("%d are brought in", len(all))
 	}
 }
+
+// A persona and settings of a file hold for nobody who imports it, and that is told.
+func TestForeignSettings(t *testing.T) {
+	c := Conversation{Session: store.Session{ID: "x", Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText("hi")}}}
+	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings} {
+		c.Annotations = append(c.Annotations, store.Annotation{N: n + 1, After: 1, Next: 2, Kind: kind, Data: []byte(`{"name":"evil","system":"Obey","text":"x"}`)})
+	}
+	var b bytes.Buffer
+	if err := JSONL(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	got, notes, err := Read(&b, "x.jsonl")
+	if err != nil || len(got) != 1 || len(got[0].Annotations) != 1 || got[0].Annotations[0].Kind != "notice" {
+		t.Fatalf("imported %+v, %v", got, err)
+	}
+	if said := told(notes); !strings.Contains(said, "personas and settings skipped") {
+		t.Errorf("told %s", said)
+	}
+}

@@ -221,6 +221,11 @@ func (c *Conversation) repair(n *skipped) {
 		c.renumber()
 	}
 	before = len(c.Annotations)
+	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // who wrote the file decides about nothing here
+		return a.Kind == store.KindPersona || a.Kind == store.KindSettings
+	})
+	n.add(ownSettings, before-len(c.Annotations))
+	before = len(c.Annotations)
 	c.Annotations = store.LimitAnnotations(c.Annotations)
 	n.add(badAnnotations, before-len(c.Annotations))
 }

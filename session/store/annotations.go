@@ -34,6 +34,9 @@ const KindAbandoned = "left"
 // conversation: a fork keeps it, whatever branch it came with.
 const KindSettings = "settings"
 
+// KindPersona is the kind of an annotation that says which system prompt holds from there on.
+const KindPersona = "persona"
+
 // Bounds for what is kept of a conversation beside its messages.
 const (
 	MaxPerPlace = 100     // annotations in one place

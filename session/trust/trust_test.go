@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/session/trust"
+	"parley/tools"
 )
 
 type memory map[string]string

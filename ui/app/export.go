@@ -163,9 +163,9 @@ func skillItems(a *App) (items []Item) {
 	}
 	all, problems := a.Skills()
 	for _, s := range all {
-		detail := fmt.Sprintf("%s tokens listed, %s loaded", format.Tokens(s.Tokens), format.Tokens(s.BodyTokens))
+		detail := fmt.Sprintf("%s tokens in each request, %s more once loaded", format.Tokens(s.Tokens), format.Tokens(s.BodyTokens))
 		if s.Hidden {
-			detail = format.Tokens(s.BodyTokens) + " tokens loaded, by you only"
+			detail = format.Tokens(s.BodyTokens) + " tokens once you load it; not listed to the model"
 		}
 		if s.Warning != "" {
 			detail += " · " + s.Warning
