@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,7 +193,8 @@ func shellCalls(s snippet) ([][]string, error) {
 // checkCall reports what is wrong with the arguments of a call: a command or a flag that does
 // not exist, or a value that is not taken; and, of whole command lines, what is missing.
 func checkCall(args []string, whole bool) (flags int, err error) {
-	root := manualRoot()
+	a := newProgram()
+	root := manualRoot(a)
 	cmd, rest, err := root.Find(withOptionalValues(args))
 	if err != nil {
 		return 0, err
@@ -207,7 +209,13 @@ func checkCall(args []string, whole bool) (flags int, err error) {
 		return 0, err
 	}
 	cmd.Flags().Visit(func(*pflag.Flag) { flags++ })
-	if whole && !cmd.HasSubCommands() {
+	switch {
+	case !whole:
+	case cmd == root:
+		if err = a.flags.validate(cmd, cmd.Flags().Args()); errors.Is(err, fs.ErrNotExist) { // a schema of the reader's
+			err = nil
+		}
+	case !cmd.HasSubCommands():
 		err = cmd.ValidateArgs(cmd.Flags().Args())
 	}
 	return flags, err
@@ -251,7 +259,7 @@ var chatFlags = []string{"blind"}
 // TestManualFlags holds that each flag that the manual names exists on some command.
 func TestManualFlags(t *testing.T) {
 	known := map[string]bool{}
-	eachCommand(manualRoot(), func(c *cobra.Command) {
+	eachCommand(manualRoot(newProgram()), func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
 	})
 	n := 0

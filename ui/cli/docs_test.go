@@ -28,7 +28,7 @@ import (
 // TestManual holds that what the manual lists is what the program has. The flag -update writes
 // it.
 func TestManual(t *testing.T) {
-	root := manualRoot()
+	root := manualRoot(newProgram())
 	for _, s := range []struct{ page, name, text string }{
 		{"providers", "abilities", abilityTable()},
 		{"providers", "addresses", addressTable()},
@@ -48,9 +48,9 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualRoot returns the command line with all that is made when it runs.
-func manualRoot() *cobra.Command {
-	root := newProgram().rootCommand()
+// manualRoot returns the command line of a program with all that is made when it runs.
+func manualRoot(a *program) *cobra.Command {
+	root := a.rootCommand()
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	eachCommand(root, func(c *cobra.Command) { c.InitDefaultHelpFlag() })
