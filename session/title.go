@@ -81,7 +81,11 @@ func aside(ctx context.Context, s *Session, purpose string, model llm.Endpoint, 
 		return "", err
 	}
 	said, usage, err := complete(ctx, s, model, req, func(Event) {})
-	s.spend(purpose, model.Name, usage, err)
+	if info := s.log.Session(); len(s.History()) > 0 {
+		s.spend(purpose, model.Name, usage, err)
+	} else if err == nil || usage != (llm.Usage{}) { // an empty conversation is not on the disk, and may never be
+		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: info.Dir, Model: model.Name, Purpose: purpose, Usage: usage})
+	}
 	_ = endReservations(s, room) // it is tried again with the next
 	s.mu.Lock()
 	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced

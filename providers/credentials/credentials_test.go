@@ -424,3 +424,38 @@ func TestKnownNamesCommands(t *testing.T) {
 		t.Errorf("got %q, %q, %v", keys, commands, err)
 	}
 }
+
+// Of several processes one refreshes an entry at a time; others are not held up by it.
+func TestLockRefresh(t *testing.T) {
+	dir := t.TempDir()
+	one, other := OpenLogins(dir, func(string) string { return "" }), OpenLogins(dir, func(string) string { return "" })
+	unlock, err := one.LockRefresh(t.Context(), "mcp:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("it takes too long"))
+	if _, err := other.LockRefresh(ctx, "mcp:a"); err == nil || !strings.Contains(err.Error(), "it takes too long") {
+		t.Errorf("got %v", err)
+	}
+	another, err := other.LockRefresh(t.Context(), "mcp:b/../c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	another()
+	if _, err := other.Put(t.Context(), "mcp:a", "", "{}"); err != nil { // storing is another lock
+		t.Error(err)
+	}
+	unlock()
+	again, err := other.LockRefresh(t.Context(), "mcp:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if err := os.Remove(other.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := other.Key(t.Context(), "mcp:a"); err == nil || err.Error() != "it is gone: log in again" {
+		t.Errorf("got %v", err)
+	}
+}

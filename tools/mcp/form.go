@@ -152,7 +152,13 @@ func parseField(name string, raw json.RawMessage) (Field, error) {
 	case []any:
 		var parts []string
 		for _, one := range d {
-			parts = append(parts, fmt.Sprint(one))
+			part := fmt.Sprint(one)
+			for _, c := range f.Choices {
+				if c.Value == part {
+					part = c.Title
+				}
+			}
+			parts = append(parts, part)
 		}
 		f.Default = strings.Join(parts, ", ")
 	default:

@@ -320,7 +320,7 @@ func awaitLogin(a *App, name string, login *mcp.Login) Effect {
 	}
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		if a.OpenURL == nil || a.OpenURL(ctx, login.URL) != nil {
-			ask.Text = "No browser here. Open this address elsewhere, and paste the one that it ends on: " + login.URL
+			ask.Text = "No browser here: open " + login.URL + " elsewhere, and paste the address that it ends on"
 		}
 		return func() Effect { return Effect{Secret: ask} }
 	}}

@@ -90,7 +90,7 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 	}
 	help := f.Help
 	if f.Several {
-		help = strings.TrimSpace(help + " Any of " + f.ChoiceTitles() + ", with commas")
+		help = strings.TrimPrefix(help+" · Any of "+f.ChoiceTitles()+", with commas", " · ")
 	}
 	if help == "" {
 		help = "MCP server " + q.Server + " asks"

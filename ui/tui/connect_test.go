@@ -160,3 +160,27 @@ func TestConnectInterrupted(t *testing.T) {
 	}
 	traceless(t, s)
 }
+
+// A line that is not needed any more is taken back, one that is left says so, and one that may
+// be empty is.
+func TestLineNotNeeded(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(*Options) {})
+	ready, left := make(chan struct{}), make(chan struct{})
+	ask := func(take string, ready <-chan struct{}, optional bool) {
+		s.Send(app.Effect{Secret: &app.Secret{
+			Title: "The line", Text: "What becomes of it", Shown: true, Ready: ready, Optional: optional, Left: func() { close(left) },
+			Take: func(_ context.Context, line string) (func() app.Effect, error) {
+				return func() app.Effect { return app.Say(take + "<" + line + ">") }, nil
+			},
+		}})
+		s.WaitForText("The line")
+	}
+	ask("By itself ", ready, false)
+	close(ready)
+	s.WaitForText("By itself <>")
+	ask("Empty ", nil, true)
+	s.Press("enter").WaitForText("Empty <>")
+	ask("Left ", nil, false)
+	s.Press("esc")
+	<-left
+}

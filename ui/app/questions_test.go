@@ -1,0 +1,186 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/tools/mcp"
+)
+
+// askingApp returns an application with a server "s" whose tools ask for what they are called
+// after: a form, a page, and an answer of the model.
+func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
+	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
+	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
+		sdk.AddTool(server, &sdk.Tool{Name: name}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			got, err := f(ctx, r.Session)
+			if err != nil {
+				return nil, nil, err
+			}
+			text, _ := json.Marshal(got)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil, nil
+		})
+	}
+	add("form", func(ctx context.Context, s *sdk.ServerSession) (any, error) {
+		return s.Elicit(ctx, &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(`{"type":"object","required":["name","tea"],"properties":{
+			"name":{"type":"string","minLength":2,"description":"As friends say it"},"tea":{"type":"string","enum":["green","black"]},"age":{"type":"integer"}}}`)})
+	})
+	add("page", func(ctx context.Context, s *sdk.ServerSession) (any, error) {
+		return s.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Pay here", URL: "https://pay.example/1", ElicitationID: "1"})
+	})
+	add("sample", func(ctx context.Context, s *sdk.ServerSession) (any, error) {
+		return s.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "Say hello"}}}})
+	})
+	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(h.Close)
+	servers := mcp.Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
+	t.Cleanup(servers.Close)
+	servers.Wait(t.Context())
+	a = newApp(t)
+	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(llmtest.Say("hello"))})
+	a.Servers = func() *mcp.Servers { return servers }
+	return a, func(tool string) <-chan string {
+		done := make(chan string, 1)
+		for _, ext := range servers.Tools() {
+			if ext.Name == "mcp__s__"+tool {
+				action, err := ext.Plan(t.Context(), json.RawMessage("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				go func() { done <- action.Run(t.Context(), nil).Text }()
+			}
+		}
+		return done
+	}
+}
+
+// asked waits for what a server asks; the tests' own deadline ends it.
+func asked(t *testing.T, a *App) Confirm {
+	t.Helper()
+	for {
+		e := ServerQuestion(a)
+		if e.Confirm != nil {
+			return *e.Confirm
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A form is asked for field by field, and sent once the user saw the whole of it.
+func TestServerForm(t *testing.T) {
+	a, call := askingApp(t)
+	done := call("form")
+	c := asked(t, a)
+	if want := "MCP server s asks:\n\nWho are you?\n\nIt wants to know: name, tea, age. What you enter goes to this server: no passwords or keys"; c.Text != want || c.Harmless {
+		t.Errorf("got %q", c.Text)
+	}
+	e := c.Answer(true)
+	if e.Secret == nil || e.Secret.Title != "s: name" || e.Secret.Text != "As friends say it" || !e.Secret.Shown || e.Secret.Optional {
+		t.Fatalf("got %+v", e.Secret)
+	}
+	if _, err := take(t, e, "A"); err == nil || !strings.Contains(err.Error(), "at least 2 characters") {
+		t.Errorf("got %v", err)
+	}
+	e, _ = take(t, e, "Ada")
+	if e.List == nil || len(e.List.Items) != 2 {
+		t.Fatalf("got %+v", e)
+	}
+	e = e.List.Choose(e.List.Items[1], "")
+	if e.Secret == nil || !e.Secret.Optional {
+		t.Fatalf("got %+v", e)
+	}
+	e, _ = take(t, e, "") // skips it
+	if e.Confirm == nil || e.Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
+		t.Fatalf("got %+v", e)
+	}
+	e.Confirm.Answer(true)
+	if got := <-done; !strings.Contains(got, `{"action":"accept","content":{"name":"Ada","tea":"black"}}`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Whoever leaves a question cancels it, at each step.
+func TestServerFormLeft(t *testing.T) {
+	a, call := askingApp(t)
+	for steps := range 4 {
+		done := call("form")
+		c := asked(t, a)
+		left := c.Left
+		var e Effect
+		if steps > 0 {
+			e = c.Answer(true)
+			left = e.Secret.Left
+		}
+		if steps > 1 {
+			e, _ = take(t, e, "Ada")
+			left = e.List.Left
+		}
+		if steps > 2 {
+			e = e.List.Choose(e.List.Items[0], "")
+			left = e.Secret.Left
+		}
+		left()
+		if got := <-done; !strings.Contains(got, `"action":"cancel"`) {
+			t.Errorf("after %d steps: got %s", steps, got)
+		}
+	}
+	done := call("form")
+	asked(t, a).Answer(false)
+	if got := <-done; !strings.Contains(got, `"action":"decline"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestServerPage(t *testing.T) {
+	a, call := askingApp(t)
+	var opened string
+	a.OpenURL = func(_ context.Context, address string) error { opened = address; return nil }
+	done := call("page")
+	c := asked(t, a)
+	if c.Text != "MCP server s asks you to open a page:\n\nPay here\n\nhttps://pay.example/1" || opened != "" {
+		t.Errorf("got %q", c.Text)
+	}
+	c.Answer(true).Async(t.Context())
+	if got := <-done; !strings.Contains(got, `"action":"accept"`) || opened != "https://pay.example/1" {
+		t.Errorf("got %s, opened %s", got, opened)
+	}
+}
+
+// The model answers for a server outside the conversation, and what that costs is in the ledger.
+func TestServerSample(t *testing.T) {
+	a, call := askingApp(t)
+	done := call("sample")
+	c := asked(t, a)
+	model := a.Session.Model().Name
+	if c.Text != fmt.Sprintf("MCP server s wants %s to answer this, at your cost:\n\n── User\nSay hello", model) || c.Harmless {
+		t.Errorf("got %q", c.Text)
+	}
+	if e := c.Answer(true).Async(t.Context()); e.Err != nil {
+		t.Fatal(e.Err)
+	}
+	if got := <-done; !strings.Contains(got, `"model":"`+model+`"`) {
+		t.Errorf("got %s", got)
+	}
+	if n := len(a.Session.History()); n != 0 {
+		t.Errorf("the conversation has %d messages", n)
+	}
+	sums, err := a.Library.Ledger().Sums(time.Time{}, time.Now().Add(time.Hour), "purpose")
+	if err != nil || len(sums) != 1 || sums[0].Purpose != "sampling" {
+		t.Errorf("got %+v, %v", sums, err)
+	}
+	done = call("sample")
+	asked(t, a).Answer(false)
+	if got := <-done; !strings.Contains(got, "the user did not allow this") {
+		t.Errorf("got %s", got)
+	}
+}
