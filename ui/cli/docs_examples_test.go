@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -23,18 +21,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"parley/session/config"
-	"parley/tools/sandbox"
 	"parley/ui/print"
 )
-
-// TestMain lets the examples of the manual run this program as parley.
-func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
-	if os.Getenv("PARLEY_TEST_AS_PROGRAM") != "" {
-		os.Exit(Main(os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
 
 // A snippet is a block of code, or code within a line, in what people read.
 type snippet struct {
@@ -299,110 +287,4 @@ func TestManualStatuses(t *testing.T) {
 		}
 	}
 	t.Logf("%d exit statuses in prose", n)
-}
-
-// offline lists lines of the manual that need no network, no key and no model but the demo.
-var offline = []string{
-	`parley help`,
-	`parley help scripts`,
-	`parley sessions --help`,
-	`parley models`,
-	`parley models --image`,
-	`parley models --video`,
-	`parley models --embed`,
-	`parley models sonnet --all`,
-	`parley connect --list`,
-	`parley doctor`,
-	`parley usage`,
-	`parley usage --by model --since 7d`,
-	`parley usage --cache`,
-	`parley video list`,
-	`echo "why is the sky blue" | parley`,
-	`parley --effort high "prove that there are infinitely many primes"`,
-	`parley -n 3 "a title for a talk about whales"`,
-	`parley --max-cost 0.50 "refactor this package"`,
-	`parley -p --tools none "hello"`,
-	`parley -p --tools read,grep "where is main?"`,
-	`parley -p --allow edit "fix the typo in README.md"`,
-	`parley -p --timeout 90s --max-cost 0.20 --max-turns 10 "summarize"`,
-	`parley --dry-run "hello"`,
-	`parley image "a tree" --dry-run`,
-	"parley -p --record hello.jsonl \"hello\"\nparley -p --replay hello.jsonl \"hello\"",
-	"for f in *.go; do\n  printf '%s: ' \"$f\"\n  parley -q -p --ephemeral -f \"$f\" \"what is in this file? One line.\"\ndone",
-	"if parley -q -p \"hello\" > answer.txt; then",
-	"id=$(parley -p -o json \"hello\" | jq -r .session)\nparley -p -r \"$id\" \"what can you do?\"\nparley -p -c \"and what else?\"",
-	`parley -p -o jsonl "hello" | jq -r 'select(.type=="text").text'`,
-	`git diff | parley -P commit`,
-}
-
-// TestManualRuns runs lines of the manual, and its programs in other languages, in an empty home.
-func TestManualRuns(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the examples are for a shell")
-	}
-	all := snippets(t)
-	run := func(name string, command ...string) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, other := range []string{"jq", "git"} {
-				if _, err := exec.LookPath(other); err != nil && strings.Contains(name, other+" ") {
-					t.Skipf("%s is not on PATH", other)
-				}
-			}
-			cmd := exec.Command(command[0], command[1:]...)
-			cmd.Dir, cmd.Env = manualHome(t)
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
-	}
-	for _, lines := range offline {
-		at := slices.IndexFunc(all, func(s snippet) bool { return !s.inline && strings.Contains(s.text, lines) || s.text == lines })
-		if at < 0 {
-			t.Errorf("the manual has no %q", lines)
-			continue
-		}
-		if strings.HasSuffix(lines, "; then") {
-			lines = all[at].text // a whole one
-		}
-		run(lines, "sh", "-ec", lines)
-	}
-	t.Logf("%d examples run", len(offline))
-	for _, s := range all {
-		program := map[string]string{"python": "python3", "js": "node"}[s.language]
-		if path, err := exec.LookPath(program); program != "" && err == nil {
-			run(s.file+" "+s.language, path, map[string]string{"python": "-c", "js": "-e"}[s.language], s.text)
-		} else if program != "" {
-			t.Logf("%s is not on PATH: its example in %s is not run", program, s.file)
-		}
-	}
-}
-
-// manualHome returns a folder to work in, and an environment in which parley is this program,
-// with a home where nothing was ever done.
-func manualHome(t *testing.T) (dir string, env []string) {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	home := t.TempDir()
-	dir, bin := filepath.Join(home, "project"), filepath.Join(home, "bin")
-	for path, content := range map[string]string{
-		filepath.Join(bin, "parley"):                                     "#!/bin/sh\nPARLEY_TEST_AS_PROGRAM=1 exec '" + self + "' \"$@\"\n",
-		filepath.Join(dir, "main.go"):                                    "package main\n\nfunc main() {}\n",
-		filepath.Join(dir, "README.md"):                                  "# Project\n",
-		filepath.Join(dir, "notes.txt"):                                  "whales\nfoxes\n",
-		filepath.Join(home, ".config", "parley", "prompts", "commit.md"): "Write a commit message.\n",
-	} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir, []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm", "GOCOVERDIR=" + home,
-		"XDG_CONFIG_HOME=" + home + "/.config", "XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state", "XDG_CACHE_HOME=" + home + "/.cache",
-	}
 }
