@@ -898,8 +898,9 @@ func ownPackages(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	module := modulePath(t)
 	ours := func(path string) (string, bool) {
-		rest, ok := strings.CutPrefix(path, "parley")
+		rest, ok := strings.CutPrefix(path, module)
 		return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 	}
 	imports := map[string][]string{}
@@ -914,6 +915,17 @@ func ownPackages(t *testing.T) map[string][]string {
 		}
 	}
 	return imports
+}
+
+// modulePath returns what this module is called, which its owner may change.
+func modulePath(t *testing.T) string {
+	t.Helper()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(mod), "\n")
+	return strings.TrimPrefix(line, "module ")
 }
 
 // TestExampleConfig holds config.toml.example to the structs: every key of one
@@ -1986,7 +1998,7 @@ func TestInitIsCheap(t *testing.T) {
 		t.Fatal(fmt.Errorf("%w\n%s", err, trace.String()))
 	}
 	packages := 0
-	for _, m := range regexp.MustCompile(`(?m)^init (parley/\S+) .* (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^init (`+regexp.QuoteMeta(modulePath(t))+`/\S+) .* (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1) {
 		if strings.Contains(m[1], "test") { // of this test, not of the program
 			continue
 		}

@@ -59,7 +59,7 @@ func linkedModules(t *testing.T) map[string]string {
 	t.Helper()
 	dirs := map[string]string{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Dir}}{{end}}", "parley")
+		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "..")
 		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		list.Stderr = os.Stderr
 		out, err := list.Output()
@@ -67,7 +67,7 @@ func linkedModules(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(out)) {
-			if path, dir, ok := strings.Cut(strings.TrimSpace(line), " "); ok && path != "parley" {
+			if path, dir, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 				dirs[path] = dir
 			}
 		}
