@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"time"
 
@@ -205,18 +204,12 @@ func (t *llmBuilder) attachments(where string, id string) (parts []llm.Part) {
 	return parts
 }
 
-// llmModels translates names of models, which say their provider only where a plugin has
-// them.
-var llmModels = []struct {
-	name     *regexp.Regexp
-	provider string
-}{
-	{regexp.MustCompile(`^(gpt-|o[0-9]|chatgpt-)`), "openai"},
-	{regexp.MustCompile(`^claude-`), "anthropic"},
-	{regexp.MustCompile(`^gemini-`), "gemini"},
-	{regexp.MustCompile(`^grok-`), "xai"},
-	{regexp.MustCompile(`^deepseek-`), "deepseek"},
-	{regexp.MustCompile(`^(mistral|codestral|magistral|pixtral)-`), "mistral"},
+// llmModels says whose a model is by the beginning of its name: llm says it only where a
+// plugin has the model.
+var llmModels = []struct{ prefix, provider string }{
+	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
+	{"claude-", "anthropic"}, {"gemini-", "gemini"}, {"grok-", "xai"}, {"deepseek-", "deepseek"},
+	{"mistral-", "mistral"}, {"codestral-", "mistral"}, {"magistral-", "mistral"}, {"pixtral-", "mistral"},
 }
 
 func llmModel(name string) string {
@@ -224,7 +217,7 @@ func llmModel(name string) string {
 		return foreignModel(provider, rest)
 	}
 	for _, m := range llmModels {
-		if m.name.MatchString(name) {
+		if strings.HasPrefix(name, m.prefix) {
 			return foreignModel(m.provider, name)
 		}
 	}
