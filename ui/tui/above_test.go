@@ -112,7 +112,7 @@ func TestMistypedCommands(t *testing.T) {
 		"/mod":                 "Did you mean /mode or /model?",
 		"/qiut":                "Did you mean /quit?",
 		"/sav3":                "Unknown command /sav3",
-		"/queue it":            "Nothing is running",
+		"/stop it":             "Nothing is running",
 		"/the file is what":    "",
 		"/usr/bin/env":         "",
 		"/usr/bin/env is what": "",

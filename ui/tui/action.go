@@ -89,7 +89,7 @@ func talkingActions() []action {
 		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
-		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy).unless(lacksTurn),
+		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy),
 		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"), shared("background"), shared("jobs"),

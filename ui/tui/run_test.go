@@ -331,6 +331,15 @@ func TestTypingIntoAnApproval(t *testing.T) {
 	}
 }
 
+// What is queued while nothing runs is sent, as in plain lines.
+func TestQueueWhileIdle(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("an answer"))
+	s.ask("/queue hello", "an answer")
+	if got := s.fake.Requests(); len(got) != 1 || got[0].Messages[0].Text() != "hello" {
+		t.Errorf("sent %+v", got)
+	}
+}
+
 func TestQueueWhileBusy(t *testing.T) {
 	release := make(chan struct{})
 	slow := func(_ context.Context, _ llm.Request, out *llm.Out) error {

@@ -112,8 +112,11 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 	return tea.Batch(sent, m.chat.Run(parts...))
 }
 
-// queue sends text, or else what is written, for after the answer.
+// queue sends text, or else what is written, for after the answer; at once if none is coming.
 func queue(m *Model, text string) tea.Cmd {
+	if text == "" && m.input.Composer.Empty() {
+		return m.Say("/queue and the text to send")
+	}
 	if text == "" {
 		return m.input.Composer.SendLater()
 	}
