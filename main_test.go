@@ -321,6 +321,13 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 			`{"id":"acme/new","name":"Acme \u001b[31mNew","context_length":128000,"pricing":{"prompt":"0.0000015","completion":"0.000006"},"supported_parameters":["tools"]},`+
 			`{"id":"acme/bad","pricing":{"prompt":"NaN","completion":"1"}},{"id":"x\u001b]52;c;ZXZpbA==\u0007"},{"id":"openrouter/auto","pricing":{"prompt":"-1","completion":"-1"}}]}`)
 	},
+	"takes no top_k": func(w http.ResponseWriter, n int, _ chan struct{}) {
+		if n == 1 {
+			fail(w, 400, `{"error":{"message":"Unrecognized request argument supplied: top_k","type":"invalid_request_error"}}`)
+			return
+		}
+		stream(w, delta(`{"content":"hello"}`), finish("stop"))
+	},
 	"calls for ever": func(w http.ResponseWriter, n int, _ chan struct{}) {
 		stream(w, call("list", `{}`), finish("tool_calls"))
 	},

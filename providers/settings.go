@@ -228,3 +228,45 @@ func (p Provider) validateModels() (errs []error) {
 	}
 	return errs
 }
+
+// A ConfiguredSetting is a setting of requests that the configuration makes.
+type ConfiguredSetting struct {
+	Name, Value string // as llm.Setting.Get and llm.OptionText have them
+	Table       string // where it stands, such as "[providers.local]"
+}
+
+// ConfiguredSettings lists what the configuration says of the requests to a model; nil for a model
+// that nothing answers to.
+func ConfiguredSettings(c Config, name string, getenv func(string) string) (list []ConfiguredSetting) {
+	s, typed, err := c.findModel(name, getenv)
+	if err != nil {
+		return nil
+	}
+	id := typed
+	if _, ok := s.conf.Model[id]; !ok {
+		id = s.modelID(typed)
+	}
+	own, table := s.modelTable(typed), "[providers."+s.name+"]"
+	ownTable := fmt.Sprintf("[providers.%s.model.%q]", s.name, id)
+	add := func(name, ofModel, ofProvider string) {
+		if ofModel != "" {
+			list = append(list, ConfiguredSetting{name, ofModel, ownTable})
+		} else if ofProvider != "" {
+			list = append(list, ConfiguredSetting{name, ofProvider, table})
+		}
+	}
+	model, provider := own.Settings.ofRequest(), s.conf.Settings.ofRequest()
+	for _, known := range llm.Adjustable {
+		add(known.Name, known.Get(model), known.Get(provider))
+	}
+	add("effort", string(own.Effort), string(s.conf.Effort))
+	for _, field := range slices.Sorted(maps.Keys(s.options(typed))) {
+		value := llm.OptionText(s.options(typed)[field])
+		if _, ok := own.Options[field]; ok {
+			add(field, value, "")
+		} else {
+			add(field, "", value)
+		}
+	}
+	return list
+}

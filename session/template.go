@@ -156,7 +156,11 @@ type Persona struct {
 	System  string   `json:"system,omitempty"`
 	Tools   []string `json:"tools,omitempty"`   // as tools.Set.WithTools has them; nil: all
 	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
+	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
 }
+
+// OwnSystem is the Name of a persona that is no file's: its System is what the user typed.
+const OwnSystem = "/system"
 
 // PersonaOf returns the persona of the current branch; without a Name there is none.
 func PersonaOf(s *Session) Persona {
@@ -247,7 +251,7 @@ func checkSetting(name, value string) error {
 	if known, ok := llm.FindSetting(name); ok {
 		return known.Set(new(llm.Settings), value)
 	}
-	return llm.CheckOption(name)
+	return llm.CheckOption(llm.OptionField(name))
 }
 
 // SetWebSearch says whether later answers may search the web. A provider that cannot is told of
@@ -342,11 +346,11 @@ func useOwn(s *Session, own Settings) {
 			_ = known.Set(&all, value) // another version may have allowed it
 			continue
 		}
-		if llm.CheckOption(name) == nil {
+		if field := llm.OptionField(name); llm.CheckOption(field) == nil {
 			if all.Options == nil {
 				all.Options = map[string]any{}
 			}
-			all.Options[name] = llm.ParseOption(value)
+			all.Options[field] = llm.ParseOption(value)
 		}
 	}
 	s.own, s.settings = own, all

@@ -112,6 +112,14 @@ func refuse(format string, args ...any) *Refusal {
 	return &Refusal{Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }
 
+// Names lists the tools of this package, in the order in which a model is told of them.
+func Names() (names []string) {
+	for _, t := range builtinTools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
 // Open returns all tools, at work in the directory root. Close releases it.
 func Open(root string) (*Set, error) {
 	w, err := openWorkspace(root)

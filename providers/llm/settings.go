@@ -301,3 +301,10 @@ var elsewhereNames = map[string]string{
 
 // SettingFor returns the setting that some services call name; "" if none does.
 func SettingFor(name string) string { return elsewhereNames[name] }
+
+// AsTyped stands in front of the name of a field that goes into the body of requests under that
+// name, even though it is like one of a setting.
+const AsTyped = "body."
+
+// OptionField returns the name of the field that a user means by name.
+func OptionField(name string) string { return strings.TrimPrefix(name, AsTyped) }

@@ -60,7 +60,7 @@ func New(o Options) *App {
 		told: map[string]mcp.Status{},
 	}
 	facts := a.Context
-	a.Context = func() []Fact { return withPersona(a, facts()) }
+	a.Context = func() []Fact { return ofConversation(a, facts()) }
 	a.rememberModel(a.Session.Model().Name)
 	return a
 }
@@ -201,6 +201,7 @@ type Models struct {
 	Local   Local                    // what can answer without a key
 	Drawing Drawing
 	Connecting
+	Given
 }
 
 // Opening opens conversations.
@@ -215,6 +216,18 @@ type Trust struct {
 	Question string                                    // "" if there is nothing to ask
 	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
 }
+
+// Given is what holds for a conversation unless it has settings of its own. The zero value knows
+// of nothing.
+type Given struct {
+	Flags      map[string]string                   // settings of the command line, by name
+	Configured func(model string) []Configured     // of the configuration, for a model; nil: none are
+	OwnSystem  func() (text, source string)        // the system prompt without a persona, and where it comes from; nil: not known
+	LeftTools  func() (names []string, why string) // tools that are not offered to any conversation of this run, and why; nil: not known
+}
+
+// A Configured is a setting of the configuration.
+type Configured struct{ Name, Value, Source string }
 
 // MCP is the servers.
 type MCP struct {

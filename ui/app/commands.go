@@ -24,7 +24,7 @@ type Command struct {
 	Help        string
 	Unavailable func(*App) string // why it cannot run now, "" if it can; nil: it always can
 	Args        func(*App) []Item // what its argument may be; nil: anything, or nothing
-	Lines       string            // first word of an argument that may have several lines; "": none may
+	Lines       string            // first word of an argument that may have several lines; "": none may; "*": any may
 	Run         func(a *App, arg string) Effect
 }
 
@@ -72,10 +72,12 @@ func Commands() []Command {
 		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: skillItems, Run: useSkill},
 		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: noSkills, Run: listSkills},
 		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: busy, Args: personaItems, Run: usePersona},
+		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, Lines: "*", Run: setSystem},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
 		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
+		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
 		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 
 		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
@@ -102,6 +104,7 @@ func Commands() []Command {
 		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: noEfforts, Run: changeEffort(-1)},
 		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: noEfforts, Run: changeEffort(1)},
 		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: webItems, Run: setWeb},
+		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: settingItems, Run: changeSetting},
 		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},
@@ -110,7 +113,7 @@ func Commands() []Command {
 		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
-		{Name: "mcp", Aliases: []string{"tools"}, Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
+		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Run: (*App).folder},
@@ -161,7 +164,7 @@ func TakesLines(text string) bool {
 // takesLines reports whether a command takes this argument though it has several lines.
 func takesLines(name, arg string) bool {
 	word, _, _ := strings.Cut(arg, " ")
-	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool { return c.Lines == word && slices.Contains(c.Names(), name) })
+	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool { return (c.Lines == word || c.Lines == "*") && slices.Contains(c.Names(), name) })
 }
 
 // usesKey is where it is stored how often commands were asked for by name.

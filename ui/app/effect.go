@@ -41,13 +41,16 @@ func (e Effect) Held() (draft bool) {
 	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
 }
 
-// editSummary begins the line that replaces a summary.
-const editSummary = "/compact edit "
+// What begins the lines that replace a summary and the system prompt.
+const (
+	editSummary = "/compact edit "
+	editSystem  = "/system "
+)
 
 // TextRuns reports whether Text is a line of the user's own, which runs when it is sent: a
 // command to be completed, or one that failed.
 func (e Effect) TextRuns() bool {
-	return strings.HasPrefix(e.Text, editSummary) || EditsImage(e.Text) && (e.Failed != nil || e.Err != nil)
+	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || EditsImage(e.Text) && (e.Failed != nil || e.Err != nil)
 }
 
 // Say returns the effect that says text.

@@ -299,12 +299,6 @@ func (a *App) SetTaste(key, name string, on bool) Effect {
 
 // usePersona has the conversation continue with the persona of this name, or without one.
 func usePersona(a *App, name string) Effect {
-	whole := func(own string) string {
-		if a.System == nil {
-			return own
-		}
-		return a.System(own)
-	}
 	now := session.PersonaOf(a.Session)
 	switch name {
 	case "":
@@ -313,10 +307,11 @@ func usePersona(a *App, name string) Effect {
 		if now.Name == "" {
 			return Say("No persona is on")
 		}
-		if err := session.SetPersona(a.Session, session.Persona{}, whole("")); err != nil {
+		none := session.Persona{Ended: now.Name}
+		if err := session.SetPersona(a.Session, none, wholeSystem(a, "")); err != nil {
 			return Effect{Err: err}
 		}
-		return Effect{Event: session.Persona{}}
+		return Effect{Event: none}
 	}
 	p := a.prompts.Load().named(name)
 	if p == nil {
@@ -330,7 +325,7 @@ func usePersona(a *App, name string) Effect {
 	if p.Project {
 		is.Project = a.Folder
 	}
-	if err := session.SetPersona(a.Session, is, whole(system)); err != nil {
+	if err := session.SetPersona(a.Session, is, wholeSystem(a, system)); err != nil {
 		return Effect{Err: err}
 	}
 	if p.Effort != "" {
@@ -367,21 +362,4 @@ func personaItems(a *App) []Item {
 		}
 	}
 	return items
-}
-
-// PersonaText says which persona holds from here on.
-func PersonaText(p session.Persona) string {
-	if p.Name == "" {
-		return "Persona off"
-	}
-	return "Persona: " + p.Name
-}
-
-// withPersona returns what every request tells the model, with the persona in the place of
-// parley's own system prompt.
-func withPersona(a *App, facts []Fact) []Fact {
-	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
-		facts[0] = Fact{Name: "persona " + p.Name, Tokens: a.Estimate(p.System)}
-	}
-	return facts
 }

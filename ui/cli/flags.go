@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/print"
 )
 
@@ -42,12 +43,19 @@ type modelFlags struct {
 	fallback       []string
 	noFallback     bool
 	effort, system string
-	detail         string // of images
-	web            string // on or off: whether answers may search the web; "": as the configuration says
-	promptName     string // of a prompt file, for which the words are arguments
-	prompt         promptFile
-	personaName    string // of a prompt file whose system prompt stays
-	persona        session.Persona
+	settingFlags
+	detail      string // of images
+	web         string // on or off: whether answers may search the web; "": as the configuration says
+	promptName  string // of a prompt file, for which the words are arguments
+	prompt      promptFile
+	personaName string // of a prompt file whose system prompt stays
+	persona     session.Persona
+}
+
+// settingFlags are the settings of -O.
+type settingFlags struct {
+	options  []string          // as NAME=VALUE
+	settings map[string]string // the same by name, as session.ChangeSettings has them
 }
 
 // The values of flags that turn something on or off.
@@ -97,6 +105,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at: low, high, auto")
 	set.StringVar(&f.web, "web", "", "let the provider search the web: on, off; alone, on")
 	set.Lookup("web").NoOptDefVal = on
+	set.StringArrayVarP(&f.options, "option", "O", nil, "setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
 	set.StringVarP(&f.promptName, "prompt", "P", "", "send this prompt file, with PROMPT as its arguments; implies -p")
 	set.StringVar(&f.personaName, "persona", "", "have this prompt file's system prompt for the conversation; off ends one")
@@ -184,6 +193,9 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
 	}
+	if err := f.readOptions(); err != nil {
+		return err
+	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {
 		f.listWords = new(string)
 	}
@@ -216,6 +228,19 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return nil
 	}
 	return misspelled(cmd.Root(), words)
+}
+
+// readOptions reads the values of -O.
+func (f *settingFlags) readOptions() error {
+	f.settings = map[string]string{}
+	for _, o := range f.options {
+		name, value, err := app.ReadSetting(o)
+		if err != nil {
+			return fmt.Errorf("-O %w", err)
+		}
+		f.settings[name] = value
+	}
+	return nil
 }
 
 // mostAnswers is how many answers one model can be asked for at once.

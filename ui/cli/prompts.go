@@ -225,6 +225,8 @@ func (a promptFiles) withPersona(s *session.Session) (notice string, err error) 
 	case a.persona.Name != "" && kept.System != a.persona.System, a.personaName == "off":
 		return "", session.SetPersona(s, a.persona, wholeSystem(a.program, a.persona.System))
 	case kept.Name == "":
+	case kept.Name == session.OwnSystem && a.system != "": // which was typed later
+		return "", session.SetPersona(s, session.Persona{Ended: kept.Name}, a.systemPrompt())
 	case kept.Project != "" && (!a.project.trusted || kept.Project != a.dir):
 		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
 	default:

@@ -147,6 +147,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
+			Given:   given(a),
 			Local:   a.local.options(),
 			Resolve: a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },

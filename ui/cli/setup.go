@@ -73,10 +73,25 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		session.UseWebSearch(s, a.web == on)
 	}
 	persona, err := (promptFiles{a}).withPersona(s)
-	if err != nil {
+	if err := cmp.Or(err, a.giveSettings(s)); err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
 	}
 	return s, joinNotices(joinNotices(notice, joinNotices(recoverFiles(a), unfinishedCall(s))), persona), nil
+}
+
+// giveSettings gives a session the settings of -O that it does not have.
+func (f *settingFlags) giveSettings(s *session.Session) error {
+	kept, changed := session.SettingsOf(s).Values, map[string]string{}
+	for name, value := range f.settings {
+		if kept[name] != value {
+			changed[name] = value
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	_, err := session.ChangeSettings(s, changed)
+	return err
 }
 
 // localModel asks the server of a provider for its models, and returns, as

@@ -270,7 +270,11 @@ func (p *panels) context() {
 		p.say("Next request: about %d tokens; the model's context window is unknown.", fill)
 	}
 	for _, f := range p.app.Context() {
-		p.say("%s: %s", f.Name, strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, f.Note), ", "))
+		note := f.Note
+		if f.Tokens > 0 || note == "" {
+			note = strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, note), ", ")
+		}
+		p.say("%s: %s", f.Name, note)
 	}
 }
 

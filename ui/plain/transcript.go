@@ -50,6 +50,8 @@ func (t *transcript) event(e session.Event) {
 		t.say("%s.", text)
 	case session.Persona:
 		t.say("%s.", app.PersonaText(e))
+	case session.Settings:
+		t.say("%s.", app.SettingsText(e))
 	case session.Verdict:
 		t.say("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:

@@ -130,6 +130,8 @@ func (c *Chat) Show(e session.Event) {
 		t.Marker(transcript.Switch, app.SwitchText(e))
 	case session.Persona:
 		t.Marker(transcript.Info, app.PersonaText(e))
+	case session.Settings:
+		t.Marker(transcript.Info, app.SettingsText(e))
 	case session.Verdict:
 		t.Note(app.VerdictText(e, c.App.Unnamed))
 	case session.Compacted:

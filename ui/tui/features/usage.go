@@ -97,7 +97,10 @@ func (f *Usage) missed() string {
 func (f *Usage) Context(fill int) tea.Cmd {
 	var items []dialog.Item
 	row := func(name string, tokens int, note string) {
-		items = append(items, dialog.Item{Title: name, Detail: strings.TrimPrefix(fmt.Sprintf("%s tokens · %s", format.Tokens(tokens), note), " · ")})
+		if tokens > 0 || note == "" {
+			note = fmt.Sprintf("%s tokens · %s", format.Tokens(tokens), note)
+		}
+		items = append(items, dialog.Item{Title: name, Detail: note})
 	}
 	note := "context window unknown"
 	if window := f.App.Session.Model().Context; window > 0 {

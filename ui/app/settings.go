@@ -1,0 +1,341 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// wordDefault takes a setting back, as off does.
+const wordDefault = "default"
+
+// Settings that have commands of their own.
+var settingCommands = map[string]func(a *App, value string) Effect{
+	"effort": (*App).effort,
+	"web": func(a *App, value string) Effect {
+		if value == wordDefault {
+			value = wordOff
+		}
+		return setWeb(a, value)
+	},
+	"system": setSystem,
+}
+
+// SettingNamed returns the name under which a conversation keeps the setting that a user calls
+// name: one of llm.Adjustable, or a field of requests. What looks like a misspelled setting is an
+// error which says how it is sent all the same.
+func SettingNamed(name string) (string, error) {
+	if _, ok := llm.FindSetting(name); ok {
+		return name, nil
+	}
+	field := llm.OptionField(name)
+	if err := llm.CheckOption(field); err != nil {
+		return "", err
+	}
+	meant := llm.SettingFor(field)
+	if outer, _, dotted := strings.Cut(field, "."); meant == "" && !dotted && !slices.Contains(llm.CommonOptions, outer) {
+		known := slices.Collect(maps.Keys(settingCommands))
+		for _, s := range llm.Adjustable {
+			known = append(known, s.Name)
+		}
+		slices.Sort(known)
+		if near := catalog.Near(field, known, 1); len(near) > 0 {
+			meant = near[0]
+		}
+	}
+	switch {
+	case meant == "":
+		return field, nil
+	case name != field:
+		return name, nil
+	}
+	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.AsTyped, name)
+}
+
+// ReadSetting reads "NAME=VALUE" as session.ChangeSettings has it. The values default and off, and
+// none, take the setting back.
+func ReadSetting(text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok {
+		return "", "", fmt.Errorf("%s: give a value, as in %s=VALUE", name, name)
+	}
+	if settingCommands[name] != nil {
+		return "", "", fmt.Errorf("%s: use --%s", name, name)
+	}
+	if name, err = SettingNamed(name); err != nil {
+		return "", "", err
+	}
+	if value == wordDefault || value == wordOff {
+		value = ""
+	}
+	if known, ok := llm.FindSetting(name); ok && value != "" {
+		err = known.Set(new(llm.Settings), value)
+	}
+	return name, value, err
+}
+
+// changeSetting shows the settings, or changes the one that is named.
+func changeSetting(a *App, arg string) Effect {
+	at := strings.IndexAny(arg, " =")
+	if at < 0 {
+		at = len(arg)
+	}
+	name, value := arg[:at], strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(arg[at:]), "="))
+	if name == "" {
+		return Effect{List: &List{Title: "Settings of this conversation", Noun: "setting", Items: settingRows(a), Choose: func(i Item, _ string) Effect { return changeSetting(a, i.Value) }}}
+	}
+	if run := settingCommands[name]; run != nil {
+		return run(a, value)
+	}
+	name, err := SettingNamed(name)
+	if err != nil {
+		return Effect{Err: err}
+	}
+	if value == "" {
+		return askSetting(a, name)
+	}
+	e, err := putSetting(a, name, value)
+	e.Err = err
+	return e
+}
+
+// putSetting changes a setting of the conversation.
+func putSetting(a *App, name, value string) (Effect, error) {
+	if value == wordDefault || value == wordOff {
+		if _, set := session.SettingsOf(a.Session).Values[name]; !set {
+			return Say(name + " is not set in this conversation"), nil
+		}
+		value = ""
+	}
+	now, err := session.ChangeSettings(a.Session, map[string]string{name: value})
+	if err != nil {
+		return Effect{}, err
+	}
+	return Effect{Event: now}, nil
+}
+
+// askSetting asks for the value of a setting.
+func askSetting(a *App, name string) Effect {
+	known, _ := llm.FindSetting(name)
+	now := session.SettingsOf(a.Session).Values[name]
+	if known.Words != nil {
+		list := &List{Title: name, Noun: "value", Choose: func(i Item, _ string) Effect { return changeSetting(a, name+" "+i.Value) }}
+		for _, word := range append([]string{wordDefault}, known.Words...) {
+			list.Items = append(list.Items, Item{Title: word, Value: word, Current: word == cmp.Or(now, wordDefault)})
+		}
+		return Effect{List: list}
+	}
+	takes := cmp.Or(known.Takes, "JSON, or a text")
+	return Effect{Secret: &Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Shown: true, Value: now, Take: func(_ context.Context, line string) (func() Effect, error) {
+		e, err := putSetting(a, name, strings.TrimSpace(line))
+		return func() Effect { return e }, err
+	}}}
+}
+
+// settingRows lists the settings with their values and where each comes from, those that are set
+// first.
+func settingRows(a *App) []Item {
+	var items, unset []Item
+	row := func(name, value, source, takes string) {
+		if value == "" {
+			unset = append(unset, Item{Title: name, Detail: strings.TrimSuffix("provider default · "+takes, " · "), Value: name})
+			return
+		}
+		items = append(items, Item{Title: name, Detail: sanitize.Line(value + " · " + source), Value: name})
+	}
+	values := valuesOf(a)
+	for _, known := range llm.Adjustable {
+		v := values[known.Name]
+		row(known.Name, v.Value, v.Source, known.Takes)
+		delete(values, known.Name)
+	}
+	effort := values["effort"]
+	if own := a.Session.Effort(); own != "" {
+		effort = Configured{Value: string(own), Source: inConversation}
+	}
+	row("effort", effort.Value, effort.Source, "/effort")
+	delete(values, "effort")
+	row("web", map[bool]string{true: wordOn, false: wordOff}[session.WebSearch(a.Session)], "/web", "")
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		row(name, values[name].Value, values[name].Source, "")
+	}
+	return slices.Concat(items, unset)
+}
+
+const inConversation = "this conversation"
+
+// valuesOf returns the settings that are set, by name.
+func valuesOf(a *App) map[string]Configured {
+	values := map[string]Configured{}
+	if a.Configured != nil {
+		for _, c := range a.Configured(a.Session.Model().Name) {
+			values[c.Name] = c
+		}
+	}
+	own := session.SettingsOf(a.Session).Values
+	for name, value := range a.Flags {
+		if _, changed := own[name]; !changed && name == "detail" { // others are kept with the conversation
+			values[name] = Configured{name, value, "command line"}
+		}
+	}
+	for name, value := range own {
+		source := inConversation
+		if a.Flags[name] == value {
+			source = "command line"
+		}
+		values[name] = Configured{name, value, source}
+	}
+	return values
+}
+
+// settingItems lists what /set takes.
+func settingItems(a *App) []Item {
+	items := settingRows(a)
+	for _, known := range llm.Adjustable {
+		for _, word := range known.Words {
+			items = append(items, Item{Title: known.Name + " " + word, Value: known.Name + " " + word})
+		}
+	}
+	for name := range maps.Keys(session.SettingsOf(a.Session).Values) {
+		items = append(items, Item{Title: name + " " + wordDefault, Detail: "Take it back", Value: name + " " + wordDefault})
+	}
+	return items
+}
+
+// SettingsText says what was changed of a conversation's settings; "" if nothing was.
+func SettingsText(s session.Settings) string {
+	return "Set: " + sanitize.Line(s.Changed)
+}
+
+// wholeSystem returns the system prompt as it is sent, with own in the place of the configured one;
+// "" is that.
+func wholeSystem(a *App, own string) string {
+	if a.System == nil {
+		return own
+	}
+	return a.System(own)
+}
+
+func systemItems(a *App) []Item {
+	items := []Item{{Title: "edit", Detail: "Edit the system prompt", Value: "edit"}}
+	if session.PersonaOf(a.Session).Name != "" {
+		items = append(items, Item{Title: wordOff, Detail: "Back to the configured one", Value: wordOff})
+	}
+	return items
+}
+
+// setSystem shows the system prompt, or replaces it for this conversation: that is a persona
+// without a file.
+func setSystem(a *App, text string) Effect {
+	own, _ := ownSystem(a)
+	switch {
+	case text == "":
+		return Effect{Confirm: &Confirm{Text: aboutSystem(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+			if !yes {
+				return Effect{}
+			}
+			return setSystem(a, "edit")
+		}}}
+	case text == "edit":
+		return Effect{Text: editSystem + own}
+	case a.Busy():
+		return Effect{Text: editSystem + text, Toast: busy(a)}
+	case text == wordOff || text == wordDefault:
+		if session.PersonaOf(a.Session).Name == "" {
+			return Say("The system prompt is the configured one")
+		}
+		return usePersona(a, noPersona)
+	}
+	is := session.Persona{Name: session.OwnSystem, System: text}
+	if err := session.SetPersona(a.Session, is, wholeSystem(a, text)); err != nil {
+		return Effect{Text: editSystem + text, Err: fmt.Errorf("system prompt not set: it may have %d KB", session.MaxPersona>>10)}
+	}
+	return Effect{Event: is}
+}
+
+// ownSystem returns the system prompt without what the folder and skills add, and where it comes
+// from.
+func ownSystem(a *App) (text, source string) {
+	switch p := session.PersonaOf(a.Session); {
+	case p.Name == session.OwnSystem:
+		return p.System, inConversation
+	case p.Name != "":
+		return p.System, "persona " + p.Name
+	case a.OwnSystem != nil:
+		return a.OwnSystem()
+	}
+	return a.Session.System(), "configuration"
+}
+
+// aboutSystem returns the system prompt for reading, and what is sent behind it.
+func aboutSystem(a *App) string {
+	text, source := ownSystem(a)
+	about := fmt.Sprintf("System prompt: %s, %s tokens", source, format.Tokens(a.Estimate(text)))
+	var added []string
+	for i, f := range a.Context() {
+		if i > 0 && f.Tokens > 0 && !strings.HasPrefix(f.Name, toolFact) {
+			added = append(added, f.Name)
+		}
+	}
+	if len(added) > 0 {
+		about += "\nSent behind it: " + strings.Join(added, ", ")
+	}
+	return sanitize.Text(about + "\n\n" + text)
+}
+
+// PersonaText says which persona holds from here on.
+func PersonaText(p session.Persona) string {
+	switch {
+	case p.Name == session.OwnSystem:
+		return "System prompt: " + FirstLine(p.System)
+	case p.Name != "":
+		return "Persona: " + p.Name
+	case p.Ended == session.OwnSystem:
+		return "System prompt: as configured"
+	}
+	return "Persona off"
+}
+
+// toolFact begins the names of facts about tools.
+const toolFact = "tool "
+
+// ofConversation returns what every request tells the model, with a persona in the place of
+// parley's own system prompt, without tools that are off, and with the settings.
+func ofConversation(a *App, facts []Fact) []Fact {
+	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
+		name := "persona " + p.Name
+		note := ""
+		if p.Name == session.OwnSystem {
+			name, note = "system prompt", inConversation
+		}
+		facts[0] = Fact{Name: name, Tokens: a.Estimate(p.System), Note: note}
+	}
+	all, offered := session.Tools(a.Session)
+	kept := namesOf(offered)
+	facts = slices.DeleteFunc(facts, func(f Fact) bool {
+		name, isTool := strings.CutPrefix(f.Name, toolFact)
+		return isTool && !slices.Contains(kept, name)
+	})
+	if off := len(all) - len(offered); off > 0 {
+		facts = append(facts, Fact{Name: "tools", Note: fmt.Sprintf("%d of %d not offered · /tools shows them", off, len(all))})
+	}
+	var words []string
+	values := valuesOf(a)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		words = append(words, name+" "+values[name].Value)
+	}
+	if len(words) > 0 {
+		facts = append(facts, Fact{Name: "settings", Note: sanitize.Line(strings.Join(words, " · "))})
+	}
+	return facts
+}

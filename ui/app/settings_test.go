@@ -1,0 +1,223 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+)
+
+// newToolsApp returns an application whose conversation has tools.
+func newToolsApp(t *testing.T) *App {
+	t.Helper()
+	set, err := tools.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, System: "Be kind."})
+	return New(Options{
+		Session: s, PromptFiles: PromptFiles{System: func(own string) string {
+			if own == "" {
+				own = "Be kind."
+			}
+			return own + "\n\nand AGENTS.md"
+		}},
+		Models: Models{Given: Given{
+			Flags:      map[string]string{"top_k": "40"},
+			Configured: func(string) []Configured { return []Configured{{"top_p", "0.9", "[providers.fake]"}} },
+			OwnSystem:  func() (string, string) { return "Be kind.", "config.toml" },
+			LeftTools:  func() ([]string, string) { return []string{"fetch2"}, "--tools read" },
+		}},
+		Context: func() []Fact {
+			return []Fact{{Name: "system prompt", Tokens: 3}, {Name: "AGENTS.md", Tokens: 5}, {Name: "tool read", Tokens: 10}, {Name: "tool shell", Tokens: 10}}
+		},
+	})
+}
+
+// said returns what an effect tells.
+func said(e Effect) string {
+	switch {
+	case e.Err != nil:
+		return "error: " + e.Err.Error()
+	case e.Event != nil:
+		if s, ok := e.Event.(session.Settings); ok {
+			return SettingsText(s)
+		}
+		if p, ok := e.Event.(session.Persona); ok {
+			return PersonaText(p)
+		}
+	case e.Secret != nil:
+		return "ask: " + e.Secret.Title + ": " + e.Secret.Text + " [" + e.Secret.Value + "]"
+	case e.List != nil:
+		return "list: " + e.List.Title
+	case e.Confirm != nil:
+		return "confirm: " + e.Confirm.Text
+	case e.Text != "":
+		return "draft: " + e.Text
+	}
+	return e.Toast
+}
+
+// TestSet: what /set does and says.
+func TestSet(t *testing.T) {
+	a := newToolsApp(t)
+	for _, step := range []struct{ line, want string }{
+		{"/set temperature 0.2", "Set: temperature 0.2"},
+		{"/set temperature = 0.3", "Set: temperature 0.3"},
+		{"/set top_p=0.5", "Set: top_p 0.5"},
+		{"/set temperature 3", "error: temperature: 3 is not between 0 and 2"},
+		{"/set temprature 0.2", "error: temprature: unknown setting, did you mean temperature? body.temprature sends the field to the provider as typed"},
+		{"/set max_completion_tokens 7", "error: max_completion_tokens: unknown setting, did you mean max_tokens? body.max_completion_tokens sends the field to the provider as typed"},
+		{"/set body.temprature 0.2", "Set: body.temprature 0.2"},
+		{"/set body.temprature off", "Set: body.temprature default"},
+		{"/set body.user \"x\"", "Set: body.user \"x\""},
+		{"/set body.top_k 40", "Set: top_k 40"},
+		{"/set provider.order [\"x\", \"y\"]", "Set: provider.order [\"x\", \"y\"]"},
+		{"/set tools []", "error: tools: parley writes this field of a request itself; use /tools or --tools"},
+		{"/set body.messages []", "error: messages: parley writes this field of a request itself"},
+		{"/set seed default", "seed is not set in this conversation"},
+		{"/set temperature default", "Set: temperature default"},
+		{"/set verbosity", "list: verbosity"},
+		{"/set top_p", "ask: top_p: Between 0 and 1; default takes it back [0.5]"},
+		{"/set", "list: Settings of this conversation"},
+		{"/set web on", "Web search: on, but fake/m has none"},
+		{"/set system", "confirm: System prompt: config.toml, 2 tokens\nSent behind it: AGENTS.md\n\nBe kind."},
+	} {
+		if got := said(run(t, a, step.line)); got != step.want {
+			t.Errorf("%s:\n%q, want\n%q", step.line, got, step.want)
+		}
+	}
+	want := []string{
+		"top_p 0.5 · this conversation", "web on · /web", `body.user "x" · this conversation`, `provider.order ["x", "y"] · this conversation`, "top_k 40 · command line",
+		"temperature provider default · between 0 and 2",
+	}
+	for i, item := range run(t, a, "/set").List.Items[:len(want)] {
+		if got := item.Title + " " + item.Detail; got != want[i] {
+			t.Errorf("row %d: %q, want %q", i, got, want[i])
+		}
+	}
+	_, req := a.Session.Request()
+	if *req.TopP != 0.5 || req.Temperature != nil || llm.OptionText(req.Options) != `{"provider.order":["x","y"],"top_k":40,"user":"x"}` {
+		t.Errorf("requests have %+v", req.Settings)
+	}
+	e := run(t, a, "/set top_p")
+	if _, err := e.Secret.Take(context.Background(), "2"); err == nil {
+		t.Error("2 was taken")
+	}
+	if then, err := e.Secret.Take(context.Background(), "off"); err != nil || said(then()) != "Set: top_p default" {
+		t.Errorf("off: %v", err)
+	}
+	if rows := settingRows(a); !slices.ContainsFunc(rows, func(i Item) bool { return i.Title == "top_p" && i.Detail == "0.9 · [providers.fake]" }) {
+		t.Errorf("the configured value is not in %v", rows)
+	}
+}
+
+// TestReadSetting: what -O takes.
+func TestReadSetting(t *testing.T) {
+	for text, want := range map[string]string{
+		"temperature=0.2": "temperature|0.2|", "temperature = 0.2": "temperature|0.2|", "temperature=": "temperature||", "temperature=off": "temperature||",
+		"provider.order=[\"a=b\"]": `provider.order|["a=b"]|`, "top_k=40": "top_k|40|", "body.top_k=40": "top_k|40|", "body.stop=x": "body.stop|x|", "store=true": "store|true|",
+		"top_k": "||top_k: give a value, as in top_k=VALUE", "effort=high": "||effort: use --effort", "stream=false": "||stream: parley writes this field of a request itself; use stream in config.toml",
+		"=1": `||"" is not the name of a setting`, "sed=1": "||sed: unknown setting, did you mean seed? body.sed sends the field to the provider as typed",
+	} {
+		name, value, err := ReadSetting(text)
+		got := name + "|" + value + "|"
+		if err != nil {
+			got = "||" + err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for _, name := range llm.CommonOptions {
+		if got, err := SettingNamed(name); err != nil || got != name {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestSystem: /system replaces the system prompt as a persona does, and gives it back.
+func TestSystem(t *testing.T) {
+	a := newToolsApp(t)
+	for _, step := range []struct{ line, want, system string }{
+		{"/system off", "The system prompt is the configured one", "Be kind."},
+		{"/system edit", "draft: /system Be kind.", "Be kind."},
+		{"/system Be terse.\nIn Czech.", "System prompt: Be terse. …", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
+		{"/system edit", "draft: /system Be terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
+		{"/system", "confirm: System prompt: this conversation, 4 tokens\nSent behind it: AGENTS.md\n\nBe terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
+		{"/system off", "System prompt: as configured", "Be kind.\n\nand AGENTS.md"},
+		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 64 KB", "Be kind.\n\nand AGENTS.md"},
+	} {
+		e := run(t, a, step.line)
+		if got := said(e); got != step.want || a.Session.System() != step.system {
+			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
+		}
+		if e.Text != "" && (!e.TextRuns() || !TakesLines(e.Text)) {
+			t.Errorf("%.40s: the draft %.40q is no command", step.line, e.Text)
+		}
+	}
+	a.Busy = func() bool { return true }
+	if e := run(t, a, "/system x y"); e.Text != "/system x y" || e.Toast == "" || session.PersonaOf(a.Session).Name != "" {
+		t.Errorf("while a turn runs: %+v", e)
+	}
+}
+
+// TestTools: /tools shows what is offered and why something is not, and turns tools on and off.
+func TestTools(t *testing.T) {
+	a := newToolsApp(t)
+	all, _ := session.Tools(a.Session)
+	for _, step := range []struct {
+		line, want string
+		offered    int
+	}{
+		{"/tools", "list: Tools that the model is offered", len(all)},
+		{"/tools shell off", "Set: tool shell off", len(all) - 1},
+		{"/tools shel on", "error: unknown tool shel: did you mean shell?", len(all) - 1},
+		{"/tools fetch2 on", "error: unknown tool fetch2: did you mean fetch?", len(all) - 1},
+		{"/tools zzz on", "error: unknown tool zzz: /tools shows them", len(all) - 1},
+		{"/tools shell maybe", "error: /tools shell maybe: use on or off behind the name", len(all) - 1},
+		{"/tools off", "Set: all tools off", 0},
+		{"/tools read", "Set: tool read on", 1},
+		{"/tools on", "Set: all tools on", len(all)},
+		{"/tools shell off", "Set: tool shell off", len(all) - 1},
+	} {
+		got := said(run(t, a, step.line))
+		if _, offered := session.Tools(a.Session); got != step.want || len(offered) != step.offered {
+			t.Errorf("%s: %q with %d tools, want %q with %d", step.line, got, len(offered), step.want, step.offered)
+		}
+	}
+	rows := map[string]Item{}
+	for _, row := range toolRows(a) {
+		rows[row.Title] = row
+	}
+	if r := rows["read"]; !strings.HasPrefix(r.Detail, "on · ") || !strings.Contains(r.Detail, " tokens · ") {
+		t.Errorf("read: %+v", r)
+	}
+	if r := rows["shell"]; !strings.HasPrefix(r.Detail, "off · ") || r.Disabled {
+		t.Errorf("shell: %+v", r)
+	}
+	if r := rows["fetch2"]; r.Detail != "not offered: --tools read" || !r.Disabled {
+		t.Errorf("fetch2: %+v", r)
+	}
+	if err := session.SetPersona(a.Session, session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range toolRows(a) {
+		if row.Title == "list" && !strings.HasPrefix(row.Detail, "not offered: the persona reader has others") {
+			t.Errorf("list: %+v", row)
+		}
+	}
+	run(t, a, "/set temperature 0.2")
+	var facts []string
+	for _, f := range a.Context() {
+		facts = append(facts, f.Name+" "+f.Note)
+	}
+	if got := strings.Join(facts, ", "); got != "persona reader , AGENTS.md , tool read , tools 8 of 9 not offered · /tools shows them, settings temperature 0.2 · top_p 0.9" {
+		t.Errorf("/context has %s", got)
+	}
+}

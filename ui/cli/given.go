@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"maps"
+	"os"
+	"slices"
+
+	"parley/providers"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
+)
+
+// given returns what holds for conversations that say nothing themselves.
+func given(a *program) app.Given {
+	flags := maps.Clone(a.settings)
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	if a.detail != "" {
+		flags["detail"] = a.detail
+	}
+	return app.Given{
+		Flags: flags,
+		Configured: func(model string) (list []app.Configured) {
+			for _, s := range providers.ConfiguredSettings(a.local.services(), model, os.Getenv) {
+				list = append(list, app.Configured{Name: s.Name, Value: s.Value, Source: s.Table})
+			}
+			return list
+		},
+		OwnSystem: func() (text, source string) {
+			switch {
+			case a.system != "":
+				return a.system, "command line"
+			case a.config.System != "":
+				return a.config.System, "config.toml"
+			}
+			return session.Instructions, "parley's own"
+		},
+		LeftTools: func() (names []string, why string) {
+			offered := map[string]bool{}
+			if a.toolSet != nil {
+				for _, t := range a.toolSet.Tools() {
+					offered[t.Name] = true
+				}
+			}
+			names = slices.DeleteFunc(tools.Names(), func(name string) bool { return offered[name] })
+			return names, "--tools " + a.toolNames
+		},
+	}
+}
