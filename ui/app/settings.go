@@ -165,7 +165,14 @@ func settingRows(a *App) []Item {
 	}
 	row("effort", effort.Value, effort.Source, "/effort")
 	delete(values, "effort")
-	row("web", map[bool]string{true: wordOn, false: wordOff}[session.WebSearch(a.Session)], "/web", "")
+	switch on := session.WebSearch(a.Session); {
+	case session.SettingsOf(a.Session).Web != nil:
+		row("web", map[bool]string{true: wordOn, false: wordOff}[on], inConversation, "")
+	case on:
+		row("web", wordOn, "config.toml", "")
+	default:
+		unset = append(unset, Item{Title: "web", Detail: wordOff + " · /web", Value: "web"})
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		row(name, values[name].Value, values[name].Source, "")
 	}
