@@ -19,7 +19,7 @@ const maxAnnotationText = 64 << 10
 // they are read back.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall], store.KindPersona: decodeEvent[Persona], store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
+	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall], store.KindPersona: decodeEvent[Persona], store.KindFolders: decodeEvent[Folders], store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
 }
 
 func decodeEvent[T Event](data []byte) (Event, error) {
@@ -51,6 +51,8 @@ func kindOf(e Event) (string, Event) {
 		return "dropped", e
 	case Persona:
 		return store.KindPersona, e
+	case Folders:
+		return store.KindFolders, e
 	case Settings:
 		return store.KindSettings, e
 	case Verdict:

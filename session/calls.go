@@ -264,7 +264,7 @@ func (t *turn) executeCalls(jobs []*job) {
 			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(t.Session, text) }))
 			defer turn.End()
 			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
-			if told := j.compareFiles(&out); told != "" {
+			if told := j.compareFiles(t.tools, &out); told != "" {
 				events <- news{job: j, notice: told}
 			}
 			t.prepare(j, &out, turn)

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 	"parley/tools/undo"
 )
@@ -54,10 +56,13 @@ func (t *turn) watch(j *job) {
 	call := undo.Call{ID: j.call.ID, Seq: t.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == tools.AccessWrite && a.Path != "":
-		call.Paths = []string{a.Path}
+		call.Paths, call.Folder = []string{a.Path}, t.tools.FolderOf(a.Path)
 	case t.tools.WorkspaceProblem() != "":
 		a.Irreversible = "what it changes cannot be undone: this folder " + t.tools.WorkspaceProblem()
 		return
+	}
+	if told := unseenFolders(t.tools); told != "" && len(call.Paths) == 0 {
+		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
 	}
 	j.watch = t.files.Watch(call)
 }
@@ -87,9 +92,12 @@ func (t *turn) keepFiles(jobs []*job) {
 
 // compareFiles enters into the history what a call changed. Of a command that goes on in the
 // background nothing is known that it changes later. It returns what to tell.
-func (j *job) compareFiles(out *tools.Outcome) (notice string) {
+func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 	if out.Job > 0 {
-		j.watch.GoesOn(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+		j.watch.Unseen(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+	}
+	if j.action.Access == tools.AccessRun {
+		j.watch.Unseen(unseenFolders(set))
 	}
 	if _, err := j.watch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
@@ -136,6 +144,14 @@ func FilesSince(records []FileRecord, from int) (n int, sure bool) {
 	return n, sure
 }
 
+// unseenFolders says what a command may change that nobody looks at; "" for nothing.
+func unseenFolders(set *tools.Set) string {
+	if dirs := set.Folders(); len(dirs) > 0 {
+		return "what a command changes in " + strings.Join(dirs, ", ") + " cannot be undone"
+	}
+	return ""
+}
+
 // endedJobs returns what the model is told of commands in the background that have ended since
 // it was told last, one after the other; "" for nothing.
 func endedJobs(t *turn) string {
@@ -164,3 +180,57 @@ func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
 	}
 	return parts
 }
+
+// Folders are the directories beside the workspace that tools reach in a conversation. It is an
+// event: the last one on a branch holds.
+type Folders struct {
+	Dirs []string `json:"dirs"` // absolute, without links
+}
+
+// FoldersOf returns the directories that were added on the current branch.
+func FoldersOf(s *Session) []string {
+	a, _ := s.lastAnnotation(store.KindFolders)
+	f, _ := DecodeAnnotation(a).(Folders)
+	return f.Dirs
+}
+
+// SetFolders has tools reach directories, in the place of those that were added before, in this
+// conversation from here on. Those that cannot be added are left out, as the error says.
+func SetFolders(s *Session, dirs ...string) error {
+	if s.tools == nil {
+		return errors.New("no tools are available")
+	}
+	err := RestoreFolders(s, dirs...)
+	if now := s.tools.Folders(); !slices.Equal(now, FoldersOf(s)) {
+		s.Annotate(0, Folders{Dirs: now})
+	}
+	return err
+}
+
+// RestoreFolders does as SetFolders for the directories that the conversation has: those that are
+// gone may come back.
+func RestoreFolders(s *Session, dirs ...string) error {
+	if s.tools == nil {
+		return nil
+	}
+	return s.tools.SetFolders(dirs...)
+}
+
+// FoldersText tells a model of added directories; "" for none.
+func FoldersText(dirs []string) string {
+	if len(dirs) == 0 {
+		return ""
+	}
+	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
+}
+
+// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
+func CheckFolder(s *Session, dir string) (real string, err error) {
+	if s.tools == nil {
+		return "", errors.New("no tools are available")
+	}
+	return s.tools.CheckFolder(dir)
+}
+
+// AddedFolders returns the directories that tools reach beside the workspace.
+func AddedFolders(s *Session) []string { return s.tools.Folders() }

@@ -69,5 +69,9 @@ func (w *workspace) placesOfClass(class places.Class) []places.Found {
 	if w.problem != "" {
 		return nil // no command is held there: each asks
 	}
-	return slices.DeleteFunc(w.places.Within(w.realDir), func(f places.Found) bool { return !f.Exists || f.Class != class })
+	all := w.places.Within(w.realDir)
+	for _, f := range addedFolders(w) {
+		all = append(all, w.places.Within(f.dir)...)
+	}
+	return slices.DeleteFunc(all, func(f places.Found) bool { return !f.Exists || f.Class != class })
 }

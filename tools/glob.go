@@ -55,7 +55,11 @@ func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 		return "", refuse("the pattern has more than %d pairs of braces", maxBraces)
 	}
 	for _, base := range []string{w.dir, w.realDir} {
-		if rest, ok := strings.CutPrefix(pattern, path.Join(base, dir)+"/"); ok {
+		whole := path.Join(base, dir)
+		if path.IsAbs(dir) {
+			whole = dir
+		}
+		if rest, ok := strings.CutPrefix(pattern, whole+"/"); ok {
 			pattern = rest
 			break
 		}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -126,7 +125,8 @@ func (g *grepRun) run(ctx context.Context) Outcome {
 		}
 		return g.result(nil)
 	}
-	if info, err := g.root.Lstat(filepath.FromSlash(g.dir)); err == nil && !info.IsDir() {
+	root, native := rootOf(g.workspace, g.dir)
+	if info, err := root.Lstat(native); err == nil && !info.IsDir() {
 		if err := requireRegular(g.dir, info); err != nil {
 			return failedOutcome("%v", err)
 		}

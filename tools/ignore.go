@@ -13,7 +13,15 @@ import (
 // ignoreRulesAbove returns the rules that hold in dir because of what is above it.
 func (w *workspace) ignoreRulesAbove(dir string) gitignore.Rules {
 	var rules gitignore.Rules
-	for i, at := 0, "."; ; i++ {
+	base, rel := splitPath(w, dir)
+	if rel == "." {
+		return rules
+	}
+	i, at := 0, "."
+	if base != "" {
+		i, at = len(dir)-len(rel), base
+	}
+	for ; ; i++ {
 		if entries, err := w.readDir(at); err == nil {
 			rules = w.addIgnoreRules(rules, at, entries)
 		}
@@ -31,8 +39,8 @@ func (w *workspace) addIgnoreRules(rules gitignore.Rules, dir string, entries []
 		_, ok := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 		return ok
 	}
-	if dir == "." && has(".git") {
-		rules = rules.Append(w.readIgnoreFile(dir, ".git/info/exclude"))
+	if _, rel := splitPath(w, dir); rel == "." && has(".git") {
+		rules = rules.Append(w.readIgnoreFile(dir, path.Join(dir, ".git/info/exclude")))
 	}
 	for _, name := range gitignore.Files {
 		if has(name) {

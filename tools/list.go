@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 )
 
 // maxListEntries is how many entries one list shows.
@@ -70,7 +69,8 @@ func (w *workspace) formatEntry(name, file string, e fs.DirEntry) string {
 	case e.IsDir():
 		return quotePath(name) + "/"
 	case e.Type()&fs.ModeSymlink != 0:
-		target, err := w.root.Readlink(filepath.FromSlash(file))
+		root, native := rootOf(w, file)
+		target, err := root.Readlink(native)
 		if err != nil {
 			target = "?"
 		}

@@ -127,13 +127,24 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 		WritePaths: ExpandHome(w.cmdSandbox.Write),
 		Protected:  append(sandbox.Protected(), w.protectedPlaces()...),
 		Network:    network,
-		Env:        environ,
+		Folders:    (&Set{workspace: w}).Folders(), ReadOnly: folderPlaces(w),
+		Env: environ,
 	}
 	if dir, err := w.cacheDir(); err == nil {
 		p.WritePaths = append(p.WritePaths, dir)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
 	}
 	return p
+}
+
+// folderPlaces returns the same of added directories, absolute.
+func folderPlaces(w *workspace) (paths []string) {
+	for _, f := range addedFolders(w) {
+		for _, p := range w.places.Within(f.dir) {
+			paths = append(paths, filepath.Join(f.dir, filepath.FromSlash(p.Path)))
+		}
+	}
+	return paths
 }
 
 // protectedPlaces returns the places in the workspace that keep their content whatever a command

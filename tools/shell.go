@@ -97,6 +97,9 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		defer cancel()
 	}
 	seen := w.cmdSandbox.quarantineNew()
+	if r.policy != nil {
+		watchFolders(w)
+	}
 	start := time.Now()
 	if err := r.start(w, argv); err != nil {
 		return failedOutcome("the command did not start: %v", err)
@@ -112,6 +115,8 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	out := r.outcome(time.Since(start))
 	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
+	} else {
+		seen = strings.TrimSpace(seen + "\n" + quarantineFolders(w))
 	}
 	if seen != "" {
 		out.Text += "\n" + seen

@@ -137,6 +137,7 @@ func Open(root string) (*Set, error) {
 func (s *Set) Close() error {
 	s.jobs.Close()
 	s.closeSavedOutputs()
+	_ = s.SetFolders()
 	return s.root.Close()
 }
 

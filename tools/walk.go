@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"parley/tools/gitignore"
@@ -53,7 +52,8 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 	if err != nil {
 		return k.explainAbsent(dir, err)
 	}
-	at, err := k.root.OpenRoot(filepath.FromSlash(dir))
+	root, native := rootOf(k.workspace, dir)
+	at, err := root.OpenRoot(native)
 	if err != nil {
 		return k.explainAbsent(dir, err)
 	}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,13 +20,16 @@ import (
 )
 
 // A workspace is the directory that file tools can reach, and what the model knows
-// of it. Paths are relative to it, clean and with slashes, unless said.
+// of it. Paths are relative to it, clean and with slashes, unless said; those of files in added
+// directories are absolute.
 type workspace struct {
 	root       *os.Root
 	dir        string         // absolute, as it was given
 	realDir    string         // the same with symbolic links resolved
 	cmdSandbox commandSandbox // how commands are held
 	jobs       *Jobs
+	folders    atomic.Pointer[[]*folder] // that were added; what the pointer leads to is never changed
+	folderMu   sync.Mutex                // held to change the pointer
 
 	places  *places.Table
 	problem string // why the directory is no workspace; "" if it is one
@@ -99,15 +103,19 @@ func (w *workspace) toRelative(name string) (string, error) {
 		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", quotePath(name), w.dir)
 	}
 	if filepath.IsAbs(name) {
-		rel, ok := w.relativeInside(name)
+		file, ok := reach(w, name)
 		if !ok {
 			return "", w.outsideError(name, "")
 		}
-		return rel, nil
+		return file, nil
 	}
 	rel := filepath.Clean(name)
 	if !filepath.IsLocal(rel) {
-		return "", w.outsideError(name, "")
+		file, ok := reach(w, filepath.Join(w.realDir, rel))
+		if !ok {
+			return "", w.outsideError(name, "")
+		}
+		return file, nil
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -144,19 +152,28 @@ func (w *workspace) outsideError(name, link string) error {
 // resolveLinks resolves the symbolic links in rel. Absolute ones, which os.Root
 // refuses, are fine as long as they point inside.
 func (w *workspace) resolveLinks(rel, name string) (string, error) {
+	base, rel := splitPath(w, rel)
 	done, todo := ".", strings.Split(rel, "/")
+	root, _ := rootOf(w, base)
 	for links := 0; len(todo) > 0; {
 		step := todo[0]
 		todo = todo[1:]
 		if step == ".." { // of a link: done holds no links any more, so that its parent is where it leads
 			if done == "." {
-				return "", w.outsideError(name, "")
+				file, ok := reach(w, filepath.Join(cmp.Or(base, w.realDir), "..", filepath.Join(todo...)))
+				if links++; !ok || links > maxLinks {
+					return "", w.outsideError(name, "")
+				}
+				base, rel = splitPath(w, file)
+				root, _ = rootOf(w, base)
+				todo = strings.Split(rel, "/")
+				continue
 			}
 			done = path.Dir(done)
 			continue
 		}
 		next := path.Join(done, step)
-		info, err := w.root.Lstat(filepath.FromSlash(next))
+		info, err := root.Lstat(filepath.FromSlash(next))
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			done = next
 			continue
@@ -164,20 +181,22 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		if links++; links > maxLinks {
 			return "", refuse("%s goes through too many symbolic links", quotePath(name))
 		}
-		target, err := w.root.Readlink(filepath.FromSlash(next))
+		target, err := root.Readlink(filepath.FromSlash(next))
 		if err != nil {
 			return "", explainError(name, err)
 		}
 		if filepath.IsAbs(target) {
-			inside, ok := w.relativeInside(target)
+			inside, ok := reach(w, target)
 			if !ok {
 				return "", w.outsideError(name, target)
 			}
-			done, target = ".", inside
+			base, target = splitPath(w, inside)
+			root, _ = rootOf(w, base)
+			done = "."
 		}
 		todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
 	}
-	return done, nil
+	return joinPath(base, done), nil
 }
 
 // explainError puts an error of the file system into words for the model.
@@ -219,15 +238,15 @@ func (w *workspace) explainAbsent(file string, err error) error {
 // openFile opens a regular file for reading. It never waits: pipes, devices,
 // sockets and directories are refused.
 func (w *workspace) openFile(file string) (*os.File, fs.FileInfo, error) {
-	native := filepath.FromSlash(file)
-	info, err := w.root.Lstat(native)
+	root, native := rootOf(w, file)
+	info, err := root.Lstat(native)
 	if err != nil {
 		return nil, nil, w.explainAbsent(file, err)
 	}
 	if err := requireRegular(file, info); err != nil {
 		return nil, nil, err
 	}
-	f, info, err := openIn(w.root, native, file)
+	f, info, err := openIn(root, native, file)
 	if refused := (*Refusal)(nil); err != nil && !errors.As(err, &refused) {
 		err = w.explainAbsent(file, err)
 	}
@@ -300,15 +319,15 @@ func (w *workspace) readForEdit(file string) ([]byte, fs.FileInfo, error) {
 
 // readDir reads a directory, sorted by name.
 func (w *workspace) readDir(dir string) ([]fs.DirEntry, error) {
-	native := filepath.FromSlash(dir)
-	info, err := w.root.Stat(native)
+	root, native := rootOf(w, dir)
+	info, err := root.Stat(native)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
 		return nil, refuse("%s is not a folder", quotePath(dir))
 	}
-	return fs.ReadDir(w.root.FS(), dir)
+	return fs.ReadDir(root.FS(), filepath.ToSlash(native))
 }
 
 // A fileChange is new content for a file, and what the file was when it was
@@ -338,12 +357,13 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 	if err := ctx.Err(); err != nil {
 		return "", refuse("%s was not written: canceled", quotePath(c.file))
 	}
-	if dir := path.Dir(c.file); c.old == nil && dir != "." {
-		if err := w.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
-			return "", explainError(dir, err)
+	root, native := rootOf(w, c.file)
+	if dir := filepath.Dir(native); c.old == nil && dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return "", explainError(path.Dir(c.file), err)
 		}
 	}
-	r := replacement{root: w.root, name: filepath.FromSlash(c.file), content: c.content, oldContent: now, oldInfo: info}
+	r := replacement{root: root, name: native, content: c.content, oldContent: now, oldInfo: info}
 	how, err = r.write()
 	if err != nil {
 		return "", explainError(c.file, err)
@@ -354,6 +374,7 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 
 // isVacant reports whether there is nothing at all at file.
 func (w *workspace) isVacant(file string) bool {
-	_, err := w.root.Lstat(filepath.FromSlash(file))
+	root, native := rootOf(w, file)
+	_, err := root.Lstat(native)
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

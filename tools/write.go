@@ -2,10 +2,10 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -70,13 +70,14 @@ func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
 
 // checkCreatable refuses a new file below something that is no directory.
 func (w *workspace) checkCreatable(file string) error {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		info, err := w.root.Lstat(filepath.FromSlash(dir))
+	root, native := rootOf(w, file)
+	for dir := filepath.Dir(native); dir != "."; dir = filepath.Dir(dir) {
+		info, err := root.Lstat(dir)
 		if err != nil {
 			continue
 		}
 		if !info.IsDir() {
-			return refuse("%s cannot be created: %s is no folder", quotePath(file), quotePath(dir))
+			return refuse("%s cannot be created: %s is no folder", quotePath(file), quotePath(filepath.ToSlash(dir)))
 		}
 		return nil
 	}
@@ -106,6 +107,7 @@ func hasCRLF(text []byte) bool {
 
 // writeAction returns the action that carries a change out.
 func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *Action {
+	base, rel := splitPath(w, c.file)
 	diff := unifiedDiff(c.file, c.old != nil, string(before), string(c.content))
 	return &Action{
 		Access: AccessWrite,
@@ -113,7 +115,7 @@ func (w *workspace) writeAction(c fileChange, before []byte, title, kept string)
 		Path:   c.file,
 		Diff:   diff,
 
-		risk: risk{runByGit: sandbox.GitRuns(w.realDir, c.file)},
+		risk: risk{runByGit: sandbox.GitRuns(cmp.Or(base, w.realDir), rel)},
 		run: func(ctx context.Context, _ func(string)) Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {

@@ -222,7 +222,7 @@ func (c *Conversation) repair(n *skipped) {
 	}
 	before = len(c.Annotations)
 	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // who wrote the file decides about nothing here
-		return a.Kind == store.KindPersona || a.Kind == store.KindSettings
+		return a.Kind == store.KindPersona || a.Kind == store.KindSettings || a.Kind == store.KindFolders
 	})
 	n.add(ownSettings, before-len(c.Annotations))
 	before = len(c.Annotations)

@@ -37,6 +37,10 @@ const KindSettings = "settings"
 // KindPersona is the kind of an annotation that says which system prompt holds from there on.
 const KindPersona = "persona"
 
+// KindFolders is the kind of an annotation that says which further folders tools reach from there
+// on.
+const KindFolders = "folders"
+
 // Bounds for what is kept of a conversation beside its messages.
 const (
 	MaxPerPlace = 100     // annotations in one place

@@ -57,6 +57,9 @@ func isolateMounts(p *Policy) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
+	if err := protectFolders(p); err != nil {
+		return err
+	}
 	protected := p.Protected
 	if p.LongRunning { // absent paths cannot be mount points, but their directories can
 		for _, path := range p.Protected {
@@ -70,6 +73,21 @@ func isolateMounts(p *Policy) error {
 		}
 	}
 	return os.Chdir(dir) // the same directory, where it can be written
+}
+
+// protectFolders makes what is protected in added folders read-only.
+func protectFolders(p *Policy) error {
+	for _, dir := range p.Folders {
+		held := map[string]bool{}
+		for _, path := range p.readOnlyParts {
+			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+				if err := mountReadOnly(dir, rel, held); err != nil {
+					return fmt.Errorf("protect %s: %w", path, err)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // canReplaceTmp reports whether the private temp directory can replace /tmp: nothing that

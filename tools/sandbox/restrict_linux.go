@@ -171,21 +171,6 @@ func (j *job) grants(p Policy) (all []grant) {
 	return all
 }
 
-// splitWorkspace makes each entry of the workspace without protected paths writable, and not
-// the workspace directory itself: rules can only add.
-func (p Policy) splitWorkspace() Policy {
-	entries, _ := os.ReadDir(p.Workspace)
-	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
-	for _, e := range entries {
-		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return isWithin(filepath.Clean(path), e.Name()) })
-		if !holds && e.Type()&fs.ModeSymlink == 0 {
-			p.WritePaths = append(p.WritePaths, filepath.Join(p.Workspace, e.Name()))
-		}
-	}
-	p.Workspace = ""
-	return p
-}
-
 // createRuleset returns the ruleset of p, the policy of j.
 func (j *job) createRuleset(p Policy) (fd int, err error) {
 	attr := handledRights(j.abi)

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -57,4 +59,50 @@ func isRealDir(path string) bool {
 	}
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
+}
+
+// allowFolders lets commands read and change p.Folders. What is read-only in there is so for the
+// whole run, as for a program that lasts: nothing is put back. With mounts that is git's
+// directories and what else is protected; new repositories are for a [Watch]. Without them it is
+// each entry that has something of that in it, and nothing can be made beside the entries.
+func (p *Policy) allowFolders(mounts bool) {
+	p.WritePaths, p.ReadPaths = slices.Clip(p.WritePaths), slices.Clip(p.ReadPaths)
+	for _, dir := range p.Folders {
+		inner := Policy{Workspace: dir, Protected: Protected()}
+		for _, path := range p.ReadOnly {
+			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+				inner.Protected = append(inner.Protected, filepath.ToSlash(rel))
+			}
+		}
+		inner.protectRepositories()
+		inner.Protected = withLinkTargets(dir, inner.Protected)
+		if !mounts {
+			p.ReadPaths = append(p.ReadPaths, dir)
+			p.WritePaths = append(p.WritePaths, inner.splitWorkspace().WritePaths...)
+			continue
+		}
+		p.WritePaths = append(p.WritePaths, dir)
+		for _, path := range inner.Protected {
+			for _, part := range append(parentDirs(path), path) {
+				if part == path || filepath.Base(part) == ".git" {
+					p.readOnlyParts = append(p.readOnlyParts, filepath.Join(dir, part))
+				}
+			}
+		}
+	}
+}
+
+// splitWorkspace makes each entry of the workspace without protected paths writable, and not
+// the workspace directory itself: rules can only add.
+func (p Policy) splitWorkspace() Policy {
+	entries, _ := os.ReadDir(p.Workspace)
+	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
+	for _, e := range entries {
+		holds := slices.ContainsFunc(p.Protected, func(path string) bool { return isWithin(filepath.Clean(path), e.Name()) })
+		if !holds && e.Type()&fs.ModeSymlink == 0 {
+			p.WritePaths = append(p.WritePaths, filepath.Join(p.Workspace, e.Name()))
+		}
+	}
+	p.Workspace = ""
+	return p
 }

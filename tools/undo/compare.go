@@ -87,7 +87,7 @@ func (c *comparison) sameContent(file string, was, is seen) bool {
 	if was.size != is.size {
 		return false
 	}
-	content, _, err := readFile(c.root, file, was.size)
+	content, _, err := readFile(c.workspace, file, was.size)
 	if err != nil {
 		return false
 	}
@@ -100,7 +100,7 @@ func (c *comparison) sameContent(file string, was, is seen) bool {
 // gone reports whether a path that is not there any more was deleted, and not left out.
 func (c *comparison) gone(file string) bool {
 	dir := path.Dir(file)
-	if above, there := c.after.found[dir]; dir == "." || there && above.kind == Folder {
+	if above, there := c.after.found[dir]; c.isTop(dir) || there && above.kind == Folder {
 		return c.after.folders[dir]
 	}
 	return true
@@ -109,10 +109,19 @@ func (c *comparison) gone(file string) bool {
 // new reports whether a path that was not seen before was made since.
 func (c *comparison) new(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if above, there := c.before.found[dir]; dir == "." || there && above.kind == Folder {
+		if above, there := c.before.found[dir]; c.isTop(dir) || there && above.kind == Folder {
 			return c.before.folders[dir]
 		}
 	}
+}
+
+// isTop reports whether a directory is the workspace, or one that was added to it.
+func (c *comparison) isTop(dir string) bool {
+	if dir == "." || dir == "/" {
+		return true
+	}
+	_, folder, _ := c.rootOf(dir)
+	return dir == folder
 }
 
 func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }

@@ -64,6 +64,9 @@ func (h *History) load() {
 	}
 	h.loaded = true
 	h.records, h.lefts = readLog(h.file)
+	for _, r := range h.records {
+		h.addFolder(string(r.Folder))
+	}
 }
 
 func readLog(name string) (records []Record, lefts map[int]int) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -57,8 +58,41 @@ type workspace struct {
 	dir   string // absolute, without links
 	root  *os.Root
 
-	mu    sync.Mutex
-	known map[string]known
+	mu      sync.Mutex
+	known   map[string]known
+	folders map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
+}
+
+// addFolder has a directory beside the workspace belong to it: single paths in there, which are
+// absolute, are kept and restored. What commands change in it is not looked at.
+func (w *workspace) addFolder(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if dir == "" || w.folders[dir] != nil {
+		return
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		if w.folders == nil {
+			w.folders = map[string]*os.Root{}
+		}
+		w.folders[dir] = root
+	}
+}
+
+// rootOf returns the directory that a path is in, its absolute path, "" for the workspace, and the
+// path in there. One of a directory that is not known leads nowhere.
+func (w *workspace) rootOf(file string) (root *os.Root, dir, rel string) {
+	if !path.IsAbs(file) {
+		return w.root, "", file
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for dir, root := range w.folders {
+		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
+			return root, dir, filepath.ToSlash(rel)
+		}
+	}
+	return w.root, "", file
 }
 
 // workspaceAt returns the workspace in a folder.
@@ -273,7 +307,7 @@ func (r *reader) one(file string) {
 // read reads a file that has not changed since it was seen, and keeps its content if git does
 // not hold it; or says why it cannot.
 func (r *reader) read(file string, s stamp) (k known, why string) {
-	content, now, err := readFile(r.root, file, s.size)
+	content, now, err := readFile(r.workspace, file, s.size)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return k, "it cannot be read"
@@ -298,8 +332,9 @@ func (r *reader) read(file string, s stamp) (k known, why string) {
 var errGrown = errors.New("it has grown")
 
 // readFile reads a regular file of at most so many bytes, and never waits.
-func readFile(root *os.Root, file string, most int64) ([]byte, stamp, error) {
-	f, err := root.OpenFile(filepath.FromSlash(file), os.O_RDONLY|nonblock, 0)
+func readFile(w *workspace, file string, most int64) ([]byte, stamp, error) {
+	root, _, rel := w.rootOf(file)
+	f, err := root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, stamp{}, err
 	}

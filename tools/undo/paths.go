@@ -25,8 +25,12 @@ var errNoFolder = errors.New("a part of the path is no folder")
 // openParent opens the folder of a path. Where a part of it is missing, or is no folder but
 // perhaps a link to one, the error says so: fs.ErrNotExist or errNoFolder.
 func (w *workspace) openParent(file string) (*parent, string, error) {
-	dir, base := path.Split(file)
-	at, err := w.root.OpenRoot(".")
+	root, known, rel := w.rootOf(file)
+	if known == "" && path.IsAbs(file) {
+		return nil, "", fs.ErrNotExist
+	}
+	dir, base := path.Split(rel)
+	at, err := root.OpenRoot(".")
 	if err != nil {
 		return nil, "", err
 	}
@@ -99,7 +103,8 @@ func (p *parent) see(base string) (s seen, ok bool, err error) {
 func (w *workspace) seePaths(files []string, began int64) (*look, error) {
 	l := &look{began: began, found: map[string]seen{}, folders: map[string]bool{".": true}}
 	for _, file := range files {
-		for at := file; at != "."; at = path.Dir(at) {
+		_, top, _ := w.rootOf(file)
+		for at := file; at != "." && at != top && at != "/"; at = path.Dir(at) {
 			l.folders[path.Dir(at)] = true
 			s, ok, err := w.seePath(at)
 			if err != nil {
@@ -132,7 +137,7 @@ func (w *workspace) stateOf(file string, s seen, most int64, keep bool) (State, 
 	if s.size > most {
 		return out, nil
 	}
-	content, now, err := readFile(w.root, file, most)
+	content, now, err := readFile(w, file, most)
 	if errors.Is(err, errGrown) || errors.Is(err, fs.ErrPermission) {
 		return out, nil
 	}

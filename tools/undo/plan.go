@@ -98,8 +98,8 @@ func (h *History) Plan(from int) (*Plan, error) {
 // step returns what brings one path back.
 func (h *History) step(file Name, c *course) (Step, error) {
 	s := Step{Path: file, To: c.first}
-	if !local(string(file)) {
-		s.Never = "it is no path in this folder"
+	if _, folder, _ := h.rootOf(string(file)); folder == "" && !local(string(file)) {
+		s.Never = "it is in no folder of this conversation"
 		return s, nil
 	}
 	var err error
@@ -142,7 +142,7 @@ func local(file string) bool {
 // no file, or its content is not known.
 func (h *History) Texts(s Step) (now, to []byte) {
 	if s.Now.Kind == File && s.Now.Sum != "" {
-		if content, _, err := readFile(h.root, string(s.Path), maxRestored); err == nil && sumOf(content) == s.Now.Sum {
+		if content, _, err := readFile(h.workspace, string(s.Path), maxRestored); err == nil && sumOf(content) == s.Now.Sum {
 			now = content
 		}
 	}

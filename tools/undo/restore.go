@@ -297,6 +297,7 @@ func (h *History) Recover() (*Interrupted, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	h.Records() // with them come the directories that were added
 	var j journal
 	if err == nil {
 		err = json.Unmarshal(text, &j)

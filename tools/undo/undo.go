@@ -27,7 +27,8 @@ const (
 	maxLook    = 300 * time.Millisecond // how long a call waits for the look before it
 )
 
-// A Name is a path relative to the workspace, with slashes, or the target of a link. Its
+// A Name is a path relative to the workspace, or an absolute one in a directory that was added to
+// it, with slashes, or the target of a link. Its
 // bytes may be anything; JSON keeps them.
 type Name string
 
@@ -125,6 +126,7 @@ type Record struct {
 	Title   string    `json:"title"`          // what was done; untrusted text
 	At      time.Time `json:"at"`
 	Root    Name      `json:"root"`              // absolute path of the workspace
+	Folder  Name      `json:"folder,omitempty"`  // absolute path of the directory beside it that the paths are in, which are absolute then
 	Restore bool      `json:"restore,omitempty"` // the user went back
 	Open    bool      `json:"open,omitempty"`    // it has not ended, or parley did: what came of it is not known
 

@@ -15,7 +15,8 @@ type Call struct {
 	Seq   int    // message of the conversation that it belongs to
 	Title string // what it does; untrusted text
 	Paths []string
-	// relative to the workspace; none: it may change anything in it
+	// relative to the workspace, or absolute in Folder; none: it may change anything in it
+	Folder string // directory beside the workspace that Paths are in; "": they are in it
 }
 
 // A Watch looks at what one call may change, before and after it runs. It is for one goroutine.
@@ -29,7 +30,7 @@ type Watch struct {
 	at      time.Time
 	record  Record
 	warm    chan struct{} // closed when nothing is read beside any more; nil: nothing is
-	goesOn  string        // why more changes once the call has ended; "": nothing does
+	unseen  string        // why more changes than was seen; "": nothing does
 }
 
 // fresh is how old a look may be for a call to begin after it: nobody was asked in between.
@@ -40,6 +41,7 @@ func (h *History) Watch(call Call) *Watch {
 	if h == nil {
 		return nil
 	}
+	h.addFolder(call.Folder)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), warm: make(chan struct{})}
 	go func() {
@@ -171,7 +173,7 @@ func (w *Watch) Begin() error {
 		return w.err
 	}
 	h := w.history
-	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Open: true, Partial: w.look.partial}
+	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Folder: Name(w.call.Folder), Open: true, Partial: w.look.partial}
 	for _, file := range w.call.Paths {
 		was, there := w.look.found[file]
 		c := comparison{workspace: h.workspace, before: w.look}
@@ -184,11 +186,11 @@ func (w *Watch) Begin() error {
 	return h.put(&w.record)
 }
 
-// GoesOn says why more changes than are seen at the end of the call: the call has ended, and what
-// it started has not. It is to be called before End.
-func (w *Watch) GoesOn(why string) {
+// Unseen says why more changes than is seen at the end of the call, as where what it started has
+// not ended. It is to be called before End; "" says nothing.
+func (w *Watch) Unseen(why string) {
 	if w != nil {
-		w.goesOn = why
+		w.unseen = strings.Trim(w.unseen+"; "+why, "; ")
 	}
 }
 
@@ -217,7 +219,7 @@ func (w *Watch) End() (Record, error) {
 	}
 	c := h.compare(w.look, after)
 	w.record.Open, w.record.Changes, w.record.Uncovered = false, c.changes, c.uncovered
-	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.goesOn, "; ")
+	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.unseen, "; ")
 	return w.record, h.put(&w.record)
 }
 

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/fuzzy"
 )
 
@@ -117,6 +120,7 @@ func Commands() []Command {
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Run: (*App).folder},
+		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
 	}
 }
@@ -332,4 +336,34 @@ func folderFixed(a *App) string {
 		return "The folder is fixed here"
 	}
 	return busy(a)
+}
+
+// FoldersText says which folders tools reach beside the working directory.
+func FoldersText(f session.Folders) string {
+	if len(f.Dirs) == 0 {
+		return "No added folders"
+	}
+	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
+}
+
+func addedItems(a *App, verb string) (items []Item) {
+	for _, dir := range session.AddedFolders(a.Session) {
+		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
+	}
+	return items
+}
+
+// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
+// working directory.
+func folderItems(a *App) []Item {
+	const most = 200
+	items := addedItems(a, removeFolder)
+	above := filepath.Dir(a.Folder)
+	entries, _ := os.ReadDir(above)
+	for _, e := range entries {
+		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
+			items = append(items, Item{Title: a.Short(dir), Value: dir})
+		}
+	}
+	return items
 }

@@ -176,7 +176,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.result(e.Result, e.lost, now)
 	case session.DroppedCall:
 		t.put(Change{Kind: ToolBlock, Tool: &Tool{Name: e.Name, Input: e.Input, Status: CallCanceled}, Event: e})
-	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.ShellCommand, session.Verdict:
+	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.Folders, session.ShellCommand, session.Verdict:
 		t.put(Change{Event: e})
 	}
 	return t.changes

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -319,4 +321,54 @@ func JobsThatEnd(a *App) string {
 		lines = append(lines, fmt.Sprintf("  %d. %s", j.N, jobName(j)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// removeFolder begins the argument of /add-dir that takes a folder away.
+const removeFolder = "remove "
+
+// addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
+// them.
+func addFolder(a *App, arg string) Effect {
+	now := session.AddedFolders(a.Session)
+	name, remove := strings.CutPrefix(arg, removeFolder)
+	switch {
+	case arg == "" && len(now) == 0:
+		return Say("No folders added · /add-dir PATH adds one")
+	case arg == "":
+		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
+	case remove:
+		dir, err := a.absolute(strings.TrimSpace(name))
+		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+			dir = real
+		}
+		if err != nil || !slices.Contains(now, dir) {
+			return Say(sanitize.Line(name) + " is not among the added folders")
+		}
+		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }), "The user removed the folder "+dir+": tools no longer reach it.")
+	}
+	dir, err := a.absolute(arg)
+	if err == nil {
+		dir, err = session.CheckFolder(a.Session, dir)
+	}
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return setFolders(a, append(now, dir), "The user added a folder. "+session.FoldersText([]string{dir}))
+	}}}
+}
+
+// setFolders has tools reach these folders, and tells the model with the next prompt: the system
+// prompt stays as it is, which providers have in their caches.
+func setFolders(a *App, dirs []string, told string) Effect {
+	if err := session.SetFolders(a.Session, dirs...); err != nil {
+		return Effect{Err: err}
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"}
+	a.Attached = append(a.Attached, note)
+	return Effect{Event: session.Folders{Dirs: session.AddedFolders(a.Session)}, Attached: []llm.Part{note}}
 }

@@ -29,6 +29,7 @@ type flags struct {
 	configFile string   // in place of the usual one
 	files      []string // to attach
 	toolNames  string   // "none", or a list
+	addDirs    []string // that tools reach beside the working directory
 	allow      []string // permission rules
 	yolo       bool
 }
@@ -108,6 +109,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringArrayVarP(&f.options, "option", "O", nil, "setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
 	set.StringVarP(&f.system, "system", "s", "", "use this system prompt instead of parley's own")
 	set.StringVarP(&f.promptName, "prompt", "P", "", "send this prompt file, with PROMPT as its arguments; implies -p")
+	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further folder that tools may read and change (repeatable)")
 	set.StringVar(&f.personaName, "persona", "", "have this prompt file's system prompt for the conversation; off ends one")
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach a file, or an address on the web (in PROMPT itself an @ is only text)")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")

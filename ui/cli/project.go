@@ -150,6 +150,9 @@ func (a *program) systemPrompt() string { return wholeSystem(a, "") }
 // that.
 func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.system, a.config.System, session.Instructions)
+	if told := session.FoldersText(a.toolSet.Folders()); told != "" {
+		text += "\n\n" + told
+	}
 	if a.project.own != "" {
 		text += "\n\n<instructions file=\"" + instructions.Names[0] + "\" of=\"user\">\n" + a.project.own + "\n</instructions>"
 	}

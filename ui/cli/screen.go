@@ -198,6 +198,9 @@ func requestFacts(system string, p *project, set *tools.Set, known *estimates) [
 			facts = append(facts, app.Fact{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
 		}
 	}
+	for _, dir := range set.Folders() {
+		facts = append(facts, app.Fact{Name: "folder " + abbrevPath(dir), Tokens: catalog.Estimate(dir), Note: "added: tools reach it"})
+	}
 	if set != nil {
 		for _, t := range set.Tools() {
 			facts = append(facts, app.Fact{Name: "tool " + t.Name, Tokens: tokens(known, t.Description) + tokens(known, t.Schema)})

@@ -72,6 +72,11 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 	if a.web != "" { // over what was set in the conversation
 		session.UseWebSearch(s, a.web == on)
 	}
+	folders, err := useFolders(a, s)
+	if err != nil {
+		return nil, "", errors.Join(usageError(err), s.Close())
+	}
+	notice = joinNotices(notice, folders)
 	persona, err := (promptFiles{a}).withPersona(s)
 	if err := cmp.Or(err, a.giveSettings(s)); err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
@@ -151,6 +156,27 @@ func (a *program) openMemory() *providers.Memory {
 // openOptions returns what all models are opened with.
 func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
+}
+
+// useFolders has tools reach the folders that the conversation has, and those of --add-dir. Notice
+// says which of the former are left out.
+func useFolders(a *program, s *session.Session) (notice string, err error) {
+	if err := session.RestoreFolders(s, session.FoldersOf(s)...); err != nil {
+		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	for _, dir := range a.addDirs {
+		before := session.AddedFolders(s)
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
+			continue
+		}
+		if err := session.SetFolders(s, append(before, dir)...); err != nil {
+			return "", fmt.Errorf("--add-dir: %w", err)
+		}
+	}
+	if len(session.AddedFolders(s)) > 0 {
+		s.SetSystem(a.systemPrompt())
+	}
+	return notice, nil
 }
 
 // useTools opens the tools for all conversations in this directory, once.

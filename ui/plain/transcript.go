@@ -48,6 +48,8 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.say("%s.", text)
+	case session.Folders:
+		t.say("%s.", app.FoldersText(e))
 	case session.Persona:
 		t.say("%s.", app.PersonaText(e))
 	case session.Settings:

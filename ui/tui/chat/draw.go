@@ -128,6 +128,8 @@ func (c *Chat) Show(e session.Event) {
 		t.Marker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
 		t.Marker(transcript.Switch, app.SwitchText(e))
+	case session.Folders:
+		t.Marker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
 		t.Marker(transcript.Info, app.PersonaText(e))
 	case session.Settings:

@@ -1,0 +1,188 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/tools/sandbox"
+)
+
+// A folder is a further directory that file tools reach and commands may change. Its files are
+// called by their absolute paths.
+type folder struct {
+	root  *os.Root
+	dir   string         // absolute, without links
+	watch *sandbox.Watch // for what commands make there for git to run; nil: none has run
+}
+
+// Folders returns the added directories, in the order in which they were added.
+func (s *Set) Folders() (dirs []string) {
+	if s == nil {
+		return nil
+	}
+	for _, f := range addedFolders(s.workspace) {
+		dirs = append(dirs, f.dir)
+	}
+	return dirs
+}
+
+func addedFolders(w *workspace) []*folder {
+	if p := w.folders.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
+func (s *Set) CheckFolder(dir string) (real string, err error) {
+	if real, err = filepath.EvalSymlinks(dir); err == nil {
+		real, err = filepath.Abs(real)
+	}
+	var absent *fs.PathError
+	if errors.As(err, &absent) {
+		err = absent.Err
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", quotePath(dir), err)
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a folder", quotePath(real))
+	}
+	if why := s.places.WorkspaceProblem(real); why != "" {
+		return "", fmt.Errorf("%s cannot be added: it %s", quotePath(real), why)
+	}
+	for _, other := range append([]string{s.realDir}, s.Folders()...) {
+		switch {
+		case isWithin(real, other):
+			return "", fmt.Errorf("%s is in %s, which tools reach already", quotePath(real), quotePath(other))
+		case isWithin(other, real):
+			return "", fmt.Errorf("%s cannot be added: it contains %s", quotePath(real), quotePath(other))
+		}
+	}
+	return real, nil
+}
+
+// SetFolders has file tools reach directories, and commands change them, in the place of those
+// that were added before, also for the views of s. Those that cannot be added are left out, as
+// the error says; see CheckFolder.
+func (s *Set) SetFolders(dirs ...string) error {
+	s.folderMu.Lock()
+	defer s.folderMu.Unlock()
+	before := addedFolders(s.workspace)
+	s.folders.Store(nil)
+	var now []*folder
+	var faults []error
+	for _, dir := range dirs {
+		real, err := s.CheckFolder(dir)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		i := slices.IndexFunc(before, func(f *folder) bool { return f.dir == real })
+		if i >= 0 {
+			now = append(now, before[i])
+		} else if root, err := os.OpenRoot(real); err == nil {
+			now = append(now, &folder{root: root, dir: real})
+		} else {
+			faults = append(faults, err)
+			continue
+		}
+		list := slices.Clone(now)
+		s.folders.Store(&list)
+	}
+	for _, f := range before { // what is open in them stays open
+		if !slices.Contains(now, f) {
+			f.root.Close()
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// FolderOf returns the added directory that the path of an action is in; "" for the workspace.
+func (s *Set) FolderOf(file string) string {
+	base, _ := splitPath(s.workspace, file)
+	return base
+}
+
+// rootOf returns the directory that a path is in, as tools call paths, and the path in there.
+func rootOf(w *workspace, file string) (root *os.Root, native string) {
+	base, rel := splitPath(w, file)
+	for _, f := range addedFolders(w) {
+		if f.dir == base {
+			return f.root, filepath.FromSlash(rel)
+		}
+	}
+	return w.root, filepath.FromSlash(rel)
+}
+
+// splitPath returns the added directory that a path is in, "" for the workspace, and the path in
+// there.
+func splitPath(w *workspace, file string) (base, rel string) {
+	if native := filepath.FromSlash(file); filepath.IsAbs(native) {
+		for _, f := range addedFolders(w) {
+			if isWithin(native, f.dir) {
+				rel, _ := filepath.Rel(f.dir, native)
+				return f.dir, filepath.ToSlash(rel)
+			}
+		}
+	}
+	return "", file
+}
+
+// joinPath undoes splitPath.
+func joinPath(base, rel string) string {
+	if base == "" {
+		return rel
+	}
+	return path.Join(filepath.ToSlash(base), rel)
+}
+
+// reach returns how tools call an absolute path of the workspace or of an added directory; not
+// ok for all others.
+func reach(w *workspace, abs string) (file string, ok bool) {
+	if rel, ok := w.relativeInside(abs); ok {
+		return rel, true
+	}
+	abs = filepath.Clean(abs)
+	rest := ""
+	for dir := abs; len(addedFolders(w)) > 0; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+			whole := filepath.ToSlash(filepath.Join(real, rest))
+			base, _ := splitPath(w, whole)
+			return whole, base != ""
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+	return "", false
+}
+
+// quarantineFolders sets aside what commands have made in added directories for git to run, and
+// tells it.
+func quarantineFolders(w *workspace) string {
+	var told []string
+	for _, f := range addedFolders(w) {
+		if f.watch != nil {
+			told = append(told, f.watch.QuarantineNew())
+		}
+	}
+	return strings.TrimSpace(strings.Join(told, "\n"))
+}
+
+// watchFolders begins to look for that, before the first command.
+func watchFolders(w *workspace) {
+	w.folderMu.Lock()
+	defer w.folderMu.Unlock()
+	for _, f := range addedFolders(w) {
+		if f.watch == nil {
+			f.watch = sandbox.NewWatch(f.dir)
+		} else {
+			f.watch.Accept() // what the user made since, and commands that were not held
+		}
+	}
+}

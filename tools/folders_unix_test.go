@@ -1,0 +1,201 @@
+//go:build unix
+
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/tools/permission"
+)
+
+// beside returns a workspace, and another folder with files that was added to it.
+func beside(t *testing.T, files map[string]string) (f fixture, dir string) {
+	t.Helper()
+	f, dir = open(t, map[string]string{"own.txt": "own\n"}), t.TempDir()
+	for name, content := range files {
+		write(t, filepath.Join(dir, name), content)
+	}
+	if err := f.SetFolders(dir); err != nil {
+		t.Fatal(err)
+	}
+	return f, f.Folders()[0]
+}
+
+func TestToolsReachAddedFolders(t *testing.T) {
+	f, dir := beside(t, map[string]string{"a.txt": "alpha\n", "sub/b.txt": "beta\n", "sub/skip.log": "beta\n", ".gitignore": "*.log\n"})
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, test := range []struct {
+		tool string
+		with []any
+		want string // whole, or with … the beginning
+	}{
+		{"read", []any{"path", at("a.txt")}, "     1\talpha\n"},
+		{"list", []any{"path", dir, "depth", 2}, ".gitignore\t6\na.txt\t6\nsub/\nsub/b.txt\t5…"},
+		{"list", []any{"path", at("sub")}, "b.txt\t5…"},
+		{"glob", []any{"pattern", "**/a*.txt", "path", dir}, at("a.txt") + "…"},
+		{"glob", []any{"pattern", at("sub") + "/*.txt", "path", at("sub")}, at("sub/b.txt") + "…"},
+		{"grep", []any{"pattern", "beta", "path", dir}, at("sub/b.txt") + "\n     1: …"},
+		{"grep", []any{"pattern", "beta", "path", at("sub")}, at("sub/b.txt") + "\n     1: …"},
+		{"grep", []any{"pattern", "alpha", "path", at("a.txt")}, at("a.txt") + "\n     1: …"},
+		{"edit", []any{"path", at("a.txt"), "old", "alpha", "new", "omega"}, "…"},
+		{"read", []any{"path", at("a.txt")}, "     1\tomega\n"},
+		{"write", []any{"path", at("new/deep/c.txt"), "content", "gamma\n"}, "…"},
+		{"read", []any{"path", at("new/deep/c.txt")}, "     1\tgamma\n"},
+		{"read", []any{"path", "own.txt"}, "     1\town\n"},
+	} {
+		got := f.must(test.tool, test.with...)
+		if want, open := strings.CutSuffix(test.want, "…"); got != want && !(open && strings.HasPrefix(got, want)) {
+			t.Errorf("%s %v: got %q, want %q", test.tool, test.with, got, test.want)
+		}
+	}
+	rel, err := filepath.Rel(f.Root(), at("a.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.must("read", "path", rel); got != "     1\tomega\n" {
+		t.Errorf("relative: got %q", got)
+	}
+}
+
+// What tools reach are the workspace and the added folders, whatever links say, and as long as
+// they are added.
+func TestOnlyAddedFoldersAreReached(t *testing.T) {
+	f, dir := beside(t, map[string]string{"a.txt": "alpha\n"})
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "x"), "x")
+	for link, to := range map[string]string{
+		f.at("in"): filepath.Join(dir, "a.txt"), filepath.Join(dir, "out"): filepath.Join(outside, "x"), filepath.Join(dir, "up"): "../" + filepath.Base(outside) + "/x",
+		filepath.Join(dir, "back"): f.at("own.txt"), f.at("loop"): filepath.Join(dir, "loop"), filepath.Join(dir, "loop"): f.at("loop"),
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"in": "alpha", filepath.Join(dir, "back"): "own"} {
+		if got := f.must("read", "path", path); !strings.Contains(got, want) {
+			t.Errorf("%s: got %q", path, got)
+		}
+	}
+	for _, path := range []string{filepath.Join(outside, "x"), filepath.Join(dir, "out"), filepath.Join(dir, "up"), filepath.Join(dir, "..", "x"), "loop", "/", filepath.Dir(dir)} {
+		if _, err := f.Plan(t.Context(), "read", args("path", path)); err == nil {
+			t.Errorf("%s is read", path)
+		}
+	}
+	if err := f.SetFolders(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"in", filepath.Join(dir, "a.txt")} {
+		if _, err := f.Plan(t.Context(), "read", args("path", path)); err == nil || !strings.Contains(err.Error(), "outside the workspace") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestFoldersThatCannotBeAdded(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	write(t, filepath.Join(home, ".ssh", "id"), "x")
+	write(t, filepath.Join(home, "project", "file"), "x")
+	f := open(t, map[string]string{"sub/x": "x"})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		"/": "whole file system", home: "is your home folder", link: "is your home folder", filepath.Join(home, ".ssh"): "cannot be added", "/etc": "belongs to the system",
+		f.Root(): "reach already", f.at("sub"): "reach already", filepath.Dir(f.Root()): "contains",
+		filepath.Join(home, "absent"): "no such file", filepath.Join(home, "project", "file"): "is not a folder",
+	} {
+		if _, err := f.CheckFolder(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", dir, err, want)
+		}
+	}
+	project := filepath.Join(home, "project")
+	err := f.SetFolders(filepath.Join(home, "absent"), project)
+	if real, _ := filepath.EvalSymlinks(project); err == nil || !slices.Equal(f.Folders(), []string{real}) {
+		t.Errorf("added are %q: %v", f.Folders(), err)
+	}
+}
+
+// In an added folder the policy says what it says in the workspace.
+func TestPolicyInAddedFolders(t *testing.T) {
+	f, dir := beside(t, map[string]string{"a.txt": "alpha\n", ".git/config": "", ".netrc": "secret"})
+	at := func(name string) string { return filepath.Join(dir, name) }
+	decide := func(mode Mode, rules []permission.Rule, tool string, with ...any) Verdict {
+		t.Helper()
+		p := NewPolicy(mode)
+		p.AddRules(rules)
+		p.SetWorkspace(f.Root())
+		return p.Decide(f.plan("", tool, with...))
+	}
+	for _, test := range []struct {
+		mode Mode
+		tool string
+		with []any
+		want Verdict
+	}{
+		{ModeAsk, "read", []any{"path", at("a.txt")}, Allow},
+		{ModeAsk, "grep", []any{"path", dir, "pattern", "x"}, Allow},
+		{ModeAsk, "write", []any{"path", at("b.txt"), "content", "x"}, Ask},
+		{ModeAuto, "write", []any{"path", at("b.txt"), "content", "x"}, Allow},
+		{ModeReadOnly, "write", []any{"path", at("b.txt"), "content", "x"}, Deny},
+		{ModeAuto, "write", []any{"path", at(".git/hooks/pre-commit"), "content", "x"}, Ask},
+		{ModeAuto, "write", []any{"path", at(".envrc"), "content", "x"}, Ask},
+		{ModeYolo, "read", []any{"path", at(".netrc")}, Ask},
+	} {
+		if got := decide(test.mode, nil, test.tool, test.with...); got != test.want {
+			t.Errorf("%s: %s %v: %s, want %s", test.mode, test.tool, test.with, got, test.want)
+		}
+	}
+}
+
+// A command in the sandbox changes files of an added folder as it does in the workspace, and
+// nothing that git or a shell would run there, nor anything once the folder is removed.
+func TestSandboxInAddedFolders(t *testing.T) {
+	f, dir := beside(t, map[string]string{"sub/a.txt": "alpha\n", ".git/config": "[core]\n", ".git/hooks/x": "x\n", "inner/.git/config": "[core]\n", "inner/.git/HEAD": "ref: refs/heads/main\n"})
+	for _, part := range []string{"inner/.git/objects", "inner/.git/refs", ".git/objects", ".git/refs"} {
+		if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, ".git", "HEAD"), "ref: refs/heads/main\n")
+	backend := f.EnableSandbox(SandboxConfig{})()
+	if !backend.Available() {
+		t.Skip("no sandbox here")
+	}
+	run := func(command string) (out Outcome) {
+		t.Helper()
+		a := f.plan("", "shell", "command", command)
+		if !a.Sandboxed {
+			t.Fatal("it is not held")
+		}
+		return a.Run(t.Context(), nil)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if out := run("cat " + at("sub/a.txt") + " && echo omega > " + at("sub/a.txt") + " && echo b > " + at("sub/b.txt")); out.Failed {
+		t.Errorf("it cannot change the folder: %s", out.Text)
+	}
+	for name, command := range map[string]string{
+		".git/config": "echo x >> ", ".git/hooks/x": "echo x >> ", ".git/hooks/new": "echo x > ", "inner/.git/config": "echo x >> ", "inner/.git/hooks/new": "mkdir -p " + at("inner/.git/hooks") + "; echo x > ",
+	} {
+		before, _ := os.ReadFile(at(name))
+		_ = run(command + at(name))
+		if after, _ := os.ReadFile(at(name)); string(after) != string(before) {
+			t.Errorf("%s is changed (%s): %q", name, backend.Name, after)
+		}
+	}
+	out := run("mkdir -p " + at("sub/made/.git/hooks") + " && cd " + at("sub/made/.git") + " && mkdir -p objects refs && echo 'ref: refs/heads/main' > HEAD && printf '[core]\\n\\tfsmonitor = evil\\n' > config && echo evil > hooks/post-commit")
+	if _, err := os.Stat(at("sub/made/.git/hooks/post-commit")); err == nil {
+		t.Errorf("a new repository keeps its hook: %s", out.Text)
+	}
+	if err := f.SetFolders(); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("echo x > " + at("sub/c.txt")); !out.Failed {
+		t.Errorf("it changes a folder that was removed: %s", out.Text)
+	}
+}

@@ -1,0 +1,103 @@
+//go:build unix
+
+package undo
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Files in a folder that was added come back as those of the workspace do, also for a history
+// that is opened anew; of one that is gone nothing is said to be undone.
+func TestFilesInAddedFolders(t *testing.T) {
+	real := func(dir string) string {
+		dir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir, beside, kept := real(t.TempDir()), real(t.TempDir()), t.TempDir()
+	open := func() *History {
+		h, err := Open(kept).History("s", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	put := func(name, text string) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, made := filepath.Join(beside, "sub", "old"), filepath.Join(beside, "new", "made")
+	put(old, "before")
+	h := open()
+	for _, file := range []string{old, made} {
+		w := h.Watch(Call{ID: file, Title: "write", Paths: []string{filepath.ToSlash(file)}, Folder: beside})
+		if err := w.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		put(file, "after")
+		if r, err := w.End(); err != nil || len(r.Changes) == 0 || string(r.Folder) != beside {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	h = open()
+	plan, err := h.Plan(1)
+	if err != nil || plan.Count(false) == 0 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	if _, skipped, err := h.Restore(plan, false, 0, "undo"); err != nil || len(skipped) > 0 {
+		t.Fatalf("%v, %v", skipped, err)
+	}
+	if text, err := os.ReadFile(old); string(text) != "before" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Dir(made)); !os.IsNotExist(err) {
+		t.Errorf("what was made is there: %v", err)
+	}
+	h = open()
+	if plan, err := h.Plan(3); err != nil { // the undo is undone
+		t.Fatal(err)
+	} else if _, skipped, err := h.Restore(plan, false, 0, "redo"); err != nil || len(skipped) > 0 {
+		t.Fatalf("%v, %v", skipped, err)
+	}
+	if text, err := os.ReadFile(made); string(text) != "after" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.RemoveAll(beside); err != nil {
+		t.Fatal(err)
+	}
+	plan, err = open().Plan(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		if s.Never == "" {
+			t.Errorf("%s of a folder that is gone is to be restored: %+v", s.Path, s)
+		}
+	}
+}
+
+// What a command may change where nobody looks is said, before and after.
+func TestUnseen(t *testing.T) {
+	h, err := Open(t.TempDir()).History("s", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := h.Watch(Call{ID: "1", Title: "make"})
+	if err := w.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	w.Unseen("one")
+	w.Unseen("")
+	w.Unseen("two")
+	if r, err := w.End(); err != nil || r.Partial != "one; two" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
