@@ -145,11 +145,11 @@ func (t *turn) begin(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}
-	warm(t)
 	m, err := submitted(t, llm.Message{Role: llm.RoleUser, Parts: parts})
 	if err != nil {
 		return err
 	}
+	warm(t) // not for a prompt that a hook blocks
 	t.prompt(m)
 	return nil
 }
