@@ -95,6 +95,19 @@ func TestEventsFitSchema(t *testing.T) {
 			line(o)
 		}
 	}
+	var lines strings.Builder
+	l := &jsonlWriter{o: Options{Out: &lines}}
+	for _, e := range eventCases {
+		if err := l.event(e, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text := range strings.Lines(lines.String()) {
+		fits(whole, []byte(text))
+	}
+	if want := `"exit":0,"sources":[{"number":1,"title":"A","url":"https://a.example"},{"number":2,"title":"","url":"https://b.example"}]}`; !strings.Contains(lines.String(), want) {
+		t.Errorf("no %s in %s", want, lines.String())
+	}
 	for _, name := range names {
 		if !seen[name] {
 			t.Errorf("nothing prints %s", name)

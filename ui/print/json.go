@@ -21,8 +21,9 @@ import (
 
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
-	o   Options
-	err error // of the first line; told at the next event
+	o     Options
+	err   error             // of the first line; told at the next event
+	cites []json.RawMessage // sources of the last answer that has any
 }
 
 // An object is one line: fields in the order in which they are written.
@@ -54,7 +55,15 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	if l.err != nil {
 		return l.err
 	}
+	if r, ok := e.(session.Response); ok {
+		if cites := sourceObjects(r.Message); cites != nil {
+			l.cites = cites
+		}
+	}
 	for _, o := range objects(e, status) {
+		if o[0].value == "done" && l.cites != nil {
+			o = append(o, field{"sources", l.cites})
+		}
 		if err := l.put(o); err != nil {
 			return err
 		}
@@ -81,9 +90,6 @@ func objects(e session.Event, status int) []object {
 		return []object{{{"type", kind}, {"text", e.Text}}}
 	case session.Response:
 		var list []object
-		for n, p := range app.Sources(e.Message) {
-			list = append(list, sourceObject(n+1, p))
-		}
 		if isEmptyAnswer(e) {
 			list = append(list, noticeObject(emptyAnswer))
 		}
@@ -151,9 +157,12 @@ func usageObject(u llm.Usage) object {
 	return o
 }
 
-// sourceObject shows what an answer cites, as which number.
-func sourceObject(number int, p llm.Part) object {
-	return object{{"type", "source"}, {"number", number}, {"title", p.Title()}, {"url", p.URL}}
+// sourceObjects shows what an answer cites, in the order in which it is numbered.
+func sourceObjects(m llm.Message) (list []json.RawMessage) {
+	for n, p := range app.Sources(m) {
+		list = append(list, encode(object{{"number", n + 1}, {"title", p.Title()}, {"url", p.URL}}))
+	}
+	return list
 }
 
 // callObject shows a call; arguments that are no JSON object stand in "raw".
@@ -194,7 +203,7 @@ type jsonWriter struct {
 	think []string
 	value json.RawMessage   // the answer that fits the schema
 	tools []json.RawMessage // calls and results, as they came
-	cites []json.RawMessage // sources, as they came
+	cites []json.RawMessage // sources of the last answer that has any
 	notes []json.RawMessage // beside the answer, as they came
 	wrote string            // the model of the last answer; "": none came
 }
@@ -215,8 +224,8 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 		if isEmptyAnswer(e) {
 			w.note(emptyAnswer)
 		}
-		for n, p := range app.Sources(e.Message) {
-			w.cites = append(w.cites, encode(sourceObject(n+1, p)[1:]))
+		if cites := sourceObjects(e.Message); cites != nil {
+			w.cites = cites
 		}
 		for _, p := range e.Message.Parts {
 			switch {
