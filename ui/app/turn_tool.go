@@ -368,6 +368,9 @@ func setFolders(a *App, dirs []string, told string) Effect {
 	if err := session.SetFolders(a.Session, dirs...); err != nil {
 		return Effect{Err: err}
 	}
+	if servers := a.Servers(); servers != nil {
+		servers.SetRoots(append([]string{a.Folder}, session.AddedFolders(a.Session)...)...)
+	}
 	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"}
 	a.Attached = append(a.Attached, note)
 	return Effect{Event: session.Folders{Dirs: session.AddedFolders(a.Session)}, Attached: []llm.Part{note}}

@@ -173,8 +173,12 @@ func useFolders(a *program, s *session.Session) (notice string, err error) {
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
-	if len(session.AddedFolders(s)) > 0 {
+	added := session.AddedFolders(s)
+	if len(added) > 0 {
 		s.SetSystem(a.systemPrompt())
+	}
+	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
+		servers.SetRoots(append([]string{a.dir}, added...)...)
 	}
 	return notice, nil
 }
