@@ -37,7 +37,7 @@ count once parley was opened there and the folder was trusted.`,
 			return a.serve()
 		},
 	}
-	cmd.Flags().StringVarP(&a.model, "model", "m", "", "model of new conversations, as provider/model")
+	cmd.Flags().StringVarP(&a.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
 	cmd.RegisterFlagCompletionFunc("model", a.completeModel)
 	return cmd
 }

@@ -65,11 +65,11 @@ before the key, or taken from --set.`,
 			return c.run(cmd.Context(), strings.Join(args, ""))
 		},
 	}
-	cmd.Flags().StringVar(&c.fromEnv, "from-env", "", "take the key from this environment variable, and store it")
-	cmd.Flags().StringVar(&c.command, "command", "", "store a command that prints the key, instead of the key")
+	cmd.Flags().StringVar(&c.fromEnv, "from-env", "", "take the key from the environment variable `NAME`, and store it")
+	cmd.Flags().StringVar(&c.command, "command", "", "store a `COMMAND` that prints the key, instead of the key")
 	cmd.Flags().BoolVar(&c.list, "list", false, "list the providers that have a key, and where it is")
 	cmd.Flags().BoolVar(&c.remove, "remove", false, "forget the stored key of PROVIDER")
-	cmd.Flags().StringArrayVar(&c.variables, "set", nil, "NAME=VALUE of the provider's address, such as region=us-east-1; may be repeated")
+	cmd.Flags().StringArrayVar(&c.variables, "set", nil, "`NAME=VALUE` of the provider's address, such as region=us-east-1; may be repeated")
 	cmd.MarkFlagsMutuallyExclusive("from-env", "command", "list", "remove")
 	return cmd
 }

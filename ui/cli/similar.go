@@ -63,9 +63,9 @@ collections are listed.`,
 		},
 	}
 	set := cmd.Flags()
-	set.IntVarP(&n, "count", "n", 10, "how many texts to find")
+	set.IntVarP(&n, "count", "n", 10, "`NUMBER` of texts to find")
 	outputFlag(cmd, &form)
-	set.StringVar(&remove, "remove", "", "delete this collection")
+	set.StringVar(&remove, "remove", "", "delete the collection `NAME`")
 	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
 	return cmd
 }

@@ -72,19 +72,19 @@ at the provider, and parley video get ID waits for it and downloads it.`,
 
 func (c *videoCommand) register(cmd *cobra.Command) {
 	f, w := cmd.Flags(), &c.wishes
-	f.StringVarP(&c.name, "model", "m", "", "video model, as provider/model, or a provider; the first that is connected without it")
-	f.IntVar(&w.Seconds, "seconds", 0, "length in seconds")
-	f.StringVar(&w.Resolution, "resolution", "", "resolution, such as 720p")
-	f.StringVar(&w.Ratio, "ratio", "", "aspect ratio, such as 16:9")
-	f.StringVar(&c.first, "first", "", "image that it begins with")
-	f.StringVar(&c.last, "last", "", "image that it ends with")
-	f.StringArrayVar(&c.references, "reference", nil, "image that the video is to follow; repeat for several")
-	f.StringVar(&c.source, "source", "", "video to change")
+	f.StringVarP(&c.name, "model", "m", "", "video `MODEL`, as provider/model, or a provider; the first that is connected without it")
+	f.IntVar(&w.Seconds, "seconds", 0, "length in `SECONDS`")
+	f.StringVar(&w.Resolution, "resolution", "", "`RESOLUTION`, such as 720p")
+	f.StringVar(&w.Ratio, "ratio", "", "aspect `RATIO`, such as 16:9")
+	f.StringVar(&c.first, "first", "", "`IMAGE` that it begins with")
+	f.StringVar(&c.last, "last", "", "`IMAGE` that it ends with")
+	f.StringArrayVar(&c.references, "reference", nil, "`IMAGE` that the video is to follow; repeat for several")
+	f.StringVar(&c.source, "source", "", "`VIDEO` to change")
 	f.BoolVar(&w.Extend, "extend", false, "continue the --source video instead of changing it")
 	f.BoolVar(&c.audio, "audio", false, "with sound")
 	f.BoolVar(&c.silent, "no-audio", false, "without sound")
-	f.Int64Var(&c.seed, "seed", 0, "seed: the same one makes similar videos")
-	f.StringVar(&w.Avoid, "avoid", "", "what is not to be seen")
+	f.Int64Var(&c.seed, "seed", 0, "`NUMBER` to begin with: the same one makes similar videos")
+	f.StringVar(&w.Avoid, "avoid", "", "`TEXT` that says what is not to be seen")
 	f.BoolVar(&c.noWait, "no-wait", false, "print the job and exit: parley video get ID downloads it later")
 	f.BoolVar(&c.yes, "yes", false, "do not ask about what it costs")
 	c.outputFlags(cmd)
@@ -101,8 +101,8 @@ func (c *videoCommand) outputFlags(cmd *cobra.Command) {
 
 // fileFlags adds the flags about what is saved.
 func (c *videoCommand) fileFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.to, "to", "", "file to save it in, which must not exist; - is standard output")
-	cmd.Flags().StringVar(&c.variant, "variant", "", "save a thumbnail or spritesheet instead of the video")
+	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
+	cmd.Flags().StringVar(&c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video")
 	cmd.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(llm.VideoVariants, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -23,8 +23,8 @@ const usualPage = 1000
 // flags adds the flags of a list that shows usual rows; 0: all there are.
 func (p *pagination) flags(cmd *cobra.Command, usual int) {
 	f := cmd.Flags()
-	f.IntVarP(&p.limit, "limit", "n", usual, "rows per page")
-	f.IntVar(&p.number, "page", 1, "page number")
+	f.IntVarP(&p.limit, "limit", "n", usual, "`NUMBER` of rows per page")
+	f.IntVar(&p.number, "page", 1, "`NUMBER` of the page")
 	f.BoolVar(&p.all, "all", false, "all rows on one page")
 	cmd.MarkFlagsMutuallyExclusive("all", "limit")
 	cmd.MarkFlagsMutuallyExclusive("all", "page")

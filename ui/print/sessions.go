@@ -69,9 +69,9 @@ func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []strin
 // query adds the flags that choose conversations.
 func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f := cmd.Flags()
-	f.StringVarP(&q.Model, "model", "m", "", "only with this model, or part of its name")
-	f.StringVar(&q.Dir, "folder", "", "only started in this folder or below")
-	f.StringVar(since, "since", "", "only changed since: 2026-11-20, 12h or 30d ago")
+	f.StringVarP(&q.Model, "model", "m", "", "only with this `MODEL`, or part of its name")
+	f.StringVar(&q.Dir, "folder", "", "only started in this `FOLDER` or below")
+	f.StringVar(since, "since", "", "only changed since a `DAY`: 2026-11-20, 12h or 30d ago")
 }
 
 // finish fills in what flags say in words.

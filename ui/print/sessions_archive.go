@@ -61,8 +61,8 @@ func (s SessionCommands) export() *cobra.Command {
 			return err
 		})
 	}}
-	cmd.Flags().StringVarP(&as, "output", "o", "", "md, html or jsonl (lossless)")
-	cmd.Flags().StringVar(&to, "to", "", "file to write; must not exist yet")
+	cmd.Flags().StringVarP(&as, "output", "o", "", "`FORMAT`: md, html or jsonl (lossless)")
+	cmd.Flags().StringVar(&to, "to", "", "`FILE` to write; must not exist yet")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	cmd.Flags().BoolVar(&all, "all", false, "write every conversation, into the folder that --to names")
 	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"md", "html", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))

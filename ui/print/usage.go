@@ -65,10 +65,10 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.since, "since", "", "from this day: 2026-11-20, or 30d ago (default 30d; 365d with --by month)")
-	f.StringVar(&u.until, "until", "", "before this day")
-	f.StringVar(&u.by, "by", "day", strings.Join(session.UsageKeys, ", "))
-	f.StringVarP(&u.output, "output", "o", "text", "output format: "+strings.Join(usageFormats, ", "))
+	f.StringVar(&u.since, "since", "", "from this `DAY`: 2026-11-20, or 30d ago (default 30d; 365d with --by month)")
+	f.StringVar(&u.until, "until", "", "before this `DAY`")
+	f.StringVar(&u.by, "by", "day", "`KIND`: "+strings.Join(session.UsageKeys, ", "))
+	f.StringVarP(&u.output, "output", "o", "text", "output `FORMAT`: "+strings.Join(usageFormats, ", "))
 	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
 	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
