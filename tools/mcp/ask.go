@@ -14,6 +14,8 @@ import (
 	"parley/providers/llm"
 )
 
+//lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
+
 // A Question is something that a server asks of the user: to fill in a form, to open a page,
 // or to have the model answer. All text in it is the server's, without what a user would not
 // see. One of Answer, Decline and Cancel ends it.

@@ -18,6 +18,8 @@ import (
 	"parley/tools/mcp/oauth"
 )
 
+//lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
+
 // A link is a connection to a server, from its start to its end.
 type link struct {
 	session   *sdk.ClientSession

@@ -34,7 +34,6 @@ type world struct {
 	clients  int
 	tokens   int
 	refuse   string // error of the token endpoint
-	answer   string // of the token endpoint, in place of a token
 }
 
 func newWorld(t *testing.T) *world {
