@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/sandbox"
 )
@@ -16,9 +17,12 @@ import (
 // A folder is a further directory that file tools reach and commands may change. Its files are
 // called by their absolute paths.
 type folder struct {
-	root  *os.Root
-	dir   string         // absolute, without links
+	root *os.Root
+	dir  string // absolute, without links
+
+	mu    sync.Mutex
 	watch *sandbox.Watch // for what commands make there for git to run; nil: none has run
+	held  int            // commands in the sandbox that run now
 }
 
 // Folders returns the added directories, in the order in which they were added.
@@ -41,6 +45,11 @@ func addedFolders(w *workspace) []*folder {
 
 // CheckFolder returns a directory, without links, that can be added, or says why it cannot.
 func (s *Set) CheckFolder(dir string) (real string, err error) {
+	return checkFolder(s.workspace, dir, s.Folders())
+}
+
+// checkFolder does so where the directories in added are reached already.
+func checkFolder(w *workspace, dir string, added []string) (real string, err error) {
 	if real, err = filepath.EvalSymlinks(dir); err == nil {
 		real, err = filepath.Abs(real)
 	}
@@ -54,10 +63,10 @@ func (s *Set) CheckFolder(dir string) (real string, err error) {
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s is not a folder", quotePath(real))
 	}
-	if why := s.places.WorkspaceProblem(real); why != "" {
+	if why := w.places.WorkspaceProblem(real); why != "" {
 		return "", fmt.Errorf("%s cannot be added: it %s", quotePath(real), why)
 	}
-	for _, other := range append([]string{s.realDir}, s.Folders()...) {
+	for _, other := range append([]string{w.realDir}, added...) {
 		switch {
 		case isWithin(real, other):
 			return "", fmt.Errorf("%s is in %s, which tools reach already", quotePath(real), quotePath(other))
@@ -75,11 +84,11 @@ func (s *Set) SetFolders(dirs ...string) error {
 	s.folderMu.Lock()
 	defer s.folderMu.Unlock()
 	before := addedFolders(s.workspace)
-	s.folders.Store(nil)
 	var now []*folder
+	var reached []string
 	var faults []error
 	for _, dir := range dirs {
-		real, err := s.CheckFolder(dir)
+		real, err := checkFolder(s.workspace, dir, reached)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -93,9 +102,9 @@ func (s *Set) SetFolders(dirs ...string) error {
 			faults = append(faults, err)
 			continue
 		}
-		list := slices.Clone(now)
-		s.folders.Store(&list)
+		reached = append(reached, real)
 	}
+	s.folders.Store(&now)
 	for _, f := range before { // what is open in them stays open
 		if !slices.Contains(now, f) {
 			f.root.Close()
@@ -162,27 +171,50 @@ func reach(w *workspace, abs string) (file string, ok bool) {
 	return "", false
 }
 
-// quarantineFolders sets aside what commands have made in added directories for git to run, and
-// tells it.
-func quarantineFolders(w *workspace) string {
-	var told []string
-	for _, f := range addedFolders(w) {
-		if f.watch != nil {
-			told = append(told, f.watch.QuarantineNew())
+// watchFolders looks in added directories for what a command makes there for git to run, until
+// end, which sets that aside and tells it. Told is the same of what commands made that still run;
+// held is false for a command outside of the sandbox.
+func watchFolders(w *workspace, held bool) (told string, end func() string) {
+	folders := addedFolders(w) // one that is removed meanwhile is looked at all the same
+	each := func(look func(*folder, bool) string) string {
+		var told []string
+		for _, f := range folders {
+			told = append(told, look(f, held))
 		}
+		return strings.TrimSpace(strings.Join(told, "\n"))
 	}
-	return strings.TrimSpace(strings.Join(told, "\n"))
+	return each((*folder).begin), sync.OnceValue(func() string { return each((*folder).end) })
 }
 
-// watchFolders begins to look for that, before the first command.
-func watchFolders(w *workspace) {
-	w.folderMu.Lock()
-	defer w.folderMu.Unlock()
-	for _, f := range addedFolders(w) {
-		if f.watch == nil {
-			f.watch = sandbox.NewWatch(f.dir)
-		} else {
-			f.watch.Accept() // what the user made since, and commands that were not held
-		}
+// begin does that in one of them. What was made while no command ran in the sandbox is the user's.
+func (f *folder) begin(held bool) (told string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.held > 0:
+		told = f.watch.QuarantineNew()
+	case !held:
+		return ""
+	case f.watch == nil:
+		f.watch = sandbox.NewWatch(f.dir)
+	default:
+		f.watch.Accept()
 	}
+	if held {
+		f.held++
+	}
+	return told
+}
+
+func (f *folder) end(held bool) (told string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case held:
+		f.held--
+		return f.watch.QuarantineNew()
+	case f.held > 0:
+		f.watch.Accept() // the user let the command make it
+	}
+	return ""
 }

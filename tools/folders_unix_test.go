@@ -199,3 +199,57 @@ func TestSandboxInAddedFolders(t *testing.T) {
 		t.Errorf("it changes a folder that was removed: %s", out.Text)
 	}
 }
+
+// What a command makes in an added folder for git to run is set aside when it ends, although
+// others have begun meanwhile or the folder was removed. What the user makes while none runs stays.
+func TestNewRepositoriesInAddedFolders(t *testing.T) {
+	repository := func(dir, name string) (hook string) {
+		for _, part := range []string{"objects", "refs"} {
+			if err := os.MkdirAll(filepath.Join(dir, name, ".git", part), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, filepath.Join(dir, name, ".git", "HEAD"), "ref: refs/heads/main\n")
+		write(t, filepath.Join(dir, name, ".git", "config"), "[core]\n\tfsmonitor = evil\n")
+		hook = filepath.Join(dir, name, ".git", "hooks", "post-commit")
+		write(t, hook, "evil\n")
+		return hook
+	}
+	stands := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	f, dir := beside(t, nil)
+	begin := func(held bool) (end func() string) { _, end = watchFolders(f.workspace, held); return end }
+	users := repository(dir, "users")
+	job := begin(true)
+	during := repository(dir, "during")
+	other := begin(true)
+	if stands(during) {
+		t.Error("another command begins, and what the first has made stays")
+	}
+	later := repository(dir, "later")
+	other()
+	if stands(later) {
+		t.Error("the other command ends, and what was made meanwhile stays")
+	}
+	unheld := begin(false)
+	allowed := repository(dir, "allowed")
+	unheld()
+	if err := f.SetFolders(); err != nil {
+		t.Fatal(err)
+	}
+	last := repository(dir, "last")
+	if told := job(); stands(last) || !strings.Contains(told, "last") {
+		t.Errorf("the folder was removed, and what was made stays: %s", told)
+	}
+	if !stands(users) || !stands(allowed) {
+		t.Error("what a command outside of the sandbox or the user has made is gone")
+	}
+	if err := f.SetFolders(dir); err != nil {
+		t.Fatal(err)
+	}
+	begin(true)()
+	between := repository(dir, "between")
+	begin(true)()
+	if !stands(between) {
+		t.Error("what the user made between two commands is gone")
+	}
+}

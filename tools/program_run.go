@@ -59,6 +59,8 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	ctx, cancel := context.WithTimeout(ctx, run.Timeout)
 	defer cancel()
 	seen := s.cmdSandbox.quarantineNew()
+	told, endWatch := watchFolders(s.workspace, held != nil)
+	defer endWatch()
 	streams := &programStreams{input: run.Input, stdout: new(limitedBuffer)}
 	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}
 	if err := r.start(s.workspace, argv); err != nil {
@@ -69,6 +71,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	if held == nil {
 		s.cmdSandbox.acceptRepositories()
 	}
+	seen = strings.TrimSpace(strings.Join([]string{seen, told, endWatch()}, "\n"))
 	out := ProgramResult{Stdout: streams.stdout.bytes, Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
 	if errors.Is(r.stopped, context.DeadlineExceeded) {
 		out.Err = fmt.Errorf("timed out after %s", run.Timeout)

@@ -74,6 +74,9 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 // that have appeared in between.
 func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
 	s.watchRepositories()
+	if s.cmdSandbox.isActive() {
+		watchFolders(s.workspace, true) // without end
+	}
 	return s.sandboxPolicy(network)
 }
 

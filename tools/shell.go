@@ -97,9 +97,8 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		defer cancel()
 	}
 	seen := w.cmdSandbox.quarantineNew()
-	if r.policy != nil {
-		watchFolders(w)
-	}
+	told, endWatch := watchFolders(w, r.policy != nil)
+	defer endWatch()
 	start := time.Now()
 	if err := r.start(w, argv); err != nil {
 		return failedOutcome("the command did not start: %v", err)
@@ -115,9 +114,8 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	out := r.outcome(time.Since(start))
 	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
-	} else {
-		seen = strings.TrimSpace(seen + "\n" + quarantineFolders(w))
 	}
+	seen = strings.TrimSpace(strings.Join([]string{seen, told, endWatch()}, "\n"))
 	if seen != "" {
 		out.Text += "\n" + seen
 		r.notes = append(r.notes, seen)
