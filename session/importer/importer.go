@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"parley/session/archive"
@@ -189,8 +190,9 @@ func (r *run) file(ctx context.Context, path, state string) error {
 		return ctx.Err()
 	}
 	r.fail(err)
-	if r.changed = true; r.Busy > busy {
-		now.State = "" // it waits
+	var system syscall.Errno
+	if r.changed = true; r.Busy > busy || errors.As(err, &system) {
+		now.State = "" // it waits, or may be readable next time
 	}
 	r.record.Files[name] = now
 	return nil

@@ -201,6 +201,28 @@ func TestImportCanceled(t *testing.T) {
 	}
 }
 
+// TestImportUnreadable: a file that the system does not give out is read next time, although it is
+// as it was.
+func TestImportUnreadable(t *testing.T) {
+	m := newMachine(t)
+	const name = ".pi/agent/sessions/p/a.jsonl"
+	m.write(t, name, pi("a", "q"))
+	r := &run{db: m.db, place: Find(m.getenv, m.home)[0], record: record{Files: map[string]seen{}}}
+	path := filepath.Join(m.home, name)
+	hidden := path + ".hidden"
+	for _, step := range []struct {
+		from, to    string
+		failed, new int
+	}{{path, hidden, 1, 0}, {hidden, path, 1, 1}, {path, hidden, 1, 1}} {
+		if err := errors.Join(os.Rename(step.from, step.to), r.file(t.Context(), path, "as it was")); err != nil {
+			t.Fatal(err)
+		}
+		if r.Failed != step.failed || r.New != step.new {
+			t.Errorf("%d failed, %d new; want %d and %d", r.Failed, r.New, step.failed, step.new)
+		}
+	}
+}
+
 // BenchmarkUnchanged looks at 10,000 sessions that are as they were.
 func BenchmarkUnchanged(b *testing.B) {
 	m := newMachine(b)
