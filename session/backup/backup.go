@@ -119,8 +119,8 @@ type Restored struct {
 }
 
 // Restore takes back what r has: conversations into the store lib, and the files that tools
-// changed into the folder undo. Nothing that is there is changed or removed. The folder tmp
-// holds what r has meanwhile.
+// changed into the folder undo. Nothing that is there is changed or removed, but what is in the
+// trash comes out of it. The folder tmp holds what r has meanwhile.
 func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {
@@ -142,13 +142,13 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 	if err != nil && len(all) == 0 {
 		return done, err
 	}
+	if err := copyMissing(filepath.Join(dir, undoName, "objects"), filepath.Join(undo, "objects")); err != nil {
+		return done, err
+	}
 	for _, s := range all {
 		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), undo, &done); err != nil {
 			return done, err
 		}
-	}
-	if err := copyMissing(filepath.Join(dir, undoName, "objects"), filepath.Join(undo, "objects")); err != nil {
-		return done, err
 	}
 	done.Kept, err = store.CopyBesides(lib, from)
 	return done, err
@@ -169,9 +169,12 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 	if len(nodes) == 0 {
 		return nil
 	}
-	_, have, err := lib.Read(id)
+	here, have, err := lib.Read(id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
+	case holds(have, nodes) && !here.Deleted.IsZero():
+		done.Conversations++
+		return lib.Restore(id)
 	case holds(have, nodes):
 		done.Same++
 		return nil
@@ -186,11 +189,15 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 		_, err := lib.Import(s, nodes, shown...) // the history of files is by ID
 		return err
 	}
+	// The history of its files first: a restore that is begun again passes over what is here.
+	if err := copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id)); err != nil {
+		return err
+	}
 	if _, err := lib.Import(s, nodes, shown...); err != nil {
 		return err
 	}
 	done.Conversations++
-	return copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id))
+	return nil
 }
 
 // holds reports whether all messages of nodes are among have, both by rising Seq.

@@ -3,6 +3,7 @@ package backup_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -228,6 +229,52 @@ func TestRestoreChangesNothing(t *testing.T) {
 	}
 	if done := there.restore(t, data); done.Conversations+done.Copies != 0 || done.Same != 3 {
 		t.Errorf("once more: %+v", done)
+	}
+}
+
+// TestRestoreFromTrash: what was deleted since comes back out of the trash.
+func TestRestoreFromTrash(t *testing.T) {
+	m := newMachine(t)
+	s, nodes := conversation("deleted", "m", "", "")
+	if _, err := m.lib.Import(s, nodes); err != nil {
+		t.Fatal(err)
+	}
+	data := m.backup(t)
+	if err := m.lib.Trash("deleted"); err != nil {
+		t.Fatal(err)
+	}
+	done := m.restore(t, data)
+	if s, _, err := m.lib.Read("deleted"); done.Conversations != 1 || done.Same != 0 || err != nil || !s.Deleted.IsZero() {
+		t.Errorf("%+v, deleted %v, %v", done, s.Deleted, err)
+	}
+}
+
+// TestRestoreAgain: what a restore that failed did not come to, the next one does.
+func TestRestoreAgain(t *testing.T) {
+	here, there := newMachine(t), newMachine(t)
+	s, nodes := conversation("a", "m", "", "")
+	if _, err := here.lib.Import(s, nodes); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(here.undo, "sessions", "a", "log"))
+	data := here.backup(t)
+	inTheWay := filepath.Join(there.undo, "sessions", "a")
+	write(inTheWay)
+	if _, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, there.dir); err == nil {
+		t.Fatal("no error")
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	there.restore(t, data)
+	if _, err := os.Stat(filepath.Join(inTheWay, "log")); err != nil {
+		t.Error(err)
 	}
 }
 
