@@ -11,8 +11,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +120,10 @@ type Restored struct {
 	Kept          []string // kinds of other things that were here already and stay as they are
 }
 
+// remembered are the keys of the store's state that come back. The others say what is trusted
+// and allowed, which the user of this machine decides, or are about processes.
+var remembered = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
+
 // Restore takes back what r has: conversations into the store lib, and the files that tools
 // changed into the folder undo. Nothing that is there is changed or removed, but what is in the
 // trash comes out of it. The folder tmp holds what r has meanwhile.
@@ -129,6 +135,9 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 	defer func() { _ = os.RemoveAll(dir) }()
 	if err := unpack(r, dir); err != nil {
 		return done, err
+	}
+	if err := store.CheckSchema(filepath.Join(dir, storeName)); err != nil {
+		return done, fmt.Errorf("this is no backup of parley: %w", err)
 	}
 	from, err := store.Open(filepath.Join(dir, storeName))
 	if err != nil {
@@ -150,12 +159,15 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 			return done, err
 		}
 	}
-	done.Kept, err = store.CopyBesides(lib, from)
+	done.Kept, err = store.CopyBesides(lib, from, remembered...)
 	return done, err
 }
 
 // restoreSession takes back one conversation, with the history of its files.
 func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) error {
+	if !filepath.IsLocal(id) || strings.ContainsAny(id, `/\:`) { // it becomes the name of a folder
+		return fmt.Errorf("this is no backup of parley: a conversation is called %q", id)
+	}
 	s, nodes, err := from.Read(id)
 	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
 		done.Damaged = append(done.Damaged, id)
@@ -169,6 +181,8 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 	if len(nodes) == 0 {
 		return nil
 	}
+	// What tools reach here is for the user of this machine to say.
+	shown = slices.DeleteFunc(shown, func(a store.Annotation) bool { return a.Kind == store.KindFolders })
 	here, have, err := lib.Read(id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -237,7 +251,7 @@ func unpack(r io.Reader, dir string) error {
 				return err
 			}
 			continue
-		case n == 1 && h.Name != storeName, h.Typeflag != tar.TypeReg, !filepath.IsLocal(h.Name), n > 1 && !strings.HasPrefix(h.Name, undoName+"/"):
+		case n == 1 && h.Name != storeName, h.Typeflag != tar.TypeReg, !filepath.IsLocal(h.Name), path.Clean(h.Name) != h.Name, n > 1 && !strings.HasPrefix(h.Name, undoName+"/"):
 			return fmt.Errorf("this is no backup of parley: %q is in it", h.Name)
 		}
 		err = writeNew(filepath.Join(dir, filepath.FromSlash(h.Name)), in)

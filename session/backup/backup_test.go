@@ -1,16 +1,21 @@
 package backup_test
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -304,5 +309,106 @@ func TestNoBackup(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// packed returns a backup with this database and these files behind it, as a stranger makes one.
+func packed(t *testing.T, database string, files map[string]string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	out := tar.NewWriter(zipped)
+	add := func(name, text string) {
+		err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))})
+		if _, werr := io.WriteString(out, text); errors.Join(err, werr) != nil {
+			t.Fatal(err, werr)
+		}
+	}
+	add("parley-backup.json", `{"format":1}`)
+	add("parley.db", string(data))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		add(name, files[name])
+	}
+	if err := errors.Join(out.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestHostileBackups holds that a backup which a stranger made writes no file outside of the
+// folder of changed files, and runs nothing of its own in a database.
+func TestHostileBackups(t *testing.T) {
+	for name, c := range map[string]struct {
+		id, sql string
+		files   map[string]string
+	}{
+		"a conversation called as a path":  {id: "../../planted", files: map[string]string{"undo/x": "", "undo/sessions/x/log": ""}},
+		"a conversation above":             {id: ".."},
+		"a log of the database":            {id: "s", files: map[string]string{"undo/../parley.db-wal": "x"}},
+		"a file beside":                    {id: "s", files: map[string]string{"undo/../planted/x": "x"}},
+		"a trigger":                        {id: "s", sql: `CREATE TRIGGER t AFTER UPDATE ON meta BEGIN DELETE FROM nodes; END`},
+		"a view":                           {id: "s", sql: `DROP TABLE drafts; CREATE VIEW drafts AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i, '', 0, '', 0 FROM n`},
+		"a trigger by the name of another": {id: "s", sql: `DROP TRIGGER ledger_insert; CREATE TRIGGER ledger_insert AFTER INSERT ON ledger BEGIN DELETE FROM nodes; END`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here, there := newMachine(t), newMachine(t)
+			s, nodes := conversation(c.id, "a/b", "chat/x", "")
+			if _, err := here.lib.Import(s, nodes); err != nil {
+				t.Fatal(err)
+			}
+			copied := filepath.Join(here.dir, "copy.db")
+			if err := store.Snapshot(here.lib, copied); err != nil {
+				t.Fatal(err)
+			}
+			if c.sql != "" {
+				db, err := sql.Open("sqlite", copied)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = db.Exec(c.sql)
+				if err = errors.Join(err, db.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := backup.Restore(bytes.NewReader(packed(t, copied, c.files)), there.lib, there.undo, there.dir)
+			if err == nil || !strings.Contains(err.Error(), "this is no backup of parley") {
+				t.Errorf("%v", err)
+			}
+			if names, err := filepath.Glob(filepath.Join(there.dir, "*")); err != nil || slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(filepath.Base(n), "parley.db") }) {
+				t.Errorf("there is now %q, %v", names, err)
+			}
+			if all, err := there.lib.List(store.Query{Limit: -1}); len(all) > 0 || err != nil {
+				t.Errorf("%d conversations, %v", len(all), err)
+			}
+		})
+	}
+}
+
+// TestPermissionsAreNotRestored holds that a backup does not say what tools reach, what is
+// trusted, and what is allowed.
+func TestPermissionsAreNotRestored(t *testing.T) {
+	here, there := newMachine(t), newMachine(t)
+	s, nodes := conversation("s", "a/b", "chat/x", "")
+	if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: store.KindFolders, Data: []byte(`{"dirs":["/etc"]}`)}, store.Annotation{N: 2, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"models", "rules", "trust of /work", "theme"} {
+		if err := here.lib.Set(key, "theirs"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there.restore(t, here.backup(t))
+	for key, want := range map[string]string{"models": "theirs", "theme": "theirs", "rules": "", "trust of /work": ""} {
+		if got, err := there.lib.Get(key); got != want || err != nil {
+			t.Errorf("%s: %q, %v", key, got, err)
+		}
+	}
+	shown, err := there.lib.Annotations("s")
+	if err != nil || len(shown) != 1 || shown[0].Kind != "notice" {
+		t.Errorf("%+v, %v", shown, err)
 	}
 }

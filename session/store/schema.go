@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"time"
 )
 
 // application marks the file as ours (PRAGMA application_id): "prly".
@@ -208,6 +210,49 @@ func Snapshot(db *DB, path string) error {
 	return db.explain(err)
 }
 
+// CheckSchema returns why the file at path, which a stranger may have made, is not to be opened:
+// what is no table and no index of one runs when tables are written or read, and has to be
+// parley's own. The log beside the file is not looked at.
+func CheckSchema(path string) error {
+	file := newDB(path, schema, time.Now)
+	defer func() { _ = file.disconnect() }()
+	version, err := file.openReaders("mode=ro&immutable=1")
+	if err != nil || version > len(schema) { // that is for Open to tell
+		return err
+	}
+	own := newDB("memory", schema[:version], time.Now)
+	defer func() { _ = own.disconnect() }()
+	if err := own.openWriter("file::memory:?"+settings, 0); err != nil {
+		return err
+	}
+	known, err := active(own.writer)
+	if err != nil {
+		return err
+	}
+	return file.read(func(q querier) error {
+		found, err := active(q)
+		for _, text := range found {
+			if !slices.Contains(known, text) {
+				return fmt.Errorf("in its database is %q, which parley did not write", text[:min(len(text), 40)])
+			}
+		}
+		return err
+	})
+}
+
+// active returns the SQL of what is in a file besides tables and indexes. SQLite goes by how
+// that begins, and not by the type that is written beside it.
+func active(q querier) (found []string, err error) {
+	err = each(q, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		found = append(found, text)
+		return err
+	}, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND upper(sql) NOT LIKE 'CREATE TABLE%'
+		AND upper(sql) NOT LIKE 'CREATE INDEX%' AND upper(sql) NOT LIKE 'CREATE UNIQUE INDEX%'`)
+	return found, err
+}
+
 // besides are the tables about more than one conversation. Those of a row belong together:
 // the first of them says whether there is anything. ledger_days is summed up by a trigger.
 var besides = [][]string{
@@ -216,8 +261,9 @@ var besides = [][]string{
 
 // CopyBesides copies from another store what is not in conversations: what was paid, texts
 // found by meaning, jobs, the history of prompts. A kind of which db has something stays as it
-// is; kept lists those, by the names of tables.
-func CopyBesides(db, from *DB) (kept []string, err error) {
+// is; kept lists those, by the names of tables. Of the state only these keys are copied: what a
+// user has trusted and allowed stands there too.
+func CopyBesides(db, from *DB, keys ...string) (kept []string, err error) {
 	err = db.write(func(w *writer) error {
 		kept = nil
 		for _, tables := range besides {
@@ -230,7 +276,7 @@ func CopyBesides(db, from *DB) (kept []string, err error) {
 					return err
 				}
 				for _, table := range tables {
-					if err := copyRows(w, q, table); err != nil {
+					if err := copyRows(w, q, table, keys); err != nil {
 						return err
 					}
 				}
@@ -248,8 +294,9 @@ func CopyBesides(db, from *DB) (kept []string, err error) {
 	return kept, err
 }
 
-// copyRows copies the rows of a table, which is the same in both stores.
-func copyRows(w *writer, from querier, table string) error {
+// copyRows copies the rows of a table, which is the same in both stores; of the state those of
+// some keys.
+func copyRows(w *writer, from querier, table string, keys []string) error {
 	return each(from, func(rows *sql.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {
@@ -261,6 +308,9 @@ func copyRows(w *writer, from querier, table string) error {
 		}
 		if err := rows.Scan(places...); err != nil {
 			return err
+		}
+		if key, ok := values[0].(string); table == "state" && (!ok || !slices.Contains(keys, key)) {
+			return nil
 		}
 		return w.exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
 	}, "SELECT * FROM "+table)
