@@ -214,6 +214,7 @@ func TestQuoting(t *testing.T) {
 	unsure := func(what string) string {
 		return "/p/x.md:1: a placeholder behind " + what + ` cannot be quoted: set a variable in front, as in v=$1, and use "$v" there`
 	}
+	const computed = "/p/x.md:1: a placeholder in arithmetic cannot be quoted, nor can a variable: the shell runs commands that stand there. Use expr"
 	for _, tt := range []struct{ command, value, want string }{
 		{"# don't\necho {{v}}", "; id", "# don't\necho '; id'"},
 		{"true # {{v}}\ntrue", "x\nid", "true # x id\ntrue"},
@@ -232,7 +233,18 @@ func TestQuoting(t *testing.T) {
 		{`f() { echo "$(g "{{v}}")"; }`, "$(id)", `f() { echo "$(g "\$(id)")"; }`},
 		{`case {{v}} in a) echo {{v}};; esac`, "; id", `case '; id' in a) echo '; id';; esac`},
 		{`echo "$(case x in x) echo {{v}};; esac)"`, "; id", unsure("case in parentheses")},
-		{`echo $((1 + {{v}}))`, "a[$(id)]", unsure("((")},
+		{`echo $((1 + {{v}}))`, "a[$(id)]", computed},
+		{`echo $[1+{{v}}]`, "$(id)", computed},
+		{`echo $[ 2 * {{v}} ]`, "$(id)", computed},
+		{`a=(1 2); echo ${a[{{v}}]}`, "$(id)", computed},
+		{`a=(1 2); echo ${a["{{v}}"]}`, "a[$(id)]", computed},
+		{`a[b[1]+{{v}}]=1`, "$(id)", computed},
+		{`echo ${x:{{v}}}`, "$(id)", computed},
+		{`echo ${x:0:{{v}}}`, "$(id)", computed},
+		{`let x={{v}}`, "a[$(id)]", computed},
+		{`echo ${x:0:1} ${a[0]} {{v}}`, "; id", `echo ${x:0:1} ${a[0]} '; id'`},
+		{`echo ${x:-{{v}}} ${x:+{{v}}}`, "; id", `echo ${x:-'; id'} ${x:+'; id'}`},
+		{`[ -n {{v}} ] && echo "a[{{v}}]"`, "; id", `[ -n '; id' ] && echo "a[; id]"`},
 		{`echo "${x:-"{{v}}"}"`, "$(id)", unsure("quotes in ${ }")},
 		{`echo "${x:-{{v}}}"`, "$(id)", `echo "${x:-\$(id)}"`},
 	} {
