@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed *.md
@@ -38,15 +39,17 @@ func Pages() []Page {
 
 // comment finds the lines that say where generated text begins and ends: terminals would show
 // them.
-var comment = regexp.MustCompile(`(?m)^<!--.*-->\n\n?`)
+var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^<!--.*-->\n\n?`) })
 
 // pageLink finds links to pages, and within one.
-var pageLink = regexp.MustCompile(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
+var pageLink = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
+})
 
 // named returns text with the commands that show a page in the place of links to it.
 func named(text string) string {
-	return pageLink.ReplaceAllStringFunc(text, func(found string) string {
-		m := pageLink.FindStringSubmatch(found)
+	return pageLink().ReplaceAllStringFunc(text, func(found string) string {
+		m := pageLink().FindStringSubmatch(found)
 		if m[2] == "" {
 			return m[1]
 		}
@@ -64,7 +67,7 @@ func Open(name string) (Page, bool) {
 	if err != nil {
 		return Page{}, false
 	}
-	text := named(comment.ReplaceAllString(string(data), ""))
+	text := named(comment().ReplaceAllString(string(data), ""))
 	title, _, _ := strings.Cut(text, "\n")
 	return Page{Name: name, Title: strings.TrimPrefix(title, "# "), Text: text}, true
 }
