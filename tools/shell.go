@@ -123,8 +123,8 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	return out
 }
 
-// A runningCommand command. One goroutine, that of follow, does everything but to wait
-// for output and for the end of the shell.
+// A runningCommand is a command from its start to its end. One goroutine, that of collect, does
+// everything but to wait for output and for the end of the shell.
 type runningCommand struct {
 	*process.Child
 	policy    *sandbox.Policy // nil: it can do whatever parley can
