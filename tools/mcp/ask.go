@@ -77,6 +77,20 @@ func (q *Question) Over() bool {
 	}
 }
 
+// Waiting returns a context that ends with ctx, or before it when nobody waits for the answer any
+// more.
+func (q *Question) Waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-q.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // maxQuestions bounds the questions of one server that wait at a time.
 const maxQuestions = 4
 
@@ -90,6 +104,7 @@ type questions struct {
 func (all *questions) add(q *Question) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	all.waiting = slices.DeleteFunc(all.waiting, (*Question).Over)
 	n := 0
 	for _, other := range all.waiting {
 		if other.Server == q.Server {
@@ -160,8 +175,7 @@ func (f *inFlight) untilIdle(ctx context.Context, then func()) {
 }
 
 // askUser has a question asked, and waits for the answer until ctx, the connection or the
-// calls that were under way end. The
-// time of the call that it belongs to stands still meanwhile.
+// calls that were under way end. The time of the call that it belongs to stands still meanwhile.
 func askUser(ctx context.Context, s *server, q *Question) reply {
 	if !s.opts.Interactive {
 		return reply{action: actionDecline}

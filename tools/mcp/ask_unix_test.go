@@ -195,6 +195,21 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
+// TestQuestionsThatAreOver: what nobody waits for any more leaves room for other questions.
+func TestQuestionsThatAreOver(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
+	var all questions
+	for range maxQuestions {
+		all.add(&Question{Server: "s", ended: over})
+	}
+	for i := range maxQuestions + 1 {
+		if added := all.add(&Question{Server: "s", ended: make(chan struct{})}); added != (i < maxQuestions) {
+			t.Errorf("question %d: added %v", i, added)
+		}
+	}
+}
+
 func TestRoots(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "a b")
 	b := start(t, asking(t), Options{Roots: []string{dir}})

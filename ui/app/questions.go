@@ -190,7 +190,12 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 			return Effect{}
 		}
 		return Effect{Async: func(ctx context.Context) Effect {
+			ctx, cancel := q.Waiting(ctx)
+			defer cancel()
 			said, name, err := session.Sample(ctx, s, *q.Sample)
+			if e, over := unanswered(q); over {
+				return e
+			}
 			if err != nil {
 				q.Cancel()
 				return Effect{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}

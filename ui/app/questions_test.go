@@ -186,3 +186,20 @@ func TestServerSample(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// An answer of the model that the server does not wait for any more is not paid to its end.
+func TestServerSampleCanceled(t *testing.T) {
+	a, call := askingApp(t)
+	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
+		a.Servers().Close()
+		<-ctx.Done()
+		return ctx.Err()
+	})})
+	done := call("sample")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if e := asked(t, a).Answer(true).Async(ctx); e.Toast != "MCP server s no longer waits for an answer" || ctx.Err() != nil {
+		t.Errorf("got %+v, %v", e, ctx.Err())
+	}
+	<-done
+}
