@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -220,5 +222,41 @@ func TestTools(t *testing.T) {
 	}
 	if got := strings.Join(facts, ", "); got != fmt.Sprintf("persona reader , AGENTS.md , tool read , tools %d of %d not offered · /tools shows them, settings temperature 0.2 · top_p 0.9", len(all)-1, len(all)) {
 		t.Errorf("/context has %s", got)
+	}
+}
+
+// Of folders, the model is told what really became of them: one that is gone from the disk goes
+// when another is added, and does not keep that from being added.
+func TestFolderThatIsGone(t *testing.T) {
+	a := newToolsApp(t)
+	add := func(dir string) Effect {
+		t.Helper()
+		e := addFolder(a, dir)
+		if e.Confirm == nil {
+			t.Fatalf("%s: %+v", dir, e)
+		}
+		return e.Confirm.Answer(true)
+	}
+	real := func() string {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	gone, kept := real(), real()
+	if e := add(gone); e.Err != nil {
+		t.Fatal(e.Err)
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	e := add(kept)
+	if dirs := e.Event.(session.Folders).Dirs; e.Err == nil || !slices.Equal(dirs, []string{kept}) || !slices.Equal(session.AddedFolders(a.Session), dirs) {
+		t.Errorf("added are %q: %v", dirs, e.Err)
+	}
+	want := "<note>\nThe folder " + gone + " was removed: tools no longer reach it.\nThe user added a folder. " + session.FoldersText([]string{kept}) + "\n</note>"
+	if got := a.Attached[len(a.Attached)-1].Text; got != want {
+		t.Errorf("the model is told %q, want %q", got, want)
 	}
 }

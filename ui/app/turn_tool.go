@@ -344,7 +344,7 @@ func addFolder(a *App, arg string) Effect {
 		if err != nil || !slices.Contains(now, dir) {
 			return Say(sanitize.Line(name) + " is not among the added folders")
 		}
-		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }), "The user removed the folder "+dir+": tools no longer reach it.")
+		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }))
 	}
 	dir, err := a.absolute(arg)
 	if err == nil {
@@ -358,20 +358,33 @@ func addFolder(a *App, arg string) Effect {
 		if !yes {
 			return Effect{}
 		}
-		return setFolders(a, append(now, dir), "The user added a folder. "+session.FoldersText([]string{dir}))
+		return setFolders(a, append(now, dir))
 	}}}
 }
 
-// setFolders has tools reach these folders, and tells the model with the next prompt: the system
-// prompt stays as it is, which providers have in their caches.
-func setFolders(a *App, dirs []string, told string) Effect {
-	if err := session.SetFolders(a.Session, dirs...); err != nil {
+// setFolders has tools reach these folders but for those that are gone, which the error of the
+// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
+// providers have in their caches.
+func setFolders(a *App, dirs []string) Effect {
+	before := session.AddedFolders(a.Session)
+	err := session.SetFolders(a.Session, dirs...)
+	now := session.AddedFolders(a.Session)
+	if slices.Equal(now, before) {
 		return Effect{Err: err}
 	}
 	if servers := a.Servers(); servers != nil {
-		servers.SetRoots(append([]string{a.Folder}, session.AddedFolders(a.Session)...)...)
+		servers.SetRoots(append([]string{a.Folder}, now...)...)
 	}
-	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"}
+	var told []string
+	for _, dir := range before {
+		if !slices.Contains(now, dir) {
+			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
+		}
+	}
+	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
+		told = append(told, "The user added a folder. "+session.FoldersText(added))
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
 	a.Attached = append(a.Attached, note)
-	return Effect{Event: session.Folders{Dirs: session.AddedFolders(a.Session)}, Attached: []llm.Part{note}}
+	return Effect{Event: session.Folders{Dirs: now}, Attached: []llm.Part{note}, Err: err}
 }
