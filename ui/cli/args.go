@@ -31,7 +31,7 @@ func withOptionalValues(args []string) []string {
 
 // reserved holds names that subcommands may have in other versions: they are no
 // prompts here either.
-var reserved = []string{"acp", "config", "connect", "skills"}
+var reserved = []string{"config"}
 
 // misspelled returns an error if words look like a subcommand that does not
 // exist: one word that is like one, a reserved name in front, or a name with a

@@ -48,13 +48,9 @@ func offersTool(a *program, name string) bool {
 	return a.toolNames == "" || slices.ContainsFunc(strings.Split(a.toolNames, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
-// offerSkills has model know of the skills there are, and gives it the tool that loads them.
-// Without skills there is neither a list nor a tool.
-func offerSkills(a *program, model llm.Endpoint) error {
+// gatherSkills finds the skills that count: the user's, and those of a trusted directory.
+func gatherSkills(a *program) {
 	s := &a.project.skills
-	if a.toolSet == nil || s.own == nil || !offersTool(a, tools.SkillName) {
-		return nil
-	}
 	own := s.own()
 	s.all, s.problems = own.list, own.problems
 	if a.project.trusted {
@@ -62,6 +58,16 @@ func offerSkills(a *program, model llm.Endpoint) error {
 		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
 	}
 	s.all = skills.First(s.all)
+}
+
+// offerSkills has model know of the skills there are, and gives it the tool that loads them.
+// Without skills there is neither a list nor a tool.
+func offerSkills(a *program, model llm.Endpoint) error {
+	s := &a.project.skills
+	if a.toolSet == nil || s.own == nil || !offersTool(a, tools.SkillName) {
+		return nil
+	}
+	gatherSkills(a)
 	room := skills.MaxList
 	if model.Context > 0 {
 		const share, bytesPerToken = 50, 4 // 2 % of the window

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/print"
+)
+
+// A skillRow is a skill as JSON.
+type skillRow struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Path        string `json:"path"`
+	Hidden      bool   `json:"hidden,omitempty"`  // from models: only /skill loads it
+	Warning     string `json:"warning,omitempty"` // what is not as skills should be
+	Tokens      int    `json:"tokens"`            // about, in each request
+	BodyTokens  int    `json:"body_tokens"`       // about, once it is loaded
+}
+
+// newSkillsCommand returns the command that lists skills, and shows one.
+func newSkillsCommand(a *program) *cobra.Command {
+	var format string
+	find := func(f func([]app.Skill) error) error {
+		return (&promptsCommand{program: a}).run(func() error {
+			lookForSkills(a)
+			gatherSkills(a)
+			rows, problems := skillRows(a)
+			for _, err := range problems {
+				a.note(err.Error())
+			}
+			return f(rows)
+		})
+	}
+	list := func(*cobra.Command, []string) error {
+		return find(func(rows []app.Skill) error { return listSkills(a, rows, format) })
+	}
+	root := &cobra.Command{
+		Use: "skills", Short: "Skills: what models can load when they need it",
+		Long: `Skills: what models can load when they need it.
+
+A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/skills,
+~/.agents/skills and, in folders you trust, in .parley, .claude and .agents.`,
+		Args: cobra.NoArgs, RunE: list,
+	}
+	below := &cobra.Command{Use: "list", Short: "List skills", Args: cobra.NoArgs, RunE: list}
+	for _, cmd := range []*cobra.Command{root, below} {
+		outputFlag(cmd, &format)
+	}
+	show := &cobra.Command{Use: "show NAME", Short: "Show what a model gets that loads a skill", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		return find(func(rows []app.Skill) error {
+			for _, s := range rows {
+				if s.Name == args[0] {
+					_, err := io.WriteString(os.Stdout, sanitize.Text(s.Text)+"\n")
+					return err
+				}
+			}
+			return fmt.Errorf("no skill %q: parley skills lists them", args[0])
+		})
+	}}
+	root.AddCommand(below, show)
+	return root
+}
+
+// listSkills prints skills, one in a line unless another format is wanted.
+func listSkills(a *program, skills []app.Skill, format string) error {
+	rows := []skillRow{}
+	for _, s := range skills {
+		rows = append(rows, skillRow{s.Name, s.Description, s.Where, s.Hidden, s.Warning, s.Tokens, s.BodyTokens})
+	}
+	switch format {
+	case "json":
+		return print.WriteJSON(os.Stdout, rows)
+	case "jsonl":
+		for _, row := range rows {
+			if err := print.WriteJSON(os.Stdout, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(rows) == 0 {
+		a.note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(abbrevPath(configDir()), "~/.claude") + "/skills")
+	}
+	for _, r := range rows {
+		line := r.Name + ": " + r.Description
+		if r.Hidden {
+			line += " (only by /skill)"
+		}
+		if r.Warning != "" {
+			line += " (" + r.Warning + ")"
+		}
+		if _, err := fmt.Fprintln(os.Stdout, sanitize.Line(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
