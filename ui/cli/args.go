@@ -29,13 +29,8 @@ func withOptionalValues(args []string) []string {
 	return out
 }
 
-// reserved holds names that subcommands may have in other versions: they are no
-// prompts here either.
-var reserved = []string{"config"}
-
 // misspelled returns an error if words look like a subcommand that does not
-// exist: one word that is like one, a reserved name in front, or a name with a
-// slip in front of a subcommand of its own. A sentence in quotes is one argument
+// exist: one word that is like one, or a name with a slip in front of a subcommand of its own. A sentence in quotes is one argument
 // with spaces in it, and a prompt.
 func misspelled(root *cobra.Command, words []string) error {
 	const shortest = 3 // letters
@@ -48,16 +43,12 @@ func misspelled(root *cobra.Command, words []string) error {
 			commands[c.Name()] = c
 		}
 	}
-	const send = "to send it as a prompt, write %s -- %s"
 	near := catalog.Near(name, slices.Sorted(maps.Keys(commands)), 1)
 	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
 		near = nil // several words, of which the first happens to look like a command
 	}
-	switch {
-	case slices.Contains(reserved, name), len(near) == 0 && len(words) == 1 && len(catalog.Near(name, reserved, 1)) > 0:
-		return fmt.Errorf("unknown command %q: parley help lists them; "+send, name, root.CommandPath(), strings.Join(words, " "))
-	case len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean %s %s? "+strings.ToUpper(send[:1])+send[1:], name, root.CommandPath(), near[0], root.CommandPath(), strings.Join(words, " "))
+	if len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s %s? To send it as a prompt, write %s -- %s", name, root.CommandPath(), near[0], root.CommandPath(), strings.Join(words, " "))
 	}
 	return nil
 }

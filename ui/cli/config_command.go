@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"parley/ui/print"
+)
+
+// newConfigCommand returns the command about config.toml.
+func newConfigCommand(a *program) *cobra.Command {
+	path := func() (string, error) {
+		dir := configDir()
+		switch {
+		case a.configFile != "":
+			return filepath.Abs(a.configFile)
+		case dir == "":
+			return "", a.fail(print.Config, errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
+		}
+		return filepath.Join(dir, "config.toml"), nil
+	}
+	show := func(*cobra.Command, []string) error {
+		file, err := path()
+		if err == nil {
+			_, err = fmt.Println(file)
+		}
+		return err
+	}
+	check := func(*cobra.Command, []string) error {
+		file, err := path()
+		if err != nil {
+			return err
+		}
+		if err := a.load(); err != nil {
+			return a.fail(print.Config, err)
+		}
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			a.note("no " + abbrevPath(file) + ": everything is as it is built in")
+			return nil
+		}
+		a.note(abbrevPath(file) + " has no errors")
+		return nil
+	}
+	edit := func(*cobra.Command, []string) error {
+		file, err := path()
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return a.fail(print.Failed, err)
+		}
+		if err := (&promptsCommand{program: a}).open(file); err != nil {
+			return a.fail(print.Failed, err)
+		}
+		if err := a.load(); err != nil {
+			return a.fail(print.Config, err)
+		}
+		return nil
+	}
+	root := &cobra.Command{
+		Use: "config", Short: "Configuration: where it is, whether it is right, edit it",
+		Long: `Configuration: where it is, whether it is right, edit it.
+
+The manual has every setting: parley help configuration.`,
+		Args: cobra.NoArgs, RunE: show,
+	}
+	root.AddCommand(
+		&cobra.Command{Use: "path", Short: "Print where config.toml is, or would be", Args: cobra.NoArgs, RunE: show},
+		&cobra.Command{Use: "check", Short: "Check config.toml: the first error with its line, exit status 3", Args: cobra.NoArgs, RunE: check},
+		&cobra.Command{Use: "edit", Short: "Open config.toml in your editor, and check it", Args: cobra.NoArgs, RunE: edit})
+	return root
+}
