@@ -121,6 +121,14 @@ func (g *guard) note(addr net.Addr) {
 	}
 }
 
+// remember takes what was known of the server when a login was kept: a refresh does not connect to
+// it first.
+func (g *guard) remember(near bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.near = g.near || near
+}
+
 func (g *guard) isNear() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

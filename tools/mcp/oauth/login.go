@@ -209,7 +209,9 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 	}
 	defer unlock()
 	c.wanted = nil
-	return c.write(ctx, answer.addTo(l.grant))
+	g := answer.addTo(l.grant)
+	g.Near = c.guard.isNear()
+	return c.write(ctx, g)
 }
 
 // forgetClient forgets a client id with which a login did not work.

@@ -117,6 +117,7 @@ type grant struct {
 	Refresh      string    `json:"refresh_token,omitempty"`
 	Expires      time.Time `json:"expires,omitzero"` // zero: the server did not say
 	Scopes       []string  `json:"scopes,omitempty"`
+	Near         bool      `json:"near,omitempty"` // the server was at no public address: see guard
 }
 
 // fresh reports whether the token can be used for a while.
@@ -212,6 +213,7 @@ func (g grant) secrets() []string {
 // lock is held.
 func (c *Client) use(g grant) {
 	c.grant, c.loaded = g, true
+	c.guard.remember(g.Near)
 	c.loggedIn.Store(g.Access != "")
 	all := slices.Clone(c.Secrets())
 	for _, s := range g.secrets() {

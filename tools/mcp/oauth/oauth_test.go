@@ -476,6 +476,21 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// A server of this computer may have its authorization server here too, on another port, also
+// when parley was started anew since the login.
+func TestRefreshNearby(t *testing.T) {
+	w, s := newWorld(t), newShelf()
+	login(t, w, newClient(t, w, s, nil))
+	other := httptest.NewServer(w)
+	t.Cleanup(other.Close)
+	s.change(t, func(g *grant) {
+		g.Expires, g.TokenURL = time.Now(), strings.Replace(g.TokenURL, w.URL, other.URL, 1)
+	})
+	if got, err := newClient(t, w, s, nil).Token(t.Context()); got != "access-2" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestRefreshFails(t *testing.T) {
 	for _, c := range []struct {
 		code  string
@@ -488,7 +503,7 @@ func TestRefreshFails(t *testing.T) {
 			w.Server.Close()
 		}
 		err := client.Rejected(t.Context(), "access-1", http.Header{})
-		if err == nil || errors.Is(err, ErrLogin) != c.login || strings.Contains(s.text, "refresh-1") == c.login || !strings.Contains(s.text, "client-1") {
+		if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrLogin) != c.login || strings.Contains(s.text, "refresh-1") == c.login || !strings.Contains(s.text, "client-1") {
 			t.Errorf("%s: got %v, kept %s", c.code, err, s.text)
 		}
 	}

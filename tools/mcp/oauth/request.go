@@ -120,8 +120,9 @@ func (c *Client) postForm(ctx context.Context, at string, g grant, form url.Valu
 	}
 	res, err := (&http.Client{Transport: c.guard, CheckRedirect: noRedirect}).Do(req)
 	if err != nil {
+		err = plainError(ctx, err) // which asks whether ctx has ended
 		cancel()
-		return nil, plainError(ctx, err)
+		return nil, err
 	}
 	res.Body = &closer{res.Body, cancel}
 	return res, nil
