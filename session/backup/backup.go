@@ -165,9 +165,6 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 
 // restoreSession takes back one conversation, with the history of its files.
 func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) error {
-	if !filepath.IsLocal(id) || strings.ContainsAny(id, `/\:`) { // it becomes the name of a folder
-		return fmt.Errorf("this is no backup of parley: a conversation is called %q", id)
-	}
 	s, nodes, err := from.Read(id)
 	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
 		done.Damaged = append(done.Damaged, id)
@@ -204,8 +201,10 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 		return err
 	}
 	// The history of its files first: a restore that is begun again passes over what is here.
-	if err := copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id)); err != nil {
-		return err
+	if filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // a stranger's may lead elsewhere; there is no history of such a one
+		if err := copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id)); err != nil {
+			return err
+		}
 	}
 	if _, err := lib.Import(s, nodes, shown...); err != nil {
 		return err

@@ -346,8 +346,8 @@ func TestHostileBackups(t *testing.T) {
 		id, sql string
 		files   map[string]string
 	}{
-		"a conversation called as a path":  {id: "../../planted", files: map[string]string{"undo/x": "", "undo/sessions/x/log": ""}},
-		"a conversation above":             {id: ".."},
+		"a conversation called as a path":  {id: "../../../undo/objects", files: map[string]string{"undo/objects/planted": "x", "undo/sessions/x/log": ""}},
+		"a conversation above":             {id: "..", files: map[string]string{"undo/planted/x": "x"}},
 		"a log of the database":            {id: "s", files: map[string]string{"undo/../parley.db-wal": "x"}},
 		"a file beside":                    {id: "s", files: map[string]string{"undo/../planted/x": "x"}},
 		"a trigger":                        {id: "s", sql: `CREATE TRIGGER t AFTER UPDATE ON meta BEGIN DELETE FROM nodes; END`},
@@ -375,13 +375,18 @@ func TestHostileBackups(t *testing.T) {
 				}
 			}
 			_, err := backup.Restore(bytes.NewReader(packed(t, copied, c.files)), there.lib, there.undo, there.dir)
-			if err == nil || !strings.Contains(err.Error(), "this is no backup of parley") {
+			if c.id == "s" && (err == nil || !strings.Contains(err.Error(), "this is no backup of parley")) || c.id != "s" && err != nil {
 				t.Errorf("%v", err)
 			}
-			if names, err := filepath.Glob(filepath.Join(there.dir, "*")); err != nil || slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(filepath.Base(n), "parley.db") }) {
+			if names, err := filepath.Glob(filepath.Join(there.dir, "*")); err != nil || slices.ContainsFunc(names, func(n string) bool { return filepath.Base(n) != "undo" && !strings.HasPrefix(filepath.Base(n), "parley.db") }) {
 				t.Errorf("there is now %q, %v", names, err)
 			}
-			if all, err := there.lib.List(store.Query{Limit: -1}); len(all) > 0 || err != nil {
+			for _, planted := range []string{filepath.Join(there.undo, "planted"), filepath.Join(there.dir, "..", "undo")} {
+				if _, err := os.Lstat(planted); err == nil {
+					t.Errorf("%s was written", planted)
+				}
+			}
+			if all, err := there.lib.List(store.Query{Limit: -1}); c.id == "s" && len(all) > 0 || err != nil {
 				t.Errorf("%d conversations, %v", len(all), err)
 			}
 		})
