@@ -78,8 +78,9 @@ func checkFolder(w *workspace, dir string, added []string) (real string, err err
 }
 
 // SetFolders has file tools reach directories, and commands change them, in the place of those
-// that were added before, also for the views of s. Those that cannot be added are left out, as
-// the error says; see CheckFolder.
+// that were added before, also for the views of s. They are as CheckFolder returned them, and as
+// the user saw them: where a link stands by now, or another reason is against one, it is left
+// out, as the error says.
 func (s *Set) SetFolders(dirs ...string) error {
 	s.folderMu.Lock()
 	defer s.folderMu.Unlock()
@@ -89,6 +90,9 @@ func (s *Set) SetFolders(dirs ...string) error {
 	var faults []error
 	for _, dir := range dirs {
 		real, err := checkFolder(s.workspace, dir, reached)
+		if err == nil && real != dir {
+			err = fmt.Errorf("%s leads to %s by now: add that if you want it", quotePath(dir), quotePath(real))
+		}
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -96,7 +100,7 @@ func (s *Set) SetFolders(dirs ...string) error {
 		i := slices.IndexFunc(before, func(f *folder) bool { return f.dir == real })
 		if i >= 0 {
 			now = append(now, before[i])
-		} else if root, err := os.OpenRoot(real); err == nil {
+		} else if root, err := openFolder(real); err == nil {
 			now = append(now, &folder{root: root, dir: real})
 		} else {
 			faults = append(faults, err)
@@ -111,6 +115,25 @@ func (s *Set) SetFolders(dirs ...string) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// openFolder opens a directory, unless a link took the place of something on the way to it.
+func openFolder(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	open, err := root.Stat(".")
+	named, nameErr := os.Lstat(dir)
+	real, realErr := filepath.EvalSymlinks(dir)
+	if err = errors.Join(err, nameErr, realErr); err == nil && (real != dir || !os.SameFile(open, named)) {
+		err = fmt.Errorf("%s changed just now", quotePath(dir))
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return root, nil
 }
 
 // FolderOf returns the added directory that the path of an action is in; "" for the workspace.

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,14 @@ func beside(t *testing.T, files map[string]string) (f fixture, dir string) {
 	for name, content := range files {
 		write(t, filepath.Join(dir, name), content)
 	}
-	if err := f.SetFolders(dir); err != nil {
+	dir, err := f.CheckFolder(dir)
+	if err == nil {
+		err = f.SetFolders(dir)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	return f, f.Folders()[0]
+	return f, dir
 }
 
 func TestToolsReachAddedFolders(t *testing.T) {
@@ -114,10 +119,43 @@ func TestFoldersThatCannotBeAdded(t *testing.T) {
 			t.Errorf("%s: %v, want %s", dir, err, want)
 		}
 	}
-	project := filepath.Join(home, "project")
-	err := f.SetFolders(filepath.Join(home, "absent"), project)
-	if real, _ := filepath.EvalSymlinks(project); err == nil || !slices.Equal(f.Folders(), []string{real}) {
+	project, err := filepath.EvalSymlinks(filepath.Join(home, "project"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.SetFolders(filepath.Join(home, "absent"), project)
+	if err == nil || !slices.Equal(f.Folders(), []string{project}) {
 		t.Errorf("added are %q: %v", f.Folders(), err)
+	}
+}
+
+// What a user agreed to add is a folder, and not what a link leads to that takes its place or
+// that of a folder above it.
+func TestFoldersThatBecameLinks(t *testing.T) {
+	for _, linked := range []string{"above", "above/project"} {
+		f, outside := open(t, nil), t.TempDir()
+		home, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(outside, "secret"), "x")
+		write(t, filepath.Join(outside, "project", "secret"), "x")
+		write(t, filepath.Join(home, "above", "project", "file"), "x")
+		dir, err := f.CheckFolder(filepath.Join(home, "above", "project"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(home, filepath.FromSlash(linked))
+		if err := errors.Join(os.Rename(link, link+".was"), os.Symlink(outside, link)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.SetFolders(dir); err == nil || !strings.Contains(err.Error(), "leads to") || len(f.Folders()) > 0 {
+			t.Errorf("%s: added are %q, %v", linked, f.Folders(), err)
+		}
+		if root, err := openFolder(dir); err == nil {
+			root.Close()
+			t.Errorf("%s: opened", linked)
+		}
 	}
 }
 

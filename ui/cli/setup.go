@@ -169,7 +169,11 @@ func useFolders(a *program, s *session.Session) (notice string, err error) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
 			continue
 		}
-		if err := session.SetFolders(s, append(before, dir)...); err != nil {
+		real, err := session.CheckFolder(s, dir)
+		if err == nil {
+			err = session.SetFolders(s, append(before, real)...)
+		}
+		if err != nil {
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
