@@ -378,7 +378,9 @@ func TestHostileBackups(t *testing.T) {
 			if c.id == "s" && (err == nil || !strings.Contains(err.Error(), "this is no backup of parley")) || c.id != "s" && err != nil {
 				t.Errorf("%v", err)
 			}
-			if names, err := filepath.Glob(filepath.Join(there.dir, "*")); err != nil || slices.ContainsFunc(names, func(n string) bool { return filepath.Base(n) != "undo" && !strings.HasPrefix(filepath.Base(n), "parley.db") }) {
+			if names, err := filepath.Glob(filepath.Join(there.dir, "*")); err != nil || slices.ContainsFunc(names, func(n string) bool {
+				return filepath.Base(n) != "undo" && !strings.HasPrefix(filepath.Base(n), "parley.db")
+			}) {
 				t.Errorf("there is now %q, %v", names, err)
 			}
 			for _, planted := range []string{filepath.Join(there.undo, "planted"), filepath.Join(there.dir, "..", "undo")} {
