@@ -11,27 +11,29 @@ import (
 	"parley/ui/print"
 )
 
+// configPath returns where the configuration is, or would be.
+func configPath(a *program) (string, error) {
+	dir := configDir()
+	switch {
+	case a.configFile != "":
+		return filepath.Abs(a.configFile)
+	case dir == "":
+		return "", a.fail(print.Config, errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
+	}
+	return filepath.Join(dir, "config.toml"), nil
+}
+
 // newConfigCommand returns the command about config.toml.
 func newConfigCommand(a *program) *cobra.Command {
-	path := func() (string, error) {
-		dir := configDir()
-		switch {
-		case a.configFile != "":
-			return filepath.Abs(a.configFile)
-		case dir == "":
-			return "", a.fail(print.Config, errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
-		}
-		return filepath.Join(dir, "config.toml"), nil
-	}
 	show := func(*cobra.Command, []string) error {
-		file, err := path()
+		file, err := configPath(a)
 		if err == nil {
 			_, err = fmt.Println(file)
 		}
 		return err
 	}
 	check := func(*cobra.Command, []string) error {
-		file, err := path()
+		file, err := configPath(a)
 		if err != nil {
 			return err
 		}
@@ -46,7 +48,7 @@ func newConfigCommand(a *program) *cobra.Command {
 		return nil
 	}
 	edit := func(*cobra.Command, []string) error {
-		file, err := path()
+		file, err := configPath(a)
 		if err != nil {
 			return err
 		}
