@@ -260,3 +260,17 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Errorf("the model is told %q, want %q", got, want)
 	}
 }
+
+// That a command has ended stands in the conversation that started it, and in no other.
+func TestJobOfAnotherConversation(t *testing.T) {
+	a := newToolsApp(t)
+	is := tools.Job{N: 1, Command: "make", State: "exit status 0", Ended: a.Now()}
+	const want = "Job 1 ended: exit status 0: make · /jobs 1 shows its output"
+	if e := jobEnded(a, is); e.Event != nil || e.Toast != want {
+		t.Errorf("of another: got %+v", e)
+	}
+	is.Owner = a.Session.ID()
+	if e := jobEnded(a, is); e.Event != (llm.Notice{Text: want}) || e.Toast != "" {
+		t.Errorf("of this one: got %+v", e)
+	}
+}

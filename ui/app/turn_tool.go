@@ -283,12 +283,17 @@ func WatchJobs(a *App, tell func(ended func() Effect)) {
 	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
 }
 
-// jobEnded tells that a command in the background has ended, unless somebody has killed it.
+// jobEnded tells that a command in the background has ended, unless somebody has killed it. The
+// conversation keeps that of its own.
 func jobEnded(a *App, j tools.Job) Effect {
 	if j.Killed() {
 		return Effect{}
 	}
-	return a.Note(fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j)))
+	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j))
+	if j.Owner != a.Session.ID() {
+		return Say(text)
+	}
+	return a.Note(text)
 }
 
 // Quit ends the front end, once the user has agreed that what runs in the background ends.
