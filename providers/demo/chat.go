@@ -49,6 +49,9 @@ var attachment = sync.OnceValue(func() *regexp.Regexp {
 func newChat(req request, keys []Key) (*chat, error) {
 	c := &chat{request: req, keys: keys}
 	outputs := map[string]string{}
+	for _, t := range req.Tools {
+		c.size += estimate(t.Function.Description) + estimate(string(t.Function.Parameters))
+	}
 	last := -1
 	for i, m := range req.Messages {
 		text := string(m.Content)

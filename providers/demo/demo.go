@@ -139,7 +139,9 @@ func (c *content) UnmarshalJSON(data []byte) error {
 
 type tool struct {
 	Function struct {
-		Name string `json:"name"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"function"`
 }
 

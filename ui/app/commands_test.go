@@ -118,6 +118,17 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// A file alone says by its name what it is to be.
+func TestExportByName(t *testing.T) {
+	for arg, want := range map[string][2]string{
+		"": {}, "md": {"md"}, "md a.html": {"md", "a.html"}, "notes.html": {"html", "notes.html"}, "./a.b.jsonl": {"jsonl", "./a.b.jsonl"},
+	} {
+		if format, path := exportAs(arg); format != want[0] || path != want[1] {
+			t.Errorf("/export %s: %q, %q, want %q", arg, format, path, want)
+		}
+	}
+}
+
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)
 	e := a.Use("fake/other")

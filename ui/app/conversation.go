@@ -169,7 +169,7 @@ func exportItems(*App) []Item {
 
 // export writes the conversation to a file in the working directory.
 func (a *App) export(arg string) Effect {
-	format, path, _ := strings.Cut(arg, " ")
+	format, path := exportAs(arg)
 	if format == "" {
 		return Effect{List: &List{Title: "Export as", Noun: "format", Items: exportItems(a), Choose: func(i Item, _ string) Effect { return a.export(i.Value) }}}
 	}
@@ -343,7 +343,7 @@ func (a *App) enterFolder(name string) Effect {
 	if err != nil {
 		return Effect{Err: err}
 	}
-	return endingJobs(a, "Changing the folder", func() Effect {
+	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
 		a.Enter(dir)
 		return Effect{Quit: true}
 	})

@@ -52,6 +52,15 @@ func ExportFormat(name string) (archive.Format, error) {
 	return archive.Format{}, UsageError{fmt.Errorf("unknown format %q: use %s", name, strings.Join(names, ", "))}
 }
 
+// exportAs splits what /export takes: a format and a file. The end of a file alone is its format.
+func exportAs(arg string) (format, path string) {
+	format, path, _ = strings.Cut(arg, " ")
+	if dot := strings.LastIndex(arg, "."); path == "" && dot >= 0 {
+		return arg[dot+1:], arg
+	}
+	return format, path
+}
+
 // WriteExport writes a conversation to a new file in folder, mode 0600, and returns
 // its path. An empty path makes a name of the title.
 func WriteExport(c archive.Conversation, as, path, folder string) (string, error) {

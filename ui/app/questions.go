@@ -237,6 +237,13 @@ func serverStates(a *App) []mcp.State {
 	return nil
 }
 
+// firstSentence returns the first sentence of what a tool says of itself, for a row of a list.
+func firstSentence(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	sentence, _, _ := strings.Cut(line, ". ")
+	return strings.TrimSuffix(sentence, ".")
+}
+
 // toolRows lists the tools: those that are offered, with what they take, and the others, with why
 // they are not.
 func toolRows(a *App) (items []Item) {
@@ -256,7 +263,7 @@ func toolRows(a *App) (items []Item) {
 		default:
 			detail = "not offered: the provider searches the web itself"
 		}
-		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), FirstLine(t.Description))
+		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), firstSentence(t.Description))
 		items = append(items, Item{Title: toolTitle(a, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
 	}
 	if a.LeftTools != nil {

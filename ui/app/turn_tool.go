@@ -247,7 +247,7 @@ func jobItems(a *App) (items []Item) {
 
 func noJobs(a *App) string {
 	if len(a.Jobs.List()) == 0 {
-		return "No commands in the background. " + a.KeyOf("background") + " moves the one that runs there"
+		return "No commands in the background · " + a.KeyOf("background") + " moves a running one there"
 	}
 	return ""
 }
@@ -272,7 +272,7 @@ func moveToBackground(a *App, _ string) Effect {
 	case err != nil:
 		return Effect{Err: err}
 	case n == 0:
-		return Say("No command of the model is running")
+		return Say("Nothing to move: only the model's commands continue in the background")
 	}
 	return Say("Moved to the background · " + a.KeyOf("jobs") + " shows it")
 }
@@ -298,17 +298,17 @@ func jobEnded(a *App, j tools.Job) Effect {
 
 // Quit ends the front end, once the user has agreed that what runs in the background ends.
 func Quit(a *App) Effect {
-	return endingJobs(a, "Quitting", func() Effect { return Effect{Quit: true} })
+	return endingJobs(a, "Quitting", "Quit", func() Effect { return Effect{Quit: true} })
 }
 
-// endingJobs does what ends all jobs. If there are some, it asks.
-func endingJobs(a *App, doing string, then func() Effect) Effect {
+// endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
+func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
 	text := JobsThatEnd(a)
 	if text == "" {
 		return then()
 	}
-	return Effect{Confirm: &Confirm{Text: doing + " ends " + text, Yes: "End and continue", No: "Cancel", Harmless: true, Answer: func(yes bool) Effect {
-		if !yes {
+	return Effect{Confirm: &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Answer: func(agreed bool) Effect {
+		if !agreed {
 			return Effect{}
 		}
 		return then()

@@ -6,8 +6,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/session"
 	"parley/tools/sanitize"
@@ -51,10 +53,24 @@ type About struct {
 // AboutNow returns what holds at the moment.
 func AboutNow(a *App) About {
 	return About{
-		Version: strings.TrimPrefix(sanitize.Line(a.Version), "devel"), Folder: sanitize.Line(a.Workspace),
+		Version: shortVersion(sanitize.Line(a.Version)), Folder: sanitize.Line(a.Workspace),
 		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
 	}
 }
+
+// shortVersion leaves of the version of a commit without a tag its hash: v0.0.0-DATE-HASH is
+// longer than what a small screen has.
+func shortVersion(version string) string {
+	if parts := untagged().FindStringSubmatch(version); parts != nil {
+		return parts[1]
+	}
+	return strings.TrimPrefix(version, "devel")
+}
+
+// untagged matches what Go calls a pseudo-version: https://go.dev/ref/mod#pseudo-versions
+var untagged = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
+})
 
 // Keyless reports whether the demo answers because no provider has a key.
 func Keyless(a *App) bool {

@@ -54,7 +54,9 @@ what you trust and what you always allow do not come along: parley asks again.`,
 				return err
 			}
 			done, err := backup.Restore(in, lib, undo, tmp)
-			tellRestored(a, done)
+			if err == nil || done.Conversations+done.Same+done.Copies > 0 {
+				tellRestored(a, done)
+			}
 			return errors.Join(err, lib.Close())
 		},
 	}

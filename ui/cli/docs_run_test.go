@@ -58,7 +58,7 @@ var offline = []string{
 	"for f in *.go; do\n  printf '%s: ' \"$f\"\n  parley -q -p --ephemeral -f \"$f\" \"what is in this file? One line.\"\ndone",
 	"if parley -q -p \"hello\" > answer.txt; then",
 	"id=$(parley -p -o json \"hello\" | jq -r .session)\nparley -p -r \"$id\" \"what can you do?\"\nparley -p -c \"and what else?\"",
-	`parley -p -o jsonl "hello" | jq -r 'select(.type=="text").text'`,
+	`parley -p -o jsonl "hello" | jq -j 'select(.type=="text").text'`,
 	`git diff | parley -P commit`,
 }
 

@@ -139,7 +139,7 @@ func findServer(a *program, name string) (mcp.Config, mcp.LoginStore, error) {
 	}
 	c, ok := configs[name]
 	if !ok {
-		known := "none is configured here"
+		known := "there are none; add one under [mcp.NAME] in config.toml"
 		if len(configs) > 0 {
 			known = "there are " + strings.Join(slices.Sorted(maps.Keys(configs)), ", ")
 		}

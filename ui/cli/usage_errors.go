@@ -16,6 +16,11 @@ func explainArguments(cmd *cobra.Command) {
 		explainArguments(c)
 	}
 	check := cmd.Args
+	if check == nil && cmd.HasSubCommands() && !cmd.Runnable() {
+		check = cobra.NoArgs // of a command that does nothing itself cobra checks no arguments
+		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+" COMMAND", true
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	if check == nil {
 		return
 	}
