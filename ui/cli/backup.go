@@ -45,11 +45,11 @@ what you trust and what you always allow do not come along: parley asks again.`,
 				return err
 			}
 			defer func() { _ = in.Close() }()
-			lib, err := sessions.Open()
+			undo, tmp, err := keptFolders()
 			if err != nil {
 				return err
 			}
-			undo, tmp, err := keptFolders()
+			lib, err := sessions.Open()
 			if err != nil {
 				return err
 			}
@@ -72,8 +72,8 @@ func keptFolders() (undo, tmp string, err error) {
 	return filepath.Join(filepath.Dir(path), "undo"), filepath.Dir(path), nil
 }
 
-// writeBackup writes a backup to a new file, which has its name once all of it is there, or to
-// standard output.
+// writeBackup writes a backup to a new file, of which nothing stays on an error, or to standard
+// output.
 func writeBackup(a *program, lib *session.Store, name string) error {
 	undo, tmp, err := keptFolders()
 	if err != nil {
