@@ -91,7 +91,7 @@ func (s *Set) SetFolders(dirs ...string) error {
 	for _, dir := range dirs {
 		real, err := checkFolder(s.workspace, dir, reached)
 		if err == nil && real != dir {
-			err = fmt.Errorf("%s leads to %s by now: add that if you want it", quotePath(dir), quotePath(real))
+			err = fmt.Errorf("%s leads to %s now: add that if you want it", quotePath(dir), quotePath(real))
 		}
 		if err != nil {
 			faults = append(faults, err)
