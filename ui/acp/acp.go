@@ -75,8 +75,9 @@ func Serve(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &agent{Options: o, ctx: ctx, open: map[sdk.SessionId]*conversation{}}
-	in := &gatedReader{Reader: o.In, open: make(chan struct{})}
-	a.conn = sdk.NewAgentSideConnection(a, o.Out, in)
+	owed := &answers{}
+	in := &gatedReader{Reader: countedReader{o.In, owed}, open: make(chan struct{})}
+	a.conn = sdk.NewAgentSideConnection(a, countedWriter{o.Out, owed}, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
 	close(in.open)
 	select {
@@ -87,6 +88,9 @@ func Serve(ctx context.Context, o Options) error {
 	ended := make(chan struct{})
 	go func() {
 		a.close()
+		if context.Cause(ctx) == errGone {
+			owed.wait(lastWords / 2) // of a script that does not wait for them
+		}
 		close(ended)
 	}()
 	select {

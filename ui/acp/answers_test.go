@@ -1,0 +1,58 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAnswersBeforeTheEnd holds that a client which writes its requests and closes its side at
+// once, as a script does, gets every answer.
+func TestAnswersBeforeTheEnd(t *testing.T) {
+	for range 50 {
+		var out bytes.Buffer
+		in := strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`+"\n", 4) +
+			`{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` // without the end of its line
+		if err := Serve(t.Context(), Options{In: strings.NewReader(in), Out: &out}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "\n"); n != 5 {
+			t.Fatalf("%d answers:\n%s", n, out.String())
+		}
+	}
+}
+
+// TestAnswersAreCounted holds what counts as a request and as an answer, however the bytes come.
+func TestAnswersAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &answers{}
+		in := countedReader{io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), a}
+		if _, err := io.ReadAll(in); err != nil || a.open != 2 {
+			t.Fatalf("%d are open, %v", a.open, err)
+		}
+		out := countedWriter{io.Discard, a}
+		for _, line := range []string{`{"jsonrpc":"2.0","method":"session/update"}`, `{"jsonrpc":"2.0","id":1,"method":"asks"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
+			if _, err := out.Write([]byte(line + "\n")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begun := time.Now()
+		if a.wait(time.Minute); a.open != 1 || time.Since(begun) != time.Minute {
+			t.Errorf("%d are open after %s", a.open, time.Since(begun))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { a.wait(time.Hour); cancel() }()
+		synctest.Wait()
+		if _, err := out.Write([]byte(`{"jsonrpc":"2.0","id":"b","error":{}}` + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		if a.open != 0 || time.Since(begun) != time.Minute {
+			t.Errorf("%d are open after %s", a.open, time.Since(begun))
+		}
+	})
+}
