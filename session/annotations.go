@@ -81,8 +81,11 @@ func DecodeAnnotation(a Annotation) Event {
 // in the place of annotation n, and returns its number. It does not wait for the
 // disk. Events of a turn are stored by the turn.
 func (s *Session) Annotate(n int, e Event) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return locked(&s.mu, func() int { return annotateBetween(s, n, e) })
+}
+
+// annotateBetween does as Annotate. The session is locked.
+func annotateBetween(s *Session, n int, e Event) int {
 	a := s.tree.newAnnotation(s.now())
 	a.Idle = s.turnSeq == 0
 	if i, found := slices.BinarySearchFunc(s.tree.annotations, n, compareN); found {

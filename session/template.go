@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools"
 )
@@ -147,7 +147,7 @@ func (t *turn) persistResults() {
 }
 
 // MaxPersona is how many bytes the system prompt of a persona may have.
-const MaxPersona = maxAnnotationText
+const MaxPersona = 128 << 10
 
 // A Persona is a system prompt that stays with a conversation, with the tools it offers. It is
 // an event: the last one on a branch holds.
@@ -196,129 +196,34 @@ func RestorePersona(s *Session, p Persona, system string) {
 	s.SetSystem(system)
 }
 
-// Settings are what the user set for a conversation, over what the command line and the
-// configuration say. It is an event: the last one of the conversation holds, on all branches.
-type Settings struct {
-	Values  map[string]string `json:"values,omitempty"`  // as llm.Setting.Set reads them, by name; of other names, as llm.ParseOption does
-	Tools   map[string]bool   `json:"tools,omitempty"`   // whether a tool is offered, by name; one that ends in * is that of all which begin so; others are
-	Web     *bool             `json:"web,omitempty"`     // answers may search the web; nil: as given
-	Changed string            `json:"changed,omitempty"` // what differs from the one before, in words
-}
+// Settings are what the user set for a conversation. It is an event: the last one of the
+// conversation holds, on all branches.
+type Settings = settings.Settings
 
 // SettingsOf returns what was set for the conversation. It is the caller's.
 func SettingsOf(s *Session) Settings {
+	return locked(&s.mu, func() Settings { return s.own.Clone() })
+}
+
+// ChangeSettings has change set values of the conversation for its next requests, and returns what
+// holds then. It stays with the conversation. Two calls at a time follow one another; change must
+// not call the session. With an error of change, or where nothing is Changed, all is as before.
+func ChangeSettings(s *Session, change func(*Settings) error) (Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Settings{Values: maps.Clone(s.own.Values), Tools: maps.Clone(s.own.Tools), Web: s.own.Web}
-}
-
-// ChangeSettings sets values of the conversation for its next requests, in the order of their
-// names; "" takes one back. It stays with the conversation. The error says which value is not
-// allowed, and what is; then nothing changes.
-func ChangeSettings(s *Session, values map[string]string) (Settings, error) {
-	now := SettingsOf(s)
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := values[name]
-		if value == "" {
-			delete(now.Values, name)
-			words = append(words, name+" default")
-			continue
-		}
-		if err := checkSetting(name, value); err != nil {
-			return now, err
-		}
-		if now.Values == nil {
-			now.Values = map[string]string{}
-		}
-		now.Values[name] = value
-		words = append(words, name+" "+elideMiddle(value, maxChanged))
+	now := s.own.Clone()
+	if err := change(&now); err != nil {
+		return s.own.Clone(), err
 	}
-	now.Changed = strings.Join(words, " · ")
-	return now, keepSettings(s, now)
-}
-
-// Bounds of what a conversation keeps of its settings.
-const (
-	maxSetting = 16 << 10 // bytes of a value
-	maxChanged = 80       // of one in Settings.Changed
-)
-
-func checkSetting(name, value string) error {
-	if len(value) > maxSetting {
-		return fmt.Errorf("%s: a value may have %d KB", name, maxSetting>>10)
+	if now.Changed == "" {
+		return now, nil
 	}
-	if known, ok := llm.FindSetting(name); ok {
-		return known.Set(new(llm.Settings), value)
-	}
-	return llm.CheckOption(llm.OptionField(name))
-}
-
-// SetWebSearch says whether later answers may search the web. A provider that cannot is told of
-// with the next answer. It stays with the conversation.
-func SetWebSearch(s *Session, on bool) (Settings, error) {
-	now := SettingsOf(s)
-	now.Web, now.Changed = &on, "web search "+onOff(on)
-	return now, keepSettings(s, now)
-}
-
-// UseWebSearch does as SetWebSearch, for as long as the conversation is open.
-func UseWebSearch(s *Session, on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.own
-	now.Web = &on
-	useOwn(s, now)
-}
-
-func onOff(on bool) string { return map[bool]string{true: "on", false: "off"}[on] }
-
-// SwitchTool says whether the model is offered a tool from the next prompt on, or all whose names
-// begin with what stands in front of a *. It stays with the conversation.
-func SwitchTool(s *Session, name string, on bool) (Settings, error) {
-	now := SettingsOf(s)
-	if prefix, all := strings.CutSuffix(name, "*"); all {
-		maps.DeleteFunc(now.Tools, func(known string, _ bool) bool { return strings.HasPrefix(known, prefix) })
-	}
-	delete(now.Tools, name)
-	if now.Offers(name) != on {
-		if now.Tools == nil {
-			now.Tools = map[string]bool{}
-		}
-		now.Tools[name] = on
-	}
-	now.Changed = "tool " + name + " " + onOff(on)
-	if name == "*" {
-		now.Changed = strings.Replace(now.Changed, "tool *", "all tools", 1)
-	}
-	return now, keepSettings(s, now)
-}
-
-// Offers reports whether a tool is offered: what is said of it by its whole name counts before
-// what is said of more of the beginning of it.
-func (own Settings) Offers(tool string) bool {
-	if on, ok := own.Tools[tool]; ok {
-		return on
-	}
-	offers, longest := true, 0
-	for name, on := range own.Tools {
-		if prefix, all := strings.CutSuffix(name, "*"); all && strings.HasPrefix(tool, prefix) && len(name) > longest {
-			offers, longest = on, len(name)
-		}
-	}
-	return offers
-}
-
-// keepSettings has the conversation continue with these settings.
-func keepSettings(s *Session, now Settings) error {
 	if data, err := json.Marshal(now); err != nil || len(data) > maxAnnotationText {
-		return cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+		return s.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
 	}
-	s.Annotate(0, now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	useOwn(s, now)
-	return nil
+	annotateBetween(s, 0, now)
+	useOwn(s, now.Clone())
+	return now, nil
 }
 
 // restoreSettings finds the settings of a conversation that was kept.
@@ -326,7 +231,7 @@ func restoreSettings(s *Session) {
 	for _, a := range slices.Backward(s.tree.annotations) {
 		if a.Kind == store.KindSettings {
 			if now, ok := DecodeAnnotation(a).(Settings); ok {
-				useOwn(s, now)
+				useOwn(s, now.Clone())
 			}
 			return
 		}
@@ -335,25 +240,9 @@ func restoreSettings(s *Session) {
 
 // useOwn makes own the settings of the conversation. The session is locked.
 func useOwn(s *Session, own Settings) {
-	own.Changed = ""
-	all := s.given
-	all.Web, all.Options = s.settings.Web, maps.Clone(s.given.Options)
-	if own.Web != nil {
-		all.Web = *own.Web
-	}
-	for name, value := range own.Values {
-		if known, ok := llm.FindSetting(name); ok {
-			_ = known.Set(&all, value) // another version may have allowed it
-			continue
-		}
-		if field := llm.OptionField(name); llm.CheckOption(field) == nil {
-			if all.Options == nil {
-				all.Options = map[string]any{}
-			}
-			all.Options[field] = llm.ParseOption(value)
-		}
-	}
-	s.own, s.settings = own, all
+	given := s.given
+	given.Web = s.settings.Web // a prompt may search the web while it is answered
+	s.own, s.settings = own, own.Over(given)
 	s.tokens.reset()
 }
 

@@ -3,8 +3,10 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley/providers/llm"
@@ -189,22 +191,22 @@ func TestSettings(t *testing.T) {
 	first := s.Head()
 	play(t.Context(), s, allow, say("two"))
 	for _, bad := range []map[string]string{{"temperature": "hot"}, {"temperature": "3"}, {"messages": "[]"}, {"top_p": "0.5", "seed": "x"}, {"note": strings.Repeat("x", 17<<10)}} {
-		if _, err := ChangeSettings(s, bad); err == nil || len(SettingsOf(s).Values) > 0 {
+		if _, err := ChangeSettings(s, setting(bad)); err == nil || len(SettingsOf(s).Values) > 0 {
 			t.Errorf("%.60v: %v, %+v", bad, err, SettingsOf(s))
 		}
 	}
-	now, err := ChangeSettings(s, map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"})
+	now, err := ChangeSettings(s, setting(map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"}))
 	if err != nil || now.Changed != `detail high · provider.order ["x"] · seed 7 · temperature 0.2` {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
-	if now, err = ChangeSettings(s, map[string]string{"seed": ""}); err != nil || now.Changed != "seed default" {
+	if now, err = ChangeSettings(s, setting(map[string]string{"seed": ""})); err != nil || now.Changed != "seed default" {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
-	if _, err := SwitchTool(s, "shell", false); err != nil {
-		t.Fatal(err)
+	if now, err = ChangeSettings(s, func(own *Settings) error { own.SetTool("shell", false); return nil }); err != nil || now.Changed != "tool shell off" {
+		t.Fatalf("%q, %v", now.Changed, err)
 	}
 	s.SetModel(endpoint("fake/b", fake))
-	if now, err := SetWebSearch(s, false); err != nil || now.Changed != "web search off" {
+	if now, err := ChangeSettings(s, searching(false)); err != nil || now.Changed != "web search off" {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
 	check := func(name string, s *Session, web bool) {
@@ -255,9 +257,10 @@ func TestSettings(t *testing.T) {
 	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
 	defer s.Close()
 	check("the next run", s, false)
-	UseWebSearch(s, true)
-	check("with the flag", s, true)
-	if _, err := ChangeSettings(s, map[string]string{"temperature": "", "detail": "", "provider.order": ""}); err != nil {
+	if now, err := ChangeSettings(s, searching(false)); err != nil || now.Changed != "" {
+		t.Errorf("what is set already is set again: %q, %v", now.Changed, err)
+	}
+	if _, err := ChangeSettings(s, setting(map[string]string{"temperature": "", "detail": "", "provider.order": ""})); err != nil {
 		t.Fatal(err)
 	}
 	if _, req := s.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
@@ -265,32 +268,43 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSwitchTool: the longest name that fits a tool counts, and what is said of many replaces what
-// was said of each.
-func TestSwitchTool(t *testing.T) {
-	s := New(Options{Model: endpoint("fake/a", llmtest.New())})
-	for _, step := range []struct {
-		name string
-		on   bool
-		want string // of read, mcp__x__a, mcp__x__b, mcp__xy__a
-	}{
-		{"read", false, "-+++"}, {"*", false, "----"}, {"mcp__x__*", true, "-++-"}, {"mcp__x__b", false, "-+--"},
-		{"read", true, "++--"}, {"mcp__x__*", false, "+---"}, {"mcp__x__b", true, "+-+-"}, {"*", true, "++++"},
-	} {
-		now, err := SwitchTool(s, step.name, step.on)
-		if err != nil {
-			t.Fatal(err)
+// setting returns the change that sets values, in the order of their names.
+func setting(values map[string]string) func(*Settings) error {
+	return func(own *Settings) error {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if err := own.Set(name, values[name]); err != nil {
+				return err
+			}
 		}
-		got := ""
-		for _, tool := range []string{"read", "mcp__x__a", "mcp__x__b", "mcp__xy__a"} {
-			got += map[bool]string{true: "+", false: "-"}[now.Offers(tool)]
-		}
-		if got != step.want {
-			t.Errorf("%s %v: %s, want %s: %v", step.name, step.on, got, step.want, now.Tools)
-		}
+		return nil
 	}
-	if len(SettingsOf(s).Tools) > 0 {
-		t.Errorf("all on leaves %v", SettingsOf(s).Tools)
+}
+
+func searching(on bool) func(*Settings) error {
+	return func(own *Settings) error { own.SetWeb(on); return nil }
+}
+
+// TestSettingsAtOnce: of changes that are made at the same time none is lost.
+func TestSettingsAtOnce(t *testing.T) {
+	lib := MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	s := New(Options{Model: endpoint("fake/a", llmtest.New()), Log: lib.Create(Info{Dir: "/w"})})
+	defer s.Close()
+	const each = 20
+	var both sync.WaitGroup
+	for _, who := range []string{"a", "b"} {
+		both.Go(func() {
+			for i := range each {
+				name := fmt.Sprint(who, i)
+				if _, err := ChangeSettings(s, func(own *Settings) error { own.SetTool(name, false); return own.Set("body."+name, "1") }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	if own := SettingsOf(s); len(own.Values) != 2*each || len(own.Tools) != 2*each {
+		t.Errorf("%d values and %d tools are set, want %d of each", len(own.Values), len(own.Tools), 2*each)
 	}
 }
 

@@ -220,7 +220,6 @@ type Trust struct {
 // Given is what holds for a conversation unless it has settings of its own. The zero value knows
 // of nothing.
 type Given struct {
-	Flags      map[string]string                   // settings of the command line, by name
 	Configured func(model string) []Configured     // of the configuration, for a model; nil: none are
 	OwnSystem  func() (text, source string)        // the system prompt without a persona, and where it comes from; nil: not known
 	LeftTools  func() (names []string, why string) // tools that are not offered to any conversation of this run, and why; nil: not known

@@ -185,7 +185,7 @@ func setWeb(a *App, arg string) Effect {
 	case "":
 		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
 	case wordOn, wordOff:
-		if _, err := session.SetWebSearch(a.Session, arg == wordOn); err != nil {
+		if _, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetWeb(arg == wordOn); return nil }); err != nil {
 			return Effect{Err: err}
 		}
 	default:

@@ -350,9 +350,12 @@ func toolNamed(a *App, name string) (string, error) {
 }
 
 func putTool(a *App, name string, on bool) Effect {
-	now, err := session.SwitchTool(a.Session, name, on)
-	if err != nil {
+	now, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetTool(name, on); return nil })
+	switch {
+	case err != nil:
 		return Effect{Err: err}
+	case now.Changed == "":
+		return Say("No tool changed")
 	}
 	return Effect{Event: now}
 }

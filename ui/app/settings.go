@@ -61,7 +61,7 @@ func SettingNamed(name string) (string, error) {
 	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.AsTyped, name)
 }
 
-// ReadSetting reads "NAME=VALUE" as session.ChangeSettings has it. The values default and off, and
+// ReadSetting reads "NAME=VALUE" as session.Settings.Set takes it. The values default and off, and
 // none, take the setting back.
 func ReadSetting(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
@@ -117,9 +117,12 @@ func putSetting(a *App, name, value string) (Effect, error) {
 		}
 		value = ""
 	}
-	now, err := session.ChangeSettings(a.Session, map[string]string{name: value})
-	if err != nil {
+	now, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { return own.Set(name, value) })
+	switch {
+	case err != nil:
 		return Effect{}, err
+	case now.Changed == "":
+		return Say(name + " is set to that already"), nil
 	}
 	return Effect{Event: now}, nil
 }
@@ -190,17 +193,8 @@ func valuesOf(a *App) map[string]Configured {
 		}
 	}
 	own := session.SettingsOf(a.Session).Values
-	for name, value := range a.Flags {
-		if _, changed := own[name]; !changed && name == "detail" { // others are kept with the conversation
-			values[name] = Configured{name, value, "command line"}
-		}
-	}
 	for name, value := range own {
-		source := inConversation
-		if a.Flags[name] == value {
-			source = "command line"
-		}
-		values[name] = Configured{name, value, source}
+		values[name] = Configured{name, value, inConversation}
 	}
 	return values
 }

@@ -31,7 +31,6 @@ func newToolsApp(t *testing.T) *App {
 			return own + "\n\nand AGENTS.md"
 		}},
 		Models: Models{Given: Given{
-			Flags:      map[string]string{"top_k": "40"},
 			Configured: func(string) []Configured { return []Configured{{"top_p", "0.9", "[providers.fake]"}} },
 			OwnSystem:  func() (string, string) { return "Be kind.", "config.toml" },
 			LeftTools:  func() ([]string, string) { return []string{"fetch2"}, "--tools read" },
@@ -73,6 +72,7 @@ func TestSet(t *testing.T) {
 		{"/set temperature 0.2", "Set: temperature 0.2"},
 		{"/set temperature = 0.3", "Set: temperature 0.3"},
 		{"/set top_p=0.5", "Set: top_p 0.5"},
+		{"/set top_p 0.5", "top_p is set to that already"},
 		{"/set temperature 3", "error: temperature: 3 is not between 0 and 2"},
 		{"/set temprature 0.2", "error: temprature: unknown setting, did you mean temperature? body.temprature sends the field to the provider as typed"},
 		{"/set max_completion_tokens 7", "error: max_completion_tokens: unknown setting, did you mean max_tokens? body.max_completion_tokens sends the field to the provider as typed"},
@@ -96,7 +96,7 @@ func TestSet(t *testing.T) {
 		}
 	}
 	want := []string{
-		"top_p 0.5 · this conversation", "web on · this conversation", `body.user "x" · this conversation`, `provider.order ["x", "y"] · this conversation`, "top_k 40 · command line",
+		"top_p 0.5 · this conversation", "web on · this conversation", `body.user "x" · this conversation`, `provider.order ["x", "y"] · this conversation`, "top_k 40 · this conversation",
 		"temperature provider default · between 0 and 2",
 	}
 	for i, item := range run(t, a, "/set").List.Items[:len(want)] {
@@ -154,7 +154,7 @@ func TestSystem(t *testing.T) {
 		{"/system edit", "draft: /system Be terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
 		{"/system", "confirm: System prompt: this conversation, 4 tokens\nSent behind it: AGENTS.md\n\nBe terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
 		{"/system off", "System prompt: as configured", "Be kind.\n\nand AGENTS.md"},
-		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 64 KB", "Be kind.\n\nand AGENTS.md"},
+		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 128 KB", "Be kind.\n\nand AGENTS.md"},
 	} {
 		e := run(t, a, step.line)
 		if got := said(e); got != step.want || a.Session.System() != step.system {
@@ -185,6 +185,7 @@ func TestTools(t *testing.T) {
 		{"/tools zzz on", "error: unknown tool zzz: /tools shows them", len(all) - 1},
 		{"/tools shell maybe", "error: /tools shell maybe: use on or off behind the name", len(all) - 1},
 		{"/tools off", "Set: all tools off", 0},
+		{"/tools off", "No tool changed", 0},
 		{"/tools read", "Set: tool read on", 1},
 		{"/tools on", "Set: all tools on", len(all)},
 		{"/tools shell off", "Set: tool shell off", len(all) - 1},

@@ -82,9 +82,9 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	for _, s := range r.Servers {
 		a.addServer(s)
 	}
-	log := a.library.Create(session.Info{Dir: a.dir})
+	log, flags := a.library.Create(session.Info{Dir: a.dir}), a.keptFlags
 	if r.ID != "" {
-		a.model = "" // it has one
+		flags = keptFlags{} // it has its own
 		var err error
 		if log, err = a.library.Resume(r.ID); log == nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	} else if a.config.Model == "" && a.project.model == "" {
 		a.config.Model = a.lastModel() // as on the screen
 	}
-	s, notice, err := a.newSession(false, log)
+	s, notice, err := a.newSession(false, log, flags)
 	if err == nil {
 		err = a.startMCPServers()
 	}

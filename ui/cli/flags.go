@@ -15,7 +15,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
 	"parley/ui/print"
 )
 
@@ -29,34 +28,21 @@ type flags struct {
 	configFile string   // in place of the usual one
 	files      []string // to attach
 	toolNames  string   // "none", or a list
-	addDirs    []string // that tools reach beside the working directory
 	allow      []string // permission rules
 	yolo       bool
 }
 
 // modelFlags say who answers, and how.
 type modelFlags struct {
-	models         []string // of -m, compared if there are several
-	model          string   // the first of them
-	exact          bool     // no name is mapped to another one
-	answers        int      // of each model
-	judge          string   // model that says which answer is best; "": none
-	fallback       []string
-	noFallback     bool
-	effort, system string
-	settingFlags
-	detail      string // of images
-	web         string // on or off: whether answers may search the web; "": as the configuration says
-	promptName  string // of a prompt file, for which the words are arguments
-	prompt      promptFile
-	personaName string // of a prompt file whose system prompt stays
-	persona     session.Persona
-}
-
-// settingFlags are the settings of -O.
-type settingFlags struct {
-	options  []string          // as NAME=VALUE
-	settings map[string]string // the same by name, as session.ChangeSettings has them
+	models     []string // of -m, compared if there are several; model is the first
+	exact      bool     // no name is mapped to another one
+	answers    int      // of each model
+	judge      string   // model that says which answer is best; "": none
+	fallback   []string
+	noFallback bool
+	keptFlags
+	promptName string // of a prompt file, for which the words are arguments
+	prompt     promptFile
 }
 
 // The values of flags that turn something on or off.
@@ -97,20 +83,13 @@ type wireFlags struct {
 func (f *flags) register(root *cobra.Command) {
 	set := root.Flags()
 	set.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL`, as provider/model; repeat to compare several")
+	f.keptFlags.register(root, set)
 	set.BoolVar(&f.exact, "exact", false, "use model names exactly as given: do not map retired or family names to current ones")
 	set.IntVarP(&f.answers, "answers", "n", 1, "`NUMBER` of answers; they are compared and kept as branches")
 	set.StringSliceVar(&f.fallback, "fallback", nil, "`MODELS` to continue with if one fails; auto takes connected ones that are close to it")
 	set.BoolVar(&f.noFallback, "no-fallback", false, "do not use fallback models")
 	set.StringVar(&f.judge, "judge", "", "with several answers: `MODEL` that says which is best, and why")
-	set.StringVar(&f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max")
-	set.StringVar(&f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto")
-	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
-	set.Lookup("web").NoOptDefVal = on
-	set.StringArrayVarP(&f.options, "option", "O", nil, "`NAME=VALUE` of a setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
-	set.StringVarP(&f.system, "system", "s", "", "use `TEXT` as system prompt instead of parley's own")
 	set.StringVarP(&f.promptName, "prompt", "P", "", "send the prompt file `NAME`, with PROMPT as its arguments; implies -p")
-	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further `FOLDER` that tools may read and change; may be repeated")
-	set.StringVar(&f.personaName, "persona", "", "have the system prompt of the prompt file `NAME` for the conversation; off ends one")
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach `FILE`, or an address on the web (in PROMPT itself an @ is only text)")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
@@ -137,8 +116,6 @@ func (f *flags) register(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
 	root.MarkFlagFilename("schema", "json")
-	root.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(llm.Details, cobra.ShellCompDirectiveNoFileComp))
-	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // outputFlag adds the flag -o, which every subcommand that has one calls so.
@@ -182,12 +159,6 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	switch {
 	case !slices.Contains(print.Formats, f.format):
 		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
-	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
-		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
-	case f.detail != "" && !slices.Contains(llm.Details, f.detail):
-		return fmt.Errorf("--detail %s: use one of %s", f.detail, list(llm.Details))
-	case f.web != "" && f.web != on && f.web != off:
-		return fmt.Errorf("--web=%s: use on or off", f.web)
 	case f.continueLast && f.resume != "":
 		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):
@@ -199,7 +170,7 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
 	}
-	if err := f.readOptions(); err != nil {
+	if err := f.keptFlags.validate(); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {
@@ -234,19 +205,6 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return nil
 	}
 	return misspelled(cmd.Root(), words)
-}
-
-// readOptions reads the values of -O.
-func (f *settingFlags) readOptions() error {
-	f.settings = map[string]string{}
-	for _, o := range f.options {
-		name, value, err := app.ReadSetting(o)
-		if err != nil {
-			return fmt.Errorf("-O %w", err)
-		}
-		f.settings[name] = value
-	}
-	return nil
 }
 
 // mostAnswers is how many answers one model can be asked for at once.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"maps"
 	"os"
 	"slices"
 
@@ -13,15 +12,7 @@ import (
 
 // given returns what holds for conversations that say nothing themselves.
 func given(a *program) app.Given {
-	flags := maps.Clone(a.settings)
-	if flags == nil {
-		flags = map[string]string{}
-	}
-	if a.detail != "" {
-		flags["detail"] = a.detail
-	}
 	return app.Given{
-		Flags: flags,
 		Configured: func(model string) (list []app.Configured) {
 			for _, s := range providers.ConfiguredSettings(a.local.services(), model, os.Getenv) {
 				list = append(list, app.Configured{Name: s.Name, Value: s.Value, Source: s.Table})
@@ -29,10 +20,7 @@ func given(a *program) app.Given {
 			return list
 		},
 		OwnSystem: func() (text, source string) {
-			switch {
-			case a.system != "":
-				return a.system, "command line"
-			case a.config.System != "":
+			if a.config.System != "" {
 				return a.config.System, "config.toml"
 			}
 			return session.Instructions, "parley's own"

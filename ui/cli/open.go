@@ -43,7 +43,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		}
 		trouble = err // what of it could not be read
 	}
-	s, notice, err = a.newSession(screen, log)
+	s, notice, err = a.newSession(screen, log, a.keptFlags)
 	go pruneUndo(openUndo(a))
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
@@ -81,13 +81,18 @@ func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	return fmt.Sprintf("This folder %s: tools do not read or change files here without approval. Start parley in a project folder, or allow files with --allow", set.WorkspaceProblem())
 }
 
-// resumeSession continues the conversation of a log. Damage that comes with one says
-// what of it could not be read.
+// resumeSession continues the conversation of a log, with its own settings in the place of the
+// flags; one from the list of -r is still the one that these are for. Damage that comes with a log
+// says what of it could not be read.
 func (a *program) resumeSession(log *session.Log, damage error) (*session.Session, string, error) {
 	if log == nil {
 		return nil, "", damage
 	}
-	s, notice, err := a.newSession(true, log)
+	var flags keptFlags
+	if a.listWords != nil {
+		flags, a.listWords = a.keptFlags, nil
+	}
+	s, notice, err := a.newSession(true, log, flags)
 	if damage != nil {
 		notice = joinNotices(damage.Error(), notice)
 	}

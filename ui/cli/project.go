@@ -142,14 +142,10 @@ func providerReady(a *program, model string) bool {
 	})
 }
 
-// systemPrompt returns parley's own system prompt or the user's, with what a trusted
-// project adds.
-func (a *program) systemPrompt() string { return wholeSystem(a, "") }
-
-// wholeSystem does as systemPrompt with own in the place of parley's own or the user's; "" is
-// that.
+// wholeSystem returns the system prompt, own or else the user's or parley's, with what the user, added
+// folders, skills and a trusted project add.
 func wholeSystem(a *program, own string) string {
-	text := cmp.Or(own, a.system, a.config.System, session.Instructions)
+	text := cmp.Or(own, a.config.System, session.Instructions)
 	if told := session.FoldersText(a.toolSet.Folders()); told != "" {
 		text += "\n\n" + told
 	}

@@ -30,6 +30,19 @@ type promptFile struct {
 	from            session.Template
 }
 
+// searches reports whether the answer may search the web because the prompt says so, and no flag
+// against it.
+func (p *promptFile) searches(f *keptFlags) bool { return p.Prompt != nil && p.Web && f.web != off }
+
+// system returns the system prompt that holds while the prompt is answered, if no flag names
+// another; "" is that of the conversation.
+func (p *promptFile) system(f *keptFlags) string {
+	if p.Prompt == nil || f.system != "" || f.personaName != "" {
+		return ""
+	}
+	return p.System
+}
+
 // promptDir returns where the user's own prompts are; "" if there is no home.
 func promptDir() string {
 	if dir := configDir(); dir != "" {
@@ -93,10 +106,7 @@ func (a promptFiles) use() (err error) {
 	}
 	a.prompt.Prompt = p
 	a.model = cmp.Or(a.model, a.config.Resolve(p.Model))
-	a.effort, a.system = cmp.Or(a.effort, string(p.Effort)), cmp.Or(a.system, p.System)
-	if p.Web {
-		a.web = cmp.Or(a.web, on)
-	}
+	a.effort = cmp.Or(a.effort, string(p.Effort))
 	a.toolNames = cmp.Or(a.toolNames, strings.Join(p.Tools, ","))
 	if a.schema == nil {
 		if a.schema, err = app.PromptSchema(p); err != nil {
@@ -144,6 +154,7 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	for _, n := range notes {
 		a.note(n)
 	}
+	from.Settings.Web = a.prompt.searches(&a.keptFlags)
 	own := from.Parts
 	from.Parts = func(outputs []string) []llm.Part { return append(own(outputs), parts...) }
 	a.prompt.from = from
@@ -187,7 +198,7 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 
 // turnOf returns the turn that sends parts, or the prompt of -P.
 func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
-	if len(a.prompt.from.Commands) > 0 {
+	if from := a.prompt.from; len(from.Commands) > 0 || from.Settings.Web {
 		return session.TurnFrom(ctx, s, a.prompt.from)
 	}
 	return s.Turn(ctx, parts...)
@@ -215,22 +226,4 @@ func (a promptFiles) usePersona() error {
 		a.web = cmp.Or(a.web, on)
 	}
 	return nil
-}
-
-// withPersona gives a session the persona of --persona, or restores the one it has. One that
-// came with a directory holds only where that is trusted, which notice says.
-func (a promptFiles) withPersona(s *session.Session) (notice string, err error) {
-	kept := session.PersonaOf(s)
-	switch {
-	case a.persona.Name != "" && kept.System != a.persona.System, a.personaName == "off":
-		return "", session.SetPersona(s, a.persona, wholeSystem(a.program, a.persona.System))
-	case kept.Name == "":
-	case kept.Name == session.OwnSystem && a.system != "": // which was typed later
-		return "", session.SetPersona(s, session.Persona{Ended: kept.Name}, a.systemPrompt())
-	case kept.Project != "" && (!a.project.trusted || kept.Project != a.dir):
-		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
-	default:
-		session.RestorePersona(s, kept, wholeSystem(a.program, kept.System))
-	}
-	return "", nil
 }

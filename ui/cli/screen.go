@@ -144,7 +144,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Mask:  func() (func(string) string, error) { return maskSecrets(a) },
 		Enter: func(dir string) { a.nextDir = dir },
 		Context: func() []app.Fact {
-			return requestFacts(cmp.Or(a.system, a.config.System, session.Instructions), &a.project, a.toolSet, known)
+			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Given:   given(a),
@@ -158,7 +158,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				return append(modelChoices(found), unreachableProviders(err)...)
 			}},
 		Opening: app.Opening{New: func() (*session.Session, error) {
-			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}))
+			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.keptFlags)
 			return s, err
 		},
 			Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },

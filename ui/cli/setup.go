@@ -21,35 +21,11 @@ import (
 	"parley/tools"
 )
 
-// newSession wires models, tools and policy together around a conversation. Notice
-// says what is not as it was, or not as one might expect.
-func (a *program) newSession(screen bool, log *session.Log) (s *session.Session, notice string, err error) {
+// newSession wires models, tools and policy together around a conversation, which keeps what the
+// flags say. Notice says what is not as it was, or not as one might expect.
+func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s *session.Session, notice string, err error) {
 	kept := log.Session()
-	recorded := ""
-	if a.recording.replay != nil {
-		recorded = a.recording.replay.Model()
-	}
-	name := cmp.Or(a.model, recorded, kept.Model, a.config.Model, a.project.model)
-	if name == "" && screen {
-		name = a.lastModel()
-	}
-	if name == "" {
-		if name, notice, err = a.local.unnamedModel(screen); err != nil {
-			return nil, "", errors.Join(err, log.Close())
-		}
-	}
-	open := func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) }
-	model, err := open(name)
-	if err != nil && a.model != "" && !strings.Contains(name, "/") {
-		if local := a.localModel(name); local != "" {
-			model, err = open(local)
-		}
-	}
-	if err != nil && a.model == "" && kept.Model != "" { // an old conversation is to be read all the same
-		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
-		notice = fmt.Sprintf("%s is not available: %v. Using %s instead", kept.Model, err, other)
-		model, err = open(other)
-	}
+	model, notice, err := firstModel(a, screen, kept.Model, flags.model)
 	if err != nil {
 		return nil, "", errors.Join(err, log.Close())
 	}
@@ -64,39 +40,53 @@ func (a *program) newSession(screen bool, log *session.Log) (s *session.Session,
 		return nil, "", err
 	}
 	s = session.New(session.Options{
-		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(a.effort, string(kept.Effort), string(a.config.Effort))), System: a.systemPrompt(),
-		Settings: llm.Settings{Detail: a.detail, Web: a.web == on || a.web == "" && a.config.Web}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
-		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, OpenModel: open, AnswerSchema: a.schema,
-		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
+		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(flags.effort, string(kept.Effort), string(a.config.Effort))), System: wholeSystem(a, ""),
+		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
+		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
+		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
 	})
-	if a.web != "" { // over what was set in the conversation
-		session.UseWebSearch(s, a.web == on)
-	}
-	folders, err := useFolders(a, s)
+	left, err := flags.apply(a, s)
 	if err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
 	}
-	notice = joinNotices(notice, folders)
-	persona, err := (promptFiles{a}).withPersona(s)
-	if err := cmp.Or(err, a.giveSettings(s)); err != nil {
-		return nil, "", errors.Join(usageError(err), s.Close())
+	if system := a.prompt.system(&flags); system != "" {
+		s.SetSystem(wholeSystem(a, system))
 	}
-	return s, joinNotices(joinNotices(notice, joinNotices(recoverFiles(a), unfinishedCall(s))), persona), nil
+	for _, more := range []string{left, recoverFiles(a), unfinishedCall(s)} {
+		notice = joinNotices(notice, more)
+	}
+	return s, notice, nil
 }
 
-// giveSettings gives a session the settings of -O that it does not have.
-func (f *settingFlags) giveSettings(s *session.Session) error {
-	kept, changed := session.SettingsOf(s).Values, map[string]string{}
-	for name, value := range f.settings {
-		if kept[name] != value {
-			changed[name] = value
+// firstModel opens the model that a conversation begins with: the one that is asked for, or else
+// the one that was kept with it, or one by default. Notice says why it is another.
+func firstModel(a *program, screen bool, kept, asked string) (model llm.Endpoint, notice string, err error) {
+	recorded := ""
+	if a.recording.replay != nil {
+		recorded = a.recording.replay.Model()
+	}
+	name := cmp.Or(asked, recorded, kept, a.config.Model, a.project.model)
+	if name == "" && screen {
+		name = a.lastModel()
+	}
+	if name == "" {
+		if name, notice, err = a.local.unnamedModel(screen); err != nil {
+			return model, "", err
 		}
 	}
-	if len(changed) == 0 {
-		return nil
+	model, err = a.openModel(name, !screen)
+	if err != nil && asked != "" && !strings.Contains(name, "/") {
+		if local := a.localModel(name); local != "" {
+			model, err = a.openModel(local, !screen)
+		}
 	}
-	_, err := session.ChangeSettings(s, changed)
-	return err
+	if err != nil && asked == "" && kept != "" { // an old conversation is to be read all the same
+		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
+		notice = fmt.Sprintf("%s is not available: %v. Using %s instead", kept, err, other)
+		model, err = a.openModel(other, !screen)
+	}
+	return model, notice, err
 }
 
 // localModel asks the server of a provider for its models, and returns, as
@@ -156,35 +146,6 @@ func (a *program) openMemory() *providers.Memory {
 // openOptions returns what all models are opened with.
 func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
-}
-
-// useFolders has tools reach the folders that the conversation has, and those of --add-dir. Notice
-// says which of the former are left out.
-func useFolders(a *program, s *session.Session) (notice string, err error) {
-	if err := session.RestoreFolders(s, session.FoldersOf(s)...); err != nil {
-		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
-	}
-	for _, dir := range a.addDirs {
-		before := session.AddedFolders(s)
-		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
-			continue
-		}
-		real, err := session.CheckFolder(s, dir)
-		if err == nil {
-			err = session.SetFolders(s, append(before, real)...)
-		}
-		if err != nil {
-			return "", fmt.Errorf("--add-dir: %w", err)
-		}
-	}
-	added := session.AddedFolders(s)
-	if len(added) > 0 {
-		s.SetSystem(a.systemPrompt())
-	}
-	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
-		servers.SetRoots(append([]string{a.dir}, added...)...)
-	}
-	return notice, nil
 }
 
 // useTools opens the tools for all conversations in this directory, once.

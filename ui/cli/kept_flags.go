@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+)
+
+// keptFlags are the flags that do what a command of the chat does. The conversation that the
+// command line begins or opens keeps what they say, as it keeps what the command says; all other
+// flags hold for the run. The zero value changes nothing.
+type keptFlags struct {
+	model       string            // provider/model; as /model
+	effort      string            // as /effort
+	system      string            // as /system
+	personaName string            // of a prompt file, or off; as /persona
+	persona     session.Persona   // what that file says
+	addDirs     []string          // that tools reach beside the working directory; as /add-dir
+	web         string            // on or off; as /web
+	detail      string            // of images; as /set detail
+	options     []string          // NAME=VALUE each; as /set
+	settings    map[string]string // the same by name, and detail; "" takes one back
+}
+
+// register adds the flags to the root command; -m is read with those of other models.
+func (f *keptFlags) register(root *cobra.Command, set *pflag.FlagSet) {
+	set.StringVar(&f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max")
+	set.StringVar(&f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto")
+	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
+	set.Lookup("web").NoOptDefVal = on
+	set.StringArrayVarP(&f.options, "option", "O", nil, "`NAME=VALUE` of a setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
+	set.StringVarP(&f.system, "system", "s", "", "use `TEXT` as system prompt instead of parley's own")
+	set.StringVar(&f.personaName, "persona", "", "have the system prompt of the prompt file `NAME` for the conversation; off ends one")
+	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further `FOLDER` that tools may read and change; may be repeated")
+	root.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(llm.Details, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// validate reads the settings, and refuses what cannot be meant.
+func (f *keptFlags) validate() error {
+	switch {
+	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
+		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
+	case f.detail != "" && !slices.Contains(llm.Details, f.detail):
+		return fmt.Errorf("--detail %s: use one of %s", f.detail, list(llm.Details))
+	case f.web != "" && f.web != on && f.web != off:
+		return fmt.Errorf("--web=%s: use on or off", f.web)
+	case f.system != "" && f.personaName != "" && f.personaName != off:
+		return errors.New("-s and --persona both replace the system prompt: use one of them")
+	case len(f.system) > session.MaxPersona:
+		return fmt.Errorf("-s: a system prompt may have %d KB", session.MaxPersona>>10)
+	}
+	f.settings = map[string]string{}
+	for _, o := range f.options {
+		name, value, err := app.ReadSetting(o)
+		if err != nil {
+			return fmt.Errorf("-O %w", err)
+		}
+		f.settings[name] = value
+	}
+	if f.detail != "" {
+		f.settings["detail"] = f.detail
+	}
+	return nil
+}
+
+// apply gives a session the folders and the persona that its conversation has, and what the flags
+// say. What is so already is not kept once more. Notice says what of the conversation cannot be
+// used.
+func (f *keptFlags) apply(a *program, s *session.Session) (notice string, err error) {
+	folders, err := f.applyFolders(a, s)
+	if err != nil {
+		return "", err
+	}
+	persona, err := f.applyPersona(a, s)
+	if err != nil {
+		return "", err
+	}
+	_, err = session.ChangeSettings(s, func(own *session.Settings) error {
+		for _, name := range slices.Sorted(maps.Keys(f.settings)) {
+			if err := own.Set(name, f.settings[name]); err != nil {
+				return err
+			}
+		}
+		if f.web != "" {
+			own.SetWeb(f.web == on)
+		}
+		return nil
+	})
+	return joinNotices(folders, persona), err
+}
+
+// applyFolders has tools reach the folders that the conversation has, and those of --add-dir.
+// Notice says which of the former are left out.
+func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
+	if err := session.RestoreFolders(s, session.FoldersOf(s)...); err != nil {
+		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	for _, dir := range f.addDirs {
+		before := session.AddedFolders(s)
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
+			continue
+		}
+		real, err := session.CheckFolder(s, dir)
+		if err == nil {
+			err = session.SetFolders(s, append(before, real)...)
+		}
+		if err != nil {
+			return "", fmt.Errorf("--add-dir: %w", err)
+		}
+	}
+	added := session.AddedFolders(s)
+	s.SetSystem(wholeSystem(a, ""))                      // the tools had the folders of the conversation before this one
+	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
+		servers.SetRoots(append([]string{a.dir}, added...)...)
+	}
+	return notice, nil
+}
+
+// applyPersona gives a session the persona of the flags, or restores the one that its conversation
+// has. One that came with a directory holds only where that is trusted, which notice says.
+func (f *keptFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
+	kept, want := session.PersonaOf(s), f.persona
+	switch {
+	case f.system != "":
+		want = session.Persona{Name: session.OwnSystem, System: f.system}
+	case f.personaName == off:
+		return "", session.SetPersona(s, session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
+	}
+	switch {
+	case want.Name != "" && (want.Name != kept.Name || want.System != kept.System || !slices.Equal(want.Tools, kept.Tools)):
+		return "", session.SetPersona(s, want, wholeSystem(a, want.System))
+	case kept.Name == "":
+	case kept.Project != "" && (!a.project.trusted || kept.Project != a.dir):
+		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
+	default:
+		session.RestorePersona(s, kept, wholeSystem(a, kept.System))
+	}
+	return "", nil
+}

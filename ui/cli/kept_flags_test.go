@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// startSession opens a conversation as parley does with these arguments, and returns it with the
+// program. Done closes both.
+func startSession(t *testing.T, args ...string) (a *program, s *session.Session, done func()) {
+	t.Helper()
+	a = newProgram()
+	root := a.rootCommand()
+	err := root.ParseFlags(args)
+	if err == nil {
+		err = a.flags.validate(root, nil)
+	}
+	if err == nil {
+		err = a.load()
+	}
+	if err == nil {
+		s, _, err = a.openSession(false)
+	}
+	if err != nil {
+		t.Fatalf("parley %s: %v", strings.Join(args, " "), err)
+	}
+	return a, s, func() {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		a.closeLibrary()
+	}
+}
+
+// ask has a message entered into the conversation, to which no answer is awaited.
+func ask(t *testing.T, s *session.Session) {
+	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
+		break
+	}
+}
+
+// TestKeptFlags: what a flag says that does as a command of the chat stays with the conversation
+// that it was given for, whatever is set later, and with no other.
+func TestKeptFlags(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, beside, prompts := filepath.Join(home, "work"), filepath.Join(home, "beside"), filepath.Join(home, "config", "parley", "prompts")
+	for _, dir := range []string{work, beside, prompts} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, text := range map[string]string{
+		filepath.Join(prompts, "teacher.md"):        "---\nsystem: Teach.\ntools: [read]\n---\n",
+		filepath.Join(prompts, "..", "config.toml"): "model = \"local/m\"\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_CACHE_HOME": filepath.Join(home, "cache"), "XDG_STATE_HOME": filepath.Join(home, "state")} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(work)
+	request := func(s *session.Session) llm.Request { _, req := s.Request(); return req }
+	system := func(s *session.Session) string {
+		first, _, _ := strings.Cut(request(s).System, "\n")
+		return strings.TrimPrefix(first, strings.SplitN(session.Instructions, "\n", 2)[0])
+	}
+	for _, test := range []struct {
+		flag, unset, set string
+		look             func(*session.Session) string
+	}{
+		{"-m local/other", "local/m", "local/other", func(s *session.Session) string { return s.Model().Name }},
+		{"--effort high", "", "high", func(s *session.Session) string { return string(s.Effort()) }},
+		{"--web", "false", "true", func(s *session.Session) string { return fmt.Sprint(request(s).Web) }},
+		{"-O temperature=0.2", "", "0.2", func(s *session.Session) string { return session.SettingsOf(s).Values["temperature"] }},
+		{"--detail low", "", "low", func(s *session.Session) string { return request(s).Detail }},
+		{"-s Rhyme.", "", "Rhyme.", system},
+		{"--persona teacher", "", "Teach. 1", func(s *session.Session) string {
+			if _, offered := session.Tools(s); len(offered) == 1 {
+				return system(s) + " 1"
+			}
+			return system(s)
+		}},
+		{"--add-dir " + beside, "[] false", fmt.Sprint([]string{beside}, true), func(s *session.Session) string {
+			return fmt.Sprint(session.AddedFolders(s), strings.Contains(request(s).System, beside))
+		}},
+	} {
+		t.Run(test.flag, func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", t.TempDir())
+			flags := strings.Fields(test.flag)
+			check := func(when string, s *session.Session, want string) {
+				t.Helper()
+				if got := test.look(s); got != want {
+					t.Errorf("%s: %q, want %q", when, got, want)
+				}
+			}
+			_, s, done := startSession(t)
+			check("without the flag", s, test.unset)
+			ask(t, s)
+			plain := s.ID()
+			done()
+
+			a, s, done := startSession(t, flags...)
+			check("a new conversation", s, test.set)
+			ask(t, s)
+			if log, err := a.library.Resume(plain); err != nil {
+				t.Error(err)
+			} else if other, _, err := a.resumeSession(log, nil); err != nil {
+				t.Error(err)
+			} else {
+				check("another one, opened in the chat", other, test.unset)
+				other.Close()
+			}
+			done()
+			_, s, done = startSession(t, "-c")
+			check("continued", s, test.set)
+			done()
+
+			again := slices.Concat(flags, []string{"-r", plain})
+			_, s, done = startSession(t, again...)
+			check("an old conversation", s, test.set)
+			if _, err := session.ChangeSettings(s, func(own *session.Settings) error { return own.Set("seed", "7") }); err != nil {
+				t.Error(err)
+			}
+			ask(t, s)
+			check("after /set", s, test.set)
+			done()
+			_, s, done = startSession(t, "-r", plain)
+			check("opened again", s, test.set)
+			before := len(slices.Concat(s.Annotations(s.Path())...))
+			done()
+			_, s, done = startSession(t, again...)
+			check("given once more", s, test.set)
+			if now := len(slices.Concat(s.Annotations(s.Path())...)); now != before {
+				t.Errorf("given once more: %d events are kept, want %d", now, before)
+			}
+			done()
+		})
+	}
+}
