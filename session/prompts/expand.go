@@ -72,12 +72,11 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 			e.pieces = append(e.pieces, b.String())
 			b.Reset()
 			text, unsure := v.shell(n.inner)
-			switch unsure {
-			case "":
-			case arithmetic:
-				return Expansion{}, &Error{p.Path, n.line, "a placeholder in arithmetic cannot be quoted, nor can a variable: the shell runs commands that stand there. Use expr"}
-			default:
+			if unsure != "" {
 				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind " + unsure + " cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"}
+			}
+			if err := v.checkValues(n.inner); err != nil {
+				return Expansion{}, &Error{p.Path, n.line, err.Error()}
 			}
 			e.Commands = append(e.Commands, Command{n.line, text})
 		case file:

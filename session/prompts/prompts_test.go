@@ -214,7 +214,9 @@ func TestQuoting(t *testing.T) {
 	unsure := func(what string) string {
 		return "/p/x.md:1: a placeholder behind " + what + ` cannot be quoted: set a variable in front, as in v=$1, and use "$v" there`
 	}
-	const computed = "/p/x.md:1: a placeholder in arithmetic cannot be quoted, nor can a variable: the shell runs commands that stand there. Use expr"
+	reread := func(value, where string) string {
+		return fmt.Sprintf("/p/x.md:1: %q cannot be quoted in a command with %s: the shell reads values there once more. Use letters, digits and _-+=:,./@%%", value, where)
+	}
 	for _, tt := range []struct{ command, value, want string }{
 		{"# don't\necho {{v}}", "; id", "# don't\necho '; id'"},
 		{"true # {{v}}\ntrue", "x\nid", "true # x id\ntrue"},
@@ -233,15 +235,49 @@ func TestQuoting(t *testing.T) {
 		{`f() { echo "$(g "{{v}}")"; }`, "$(id)", `f() { echo "$(g "\$(id)")"; }`},
 		{`case {{v}} in a) echo {{v}};; esac`, "; id", `case '; id' in a) echo '; id';; esac`},
 		{`echo "$(case x in x) echo {{v}};; esac)"`, "; id", unsure("case in parentheses")},
-		{`echo $((1 + {{v}}))`, "a[$(id)]", computed},
-		{`echo $[1+{{v}}]`, "$(id)", computed},
-		{`echo $[ 2 * {{v}} ]`, "$(id)", computed},
-		{`a=(1 2); echo ${a[{{v}}]}`, "$(id)", computed},
-		{`a=(1 2); echo ${a["{{v}}"]}`, "a[$(id)]", computed},
-		{`a[b[1]+{{v}}]=1`, "$(id)", computed},
-		{`echo ${x:{{v}}}`, "$(id)", computed},
-		{`echo ${x:0:{{v}}}`, "$(id)", computed},
-		{`let x={{v}}`, "a[$(id)]", computed},
+		{`echo $((1 + {{v}}))`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`echo $[1+{{v}}]`, "$(id)", reread("$(id)", "arithmetic")},
+		{`echo $[ 2 * {{v}} ]`, "$(id)", reread("$(id)", "arithmetic")},
+		{`a=(1 2); echo ${a[{{v}}]}`, "$(id)", reread("$(id)", "arithmetic")},
+		{`a=(1 2); echo ${a["{{v}}"]}`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`a[b[1]+{{v}}]=1`, "$(id)", reread("$(id)", "arithmetic")},
+		{`echo ${x:{{v}}}`, "$(id)", reread("$(id)", "arithmetic")},
+		{`echo ${x:0:{{v}}}`, "$(id)", reread("$(id)", "arithmetic")},
+		{`let x={{v}}`, "a[$(id)]", reread("a[$(id)]", "let")},
+		{`echo $((1 + {{v}}))`, "41", "echo $((1 + 41))"},
+		{`v={{v}}; (( v > 1 )) && echo large`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`for ((i = 0; i < {{v}}; i++)); do echo; done`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`[[ {{v}} -eq 1 ]]`, "a[$(id)]", reread("a[$(id)]", "[[ … -eq … ]]")},
+		{`v={{v}}; [[ 1 -lt $v ]]`, "a[$(id)]", reread("a[$(id)]", "[[ … -lt … ]]")},
+		{`[[ {{v}} == 1 && -n {{v}} ]]`, "a[$(id)]", `[[ 'a[$(id)]' == 1 && -n 'a[$(id)]' ]]`},
+		{`[[ -v {{v}} ]]`, "a[$(id)]", reread("a[$(id)]", "[[ -v … ]]")},
+		{`[ -v {{v}} ] || test -v {{v}}`, "a[$(id)]", reread("a[$(id)]", "[ -v")},
+		{`[ {{v}} -eq 1 ]`, "a[$(id)]", `[ 'a[$(id)]' -eq 1 ]`},
+		{`declare -i n={{v}}`, "a[$(id)]", reread("a[$(id)]", "declare")},
+		{`declare {{v}}=1`, "a[$(id)]", reread("a[$(id)]", "declare")},
+		{`typeset -n r={{v}}; echo "$r"`, "a[$(id)]", reread("a[$(id)]", "typeset")},
+		{`f() { local -i n; n={{v}}; }; f`, "a[$(id)]", reread("a[$(id)]", "local")},
+		{`readonly {{v}}`, "a[$(id)]", reread("a[$(id)]", "readonly")},
+		{`export X={{v}}`, "a[$(id)]", `export X='a[$(id)]'`},
+		{`export {{v}}`, "a[$(id)]", `export 'a[$(id)]'`},
+		{`printf -v {{v}} x`, "a[$(id)]", reread("a[$(id)]", "printf -v")},
+		{`printf '%s' {{v}}`, "a[$(id)]", `printf '%s' 'a[$(id)]'`},
+		{`v={{v}}; printf -v "$v" x`, "a[$(id)]", reread("a[$(id)]", "printf -v")},
+		{`echo x | read {{v}}`, "a[$(id)]", reread("a[$(id)]", "read")},
+		{`echo {{v}} | while read -r line; do echo "$line"; done`, "a[$(id)]", `echo 'a[$(id)]' | while read -r line; do echo "$line"; done`},
+		{`command unset {{v}}`, "a[$(id)]", reread("a[$(id)]", "unset")},
+		{`v={{v}}; echo ${!v}`, "a[$(id)]", reread("a[$(id)]", "${!NAME}")},
+		{`v={{v}}; echo "${v@P}"`, "$(id)", reread("$(id)", "${NAME@…}")},
+		{`declare -a a=(1); v={{v}}; echo ${a[v]}`, "a[$(id)]", reread("a[$(id)]", "declare")},
+		{`v={{v}}; a[v]=1`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`v={{v}}; a=([v]=1)`, "a[$(id)]", reread("a[$(id)]", "arithmetic")},
+		{`eval "echo {{v}}"`, "$(id)", reread("$(id)", "eval")},
+		{`trap "echo {{v}}" EXIT`, "$(id)", reread("$(id)", "trap")},
+		{`bash -c "echo {{v}}"`, "$(id)", reread("$(id)", "bash -c")},
+		{`env A=1 /bin/sh -ec 'echo {{v}}'`, "$(id)", reread("$(id)", "sh -c")},
+		{`bash -c 'echo "$0"' {{v}}`, "$(id)", `bash -c 'echo "$0"' '$(id)'`},
+		{`ssh host "ls {{v}}"`, "$(id)", reread("$(id)", "ssh")},
+		{`grep -v {{v}} x`, "a[$(id)]", `grep -v 'a[$(id)]' x`},
 		{`echo ${x:0:1} ${a[0]} {{v}}`, "; id", `echo ${x:0:1} ${a[0]} '; id'`},
 		{`echo ${x:-{{v}}} ${x:+{{v}}}`, "; id", `echo ${x:-'; id'} ${x:+'; id'}`},
 		{`[ -n {{v}} ] && echo "a[{{v}}]"`, "; id", `[ -n '; id' ] && echo "a[; id]"`},
@@ -273,7 +309,7 @@ func runsNothing(t *testing.T, p prompts.Prompt) {
 	if err != nil {
 		t.Skip(err)
 	}
-	for _, evil := range []string{"; echo >ran", "$(echo >ran)", "'$(echo >ran)'", `"$(echo >ran)"`, "`echo >ran`", "x\necho >ran", ") ; echo >ran; (", `\";echo >ran;"`, "a[$(echo >ran)]"} {
+	for _, evil := range []string{"; echo >ran", "$(echo >ran)", "'$(echo >ran)'", `"$(echo >ran)"`, "`echo >ran`", "x\necho >ran", ") ; echo >ran; (", `\";echo >ran;"`, "a[$(echo >ran)]", "a[`echo >ran`]", "v=a[$(echo >ran)]", "x -eq a[$(echo >ran)]", "+a[$(echo >ran)]"} {
 		e, err := p.Expand("", map[string]string{"v": evil})
 		if err != nil {
 			continue

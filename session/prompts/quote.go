@@ -14,8 +14,6 @@ type quoter struct {
 	less    int    // how many < are in front
 	braces  int    // of ${ } in double quotes that are open
 	word    string // without quotes that is read
-	param   byte   // of a ${ without quotes: '{' in its name, ':' behind that
-	sums    []byte // that end what is computed here, ']' or '}': a shell runs commands in there, quoted or not
 	last    byte
 	unsure  string // behind what nothing can be quoted from here on; "": nothing
 }
@@ -76,12 +74,8 @@ func (q *quoter) doubt(c, in byte) {
 		q.unsure = "<<"
 	case c == '`':
 		q.unsure = "`"
-	case in == 0 && c == '(' && q.last == '(':
-		q.unsure = arithmetic
 	case in == 0 && strings.IndexByte(" \t\n", c) >= 0 && q.word == "case" && len(q.quotes) > 1: // its patterns close parentheses
 		q.unsure = "case in parentheses"
-	case in == 0 && strings.IndexByte(" \t", c) >= 0 && q.word == "let":
-		q.unsure = arithmetic
 	case in == '"' && c == '{' && q.last == '$':
 		q.braces++
 	case in == '"' && c == '}' && q.braces > 0:
@@ -89,40 +83,12 @@ func (q *quoter) doubt(c, in byte) {
 	case in == '"' && q.braces > 0 && (c == '"' || c == '\''):
 		q.unsure = "quotes in ${ }"
 	}
-	if in == 0 {
-		q.compute(c)
-	}
 	if q.less++; c != '<' || in != 0 {
 		q.less = 0
 	}
 	if q.word += string(c); in != 0 || strings.IndexByte(" \t\n;&|()", c) >= 0 {
 		q.word = ""
 	}
-}
-
-// compute notes where subscripts and offsets begin and end: a[1], $[1], ${x:1}.
-func (q *quoter) compute(c byte) {
-	switch n := len(q.sums); {
-	case q.param == ':' && strings.IndexByte("-=+?", c) < 0:
-		q.sums = append(q.sums, '}')
-	case c == '[' && (isName(q.last) || q.last == '$'):
-		q.sums = append(q.sums, ']')
-	case n > 0 && c == q.sums[n-1]:
-		q.sums = q.sums[:n-1]
-	}
-	switch {
-	case c == '{' && q.last == '$':
-		q.param = '{'
-	case q.param == '{' && c == ':':
-		q.param = ':'
-	case q.param != '{' || !isName(c) && strings.IndexByte("!#@*", c) < 0:
-		q.param = 0
-	}
-}
-
-// isName reports whether c can stand in the name of a variable.
-func isName(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // put returns a value as it has to be written here.
@@ -155,10 +121,6 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// arithmetic is what a shell computes. In what it finds there it runs commands, also where that
-// is the value of a variable.
-const arithmetic = "arithmetic"
-
 // shell returns a command with its arguments: each stays one word, whatever is in it. Unsure says
 // behind what one has its place where nothing can be quoted; "" if none has.
 func (v *values) shell(nodes []node) (command, unsure string) {
@@ -185,9 +147,7 @@ func (v *values) shell(nodes []node) (command, unsure string) {
 		if n.kind == literal {
 			continue
 		}
-		if unsure = cmp.Or(unsure, q.unsure); unsure == "" && len(q.sums) > 0 {
-			unsure = arithmetic
-		}
+		unsure = cmp.Or(unsure, q.unsure)
 	}
 	return b.String(), unsure
 }

@@ -1,0 +1,181 @@
+package prompts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// stand is put in the places of values to see where in a command they are.
+const stand = "PARLEY_VALUE"
+
+// readsAgain are builtins that look for code in their arguments: as a subscript, which a shell
+// computes and runs commands in, or as a command.
+var readsAgain = []string{"eval", "trap", "source", ".", "read", "unset", "mapfile", "readarray", "wait", "getopts", "shift", "exit", "return"}
+
+// wrappers run the command behind them.
+var wrappers = []string{"command", "builtin", "exec", "env", "sudo", "nohup"}
+
+// shells read the word behind -c as a command, and remote all of their words.
+var (
+	shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "su"}
+	remote = []string{"ssh", "watch"}
+)
+
+// checkValues refuses values in a command whose shell would read them once more, however they are
+// quoted: in arithmetic, eval, declare and such. What holds nothing but letters, digits and a few
+// signs may stand there.
+func (v *values) checkValues(nodes []node) error {
+	worst := ""
+	for _, n := range nodes {
+		switch {
+		case n.kind == literal:
+		case n.kind == all:
+			for _, w := range v.words {
+				if !isPlain(w) {
+					worst = w
+				}
+			}
+		case !isPlain(v.value(n)):
+			worst = v.value(n)
+		}
+	}
+	if worst == "" {
+		return nil
+	}
+	marked := &values{args: stand, of: map[string]string{}}
+	for range v.words {
+		marked.words = append(marked.words, stand)
+	}
+	for name := range v.of {
+		marked.of[name] = stand
+	}
+	text, _ := marked.shell(nodes)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return fmt.Errorf("%.60q cannot be quoted in a command that cannot be read: %v", worst, err)
+	}
+	where := ""
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if where == "" && n != nil {
+			where = rereadIn(n)
+		}
+		return where == ""
+	})
+	if where == "" {
+		return nil
+	}
+	return fmt.Errorf("%.60q cannot be quoted in a command with %s: the shell reads values there once more. Use letters, digits and %s", worst, where, plainSigns)
+}
+
+// rereadIn names what in n itself has a shell read values once more; "": nothing. Arithmetic counts
+// wherever it is, as the values may come to it in variables.
+func rereadIn(n syntax.Node) string {
+	const arithmetic = "arithmetic"
+	switch n := n.(type) {
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
+		return arithmetic
+	case *syntax.LetClause:
+		return "let"
+	case *syntax.DeclClause:
+		if n.Variant.Value != "export" {
+			return n.Variant.Value
+		}
+	case *syntax.Assign:
+		if n.Index != nil && !isStatic(n.Index) {
+			return arithmetic
+		}
+	case *syntax.ArrayElem:
+		if n.Index != nil && !isStatic(n.Index) {
+			return arithmetic
+		}
+	case *syntax.ParamExp:
+		switch {
+		case n.Excl:
+			return "${!NAME}"
+		case n.Exp != nil && n.Exp.Op == syntax.OtherParamOps:
+			return "${NAME@…}"
+		case n.Index != nil && !isStatic(n.Index), n.Slice != nil && !(isStatic(n.Slice.Offset) && isStatic(n.Slice.Length)):
+			return arithmetic
+		}
+	case *syntax.BinaryTest:
+		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
+			return "[[ … " + n.Op.String() + " … ]]"
+		}
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+			return "[[ " + n.Op.String() + " … ]]"
+		}
+	case *syntax.CallExpr:
+		return rereadByCall(n.Args)
+	}
+	return ""
+}
+
+// isStatic reports whether arithmetic is a number, or all elements, which values cannot get into.
+func isStatic(x syntax.ArithmExpr) bool {
+	if x == nil {
+		return true
+	}
+	word, ok := x.(*syntax.Word)
+	return ok && word.Lit() != "" && strings.Trim(word.Lit(), "0123456789@*") == ""
+}
+
+// rereadByCall names the command that reads its arguments once more; "": none.
+func rereadByCall(args []*syntax.Word) string {
+	for len(args) > 0 && (slices.Contains(wrappers, args[0].Lit()) || strings.HasPrefix(args[0].Lit(), "-") || strings.Contains(args[0].Lit(), "=")) {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	name := args[0].Lit()
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	has := func(flags ...string) bool {
+		return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool { return slices.Contains(flags, w.Lit()) })
+	}
+	switch {
+	case (slices.Contains(readsAgain, name) || slices.Contains(remote, name)) && slices.ContainsFunc(args[1:], isOpen):
+		return name
+	case name == "test" || name == "[":
+		if has("-v", "-R") {
+			return name + " -v"
+		}
+	case name == "printf" && len(args) > 1 && strings.HasPrefix(args[1].Lit(), "-v"):
+		return "printf -v"
+	case slices.Contains(shells, name):
+		for i, w := range args[1:] {
+			if before := args[i].Lit(); isOpen(w) && strings.HasPrefix(before, "-") && strings.HasSuffix(before, "c") {
+				return name + " -c"
+			}
+		}
+	}
+	return ""
+}
+
+// isOpen reports whether a value is in a word, or may come into it through a variable or a command.
+func isOpen(w *syntax.Word) bool {
+	open := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst:
+			open = true
+		case *syntax.Lit:
+			open = open || strings.Contains(n.Value, stand)
+		case *syntax.SglQuoted:
+			open = open || strings.Contains(n.Value, stand)
+		}
+		return !open
+	})
+	return open
+}
+
+// plainSigns may stand, with letters and digits, where a shell reads a value once more.
+const plainSigns = "_-+=:,./@%"
+
+// isPlain reports whether a value is nothing but itself to a shell, however often it is read.
+func isPlain(value string) bool {
+	return strings.Trim(value, plainSigns+"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+}
