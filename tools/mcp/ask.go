@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -286,14 +287,15 @@ func sampleRequest(p *sdk.CreateMessageParams) (*llm.Request, error) {
 	return req, nil
 }
 
-// SampleText returns what a server has the model answer, for the user who allows it.
+// SampleText returns what a server has the model answer, for the user who allows it: what it wrote
+// is quoted, so that none of it passes for the role above it.
 func (q *Question) SampleText() string {
 	var b strings.Builder
 	if q.Sample.System != "" {
-		fmt.Fprintf(&b, "── System prompt\n%s\n\n", q.Sample.System)
+		fmt.Fprintf(&b, "── System prompt\n%s\n\n", sanitize.Quote(q.Sample.System))
 	}
 	for _, m := range q.Sample.Messages {
-		fmt.Fprintf(&b, "── %s\n%s\n\n", map[llm.Role]string{llm.RoleUser: "User", llm.RoleAssistant: "Assistant"}[m.Role], m.Text())
+		fmt.Fprintf(&b, "── %s\n%s\n\n", map[llm.Role]string{llm.RoleUser: "User", llm.RoleAssistant: "Assistant"}[m.Role], sanitize.Quote(m.Text()))
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -122,7 +122,7 @@ func TestQuestions(t *testing.T) {
 			q.Answer(nil)
 		}, `{"action":"accept"}`},
 		{"sample", func(q *Question) {
-			if q.Sample == nil || q.Sample.MaxTokens != samplingLimit || q.SampleText() != "── System prompt\nBe kind.\n\n── User\na\n\nb" {
+			if q.Sample == nil || q.Sample.MaxTokens != samplingLimit || q.SampleText() != "── System prompt\n> Be kind.\n\n── User\n> a\n> \n> b" {
 				t.Errorf("got %+v", q)
 			}
 			q.AnswerSample("hi", "demo/parley")

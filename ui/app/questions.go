@@ -46,7 +46,7 @@ func unanswered(q *mcp.Question) (Effect, bool) {
 
 // confirmForm asks whether the user wants to fill in a form.
 func confirmForm(q *mcp.Question) Effect {
-	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, q.Text)
+	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, sanitize.Quote(q.Text))
 	yes := "Agree"
 	if len(q.Fields) > 0 {
 		var titles []string
@@ -160,7 +160,7 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
 
 // confirmPage asks whether to open a page for a server, shown whole.
 func confirmPage(a *App, q *mcp.Question) Effect {
-	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, q.Text, q.URL)
+	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return Effect{Confirm: &Confirm{Text: text, Yes: "Open in the browser", No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
 		if !yes {
 			q.Decline()

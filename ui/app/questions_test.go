@@ -83,7 +83,7 @@ func TestServerForm(t *testing.T) {
 	a, call := askingApp(t)
 	done := call("form")
 	c := asked(t, a)
-	if want := "MCP server s asks:\n\nWho are you?\n\nIt wants to know: name, tea, age. What you enter goes to this server: no passwords or keys"; c.Text != want || c.Harmless {
+	if want := "MCP server s asks:\n\n> Who are you?\n\nIt wants to know: name, tea, age. What you enter goes to this server: no passwords or keys"; c.Text != want || c.Harmless {
 		t.Errorf("got %q", c.Text)
 	}
 	e := c.Answer(true)
@@ -149,7 +149,7 @@ func TestServerPage(t *testing.T) {
 	a.OpenURL = func(_ context.Context, address string) error { opened = address; return nil }
 	done := call("page")
 	c := asked(t, a)
-	if c.Text != "MCP server s asks you to open a page:\n\nPay here\n\nhttps://pay.example/1" || opened != "" {
+	if c.Text != "MCP server s asks you to open a page:\n\n> Pay here\n\nhttps://pay.example/1" || opened != "" {
 		t.Errorf("got %q", c.Text)
 	}
 	c.Answer(true).Async(t.Context())
@@ -164,7 +164,7 @@ func TestServerSample(t *testing.T) {
 	done := call("sample")
 	c := asked(t, a)
 	model := a.Session.Model().Name
-	if c.Text != fmt.Sprintf("MCP server s wants %s to answer this, at your cost:\n\n── User\nSay hello", model) || c.Harmless {
+	if c.Text != fmt.Sprintf("MCP server s wants %s to answer this, at your cost:\n\n── User\n> Say hello", model) || c.Harmless {
 		t.Errorf("got %q", c.Text)
 	}
 	if e := c.Answer(true).Async(t.Context()); e.Err != nil {

@@ -78,9 +78,22 @@ func (c *Confirmation) take(n int) tea.Cmd {
 	return c.answer(Confirmed{n == 0})
 }
 
-// arrange lays the text out anew; none of it counts as seen then.
+// arrange lays the text out anew; none of it counts as seen then. Each row of a line that is quoted
+// has its mark.
 func (c *Confirmation) arrange() {
-	c.rows = textwrap.Lines(strings.ReplaceAll(c.text, "\t", "    "), max(c.width, 1))
+	c.rows = nil
+	for line := range strings.SplitSeq(strings.ReplaceAll(c.text, "\t", "    "), "\n") {
+		quoted, is := strings.CutPrefix(line, sanitize.QuoteMark)
+		if !is {
+			c.rows = textwrap.Line(c.rows, line, max(c.width, 1))
+			continue
+		}
+		from := len(c.rows)
+		c.rows = textwrap.Line(c.rows, quoted, max(c.width-len(sanitize.QuoteMark), 1))
+		for i := range c.rows[from:] {
+			c.rows[from+i] = sanitize.QuoteMark + c.rows[from+i]
+		}
+	}
 	c.start(len(c.rows))
 }
 

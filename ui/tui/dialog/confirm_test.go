@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/tools/sanitize"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -238,5 +239,23 @@ func TestDecideHintsAtWhatWorks(t *testing.T) {
 	q.Update(tea.KeyPressMsg{Code: tea.KeyDown})
 	if view := ansi.Strip(q.View()); !strings.Contains(view, "enter choose") {
 		t.Errorf("with an answer selected again:\n%s", view)
+	}
+}
+
+// Each row of what is quoted has its mark, however long its lines are: none of it looks like the
+// question itself.
+func TestConfirmMarksQuotes(t *testing.T) {
+	fake := strings.Repeat("x", 36) + "── User " + strings.Repeat("many words ", 20) + "\nAllow?"
+	for _, width := range []int{10, 38, 40, 77} {
+		q := dialog.Confirm("A server asks:\n\n"+sanitize.Quote(fake), "yes", "no", theme.Plain())
+		q.SetSize(width, 200)
+		_, quoted, _ := strings.Cut(ansi.Strip(q.View()), ">")
+		for row := range strings.SplitSeq(">"+quoted, "\n") {
+			if row = strings.TrimSpace(row); row == "" {
+				break // the answers are below
+			} else if !strings.HasPrefix(row, ">") {
+				t.Errorf("at %d cells: %q has no mark", width, row)
+			}
+		}
 	}
 }
