@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"weak"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -242,4 +243,28 @@ func TestFurtherTurnIsFlat(t *testing.T) {
 	if largeCount > smallCount+smallCount/10+20 || perMessage > 3*float64(reflect.TypeFor[llm.Message]().Size()) {
 		t.Errorf("a turn costs %d allocations behind %d messages and %d behind %d; %.0f bytes more for each message", smallCount, few, largeCount, many, perMessage)
 	}
+}
+
+// What was asked is garbage once it is answered: a day of turns does not keep the history anew
+// with each of them.
+func TestAnsweredRequestsAreFreed(t *testing.T) {
+	s := longSession(t, 40)
+	var sent []weak.Pointer[llm.Message]
+	model := s.Model()
+	model.Model = watched{brief{}, func(req llm.Request) { sent = append(sent, weak.Make(&req.Messages[0])) }}
+	s.SetModel(model)
+	for range 20 {
+		oneTurn(s)
+	}
+	runtime.GC()
+	held := 0
+	for _, request := range sent {
+		if request.Value() != nil {
+			held++
+		}
+	}
+	if len(sent) != 20 || held > 1 {
+		t.Errorf("%d of %d requests are held", held, len(sent))
+	}
+	runtime.KeepAlive(s)
 }

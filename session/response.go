@@ -94,7 +94,8 @@ func (t *turn) addResponse(r *responseStream) {
 	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = r.event.Message, false, r.event.Finish.Reason, r.event.TTFT, r.event.Duration
 	n.Trimmed = r.trimmed
 	if r.event.UsageKnown {
-		n.Usage = &r.event.Usage
+		usage := r.event.Usage // a pointer into r would keep the request for as long as the message
+		n.Usage = &usage
 	}
 	t.mu.Lock()
 	r.notice = t.observeCache(r, &n)
