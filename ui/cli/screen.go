@@ -35,6 +35,7 @@ func (a *program) plainMode() bool {
 // and with the first prompt otherwise.
 func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	collectForScreen()
+	returnMemoryAtRest(restTime, releaseMemory)
 	for {
 		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
 			return err

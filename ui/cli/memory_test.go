@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// Each time garbage was collected, memory is given back once nothing is collected any more.
+func TestMemoryIsReturnedAtRest(t *testing.T) {
+	released := make(chan bool)
+	done := make(chan bool)
+	defer close(done)
+	returnMemoryAtRest(1, func() {
+		select {
+		case released <- true:
+		case <-done:
+		}
+	})
+	for range 3 {
+		runtime.GC()
+		<-released
+	}
+}
+
+// What was garbage is the system's afterwards; where little is to be had nothing is done.
+func TestReleaseMemory(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	debug.FreeOSMemory()
+	var collected [2]runtime.MemStats
+	releaseMemory() // nothing to be had
+	runtime.ReadMemStats(&collected[0])
+	garbage := make([]byte, 64<<20)
+	for i := range garbage {
+		garbage[i] = 1
+	}
+	if got := spareMemory(); got < 64<<20 {
+		t.Errorf("%d bytes may be garbage, want 64 MiB at least", got)
+	}
+	runtime.KeepAlive(garbage)
+	releaseMemory()
+	runtime.ReadMemStats(&collected[1])
+	if got := spareMemory(); got >= restBytes {
+		t.Errorf("%d bytes are still to be had", got)
+	}
+	if got := collected[1].NumForcedGC - collected[0].NumForcedGC; got != 1 {
+		t.Errorf("%d collections, want 1", got)
+	}
+}
