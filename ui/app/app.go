@@ -14,8 +14,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/tools/sanitize"
 	"parley/ui/clip"
 	"parley/ui/format"
 )
@@ -306,4 +309,39 @@ func (o Options) Age(at time.Time) string {
 		return ""
 	}
 	return format.Age(o.Now().Sub(at))
+}
+
+// An About says what runs, where, and which model answers. Its texts are sanitized.
+type About struct {
+	Version string // "" if the build knows none
+	Folder  string
+	Model   string
+	Notice  string // shown at the start; "" if there is none
+}
+
+// AboutNow returns what holds at the moment.
+func AboutNow(a *App) About {
+	return About{
+		Version: shortVersion(sanitize.Line(a.Version)), Folder: sanitize.Line(a.Workspace),
+		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
+	}
+}
+
+// shortVersion leaves of the version of a commit without a tag its hash: v0.0.0-DATE-HASH is
+// longer than what a small screen has.
+func shortVersion(version string) string {
+	if parts := untagged().FindStringSubmatch(version); parts != nil {
+		return parts[1]
+	}
+	return strings.TrimPrefix(version, "devel")
+}
+
+// untagged matches what Go calls a pseudo-version: https://go.dev/ref/mod#pseudo-versions
+var untagged = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
+})
+
+// Keyless reports whether the demo answers because no provider has a key.
+func Keyless(a *App) bool {
+	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }

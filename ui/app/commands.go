@@ -3,16 +3,15 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/fuzzy"
 )
 
@@ -338,32 +337,34 @@ func folderFixed(a *App) string {
 	return busy(a)
 }
 
-// FoldersText says which folders tools reach beside the working directory.
-func FoldersText(f session.Folders) string {
-	if len(f.Dirs) == 0 {
-		return "No added folders"
-	}
-	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
+// Quit ends the front end, once the user has agreed that what runs in the background ends.
+func Quit(a *App) Effect {
+	return endingJobs(a, "Quitting", "Quit", func() Effect { return Effect{Quit: true} })
 }
 
-func addedItems(a *App, verb string) (items []Item) {
-	for _, dir := range session.AddedFolders(a.Session) {
-		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
+// endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
+func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
+	text := JobsThatEnd(a)
+	if text == "" {
+		return then()
 	}
-	return items
-}
-
-// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
-// working directory.
-func folderItems(a *App) []Item {
-	const most = 200
-	items := addedItems(a, removeFolder)
-	above := filepath.Dir(a.Folder)
-	entries, _ := os.ReadDir(above)
-	for _, e := range entries {
-		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
-			items = append(items, Item{Title: a.Short(dir), Value: dir})
+	return Effect{Confirm: &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Answer: func(agreed bool) Effect {
+		if !agreed {
+			return Effect{}
 		}
+		return then()
+	}}}
+}
+
+// JobsThatEnd says which commands in the background end with parley; "" for none.
+func JobsThatEnd(a *App) string {
+	running := a.Jobs.Running()
+	if len(running) == 0 {
+		return ""
 	}
-	return items
+	lines := []string{format.Plural(len(running), "command") + " in the background:"}
+	for _, j := range running {
+		lines = append(lines, fmt.Sprintf("  %d. %s", j.N, jobName(j)))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -8,7 +8,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/attach"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/dialog"
@@ -158,7 +157,7 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 		}
 		var lines []string
 		for _, n := range glance(about, nodes, seq) {
-			text, _ := attach.SplitMessage(n.Message)
+			text, _ := app.SplitPrompt(n.Message)
 			if text = strings.TrimSpace(text); text != "" {
 				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
 				lines = append(lines, who+text, "")

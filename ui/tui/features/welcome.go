@@ -15,16 +15,16 @@ import (
 type Welcome struct {
 	*Front
 	Run   func(command string) tea.Cmd // runs a command by its name
-	found app.Welcome
+	found suggestions
 	at    int // selected row, from 1 over examples and conversations; 0: none
 }
 
 // welcomeMsg brings what was read for the first screen.
-type welcomeMsg app.Welcome
+type welcomeMsg suggestions
 
 // Load reads what the first screen shows, beside the loop.
 func (f *Welcome) Load() tea.Cmd {
-	read := app.ReadWelcome(f.App)
+	read := readSuggestions(f.App)
 	return func() tea.Msg { return welcomeMsg(read()) }
 }
 
@@ -32,7 +32,7 @@ func (f *Welcome) Load() tea.Cmd {
 func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	read, ok := msg.(welcomeMsg)
 	if ok {
-		f.found, f.at = app.Welcome(read), 0
+		f.found, f.at = suggestions(read), 0
 	}
 	return nil, ok
 }
@@ -40,7 +40,7 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 // Key handles a key on the empty line of the first screen, and reports whether it was used
 // up.
 func (f *Welcome) Key(key string) (tea.Cmd, bool) {
-	rows := len(f.found.Examples) + len(f.found.Recent)
+	rows := len(f.found.examples) + len(f.found.recent)
 	switch {
 	case key == "down" && rows > 0:
 		f.at = min(f.at+1, rows)
@@ -62,10 +62,10 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 // choose writes an example into the composer, or opens a conversation.
 func (f *Welcome) choose(row int) tea.Cmd {
 	f.at = 0
-	if row < len(f.found.Examples) {
-		return f.Perform(app.Effect{Text: f.found.Examples[row]})
+	if row < len(f.found.examples) {
+		return f.Perform(app.Effect{Text: f.found.examples[row]})
 	}
-	return f.Perform(f.App.OpenSession(f.found.Recent[row-len(f.found.Examples)].Value, 0))
+	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
 }
 
 // View draws the first screen in at most height rows of width cells. What there is no room
@@ -74,7 +74,7 @@ func (f *Welcome) View(width, height int) string {
 	const margin = 2
 	inner := max(width-2*margin, 1)
 	top, keys := f.identity(inner), f.hints(inner)
-	examples, recent := len(f.found.Examples), len(f.found.Recent)
+	examples, recent := len(f.found.examples), len(f.found.recent)
 	airy := true
 	rows := func() []string {
 		var all []string
@@ -92,7 +92,7 @@ func (f *Welcome) View(width, height int) string {
 		}
 		all = append(all, top...)
 		add("Try", f.rows(0, examples, inner))
-		add("Continue", f.rows(len(f.found.Examples), recent, inner))
+		add("Continue", f.rows(len(f.found.examples), recent, inner))
 		return append(append(all, ""), keys...)
 	}
 	all := rows()
@@ -119,8 +119,8 @@ func (f *Welcome) View(width, height int) string {
 func (f *Welcome) identity(width int) []string {
 	th, about := f.Theme, app.AboutNow(f.App)
 	where := about.Folder
-	if f.found.Branch != "" {
-		where += " · " + f.found.Branch
+	if f.found.branch != "" {
+		where += " · " + f.found.branch
 	}
 	name := th.Strong.Render("parley")
 	if about.Version != "" {
@@ -146,8 +146,8 @@ func (f *Welcome) identity(width int) []string {
 
 // rows returns n rows that can be chosen, from the one at first.
 func (f *Welcome) rows(first, n, width int) (rows []string) {
-	items := slices.Clone(f.found.Recent)
-	for _, e := range slices.Backward(f.found.Examples) {
+	items := slices.Clone(f.found.recent)
+	for _, e := range slices.Backward(f.found.examples) {
 		items = slices.Insert(items, 0, app.Item{Title: e})
 	}
 	const age = 10 // cells, right of the titles
@@ -173,7 +173,7 @@ func (f *Welcome) rows(first, n, width int) (rows []string) {
 // hints returns four keys to begin with.
 func (f *Welcome) hints(width int) []string {
 	keys := [][2]string{{f.KeyOf("model"), "model"}, {f.KeyOf("commands"), "commands"}, {f.KeyOf("keys"), "help"}}
-	if len(f.found.Examples)+len(f.found.Recent) > 0 {
+	if len(f.found.examples)+len(f.found.recent) > 0 {
 		keys = slices.Insert(keys, 0, [2]string{"↓", "select"})
 	} else {
 		keys = append(keys, [2]string{f.KeyOf("end"), "quit"})

@@ -1,4 +1,4 @@
-package app
+package features
 
 import (
 	"bytes"
@@ -6,86 +6,47 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/session"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/format"
 )
 
-// A Welcome is what an empty conversation begins with on every front end, beside the model
-// and the directory: what is in that directory, and what was asked there before. Its texts
-// are sanitized.
-type Welcome struct {
-	Branch   string   // of git in the directory, or the beginning of a commit; "" if there is none
-	Examples []string // prompts to try, shown where there is room
-	Recent   []Item   // conversations to continue, the latest first; Value is the id, Detail the age
+// suggestions is what the first screen offers in a directory. Its texts are sanitized.
+type suggestions struct {
+	branch   string     // of git in the directory, or the beginning of a commit; "" if there is none
+	examples []string   // prompts to try, shown where there is room
+	recent   []app.Item // conversations to continue, the latest first; Value is the id, Detail the age
 }
 
-// welcomeRows is how many examples, and how many conversations, a Welcome has.
-const welcomeRows = 3
+// maxSuggested is how many examples, and how many conversations, there are.
+const maxSuggested = 3
 
-// ReadWelcome returns a function for another goroutine that reads the directory, its git branch
+// readSuggestions returns a function for another goroutine that reads the directory, its git branch
 // and the library, which takes as long as the disk does.
-func ReadWelcome(a *App) func() Welcome {
-	o, keyless := a.Options, Keyless(a)
-	return func() Welcome {
-		w := Welcome{Branch: gitBranch(o.Folder)}
-		if w.Examples = demoExamples; !keyless {
-			w.Examples = examplesFor(o.Folder, w.Branch != "")
+func readSuggestions(a *app.App) func() suggestions {
+	o, keyless := a.Options, app.Keyless(a)
+	return func() suggestions {
+		s := suggestions{branch: gitBranch(o.Folder), examples: demoExamples, recent: recentSessions(o)}
+		if !keyless {
+			s.examples = examplesFor(o.Folder, s.branch != "")
 		}
-		w.Recent = o.recentSessions()
-		return w
+		return s
 	}
-}
-
-// An About says what runs, where, and which model answers. Its texts are sanitized.
-type About struct {
-	Version string // "" if the build knows none
-	Folder  string
-	Model   string
-	Notice  string // shown at the start; "" if there is none
-}
-
-// AboutNow returns what holds at the moment.
-func AboutNow(a *App) About {
-	return About{
-		Version: shortVersion(sanitize.Line(a.Version)), Folder: sanitize.Line(a.Workspace),
-		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
-	}
-}
-
-// shortVersion leaves of the version of a commit without a tag its hash: v0.0.0-DATE-HASH is
-// longer than what a small screen has.
-func shortVersion(version string) string {
-	if parts := untagged().FindStringSubmatch(version); parts != nil {
-		return parts[1]
-	}
-	return strings.TrimPrefix(version, "devel")
-}
-
-// untagged matches what Go calls a pseudo-version: https://go.dev/ref/mod#pseudo-versions
-var untagged = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
-})
-
-// Keyless reports whether the demo answers because no provider has a key.
-func Keyless(a *App) bool {
-	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }
 
 // recentSessions returns the latest conversations in the directory, or of all where there
 // is none in it.
-func (o Options) recentSessions() (rows []Item) {
-	list, _ := o.Library.List(session.Query{Dir: o.Folder, Limit: welcomeRows})
+func recentSessions(o app.Options) (rows []app.Item) {
+	list, _ := o.Library.List(session.Query{Dir: o.Folder, Limit: maxSuggested})
 	if len(list) == 0 {
-		list, _ = o.Library.List(session.Query{Limit: welcomeRows})
+		list, _ = o.Library.List(session.Query{Limit: maxSuggested})
 	}
 	for _, s := range list {
-		rows = append(rows, Item{Title: sanitize.Line(Title(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
+		rows = append(rows, app.Item{Title: sanitize.Line(app.Title(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
 	}
 	return rows
 }
@@ -179,7 +140,7 @@ const maxLooked = 500
 func examplesFor(dir string, git bool) (prompts []string) {
 	names := listed(dir)
 	for _, e := range examples {
-		if len(prompts) == welcomeRows {
+		if len(prompts) == maxSuggested {
 			break
 		}
 		file, ok := e.match(names)

@@ -1,4 +1,4 @@
-package app
+package features
 
 import (
 	"os"
@@ -45,21 +45,6 @@ func TestGitBranch(t *testing.T) {
 	}
 }
 
-// The version of a commit without a tag is its hash.
-func TestShortVersion(t *testing.T) {
-	for version, want := range map[string]string{
-		"devel": "", "v1.2.3": "v1.2.3", "v1.2.3-rc.1": "v1.2.3-rc.1",
-		"v0.0.0-20261123085527-cba709e05d29":             "cba709e05d29",
-		"v0.0.0-20261123085527-cba709e05d29+dirty":       "cba709e05d29+dirty",
-		"v1.2.4-0.20261123085527-cba709e05d29":           "cba709e05d29",
-		"v1.2.3-pre.0.20261123085527-cba709e05d29+dirty": "cba709e05d29+dirty",
-	} {
-		if got := shortVersion(version); got != want {
-			t.Errorf("shortVersion(%q) = %q, want %q", version, got, want)
-		}
-	}
-}
-
 // Examples fit what is in the directory, and there are always three.
 func TestExamples(t *testing.T) {
 	for _, tt := range []struct {
@@ -79,11 +64,11 @@ func TestExamples(t *testing.T) {
 			writeAll(t, dir, map[string]string{name: ""})
 		}
 		got := examplesFor(dir, tt.git)
-		if len(got) != welcomeRows || got[0] != tt.want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != welcomeRows {
+		if len(got) != maxSuggested || got[0] != tt.want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != maxSuggested {
 			t.Errorf("examples for %q: %q, want three with %q first", tt.files, got, tt.want)
 		}
 	}
-	if got := examplesFor(filepath.Join(t.TempDir(), "gone"), false); len(got) != welcomeRows {
+	if got := examplesFor(filepath.Join(t.TempDir(), "gone"), false); len(got) != maxSuggested {
 		t.Errorf("a directory that is gone has examples %q", got)
 	}
 }

@@ -1,0 +1,397 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/tools/mcp"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// The tools that a model is offered (/tools), the commands that they left in the background (/jobs),
+// and the folders that they reach (/add-dir).
+
+func namesOf(tools []llm.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func noTools(a *App) string {
+	if len(toolRows(a)) == 0 {
+		return "No tools: --tools none"
+	}
+	return ""
+}
+
+// toolTitle returns a tool's name as users read it, SERVER:TOOL for one of an MCP server.
+func toolTitle(a *App, name string) string {
+	for _, s := range serverStates(a) {
+		if tool, ok := strings.CutPrefix(name, mcp.ToolPrefix(s.Name)); ok {
+			return s.Name + ":" + tool
+		}
+	}
+	return name
+}
+
+func serverStates(a *App) []mcp.State {
+	if servers := a.Servers(); servers != nil {
+		return servers.States()
+	}
+	return nil
+}
+
+// firstSentence returns the first sentence of what a tool says of itself, for a row of a list.
+func firstSentence(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	sentence, _, _ := strings.Cut(line, ". ")
+	return strings.TrimSuffix(sentence, ".")
+}
+
+// toolRows lists the tools: those that are offered, with what they take, and the others, with why
+// they are not.
+func toolRows(a *App) (items []Item) {
+	all, offered := session.Tools(a.Session)
+	own, kept := session.SettingsOf(a.Session), namesOf(offered)
+	persona := session.PersonaOf(a.Session)
+	for _, t := range all {
+		detail := wordOn
+		switch {
+		case !own.Offers(t.Name):
+			detail = wordOff
+		case slices.Contains(kept, t.Name):
+		case len(persona.Tools) > 0 && !slices.Contains(persona.Tools, t.Name):
+			detail = "not offered: the persona " + persona.Name + " has others"
+		case len(kept) == 0:
+			detail = "not offered: " + a.Session.Model().Name + " takes no tools from parley"
+		default:
+			detail = "not offered: the provider searches the web itself"
+		}
+		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), firstSentence(t.Description))
+		items = append(items, Item{Title: toolTitle(a, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
+	}
+	if a.LeftTools != nil {
+		names, why := a.LeftTools()
+		for _, name := range names {
+			items = append(items, Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
+		}
+	}
+	for _, s := range serverStates(a) {
+		if s.Status != mcp.StatusReady {
+			items = append(items, Item{Title: s.Name + ":", Detail: sanitize.Line(strings.TrimSuffix("MCP server "+string(s.Status)+" · "+s.Reason, " · ")), Value: s.Name, Disabled: true})
+		}
+	}
+	return items
+}
+
+// toolItems lists what /tools takes.
+func toolItems(a *App) []Item {
+	items := []Item{{Title: wordOn, Detail: "All tools", Value: wordOn}, {Title: wordOff, Detail: "No tools", Value: wordOff}}
+	own := session.SettingsOf(a.Session)
+	for _, row := range toolRows(a) {
+		if !row.Disabled {
+			word := map[bool]string{true: wordOff, false: wordOn}[own.Offers(row.Value)]
+			items = append(items, Item{Title: row.Title + " " + word, Detail: row.Detail, Value: row.Title + " " + word})
+		}
+	}
+	return items
+}
+
+// switchTools shows the tools, or turns some on or off.
+func switchTools(a *App, arg string) Effect {
+	words := strings.Fields(arg)
+	switch {
+	case len(words) == 0:
+		return listTools(a, "")
+	case len(words) == 1 && (arg == wordOn || arg == wordOff):
+		return putTool(a, "*", arg == wordOn)
+	}
+	name, err := toolNamed(a, words[0])
+	switch {
+	case err != nil:
+		return Effect{Err: err}
+	case len(words) == 1:
+		return putTool(a, name, !session.SettingsOf(a.Session).Offers(name))
+	case len(words) > 2 || words[1] != wordOn && words[1] != wordOff:
+		return Effect{Err: fmt.Errorf("/tools %s: use on or off behind the name", arg)}
+	}
+	return putTool(a, name, words[1] == wordOn)
+}
+
+// listTools shows the tools, first of all the one at; one that is chosen is turned on or off.
+func listTools(a *App, at string) Effect {
+	rows := toolRows(a)
+	for i := range rows {
+		rows[i].Current = rows[i].Value == at
+	}
+	return Effect{List: &List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i Item, _ string) Effect {
+		e := putTool(a, i.Value, !session.SettingsOf(a.Session).Offers(i.Value))
+		e.List = listTools(a, i.Value).List
+		return e
+	}}}
+}
+
+// toolNamed returns the name of a tool, or with a * that of all tools of an MCP server.
+func toolNamed(a *App, name string) (string, error) {
+	var titles []string
+	for _, row := range toolRows(a) {
+		if !row.Disabled && (row.Title == name || row.Value == name) {
+			return row.Value, nil
+		}
+		if !row.Disabled {
+			titles = append(titles, row.Title)
+		}
+	}
+	for _, s := range serverStates(a) {
+		if s.Name == strings.TrimSuffix(name, ":") {
+			return mcp.ToolPrefix(s.Name) + "*", nil
+		}
+	}
+	if near := catalog.Near(name, titles, 1); len(near) > 0 {
+		return "", fmt.Errorf("unknown tool %s: did you mean %s?", name, near[0])
+	}
+	return "", fmt.Errorf("unknown tool %s: /tools shows them", name)
+}
+
+func putTool(a *App, name string, on bool) Effect {
+	now, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetTool(name, on); return nil })
+	switch {
+	case err != nil:
+		return Effect{Err: err}
+	case now.Changed == "":
+		return Say("No tool changed")
+	}
+	return Effect{Event: now}
+}
+
+// jobs lists the commands in the background, shows what one has written, or ends one.
+func jobs(a *App, arg string) Effect {
+	verb, number, _ := strings.Cut(arg, " ")
+	if verb != "kill" {
+		verb, number = "", arg
+	}
+	if arg == "" {
+		return Effect{List: &List{Title: "Commands in the background", Noun: "command", Items: jobRows(a), Choose: func(i Item, _ string) Effect { return chooseJob(a, i) }}}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if _, _, ok := a.Jobs.Output(n); err != nil || !ok {
+		return Say("There is no job " + sanitize.Line(number) + ". /jobs lists them")
+	}
+	if verb == "kill" {
+		return killJob(a, n)
+	}
+	return Effect{View: PanelQuery{PanelJob, strconv.Itoa(n)}}
+}
+
+// chooseJob asks what is to be done with a job that runs; of one that has ended its output is
+// shown.
+func chooseJob(a *App, i Item) Effect {
+	n, _ := strconv.Atoi(i.Value)
+	if is, _, ok := a.Jobs.Output(n); !ok || !is.Runs() {
+		return jobs(a, i.Value)
+	}
+	items := []Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
+	return Effect{List: &List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return jobs(a, i.Value) }}}
+}
+
+func killJob(a *App, n int) Effect {
+	all := a.Jobs
+	return Effect{Async: func(context.Context) Effect {
+		is, err := all.Kill(n)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		return Say(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
+	}}
+}
+
+// jobName returns the command of a job on one line.
+func jobName(j tools.Job) string { return sanitize.Line(FirstLine(j.Command)) }
+
+// jobRows lists the jobs, the latest first.
+func jobRows(a *App) (rows []Item) {
+	for _, j := range a.Jobs.List() {
+		rows = append([]Item{{Title: fmt.Sprintf("%d. %s", j.N, jobName(j)), Detail: jobState(j, a.Now()), Value: strconv.Itoa(j.N)}}, rows...)
+	}
+	return rows
+}
+
+// jobState says how a job is: "running · 2m 5s · 1.2 kB".
+func jobState(j tools.Job, now time.Time) string {
+	state, until := "running", now
+	if !j.Runs() {
+		state, until = j.State, j.Ended
+	}
+	return state + " · " + format.Duration(until.Sub(j.Started)) + " · " + format.Size(int(j.Size))
+}
+
+// jobItems lists what /jobs takes.
+func jobItems(a *App) (items []Item) {
+	for _, row := range jobRows(a) {
+		items = append(items, row)
+		n, _ := strconv.Atoi(row.Value)
+		if is, _, ok := a.Jobs.Output(n); ok && is.Runs() {
+			items = append(items, Item{Title: "kill " + row.Value, Detail: jobName(is), Value: "kill " + row.Value})
+		}
+	}
+	return items
+}
+
+func noJobs(a *App) string {
+	if len(a.Jobs.List()) == 0 {
+		return "No commands in the background · " + a.KeyOf("background") + " moves a running one there"
+	}
+	return ""
+}
+
+// JobOutput returns a title for what a job has written, and the lines of that.
+func JobOutput(a *App, number string) (title string, lines []string) {
+	n, _ := strconv.Atoi(number)
+	is, text, ok := a.Jobs.Output(n)
+	if !ok {
+		return "No job " + sanitize.Line(number), nil
+	}
+	title = fmt.Sprintf("Job %d: %s · %s", n, jobName(is), jobState(is, a.Now()))
+	if text = strings.TrimSuffix(text, "\n"); text == "" {
+		return title, []string{"No output yet"}
+	}
+	return title, strings.Split(sanitize.Text(text), "\n")
+}
+
+// moveToBackground lets the commands that run go on behind their calls.
+func moveToBackground(a *App, _ string) Effect {
+	switch n, err := a.Jobs.Move(); {
+	case err != nil:
+		return Effect{Err: err}
+	case n == 0:
+		return Say("Nothing to move: only the model's commands continue in the background")
+	}
+	return Say("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+}
+
+// WatchJobs has each command in the background that ends told, on any goroutine. What ended
+// returns is for the owner of a to show.
+func WatchJobs(a *App, tell func(ended func() Effect)) {
+	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
+}
+
+// jobEnded tells that a command in the background has ended, unless somebody has killed it. The
+// conversation keeps that of its own.
+func jobEnded(a *App, j tools.Job) Effect {
+	if j.Killed() {
+		return Effect{}
+	}
+	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j))
+	if j.Owner != a.Session.ID() {
+		return Say(text)
+	}
+	return a.Note(text)
+}
+
+// removeFolder begins the argument of /add-dir that takes a folder away.
+const removeFolder = "remove "
+
+// addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
+// them.
+func addFolder(a *App, arg string) Effect {
+	now := session.AddedFolders(a.Session)
+	name, remove := strings.CutPrefix(arg, removeFolder)
+	switch {
+	case arg == "" && len(now) == 0:
+		return Say("No folders added · /add-dir PATH adds one")
+	case arg == "":
+		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
+	case remove:
+		dir, err := a.absolute(strings.TrimSpace(name))
+		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+			dir = real
+		}
+		if err != nil || !slices.Contains(now, dir) {
+			return Say(sanitize.Line(name) + " is not among the added folders")
+		}
+		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }))
+	}
+	dir, err := a.absolute(arg)
+	if err == nil {
+		dir, err = session.CheckFolder(a.Session, dir)
+	}
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return setFolders(a, append(now, dir))
+	}}}
+}
+
+// setFolders has tools reach these folders but for those that are gone, which the error of the
+// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
+// providers have in their caches.
+func setFolders(a *App, dirs []string) Effect {
+	before := session.AddedFolders(a.Session)
+	err := session.SetFolders(a.Session, dirs...)
+	now := session.AddedFolders(a.Session)
+	if slices.Equal(now, before) {
+		return Effect{Err: err}
+	}
+	if servers := a.Servers(); servers != nil {
+		servers.SetRoots(append([]string{a.Folder}, now...)...)
+	}
+	var told []string
+	for _, dir := range before {
+		if !slices.Contains(now, dir) {
+			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
+		}
+	}
+	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
+		told = append(told, "The user added a folder. "+session.FoldersText(added))
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
+	a.Attached = append(a.Attached, note)
+	return Effect{Event: session.Folders{Dirs: now}, Attached: []llm.Part{note}, Err: err}
+}
+
+// FoldersText says which folders tools reach beside the working directory.
+func FoldersText(f session.Folders) string {
+	if len(f.Dirs) == 0 {
+		return "No added folders"
+	}
+	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
+}
+
+func addedItems(a *App, verb string) (items []Item) {
+	for _, dir := range session.AddedFolders(a.Session) {
+		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
+	}
+	return items
+}
+
+// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
+// working directory.
+func folderItems(a *App) []Item {
+	const most = 200
+	items := addedItems(a, removeFolder)
+	above := filepath.Dir(a.Folder)
+	entries, _ := os.ReadDir(above)
+	for _, e := range entries {
+		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
+			items = append(items, Item{Title: a.Short(dir), Value: dir})
+		}
+	}
+	return items
+}
