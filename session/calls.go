@@ -352,7 +352,7 @@ var errStopped = errors.New("stopped by the user")
 type runningCalls struct {
 	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
 	files        *undo.History                            // of what they change; nil: none is kept
-	warmed       bool                                     // files were read before the first of them
+	warmed       bool                                     // files were read before the first of them in this turn
 	hooks        sessionHooks
 	callsLock    sync.Mutex
 	cancels      map[*job]context.CancelCauseFunc

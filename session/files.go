@@ -105,7 +105,7 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 	return ""
 }
 
-// warmFiles reads what looks before calls will want to know, beside the turn, once.
+// warmFiles reads what looks before calls will want to know, beside the turn, once in it.
 func (t *turn) warmFiles() {
 	if t.files == nil || t.warmed || t.tools.WorkspaceProblem() != "" {
 		return

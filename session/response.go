@@ -157,6 +157,9 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		if r.err = err; err != nil {
 			break
 		}
+		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
+			t.warmFiles() // while the rest of the call arrives
+		}
 		shown := r.take(e)
 		if shown == nil {
 			continue

@@ -142,6 +142,7 @@ func beginPrompt(t *turn) {
 // begin adds the prompt that parts make, or makes ready to go on from where the
 // conversation stands.
 func (t *turn) begin(parts []llm.Part) error {
+	t.warmed = false
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}

@@ -29,16 +29,16 @@ func (w *workspace) compare(before, after *look) *comparison {
 	for file, was := range before.found {
 		is, there := after.found[file]
 		switch {
-		case there && unchanged(was, is, before):
+		case there && unchanged(was.seen, is.seen, before):
 		case there:
-			c.changed(file, was, is)
+			c.changed(was, is.seen)
 		case c.gone(file):
-			c.add(Change{Path: Name(file), Before: c.stateBefore(file, was)})
+			c.add(Change{Path: Name(file), Before: c.stateBefore(was)})
 		}
 	}
 	for file, is := range after.found {
 		if _, there := before.found[file]; !there && c.new(file) {
-			c.add(Change{Path: Name(file), After: c.stateAfter(file, is)})
+			c.add(Change{Path: Name(file), After: c.stateAfter(file, is.seen)})
 		}
 	}
 	c.uncovered = append(c.uncovered, before.left...)
@@ -64,14 +64,15 @@ func unchanged(was, is seen, before *look) bool {
 }
 
 // changed looks at the content of a file that may have changed, or notes what else did.
-func (c *comparison) changed(file string, was, is seen) {
+func (c *comparison) changed(was *entry, is seen) {
+	file := was.file
 	if was.kind == File && is.kind == File && was.mode == is.mode {
-		if c.sameContent(file, was, is) {
+		if c.sameContent(was, is) {
 			return
 		}
 	}
 	change := Change{Path: Name(file), After: c.stateAfter(file, is)}
-	change.Before = c.stateBefore(file, was)
+	change.Before = c.stateBefore(was)
 	if change.Before.Same(change.After) {
 		return
 	}
@@ -79,22 +80,21 @@ func (c *comparison) changed(file string, was, is seen) {
 }
 
 // sameContent reports whether a file has the content that it had.
-func (c *comparison) sameContent(file string, was, is seen) bool {
-	from, kept := c.before.sources[file]
-	if !kept {
+func (c *comparison) sameContent(was *entry, is seen) bool {
+	if !was.kept {
 		return was.stamp == is.stamp
 	}
 	if was.size != is.size {
 		return false
 	}
-	content, _, err := readFile(c.workspace, file, was.size)
+	content, _, err := readFile(c.workspace, was.file, was.size)
 	if err != nil {
 		return false
 	}
-	if from.sum != "" {
-		return sumOf(content) == from.sum
+	if was.sum != "" {
+		return sumOf(content) == was.sum
 	}
-	return blobOf(content) == from.git
+	return blobOf(content) == was.git
 }
 
 // gone reports whether a path that is not there any more was deleted, and not left out.
@@ -127,7 +127,8 @@ func (c *comparison) isTop(dir string) bool {
 func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }
 
 // stateBefore returns what a path was. A content that only git holds is kept from now on.
-func (c *comparison) stateBefore(file string, was seen) State {
+func (c *comparison) stateBefore(was *entry) State {
+	file := was.file
 	s := State{Kind: was.kind, Mode: was.mode, Size: was.size, Target: was.target}
 	if was.kind != File {
 		if was.kind == Other {
@@ -135,18 +136,17 @@ func (c *comparison) stateBefore(file string, was seen) State {
 		}
 		return s
 	}
-	from, ok := c.before.sources[file]
 	switch {
-	case !ok:
+	case !was.kept:
 		why := cmp.Or(c.before.unkept[file].Why, "it was not kept")
 		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: why})
 		s.Stamp = was.mark()
 		return s
-	case from.sum != "":
-		s.Sum, s.Kept = from.sum, true
+	case was.sum != "":
+		s.Sum, s.Kept = was.sum, true
 		return s
 	}
-	content, err := c.before.git.read(from.git)
+	content, err := c.before.git.read(was.git)
 	if err == nil {
 		s.Sum, err = c.store.put(content)
 	}

@@ -2,20 +2,16 @@ package undo
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"parley/tools/gitignore"
@@ -40,7 +36,7 @@ type known struct {
 const checkAfter = 10 * time.Minute
 
 // isKept reports whether the content of k is kept; the look is at a time.
-func (w *workspace) isKept(file string, k known, at time.Time) bool {
+func (w *workspace) isKept(k *known, at time.Time) bool {
 	if k.sum == "" || at.Sub(k.checked) < checkAfter {
 		return true
 	}
@@ -48,7 +44,6 @@ func (w *workspace) isKept(file string, k known, at time.Time) bool {
 		return false
 	}
 	k.checked = at
-	w.known[file] = k
 	return true
 }
 
@@ -59,7 +54,9 @@ type workspace struct {
 	root  *os.Root
 
 	mu      sync.Mutex
-	known   map[string]known
+	known   map[string]*known
+	looks   int                 // before calls, that read files now: who reads ahead waits for them
+	idle    *sync.Cond          // on mu: looks is 0
 	folders map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
 }
 
@@ -110,19 +107,20 @@ func (s *Store) workspaceAt(dir string) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workspace{store: s, dir: real, root: root, known: map[string]known{}}
+	w := &workspace{store: s, dir: real, root: root, known: map[string]*known{}}
+	w.idle = sync.NewCond(&w.mu)
 	s.workspaces[real] = w
 	return w, nil
 }
 
 // A look is a workspace at one moment, with the contents that can be brought back.
 type look struct {
-	found   map[string]seen
-	folders map[string]bool // that were seen whole
-	left    []Uncovered     // folders that were not seen
-	partial string          // why not all was seen; "": it was
-	began   int64           // when, in ns
-	sources map[string]source
+	found   map[string]*entry
+	listed  [][]entry            // the same, by the folder that they are in
+	folders map[string]bool      // that were seen whole
+	left    []Uncovered          // folders that were not seen
+	partial string               // why not all was seen; "": it was
+	began   int64                // when, in ns
 	unkept  map[string]Uncovered // files whose content is not kept
 	git     *gitObjects
 }
@@ -150,6 +148,7 @@ func (w *workspace) see(ctx context.Context, before *look) (*look, error) {
 	w.mu.Lock()
 	k := walk{ctx: ctx, before: before, expected: min(len(w.known)*5/4, 10_000)}
 	w.mu.Unlock()
+	k.until, _ = ctx.Deadline()
 	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
 		k.skip, _ = statOpen(own)
 		own.Close()
@@ -160,7 +159,7 @@ func (w *workspace) see(ctx context.Context, before *look) (*look, error) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.found)), nil
 	}
-	l.found, l.folders, l.left = k.found, k.folders, k.left
+	l.found, l.listed, l.folders, l.left = k.found, k.listed, k.folders, k.left
 	return l, err
 }
 
@@ -203,133 +202,11 @@ func rulesAbove(dir string) (gitignore.Rules, bool) {
 	return rules, true
 }
 
-// keep finds the contents of the files that were seen: in git, or else in the store, the small
-// ones first. What is not kept when ctx ends is named.
-func (w *workspace) keep(ctx context.Context, l *look) {
-	if l.git == nil {
-		l.git = openGit(w.dir)
-	}
-	l.sources, l.unkept = make(map[string]source, len(l.found)), map[string]Uncovered{}
-	w.mu.Lock()
-	var todo []string
-	var total int64
-	late, n, now := 0, 0, time.Now()
-	for file, s := range l.found {
-		if n++; late > 0 || n%1024 == 0 && ctx.Err() != nil {
-			late++
-			continue
-		}
-		switch k, ok := w.known[file]; {
-		case s.kind == Other:
-			l.unkept[file] = Uncovered{Path: Name(file), Why: "it is no regular file"}
-		case s.kind != File:
-		case ok && k.settled && k.stamp == s.stamp && w.isKept(file, k, now):
-			l.sources[file] = k.source
-			if k.sum != "" {
-				total += s.size
-			}
-		default:
-			todo = append(todo, file)
-		}
-	}
-	w.mu.Unlock()
-	if ctx.Err() == nil {
-		slices.SortFunc(todo, func(a, b string) int {
-			return cmp.Or(cmp.Compare(l.found[a].size, l.found[b].size), cmp.Compare(a, b))
-		})
-	}
-	r := reader{workspace: w, look: l, todo: todo, ctx: ctx}
-	r.total.Store(total)
-	r.run()
-	if n := int(r.late.Load()) + late; n > 0 && l.partial == "" {
-		l.partial = fmt.Sprintf("%d of its %d files were not reached in time", n, len(l.found))
-	}
-}
-
-// A reader reads files of a look with several goroutines.
-type reader struct {
-	*workspace
-	look  *look
-	todo  []string
-	ctx   context.Context
-	next  atomic.Int64 // of todo
-	total atomic.Int64 // bytes that are kept for this look
-	late  atomic.Int64 // files that there was no time for
-	mu    sync.Mutex   // guards look
-}
-
-func (r *reader) run() {
-	var all sync.WaitGroup
-	for range min(len(r.todo), max(runtime.GOMAXPROCS(0), 2)) {
-		all.Go(func() {
-			for {
-				i := int(r.next.Add(1)) - 1
-				if i >= len(r.todo) {
-					return
-				}
-				r.one(r.todo[i])
-			}
-		})
-	}
-	all.Wait()
-}
-
-// one finds or keeps the content of one file.
-func (r *reader) one(file string) {
-	s := r.look.found[file]
-	why := ""
-	switch {
-	case r.ctx.Err() != nil:
-		r.late.Add(1)
-		return
-	case s.ignored && s.size >= maxIgnored:
-		why = "git ignores it, and it is not small"
-	case s.size > MaxBytes:
-		why = "it is larger than 64 MB"
-	}
-	var k known
-	if why == "" {
-		k, why = r.read(file, s.stamp)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if why != "" {
-		r.look.unkept[file] = Uncovered{Path: Name(file), Size: s.size, Why: why}
-		return
-	}
-	r.look.sources[file] = k.source
-	k.settled, k.checked = s.ctime < r.look.began-clockError, time.Now()
-	r.workspace.mu.Lock()
-	r.known[file] = k
-	r.workspace.mu.Unlock()
-}
-
-// read reads a file that has not changed since it was seen, and keeps its content if git does
-// not hold it; or says why it cannot.
-func (r *reader) read(file string, s stamp) (k known, why string) {
-	content, now, err := readFile(r.workspace, file, s.size)
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return k, "it cannot be read"
-	case err != nil || now != s:
-		return k, "it changed while it was looked at"
-	}
-	k.stamp = s
-	if id := blobOf(content); r.look.git.has(id) {
-		k.git = id
-		return k, ""
-	}
-	if r.total.Add(s.size) > MaxBytes {
-		return k, "more than 64 MB in all"
-	}
-	if k.sum, err = r.store.put(content); err != nil {
-		return k, "it could not be kept: " + err.Error()
-	}
-	return k, ""
-}
-
 // errGrown says that a file is larger than it was.
 var errGrown = errors.New("it has grown")
+
+// errNotRegular says that something else than a file stands at its path.
+var errNotRegular = errors.New("it is no regular file")
 
 // readFile reads a regular file of at most so many bytes, and never waits.
 func readFile(w *workspace, file string, most int64) ([]byte, stamp, error) {
@@ -344,7 +221,7 @@ func readFile(w *workspace, file string, most int64) ([]byte, stamp, error) {
 		return nil, s, err
 	}
 	if s.kind != File {
-		return nil, s, errors.New("it is no regular file")
+		return nil, s, errNotRegular
 	}
 	if s.size > most {
 		return nil, s, errGrown

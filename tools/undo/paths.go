@@ -101,7 +101,7 @@ func (p *parent) see(base string) (s seen, ok bool, err error) {
 
 // seePaths returns a look at a few paths and the folders above them.
 func (w *workspace) seePaths(files []string, began int64) (*look, error) {
-	l := &look{began: began, found: map[string]seen{}, folders: map[string]bool{".": true}}
+	l := &look{began: began, found: map[string]*entry{}, folders: map[string]bool{".": true}}
 	for _, file := range files {
 		_, top, _ := w.rootOf(file)
 		for at := file; at != "." && at != top && at != "/"; at = path.Dir(at) {
@@ -110,8 +110,9 @@ func (w *workspace) seePaths(files []string, began int64) (*look, error) {
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				l.found[at] = s
+			if ok && l.found[at] == nil {
+				one := []entry{{file: at, seen: s}}
+				l.found[at], l.listed = &one[0], append(l.listed, one)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type desk struct {
 
 func newDesk(t *testing.T, files map[string]string) *desk {
 	t.Helper()
-	base := t.TempDir()
+	base := fastDir(t)
 	d := &desk{T: t, dir: filepath.Join(base, "work")}
 	if err := os.Mkdir(d.dir, 0o755); err != nil {
 		t.Fatal(err)

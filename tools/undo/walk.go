@@ -6,6 +6,8 @@ import (
 	"path"
 	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"parley/tools/gitignore"
 )
@@ -35,9 +37,12 @@ type walk struct {
 	inGit  bool  // what .gitignore says counts
 	before *look // folders are gone into that were then, and left out that were; nil: by the rules
 
-	expected int // entries there were last time
+	until    time.Time   // when the walk ends at the latest, as ctx says; zero: never
+	cut      atomic.Bool // it ended before all was seen
+	expected int         // entries there were last time
 	mu       sync.Mutex
-	found    map[string]seen
+	found    map[string]*entry
+	listed   [][]entry       // what is in each folder
 	folders  map[string]bool // that were listed whole
 	left     []Uncovered     // folders that were not
 	pending  sync.WaitGroup
@@ -53,18 +58,40 @@ func (k *walk) run(root folder, rules gitignore.Rules) error {
 	if err != nil {
 		return err
 	}
-	k.device, k.found, k.folders = top.device, make(map[string]seen, k.expected), map[string]bool{}
+	k.device, k.found, k.folders = top.device, make(map[string]*entry, k.expected), map[string]bool{}
 	k.slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)-1)
 	k.visit(root, ".", rules)
 	k.pending.Wait()
-	return k.ctx.Err()
+	if k.cut.Load() {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
-// An entry is what was seen at one path.
+// late reports whether the walk is to end. A timer of ctx may be late itself where all
+// processors are busy, so that the clock is asked as well.
+func (k *walk) late() bool {
+	late := isLate(k.ctx, k.until)
+	if late {
+		k.cut.Store(true)
+	}
+	return late
+}
+
+func isLate(ctx context.Context, until time.Time) bool {
+	return ctx.Err() != nil || !until.IsZero() && !time.Now().Before(until)
+}
+
+// An entry is what was seen at one path, and where its content is kept.
 type entry struct {
 	file string
 	seen
+	source
+	kept bool // it is a file, and source says where
 }
+
+// asked is how many entries are looked at between two looks at the clock.
+const asked = 128
 
 // A subfolder is a folder that a walk is to go into.
 type subfolder struct {
@@ -74,7 +101,7 @@ type subfolder struct {
 
 // visit sees what is in the folder f, which is dir.
 func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
-	if k.ctx.Err() != nil {
+	if k.late() {
 		return
 	}
 	names, err := f.names()
@@ -85,18 +112,23 @@ func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
 	rules = k.addRules(f, dir, names, rules)
 	all := make([]entry, 0, len(names))
 	var below []subfolder
-	for _, name := range names {
+	whole, prefix := true, ""
+	if dir != "." {
+		prefix = dir + "/"
+	}
+	for i, name := range names {
 		if name == ".git" {
 			continue
+		}
+		if i%asked == asked-1 && k.late() {
+			whole = false
+			break
 		}
 		s := seen{}
 		if s.stamp, err = f.stat(name); err != nil {
 			continue // it is gone
 		}
-		file := name
-		if dir != "." {
-			file = dir + "/" + name
-		}
+		file := prefix + name
 		switch s.kind {
 		case Folder:
 			if !k.enters(file, s.stamp, rules) {
@@ -112,15 +144,9 @@ func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
 		case File:
 			s.ignored = k.inGit && rules.Match(file, false)
 		}
-		all = append(all, entry{file, s})
+		all = append(all, entry{file: file, seen: s})
 	}
-	k.mu.Lock()
-	k.folders[dir] = true
-	for _, e := range all {
-		k.found[e.file] = e.seen
-	}
-	full := len(k.found) > maxSeen
-	k.mu.Unlock()
+	full := k.add(dir, all, whole)
 	for _, sub := range below {
 		switch {
 		case full:
@@ -130,6 +156,20 @@ func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
 			k.descend(sub, rules)
 		}
 	}
+}
+
+// add notes what is in a folder, and reports whether that is enough.
+func (k *walk) add(dir string, all []entry, whole bool) (full bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if whole {
+		k.folders[dir] = true
+	}
+	k.listed = append(k.listed, all)
+	for i := range all {
+		k.found[all[i].file] = &all[i]
+	}
+	return len(k.found) > maxSeen
 }
 
 // enters reports whether a walk goes into a folder, and notes why not.

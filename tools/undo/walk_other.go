@@ -3,6 +3,7 @@
 package undo
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,6 +42,23 @@ func (d folder) stat(name string) (stamp, error) {
 		return stamp{}, err
 	}
 	return stampOf(info), nil
+}
+
+// read reads a regular file of at most so many bytes in the folder.
+func (d folder) read(name string, most int64, buf []byte) (content []byte, s stamp, err error) {
+	f, err := openRegular(filepath.Join(d.path, name))
+	if err != nil {
+		return nil, s, err
+	}
+	defer f.Close()
+	if s, err = statOpen(f); err != nil {
+		return nil, s, err
+	}
+	content, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = errGrown
+	}
+	return content, s, err
 }
 
 func (d folder) link(name string) (Name, error) {

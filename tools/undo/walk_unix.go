@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,14 +26,22 @@ func folderOf(f *os.File) folder { return folder{int(f.Fd()), f.Name()} }
 
 // open opens a folder in the folder, unless it is a link.
 func (d folder) open(name string) (folder, error) {
+	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return folder{}, err
+	}
+	return folder{fd, filepath.Join(d.path, name)}, nil
+}
+
+func openAt(dir int, name string, flags int) (fd int, err error) {
 	for {
-		fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(dir, name, flags, 0)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return folder{}, &fs.PathError{Op: "open", Path: name, Err: err}
+			return -1, &fs.PathError{Op: "open", Path: name, Err: err}
 		default:
-			return folder{fd, filepath.Join(d.path, name)}, nil
+			return fd, nil
 		}
 	}
 }
@@ -61,6 +70,41 @@ func (d folder) stat(name string) (stamp, error) {
 		return stamp{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
 	return stampOf(&s), nil
+}
+
+// read reads a regular file of at most so many bytes in the folder into buf, which may become
+// larger, and follows no link. It never waits.
+func (d folder) read(name string, most int64, buf []byte) (content []byte, s stamp, err error) {
+	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, s, err
+	}
+	defer unix.Close(fd)
+	if s, err = (folder{fd: fd}).own(); err != nil {
+		return nil, s, err
+	}
+	if s.kind != File {
+		return nil, s, errNotRegular
+	}
+	if s.size > most {
+		return nil, s, errGrown
+	}
+	for buf = slices.Grow(buf[:0], int(most)+1)[:0]; ; {
+		n, err := unix.Read(fd, buf[len(buf):min(cap(buf), int(most)+1)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, s, &fs.PathError{Op: "read", Path: name, Err: err}
+		}
+		buf = buf[:len(buf)+max(n, 0)]
+		if int64(len(buf)) > most {
+			return nil, s, errGrown
+		}
+		if n <= 0 || int64(len(buf)) == s.size {
+			return buf, s, nil // where it has grown since, its stamp says so the next time
+		}
+	}
 }
 
 // link returns the target of a link.

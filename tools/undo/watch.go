@@ -74,7 +74,7 @@ func (h *History) warm(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	h.keep(ctx, l)
+	h.keep(ctx, l, true)
 	l.git.close()
 }
 
@@ -95,7 +95,7 @@ func (w *Watch) see(ctx context.Context) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.keep(ctx, l)
+	h.keep(ctx, l, false)
 	return l, nil
 }
 
@@ -179,7 +179,7 @@ func (w *Watch) Begin() error {
 		c := comparison{workspace: h.workspace, before: w.look}
 		change := Change{Path: Name(file), After: State{Kind: Other}}
 		if there {
-			change.Before = c.stateBefore(file, was)
+			change.Before = c.stateBefore(was)
 		}
 		w.record.Changes, w.record.Uncovered = append(w.record.Changes, change), append(w.record.Uncovered, c.uncovered...)
 	}

@@ -1,0 +1,73 @@
+package session_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+	"parley/tools/undo"
+)
+
+// A slowCall is a model whose answer ends only once the first call of it was seen to arrive.
+type slowCall struct {
+	llm.Model
+	seen func()
+}
+
+func (m slowCall) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for e, err := range m.Model.Stream(ctx, req) {
+			if !yield(e, err) {
+				return
+			}
+			if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
+				m.seen()
+			}
+		}
+	}
+}
+
+// The files that a command may change are read while its call still arrives, in each turn.
+func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
+	set, dir := workspace(t)
+	kept := filepath.Join(t.TempDir(), "undo")
+	turn, before := 0, 0
+	contents := func() int {
+		found, _ := filepath.Glob(filepath.Join(kept, "objects", "*", "[0-9a-f]*"))
+		return len(found)
+	}
+	seen := func() {
+		turn++
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if contents() > before {
+				return
+			}
+		}
+		t.Errorf("turn %d: nothing was read before the end of the answer", turn)
+	}
+	fake := llmtest.New(
+		llmtest.Call(call("1", "shell", `{"command":"true"}`)), llmtest.Say("done"),
+		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
+	store := MemoryStore()
+	defer store.Close()
+	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+	defer s.Close()
+	for _, text := range []string{"by hand\n", "by hand, later\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "file.txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before = contents()
+		for range s.Turn(t.Context(), say("go")) {
+		}
+	}
+	if turn != 2 {
+		t.Errorf("%d calls arrived", turn)
+	}
+}

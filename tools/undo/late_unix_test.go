@@ -1,0 +1,127 @@
+//go:build unix
+
+package undo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A shortContext ends once it was asked so many times whether it has.
+type shortContext struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *shortContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func shortly(n int64) context.Context {
+	c := &shortContext{Context: context.Background()}
+	c.left.Store(n)
+	return c
+}
+
+// A look ends soon after its time is over, also in a folder of many files and while files are
+// read, and says so; what it did not see is not taken for something that is not there.
+func TestLateLook(t *testing.T) {
+	dir := fastDir(t)
+	const n = 2000
+	for i := range n {
+		write(t, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Sprint("content ", i))
+	}
+	w, err := Open(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.see(shortly(3), nil)
+	if err != nil || len(l.found) > 3*asked || l.partial != fmt.Sprintf("only %d files were looked at in time", len(l.found)) || l.folders["."] {
+		t.Errorf("%d files, whole %v, told %q: %v", len(l.found), l.folders["."], l.partial, err)
+	}
+	if l, err = w.see(context.Background(), nil); err != nil || len(l.found) != n || l.partial != "" {
+		t.Fatalf("%d files, told %q: %v", len(l.found), l.partial, err)
+	}
+	w.keep(shortly(100), l, false)
+	kept := 0
+	for _, e := range l.found {
+		if e.kept {
+			kept++
+		}
+	}
+	if kept == 0 || kept > 100 || l.partial != fmt.Sprintf("%d of its %d files were not reached in time", n-kept, n) {
+		t.Errorf("%d are kept, told %q", kept, l.partial)
+	}
+	if l, err = w.see(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.keep(shortly(0), l, false)
+	if !strings.HasPrefix(l.partial, fmt.Sprint(n, " of its ", n)) {
+		t.Errorf("told %q", l.partial)
+	}
+}
+
+// Who reads ahead gives way to a look that a call waits for, and reads nothing again that the
+// look has read.
+func TestReadingAheadGivesWay(t *testing.T) {
+	dir := fastDir(t)
+	for i := range 50 {
+		write(t, filepath.Join(dir, fmt.Sprint("d", i%5), fmt.Sprint("f", i)), fmt.Sprint("content ", i))
+	}
+	w, err := Open(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see := func() *look {
+		l, err := w.see(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	w.mu.Lock()
+	w.looks++ // a call waits
+	w.mu.Unlock()
+	ahead, done := see(), make(chan struct{})
+	go func() {
+		defer close(done)
+		w.keep(context.Background(), ahead, true)
+	}()
+	waited := see()
+	w.keep(context.Background(), waited, false)
+	for _, e := range ahead.found {
+		if e.kept {
+			t.Errorf("%s was read while a call waited", e.file)
+		}
+	}
+	w.mu.Lock()
+	if w.looks--; w.looks == 0 {
+		w.idle.Broadcast()
+	}
+	w.mu.Unlock()
+	<-done
+	for file, e := range waited.found {
+		if e.kind == File && (!e.kept || !ahead.found[file].kept) {
+			t.Errorf("%s is not kept", file)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.mu.Lock()
+	w.looks++
+	clear(w.known)
+	w.mu.Unlock()
+	done, ahead = make(chan struct{}), see()
+	go func() {
+		defer close(done)
+		w.keep(ctx, ahead, true)
+	}()
+	cancel()
+	<-done // who gives way still ends with its context
+}
