@@ -1,13 +1,11 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
-	"parley/session/store"
 	"parley/tools"
 	"parley/tools/undo"
 )
@@ -180,57 +178,3 @@ func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
 	}
 	return parts
 }
-
-// Folders are the directories beside the workspace that tools reach in a conversation. It is an
-// event: the last one on a branch holds.
-type Folders struct {
-	Dirs []string `json:"dirs"` // absolute, without links
-}
-
-// FoldersOf returns the directories that were added on the current branch.
-func FoldersOf(s *Session) []string {
-	a, _ := s.lastAnnotation(store.KindFolders)
-	f, _ := DecodeAnnotation(a).(Folders)
-	return f.Dirs
-}
-
-// SetFolders has tools reach directories, in the place of those that were added before, in this
-// conversation from here on. Those that cannot be added are left out, as the error says.
-func SetFolders(s *Session, dirs ...string) error {
-	if s.tools == nil {
-		return errors.New("no tools are available")
-	}
-	err := RestoreFolders(s, dirs...)
-	if now := s.tools.Folders(); !slices.Equal(now, FoldersOf(s)) {
-		s.Annotate(0, Folders{Dirs: now})
-	}
-	return err
-}
-
-// RestoreFolders does as SetFolders for the directories that the conversation has: those that are
-// gone may come back.
-func RestoreFolders(s *Session, dirs ...string) error {
-	if s.tools == nil {
-		return nil
-	}
-	return s.tools.SetFolders(dirs...)
-}
-
-// FoldersText tells a model of added directories; "" for none.
-func FoldersText(dirs []string) string {
-	if len(dirs) == 0 {
-		return ""
-	}
-	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
-}
-
-// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
-func CheckFolder(s *Session, dir string) (real string, err error) {
-	if s.tools == nil {
-		return "", errors.New("no tools are available")
-	}
-	return s.tools.CheckFolder(dir)
-}
-
-// AddedFolders returns the directories that tools reach beside the workspace.
-func AddedFolders(s *Session) []string { return s.tools.Folders() }

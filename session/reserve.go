@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -223,4 +224,51 @@ func endReservations(s *Session, rooms ...Reservation) (err error) {
 	s.unsettled = append(s.unsettled, left...)
 	s.mu.Unlock()
 	return err
+}
+
+// An Expense is what a Question is about when requests are estimated to cost much.
+type Expense struct {
+	Model  string  // or several
+	Tokens int     // of its input; 0 of an image
+	Cost   float64 // US dollars
+}
+
+// String says what the request may cost.
+func (e Expense) String() string {
+	if e.Tokens == 0 {
+		return fmt.Sprintf("about %s for the next request to %s", dollars(e.Cost), e.Model)
+	}
+	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
+}
+
+// confirmExpense asks before requests to models which are estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
+// a known price are not counted.
+func confirmExpense(t *turn, models []llm.Endpoint) error {
+	if t.confirmCost <= 0 || t.asked.expense {
+		return nil
+	}
+	var about Expense
+	var names []string
+	for _, m := range models {
+		estimate := estimateRequest(t, m)
+		if !estimate.Priced || !(estimate.Cost > 0) {
+			continue
+		}
+		about.Tokens, about.Cost = about.Tokens+estimate.Input, about.Cost+estimate.Cost
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	if about.Cost <= t.confirmCost {
+		return nil
+	}
+	about.Model, t.asked.expense = strings.Join(names, ", "), true
+	if !t.attended {
+		t.emit(llm.Notice{Text: about.String()})
+		return nil
+	}
+	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
+		return t.cause(errStoppedAtQuestion)
+	}
+	return nil
 }

@@ -3,10 +3,8 @@ package session_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"parley/providers/llm"
@@ -175,136 +173,6 @@ func TestPersona(t *testing.T) {
 			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
 		}
 		s.Close()
-	}
-}
-
-// TestSettings: what is set stays with the conversation, on all branches, in copies and in the next
-// run, with another model as well, and is in each request.
-func TestSettings(t *testing.T) {
-	set, _ := workspace(t)
-	lib := MemoryStore()
-	t.Cleanup(func() { lib.Close() })
-	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	given := llm.Settings{Detail: "low", Web: true}
-	s := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: lib.Create(Info{Dir: "/w"})})
-	play(t.Context(), s, allow, say("one"))
-	first := s.Head()
-	play(t.Context(), s, allow, say("two"))
-	for _, bad := range []map[string]string{{"temperature": "hot"}, {"temperature": "3"}, {"messages": "[]"}, {"top_p": "0.5", "seed": "x"}, {"note": strings.Repeat("x", 17<<10)}} {
-		if _, err := ChangeSettings(s, setting(bad)); err == nil || len(SettingsOf(s).Values) > 0 {
-			t.Errorf("%.60v: %v, %+v", bad, err, SettingsOf(s))
-		}
-	}
-	now, err := ChangeSettings(s, setting(map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"}))
-	if err != nil || now.Changed != `detail high · provider.order ["x"] · seed 7 · temperature 0.2` {
-		t.Fatalf("%q, %v", now.Changed, err)
-	}
-	if now, err = ChangeSettings(s, setting(map[string]string{"seed": ""})); err != nil || now.Changed != "seed default" {
-		t.Fatalf("%q, %v", now.Changed, err)
-	}
-	if now, err = ChangeSettings(s, func(own *Settings) error { own.SetTool("shell", false); return nil }); err != nil || now.Changed != "tool shell off" {
-		t.Fatalf("%q, %v", now.Changed, err)
-	}
-	s.SetModel(endpoint("fake/b", fake))
-	if now, err := ChangeSettings(s, searching(false)); err != nil || now.Changed != "web search off" {
-		t.Fatalf("%q, %v", now.Changed, err)
-	}
-	check := func(name string, s *Session, web bool) {
-		t.Helper()
-		_, req := s.Request(say("three"))
-		if req.Temperature == nil || *req.Temperature != 0.2 || req.Detail != "high" || req.Seed != nil || req.Web != web || fmt.Sprint(req.Options) != "map[provider.order:[x]]" {
-			t.Errorf("%s sends %+v", name, req.Settings)
-		}
-		if len(req.Tools) != len(set.Tools())-1 || slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == "shell" }) {
-			t.Errorf("%s offers %d tools", name, len(req.Tools))
-		}
-	}
-	check("the conversation", s, false)
-	if err := s.SwitchBranch(first); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Edit(1); err != nil {
-		t.Fatal(err)
-	}
-	check("another branch", s, false)
-	play(t.Context(), s, allow, say("other"))
-	branch := s.Head()
-	id := s.ID()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, head := range []int{0, first, branch} {
-		log, err := lib.Fork(id, head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fork := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
-		check(fmt.Sprint("a copy of ", head), fork, false)
-		play(t.Context(), fork, allow, say("on"))
-		copied := fork.ID()
-		fork.Close()
-		if log, err = lib.Resume(copied); err != nil {
-			t.Fatal(err)
-		}
-		again := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
-		check(fmt.Sprint("a copy of ", head, ", later"), again, false)
-		again.Close()
-	}
-	log, err := lib.Resume(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Log: log})
-	defer s.Close()
-	check("the next run", s, false)
-	if now, err := ChangeSettings(s, searching(false)); err != nil || now.Changed != "" {
-		t.Errorf("what is set already is set again: %q, %v", now.Changed, err)
-	}
-	if _, err := ChangeSettings(s, setting(map[string]string{"temperature": "", "detail": "", "provider.order": ""})); err != nil {
-		t.Fatal(err)
-	}
-	if _, req := s.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
-		t.Errorf("taken back: %+v", req.Settings)
-	}
-}
-
-// setting returns the change that sets values, in the order of their names.
-func setting(values map[string]string) func(*Settings) error {
-	return func(own *Settings) error {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if err := own.Set(name, values[name]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func searching(on bool) func(*Settings) error {
-	return func(own *Settings) error { own.SetWeb(on); return nil }
-}
-
-// TestSettingsAtOnce: of changes that are made at the same time none is lost.
-func TestSettingsAtOnce(t *testing.T) {
-	lib := MemoryStore()
-	t.Cleanup(func() { lib.Close() })
-	s := New(Options{Model: endpoint("fake/a", llmtest.New()), Log: lib.Create(Info{Dir: "/w"})})
-	defer s.Close()
-	const each = 20
-	var both sync.WaitGroup
-	for _, who := range []string{"a", "b"} {
-		both.Go(func() {
-			for i := range each {
-				name := fmt.Sprint(who, i)
-				if _, err := ChangeSettings(s, func(own *Settings) error { own.SetTool(name, false); return own.Set("body."+name, "1") }); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	both.Wait()
-	if own := SettingsOf(s); len(own.Values) != 2*each || len(own.Tools) != 2*each {
-		t.Errorf("%d values and %d tools are set, want %d of each", len(own.Values), len(own.Tools), 2*each)
 	}
 }
 

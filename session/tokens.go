@@ -1,9 +1,12 @@
 package session
 
 import (
-	"fmt"
+	"bytes"
+	"maps"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/session/cachewatch"
@@ -133,49 +136,225 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 	return u.Clamped()
 }
 
-// An Expense is what a Question is about when requests are estimated to cost much.
-type Expense struct {
-	Model  string  // or several
-	Tokens int     // of its input; 0 of an image
-	Cost   float64 // US dollars
+// A Fit says what would happen to the conversation if a model were asked next. The zero
+// value is that of an empty conversation.
+type Fit struct {
+	Tokens      int            // about, that the next request takes beside its prompt
+	Window      int            // of the model, in tokens; 0: unknown
+	Omitted     bool           // the oldest turns are left out, by the history mode
+	Images      int            // that it is not told
+	Files       map[string]int // that it is not told, by MIME type; nil: none
+	Thinking    int            // parts of thinking that it is not told
+	Strategy    string         // how it gets the tools on offer, in the words of llm.Endpoint; "" if there are none
+	CacheLost   int            // tokens in the cache of the model that answered last, which it has to read anew
+	CacheCost   float64        // US dollars for that, if CachePriced
+	CachePriced bool
 }
 
-// String says what the request may cost.
-func (e Expense) String() string {
-	if e.Tokens == 0 {
-		return fmt.Sprintf("about %s for the next request to %s", dollars(e.Cost), e.Model)
+// Share returns how much of the model's window the next request takes; 0 if that is not
+// known.
+func (f Fit) Share() float64 {
+	if f.Window <= 0 {
+		return 0
 	}
-	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
+	return float64(f.Tokens) / float64(f.Window)
 }
 
-// confirmExpense asks before requests to models which are estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
-// a known price are not counted.
-func confirmExpense(t *turn, models []llm.Endpoint) error {
-	if t.confirmCost <= 0 || t.asked.expense {
-		return nil
+// FitOf says what would happen to the conversation if model were asked next, which need not
+// be open: its facts are enough. It compiles no request: what it takes is counted as the
+// conversation grows.
+func FitOf(s *Session, model llm.Endpoint) Fit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tree.head == 0 {
+		return Fit{}
 	}
-	var about Expense
-	var names []string
-	for _, m := range models {
-		estimate := estimateRequest(t, m)
-		if !estimate.Priced || !(estimate.Cost > 0) {
-			continue
+	req := s.emptyRequest(model)
+	f := Fit{Window: model.Context}
+	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
+		f.Strategy = model.Strategy
+	}
+	if s.mode == HistoryStateless { // nothing of what was said is sent
+		f.Tokens = s.tokens.overhead(req)
+		return f
+	}
+	countOlder(s)
+	c := countBranch(s)
+	f.Tokens = s.contextTokens()
+	if c.lastOrigin != model.Origin {
+		f.Tokens -= c.lastThinking
+	}
+	if room := s.messageBudget(model, req) + s.tokens.overhead(req); s.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
+		f.Tokens, f.Omitted = room, true
+	}
+	for mime, n := range c.media {
+		switch {
+		case model.Takes(mime):
+		case strings.HasPrefix(mime, "image/"):
+			f.Images += n
+		default:
+			if f.Files == nil {
+				f.Files = map[string]int{}
+			}
+			f.Files[mime] += n
 		}
-		about.Tokens, about.Cost = about.Tokens+estimate.Input, about.Cost+estimate.Cost
-		if !slices.Contains(names, m.Name) {
-			names = append(names, m.Name)
+	}
+	for origin, n := range c.thinking {
+		if origin != model.Origin {
+			f.Thinking += n
 		}
 	}
-	if about.Cost <= t.confirmCost {
-		return nil
+	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) <= c.cachedFor {
+		f.CacheLost = c.cached
+		if model.Cost != nil { // a share of the request, for a long one has another price
+			all := max(f.Tokens, c.cached)
+			f.CacheCost, f.CachePriced = model.Cost(llm.Usage{Input: all})
+			f.CacheCost *= float64(c.cached) / float64(all)
+		}
 	}
-	about.Model, t.asked.expense = strings.Join(names, ", "), true
-	if !t.attended {
-		t.emit(llm.Notice{Text: about.String()})
-		return nil
+	return f
+}
+
+// mediaType returns the type of an image or a file, without parameters; "" for text, which
+// every model is told, and for what is not there.
+func mediaType(p llm.Part) string {
+	kind, _, _ := strings.Cut(strings.ToLower(p.MIME), ";")
+	kind = strings.TrimSpace(kind)
+	binary := strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/") || kind == "application/pdf"
+	switch {
+	case len(p.Data) == 0 && p.URL == "":
+		return ""
+	case !binary && len(p.Data) > 0 && (strings.HasPrefix(kind, "text/") || utf8.Valid(p.Data) && bytes.IndexByte(p.Data, 0) < 0):
+		return ""
 	}
-	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
-		return t.cause(errStoppedAtQuestion)
+	return kind
+}
+
+// branchCounts holds what is counted of the messages that requests hold: from the last
+// summary on, to the message head. Tokens are counted from the last message on of which a
+// provider counted them; media and thinking in front of it when they are asked for.
+type branchCounts struct {
+	head     int            // Seq; 0: nothing is counted
+	older    int            // the last message in front of those that are counted; 0: none
+	tokens   int            // about, that they take; what a provider counted last, and an estimate of what came after it
+	counted  bool           // a provider counted what requests take beside messages as well
+	media    map[string]int // images and files that are no text, by MIME type
+	thinking map[string]int // parts of it, by origin
+
+	lastThinking int    // tokens of thinking in the last answer that was counted
+	lastOrigin   string // of that answer
+	cached       int    // tokens that the last answer left in its provider's cache
+	cachedBy     string // its model
+	cachedAt     time.Time
+	cachedFor    time.Duration // after which they are gone
+}
+
+// longestCache is how long a prompt is taken to stay in the cache of a provider of which that
+// is not known: none keeps one longer unasked.
+const longestCache = time.Hour
+
+// countBranch returns what is counted of the current branch. It looks at what came since the
+// last time only, if the branch grew. The session is locked.
+func countBranch(s *Session) branchCounts {
+	c := s.tokens.branch
+	var fresh []int
+	at, counted := s.tree.head, false
+	for at > 0 && at != c.head && (!counted || c.head > 0 && at > c.head) {
+		n := s.tree.at(at)
+		fresh = append(fresh, at)
+		counted = counted || !n.Partial && countsRequest(*n, s.mode) // what is older needs no estimate
+		if at = n.Parent; n.Summary {
+			at = 0
+		}
 	}
-	return nil
+	if at != c.head || c.media == nil { // another branch, or nothing is counted yet of this one
+		c = newBranchCounts()
+		c.older = at
+	}
+	whole := true
+	for _, seq := range slices.Backward(fresh) {
+		n := *s.tree.at(seq)
+		if n.Partial && whole { // more comes of it: it is counted anew the next time
+			s.tokens.branch, whole = c, false
+			c.media, c.thinking = maps.Clone(c.media), maps.Clone(c.thinking)
+		}
+		c.add(n, s.tokens.message(n), countsRequest(n, s.mode))
+	}
+	if whole && s.tree.unread == nil {
+		s.tokens.branch = c
+	}
+	return c
+}
+
+// countOlder counts the media and the thinking of the messages that countBranch passed over.
+// The session is locked.
+func countOlder(s *Session) {
+	countBranch(s)
+	c, older := &s.tokens.branch, newBranchCounts()
+	for at := c.older; at > 0; {
+		n := s.tree.at(at)
+		older.addMedia(n)
+		if at = n.Parent; n.Summary {
+			break
+		}
+	}
+	if s.tree.unread != nil {
+		return
+	}
+	for mime, n := range older.media {
+		c.media[mime] += n
+	}
+	for origin, n := range older.thinking {
+		c.thinking[origin] += n
+	}
+	c.older = 0
+}
+
+// countsRequest reports whether n holds what a provider counted of the request before it, and
+// the next one is made as that was: what left turns out says little about one that does not.
+func countsRequest(n store.Node, mode History) bool {
+	if n.Trimmed && mode == HistoryFull {
+		return false
+	}
+	return n.Usage != nil && !n.Summary && n.Usage.Input > 0 && n.Origin != llm.OriginImages
+}
+
+func newBranchCounts() branchCounts {
+	return branchCounts{media: map[string]int{}, thinking: map[string]int{}}
+}
+
+// add counts a message behind the others, which takes about size tokens.
+func (c *branchCounts) add(n store.Node, size int, counted bool) {
+	if n.Summary { // it stands for all before it
+		*c = newBranchCounts()
+	}
+	c.addMedia(&n)
+	c.head = n.Seq
+	c.tokens += size
+	if counted {
+		c.tokens, c.counted = n.Usage.Input+n.Usage.Output-n.Usage.Discarded, true
+		if n.Usage.Shared { // whose output is that of others as well
+			c.tokens += size - n.Usage.Output
+		}
+		c.lastThinking, c.lastOrigin = n.Usage.Thinking, n.Origin
+		c.cached, c.cachedBy, c.cachedAt = min(n.Usage.CacheRead+n.Usage.CacheWrite, c.tokens), n.Model, n.At.Add(n.Duration)
+		c.cachedFor = longestCache
+		if n.Cache != nil && n.Cache.Lifetime > 0 {
+			c.cachedFor = n.Cache.Lifetime
+		}
+	}
+}
+
+// addMedia counts the media and the thinking of a message.
+func (c *branchCounts) addMedia(n *store.Node) {
+	for _, p := range n.Parts {
+		switch {
+		case p.Kind == llm.Media:
+			if mime := mediaType(p); mime != "" && !(n.Role == llm.RoleUser && p.Made != "") { // which an answer before it holds
+				c.media[mime]++
+			}
+		case p.Kind == llm.Thinking && n.Role == llm.RoleAssistant:
+			c.thinking[n.Origin]++
+		}
+	}
 }

@@ -1,0 +1,209 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session/settings"
+	"parley/session/store"
+	"parley/tools"
+)
+
+// What a conversation keeps beside its messages: a persona, settings, added folders. Each is an
+// event that it stores, and what the next request is made with.
+
+// MaxPersona is how many bytes the system prompt of a persona may have.
+const MaxPersona = 128 << 10
+
+// A Persona is a system prompt that stays with a conversation, with the tools it offers. It is
+// an event: the last one on a branch holds.
+type Persona struct {
+	Name    string   `json:"name"` // "": none from here on
+	System  string   `json:"system,omitempty"`
+	Tools   []string `json:"tools,omitempty"`   // as tools.Set.WithTools has them; nil: all
+	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
+	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
+}
+
+// OwnSystem is the Name of a persona that is no file's: its System is what the user typed.
+const OwnSystem = "/system"
+
+// PersonaOf returns the persona of the current branch; without a Name there is none.
+func PersonaOf(s *Session) Persona {
+	a, ok := s.lastAnnotation(store.KindPersona)
+	if !ok {
+		return Persona{}
+	}
+	p, _ := DecodeAnnotation(a).(Persona)
+	return p
+}
+
+// SetPersona has the conversation continue with a persona, or without one, and system as the
+// system prompt that this makes. It stays with the conversation.
+func SetPersona(s *Session, p Persona, system string) error {
+	if len(p.System) > MaxPersona {
+		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", p.Name, MaxPersona>>10)
+	}
+	if s.tools != nil && len(p.Tools) > 0 {
+		if _, err := s.tools.WithTools(p.Tools...); err != nil {
+			return fmt.Errorf("the persona %s: %w", p.Name, err)
+		}
+	}
+	if p.Name != "" || PersonaOf(s).Name != "" {
+		s.Annotate(0, p)
+	}
+	RestorePersona(s, p, system)
+	return nil
+}
+
+// RestorePersona does as SetPersona for the persona that the conversation has.
+func RestorePersona(s *Session, p Persona, system string) {
+	set(s, &s.onlyTools, p.Tools)
+	s.SetSystem(system)
+}
+
+// Settings are what the user set for a conversation. It is an event: the last one of the
+// conversation holds, on all branches.
+type Settings = settings.Settings
+
+// SettingsOf returns what was set for the conversation. It is the caller's.
+func SettingsOf(s *Session) Settings {
+	return locked(&s.mu, func() Settings { return s.own.Clone() })
+}
+
+// ChangeSettings has change set values of the conversation for its next requests, and returns what
+// holds then. It stays with the conversation. Two calls at a time follow one another; change must
+// not call the session. With an error of change, or where nothing is Changed, all is as before.
+func ChangeSettings(s *Session, change func(*Settings) error) (Settings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.own.Clone()
+	if err := change(&now); err != nil {
+		return s.own.Clone(), err
+	}
+	if now.Changed == "" {
+		return now, nil
+	}
+	if data, err := json.Marshal(now); err != nil || len(data) > maxAnnotationText {
+		return s.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+	}
+	annotateBetween(s, 0, now)
+	useOwn(s, now.Clone())
+	return now, nil
+}
+
+// restoreSettings finds the settings of a conversation that was kept.
+func restoreSettings(s *Session) {
+	for _, a := range slices.Backward(s.tree.annotations) {
+		if a.Kind == store.KindSettings {
+			if now, ok := DecodeAnnotation(a).(Settings); ok {
+				useOwn(s, now.Clone())
+			}
+			return
+		}
+	}
+}
+
+// useOwn makes own the settings of the conversation. The session is locked.
+func useOwn(s *Session, own Settings) {
+	given := s.given
+	given.Web = s.settings.Web // a prompt may search the web while it is answered
+	s.own, s.settings = own, own.Over(given)
+	s.tokens.reset()
+}
+
+// Folders are the directories beside the workspace that tools reach in a conversation. It is an
+// event: the last one on a branch holds.
+type Folders struct {
+	Dirs []string `json:"dirs"` // absolute, without links
+}
+
+// FoldersOf returns the directories that were added on the current branch.
+func FoldersOf(s *Session) []string {
+	a, _ := s.lastAnnotation(store.KindFolders)
+	f, _ := DecodeAnnotation(a).(Folders)
+	return f.Dirs
+}
+
+// SetFolders has tools reach directories, in the place of those that were added before, in this
+// conversation from here on. Those that cannot be added are left out, as the error says.
+func SetFolders(s *Session, dirs ...string) error {
+	if s.tools == nil {
+		return errors.New("no tools are available")
+	}
+	err := RestoreFolders(s, dirs...)
+	if now := s.tools.Folders(); !slices.Equal(now, FoldersOf(s)) {
+		s.Annotate(0, Folders{Dirs: now})
+	}
+	return err
+}
+
+// RestoreFolders does as SetFolders for the directories that the conversation has: those that are
+// gone may come back.
+func RestoreFolders(s *Session, dirs ...string) error {
+	if s.tools == nil {
+		return nil
+	}
+	return s.tools.SetFolders(dirs...)
+}
+
+// FoldersText tells a model of added directories; "" for none.
+func FoldersText(dirs []string) string {
+	if len(dirs) == 0 {
+		return ""
+	}
+	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
+}
+
+// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
+func CheckFolder(s *Session, dir string) (real string, err error) {
+	if s.tools == nil {
+		return "", errors.New("no tools are available")
+	}
+	return s.tools.CheckFolder(dir)
+}
+
+// AddedFolders returns the directories that tools reach beside the workspace.
+func AddedFolders(s *Session) []string { return s.tools.Folders() }
+
+// Tools returns the tools of the session, and of these what the next request offers.
+func Tools(s *Session) (all, offered []llm.Tool) {
+	if s.tools != nil {
+		all = s.tools.Tools()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return all, s.emptyRequest(s.model).Tools
+}
+
+// offeredTools returns the tools as they are now that a persona and the user leave; nil for
+// none. The session is locked.
+func offeredTools(s *Session) *tools.Set {
+	if s.tools == nil {
+		return nil
+	}
+	offered := s.tools.Snapshot()
+	if len(s.onlyTools) > 0 {
+		only, err := offered.WithTools(s.onlyTools...)
+		if err != nil { // one of them is gone since
+			only, _ = offered.WithTools("none")
+		}
+		offered = only
+	}
+	if len(s.own.Tools) == 0 {
+		return offered
+	}
+	names := []string{}
+	for _, t := range offered.Tools() {
+		if s.own.Offers(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	left, _ := offered.WithTools(names...) // which are its own
+	return left
+}
