@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 const (
 	maxJobs      = 16                     // that run at the same time
 	maxEndedJobs = 16                     // whose output is kept, once they ended
+	maxToldText  = 2000                   // characters of output, and of the command, that are kept of others until the model was told
 	maxJobText   = 125_000                // characters that are kept of all output of one: its head and its tail, at most 1 MB
 	settleTime   = 500 * time.Millisecond // in which one that begins in the background may end in the foreground
 )
@@ -71,6 +71,7 @@ type job struct {
 	all    headTail
 	notes  string // of its end, for the model
 	told   bool   // the model knows that it ended
+	viewer func() // is told of new output and of the end; nil: nobody looks on
 }
 
 // SetBackground has commands that run longer go on in the background; 0: none does by itself.
@@ -154,40 +155,14 @@ func (l *Jobs) end(j *job, r *runningCommand, out Outcome) {
 	is := j.is
 	j.mu.Unlock()
 	close(j.done)
+	j.view()
 	l.mu.Lock()
-	over := -maxEndedJobs
-	for _, j := range l.list {
-		if !j.snapshot().Runs() {
-			over++
-		}
-	}
-	l.list = slices.DeleteFunc(l.list, func(j *job) bool {
-		forget := over > 0 && !j.snapshot().Runs()
-		if forget {
-			over--
-		}
-		return forget
-	})
+	l.forget()
 	tell := l.onEnd
 	l.mu.Unlock()
 	if tell != nil {
 		tell(is)
 	}
-}
-
-// endState says in a few words how a command ended.
-func (r *runningCommand) endState() string {
-	switch {
-	case errors.Is(r.stopped, errKilled):
-		return r.stopped.Error()
-	case errors.Is(r.stopped, context.DeadlineExceeded):
-		return "timed out"
-	case r.stopped != nil:
-		return "canceled"
-	case r.Child == nil || r.State() == nil:
-		return "failed"
-	}
-	return r.State().String()
 }
 
 func (j *job) snapshot() Job {
@@ -211,6 +186,17 @@ func (j *job) show(text string) {
 	defer j.showing.Unlock()
 	if j.progress != nil {
 		j.progress(text)
+	}
+	j.view()
+}
+
+// view tells whoever looks on that the job has changed.
+func (j *job) view() {
+	j.mu.Lock()
+	tell := j.viewer
+	j.mu.Unlock()
+	if tell != nil {
+		tell()
 	}
 }
 
@@ -264,6 +250,17 @@ func (l *Jobs) Output(n int) (is Job, text string, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.is, j.all.String(), true
+}
+
+// View calls changed whenever a job has written something, and when it has ended, from any
+// goroutine and at most some twenty times a second; nil ends that. A job has one viewer. Nothing
+// happens if there is no such job.
+func (l *Jobs) View(n int, changed func()) {
+	if j := l.find(n); j != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.viewer = changed
+	}
 }
 
 // Kill ends a job with everything it started, by the user's wish, and waits for that, at most

@@ -297,6 +297,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 		<-call
 		write(t, f.at(name), "")
 		f.until(i)
+		f.Jobs().TellEnded("")
 	}
 	for { // the last one is noted behind its end
 		if list := f.Jobs().List(); len(list) == maxEndedJobs {
@@ -352,5 +353,68 @@ func TestJobsAreHeld(t *testing.T) {
 	write(t, f.at("go"), "")
 	if is := f.until(1); is.State != "exit status 7" {
 		t.Errorf("it is %+v", is)
+	}
+}
+
+// A job that the model was not told of is kept until it was, with the end of its output alone once
+// there are many.
+func TestUntoldJobsAreKept(t *testing.T) {
+	f, c := openJobs(t)
+	const all = maxEndedJobs + 3
+	run := func(i int, owner string) {
+		name := fmt.Sprint("go", i)
+		call := f.start(owner, f.plan(owner, "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done; head -c 50000 /dev/zero | tr '\\0' 'x'; echo last"+name, "background", true))
+		c.passes(settleTime)
+		<-call
+		ended := make(chan Job, 1)
+		f.Jobs().OnEnd(func(j Job) { ended <- j })
+		write(t, f.at(name), "")
+		<-ended
+	}
+	run(1, "away")
+	for i := 2; i <= all; i++ {
+		run(i, "me")
+		f.Jobs().TellEnded("me")
+	}
+	list := f.Jobs().List()
+	if list[0].N != 1 || len(list) > maxEndedJobs+1 {
+		t.Fatalf("%d are kept, from job %d on", len(list), list[0].N)
+	}
+	_, text, _ := f.Jobs().Output(1)
+	if len(text) > maxToldText || !strings.HasPrefix(text, "[only the end of its output is kept]\n") || !strings.HasSuffix(text, "xlastgo1\n") {
+		t.Errorf("%d bytes are kept of it: %.60q", len(text), text)
+	}
+	if got := f.job("away", "read", 1); !strings.Contains(got, "xlastgo1\n[exit status 0]\n") || !strings.Contains(got, "[job 1 has ended") {
+		t.Errorf("the model reads %q", got)
+	}
+	run(all+1, "me")
+	if list = f.Jobs().List(); list[0].N == 1 {
+		t.Error("it is kept though the model knows of it")
+	}
+}
+
+// A command of the user's own goes to the background when they want that, and not by itself.
+func TestOwnCommandInTheBackground(t *testing.T) {
+	f, c := openJobs(t)
+	ended := make(chan Outcome, 1)
+	go func() {
+		ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; echo > here; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(string) {})
+	}()
+	f.wait("here", 1)
+	if n, err := f.Jobs().Move(); n != 1 || err != nil {
+		t.Fatalf("%d are moved: %v", n, err)
+	}
+	if out := <-ended; out.Job != 1 || !strings.HasPrefix(out.Text, "one\n[it continues in the background as job 1") {
+		t.Errorf("got %+v", out)
+	}
+	c.mu.Lock()
+	if c.timers[time.Minute] != nil {
+		t.Error("it would go there by itself")
+	}
+	c.mu.Unlock()
+	write(t, f.at("go"), "")
+	f.until(1)
+	if got := f.job("me", "read", 1); !strings.HasPrefix(got, "two\n"+f.dir+"\n[exit status 0]") {
+		t.Errorf("the model reads %q", got)
 	}
 }

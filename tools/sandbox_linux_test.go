@@ -279,7 +279,7 @@ func TestProgramBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if without {
-			return f.runShell(t.Context(), nil, shellArgs{Command: "mkdir -p outside/.git; cp mine/.git/config outside/.git"}, func(string) {}).Text
+			return f.runShell(t.Context(), nil, shellCommand{shellArgs: shellArgs{Command: "mkdir -p outside/.git; cp mine/.git/config outside/.git"}}, func(string) {}).Text
 		}
 		return a.Run(t.Context(), nil).Text
 	}

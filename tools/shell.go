@@ -32,6 +32,12 @@ type shellArgs struct {
 	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
 }
 
+// A shellCommand is a command to be run.
+type shellCommand struct {
+	shellArgs
+	own bool // the user typed it: it has more time, and goes to the background if they want that
+}
+
 func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error) {
 	if strings.TrimSpace(args.Command) == "" {
 		return nil, refuse("the command is empty")
@@ -45,12 +51,12 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 		a.Irreversible = "what it changes in the background cannot be undone"
 	}
 	a.run = func(ctx context.Context, progress func(string)) Outcome {
-		return w.runShell(ctx, nil, args, progress)
+		return w.runShell(ctx, nil, shellCommand{shellArgs: args}, progress)
 	}
 	held := func(network bool) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
 			p := w.sandboxPolicy(network)
-			return w.runShell(ctx, &p, args, progress)
+			return w.runShell(ctx, &p, shellCommand{shellArgs: args}, progress)
 		}
 	}
 	switch {

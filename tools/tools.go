@@ -136,6 +136,11 @@ func Open(root string) (*Set, error) {
 // Close ends the commands in the background and releases the workspace, also for the views of it.
 func (s *Set) Close() error {
 	s.jobs.Close()
+	return s.release()
+}
+
+// release releases the workspace. Commands in the background go on.
+func (s *Set) release() error {
 	s.closeSavedOutputs()
 	_ = s.SetFolders()
 	return s.root.Close()

@@ -112,6 +112,7 @@ type Item struct {
 	Value    string // what a command takes for it
 	Current  bool   // in use
 	Disabled bool   // cannot be used at the moment
+	Exact    bool   // of an argument: its beginning does not stand for it
 }
 
 // A Confirm is a question with a yes and a no.

@@ -275,3 +275,22 @@ func TestJobOfAnotherConversation(t *testing.T) {
 		t.Errorf("of this one: got %+v", e)
 	}
 }
+
+// What /jobs does not know, it says, with what it does.
+func TestWordsOfJobs(t *testing.T) {
+	a := newToolsApp(t)
+	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
+	for arg, want := range map[string]string{
+		"kil":     `Unknown action "kil": did you mean /jobs kill? Or ` + takes,
+		"klil 3":  `Unknown action "klil": did you mean /jobs kill 3? Or ` + takes,
+		"show":    `Unknown action "show": ` + takes,
+		"kill":    "No number of a job: " + takes,
+		"kill x":  "No number of a job: " + takes,
+		"7":       "There is no job 7. /jobs lists them",
+		"kill 12": "There is no job 12. /jobs lists them",
+	} {
+		if e := jobs(a, arg); e.Toast != want {
+			t.Errorf("/jobs %s: got %q, want %q", arg, e.Toast, want)
+		}
+	}
+}

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +17,7 @@ import (
 	"parley/ui/format"
 )
 
-// The tools that a model is offered (/tools), the commands that they left in the background (/jobs),
-// and the folders that they reach (/add-dir).
+// The tools that a model is offered (/tools), and the commands that they left in the background (/jobs).
 
 func namesOf(tools []llm.Tool) (names []string) {
 	for _, t := range tools {
@@ -186,13 +183,29 @@ func jobs(a *App, arg string) Effect {
 		return Effect{List: &List{Title: "Commands in the background", Noun: "command", Items: jobRows(a), Choose: func(i Item, _ string) Effect { return chooseJob(a, i) }}}
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
-	if _, _, ok := a.Jobs.Output(n); err != nil || !ok {
+	if err != nil {
+		return Say(unknownJobWord(arg))
+	}
+	if _, _, ok := a.Jobs.Output(n); !ok {
 		return Say("There is no job " + sanitize.Line(number) + ". /jobs lists them")
 	}
 	if verb == "kill" {
 		return killJob(a, n)
 	}
 	return Effect{View: PanelQuery{PanelJob, strconv.Itoa(n)}}
+}
+
+// unknownJobWord says what /jobs takes, in place of what was typed.
+func unknownJobWord(arg string) string {
+	word, number, _ := strings.Cut(arg, " ")
+	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
+	switch near := NearestNames(word, []string{"kill"}, 1); {
+	case word == "kill":
+		return "No number of a job: " + takes
+	case len(near) > 0:
+		return fmt.Sprintf("Unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
+	}
+	return fmt.Sprintf("Unknown action %q: %s", sanitize.Line(word), takes)
 }
 
 // chooseJob asks what is to be done with a job that runs; of one that has ended its output is
@@ -243,7 +256,7 @@ func jobItems(a *App) (items []Item) {
 		items = append(items, row)
 		n, _ := strconv.Atoi(row.Value)
 		if is, _, ok := a.Jobs.Output(n); ok && is.Runs() {
-			items = append(items, Item{Title: "kill " + row.Value, Detail: jobName(is), Value: "kill " + row.Value})
+			items = append(items, Item{Title: "kill " + row.Value, Detail: jobName(is), Value: "kill " + row.Value, Exact: true})
 		}
 	}
 	return items
@@ -256,18 +269,26 @@ func noJobs(a *App) string {
 	return ""
 }
 
-// JobOutput returns a title for what a job has written, and the lines of that.
-func JobOutput(a *App, number string) (title string, lines []string) {
+// A JobView is what a user sees of a command in the background.
+type JobView struct {
+	Title, State string
+	Lines        []string // of its output; of much the first and the last
+	Size         int64    // bytes of all its output
+	Runs         bool
+}
+
+// JobOutput returns the command in the background with this number.
+func JobOutput(a *App, number string) JobView {
 	n, _ := strconv.Atoi(number)
 	is, text, ok := a.Jobs.Output(n)
 	if !ok {
-		return "No job " + sanitize.Line(number), nil
+		return JobView{Title: "No job " + sanitize.Line(number)}
 	}
-	title = fmt.Sprintf("Job %d: %s · %s", n, jobName(is), jobState(is, a.Now()))
-	if text = strings.TrimSuffix(text, "\n"); text == "" {
-		return title, []string{"No output yet"}
+	v := JobView{Title: fmt.Sprintf("Job %d: %s", n, jobName(is)), State: jobState(is, a.Now()), Lines: []string{"No output yet"}, Size: is.Size, Runs: is.Runs()}
+	if text = strings.TrimSuffix(text, "\n"); text != "" {
+		v.Lines = strings.Split(sanitize.Text(text), "\n")
 	}
-	return title, strings.Split(sanitize.Text(text), "\n")
+	return v
 }
 
 // moveToBackground lets the commands that run go on behind their calls.
@@ -276,7 +297,7 @@ func moveToBackground(a *App, _ string) Effect {
 	case err != nil:
 		return Effect{Err: err}
 	case n == 0:
-		return Say("Nothing to move: only the model's commands continue in the background")
+		return Say("No command is running")
 	}
 	return Say("Moved to the background · " + a.KeyOf("jobs") + " shows it")
 }
@@ -298,100 +319,4 @@ func jobEnded(a *App, j tools.Job) Effect {
 		return Say(text)
 	}
 	return a.Note(text)
-}
-
-// removeFolder begins the argument of /add-dir that takes a folder away.
-const removeFolder = "remove "
-
-// addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
-// them.
-func addFolder(a *App, arg string) Effect {
-	now := session.AddedFolders(a.Session)
-	name, remove := strings.CutPrefix(arg, removeFolder)
-	switch {
-	case arg == "" && len(now) == 0:
-		return Say("No folders added · /add-dir PATH adds one")
-	case arg == "":
-		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
-	case remove:
-		dir, err := a.absolute(strings.TrimSpace(name))
-		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
-			dir = real
-		}
-		if err != nil || !slices.Contains(now, dir) {
-			return Say(sanitize.Line(name) + " is not among the added folders")
-		}
-		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }))
-	}
-	dir, err := a.absolute(arg)
-	if err == nil {
-		dir, err = session.CheckFolder(a.Session, dir)
-	}
-	if err != nil {
-		return Effect{Err: err}
-	}
-	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
-		if !yes {
-			return Effect{}
-		}
-		return setFolders(a, append(now, dir))
-	}}}
-}
-
-// setFolders has tools reach these folders but for those that are gone, which the error of the
-// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
-// providers have in their caches.
-func setFolders(a *App, dirs []string) Effect {
-	before := session.AddedFolders(a.Session)
-	err := session.SetFolders(a.Session, dirs...)
-	now := session.AddedFolders(a.Session)
-	if slices.Equal(now, before) {
-		return Effect{Err: err}
-	}
-	if servers := a.Servers(); servers != nil {
-		servers.SetRoots(append([]string{a.Folder}, now...)...)
-	}
-	var told []string
-	for _, dir := range before {
-		if !slices.Contains(now, dir) {
-			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
-		}
-	}
-	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
-		told = append(told, "The user added a folder. "+session.FoldersText(added))
-	}
-	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
-	a.Attached = append(a.Attached, note)
-	return Effect{Event: session.Folders{Dirs: now}, Attached: []llm.Part{note}, Err: err}
-}
-
-// FoldersText says which folders tools reach beside the working directory.
-func FoldersText(f session.Folders) string {
-	if len(f.Dirs) == 0 {
-		return "No added folders"
-	}
-	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
-}
-
-func addedItems(a *App, verb string) (items []Item) {
-	for _, dir := range session.AddedFolders(a.Session) {
-		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
-	}
-	return items
-}
-
-// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
-// working directory.
-func folderItems(a *App) []Item {
-	const most = 200
-	items := addedItems(a, removeFolder)
-	above := filepath.Dir(a.Folder)
-	entries, _ := os.ReadDir(above)
-	for _, e := range entries {
-		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
-			items = append(items, Item{Title: a.Short(dir), Value: dir})
-		}
-	}
-	return items
 }

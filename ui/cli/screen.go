@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -135,8 +134,8 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, command string, progress func(string)) tools.Outcome {
-			return runShell(ctx, a.dir, command, progress)
+		Left:      a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
+			return tools.RunOwn(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
 		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
@@ -249,25 +248,4 @@ func unreachableProviders(err error) []app.Choice {
 		rows = append(rows, app.Choice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
 	}
 	return rows
-}
-
-// runShell runs a command that the user typed: with all of their rights, and
-// neither asked about nor held.
-func runShell(ctx context.Context, dir, command string, progress func(string)) tools.Outcome {
-	fail := func(err error) tools.Outcome { return tools.Outcome{Text: err.Error(), Failed: true} }
-	set, err := tools.Open(dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer set.Close()
-	set.EnableSandbox(tools.SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
-	input, err := json.Marshal(map[string]any{"command": command, "timeout": 600})
-	if err != nil {
-		return fail(err)
-	}
-	action, err := set.Plan(ctx, "shell", string(input))
-	if err != nil {
-		return fail(err)
-	}
-	return action.Run(ctx, progress)
 }

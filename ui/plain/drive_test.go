@@ -57,7 +57,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 			}
 		}, Open: func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil }},
 		Short: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
-		Machine: app.Machine{Shell: func(_ context.Context, command string, progress func(string)) tools.Outcome {
+		Machine: app.Machine{Shell: func(_ context.Context, _, command string, progress func(string)) tools.Outcome {
 			progress("one\ntw")
 			progress("o\n")
 			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Duration: 2 * time.Second}

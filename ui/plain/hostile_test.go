@@ -47,7 +47,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
 		o.Context = func() []app.Fact { return []app.Fact{{Name: texts[19], Note: texts[20]}} }
-		o.Shell = func(_ context.Context, _ string, progress func(string)) tools.Outcome {
+		o.Shell = func(_ context.Context, _, _ string, progress func(string)) tools.Outcome {
 			for _, text := range texts {
 				progress(text + "\n")
 			}

@@ -254,9 +254,9 @@ func (p *panels) usage() {
 
 // job writes what a command in the background has written.
 func (p *panels) job(number string) {
-	title, lines := app.JobOutput(p.app, number)
-	p.say("%s.", title)
-	for _, line := range lines {
+	job := app.JobOutput(p.app, number)
+	p.say("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
+	for _, line := range job.Lines {
 		p.say("%s", line)
 	}
 }

@@ -185,7 +185,7 @@ func TestPastedCommands(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ran := false
 			d := talk(t, func(o *app.Options, _ *session.Options) {
-				o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+				o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
 					ran = true
 					return tools.Outcome{}
 				}

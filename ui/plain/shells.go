@@ -38,7 +38,7 @@ func (s *shells) run(command string) {
 		defer cancel()
 		var live console.Output
 		ended := record(key, command)
-		out := run(ctx, command, func(text string) {
+		out := run(ctx, own.ID(), command, func(text string) {
 			if whole := live.Add(text); whole != "" { // a command that says more than the terminal takes waits
 				s.send(func() { s.out.Block(whole) }, ctx.Done())
 			}

@@ -41,7 +41,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			}
 			return build(log), "", nil
 		}
-		o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+		o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
 			return tools.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
 		}
 	}, turns...)

@@ -36,7 +36,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				ran := ""
 				s := setUpWith(t, 80, 24, func(o *Options) {
-					o.Shell = func(_ context.Context, command string, _ func(string)) tools.Outcome {
+					o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
 						ran = command
 						return tools.Outcome{}
 					}
@@ -62,7 +62,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 // the user changed.
 func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, func(string)) tools.Outcome {
+		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
 			t.Error("it ran")
 			return tools.Outcome{}
 		}

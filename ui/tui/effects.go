@@ -124,7 +124,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 func items(rows []app.Item) []dialog.Item {
 	out := make([]dialog.Item, len(rows))
 	for i, r := range rows {
-		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled}
+		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled, Exact: r.Exact}
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	case app.PanelDoctor:
 		return f.doctor.Check()
 	case app.PanelJob:
-		return features.ShowJob(f.usage.Front, v.Query)
+		return f.jobs.Show(v.Query)
 	case app.PanelManual:
 		return features.ShowManual(f.usage.Front, v.Query, m.width)
 	case app.PanelUsage:

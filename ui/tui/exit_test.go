@@ -27,6 +27,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/uitest"
 	"parley/ui/uitest/vt"
@@ -35,6 +36,7 @@ import (
 // TestMain runs the screen instead of the tests in the processes that launch
 // starts.
 func TestMain(m *testing.M) {
+	sandbox.RunIfHelper()
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
 	}

@@ -60,6 +60,7 @@ type parts struct {
 	local       *features.Local
 	doctor      *features.Doctor
 	status      *features.StatusCommand
+	jobs        *features.Jobs
 }
 
 func newModel(o Options) *Model {
@@ -78,8 +79,8 @@ func newModel(o Options) *Model {
 	m.features = parts{
 		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
 		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
-		status: &features.StatusCommand{Front: front},
-		usage:  &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
+		status: &features.StatusCommand{Front: front}, jobs: &features.Jobs{Front: front},
+		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
 		local:     &features.Local{Front: front}, doctor: &features.Doctor{Front: front, Images: chat.DrawsImages(os.Getenv)},
 		welcome: &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
@@ -166,7 +167,7 @@ func (m *Model) first() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, f.status, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}

@@ -100,12 +100,12 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 	run.n = c.App.Session.Annotate(0, session.ShellCommand{Command: command})
 	run.show(c)
 	c.shells = append(c.shells, run)
-	send, o := c.Send, c.App.Options
+	send, o, owner := c.Send, c.App.Options, run.session.ID()
 	c.Go(func() {
 		defer cancel()
 		ended := o.RecordShell(draft, command)
 		o.ForgetDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
-		out := o.Shell(ctx, command, func(text string) { send(shellMsg{run: run, text: text}) })
+		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
 	})
 	c.App.RememberPrompt("!" + command)

@@ -82,7 +82,7 @@ func (*Pager) Wide() {}
 // The cursor stays where it is; at the end, it stays at the end.
 func (p *Pager) SetParts(note string, parts []PagePart) {
 	p.layOut()
-	end := len(p.rows) > 0 && p.selected == len(p.rows)-1
+	end := p.AtEnd()
 	part, line, row := p.place()
 	p.note, p.parts, p.layoutWidth, p.view = note, parts, -1, ""
 	p.layOut()
@@ -91,6 +91,33 @@ func (p *Pager) SetParts(note string, parts []PagePart) {
 		return
 	}
 	p.goTo(part, line, row)
+}
+
+// AtEnd reports whether the cursor is on the last row: what SetParts adds comes in sight.
+func (p *Pager) AtEnd() bool {
+	p.layOut()
+	return len(p.rows) > 0 && p.selected == len(p.rows)-1
+}
+
+// GoToEnd puts the cursor on the last row.
+func (p *Pager) GoToEnd() {
+	p.layOut()
+	p.selected, p.view = max(len(p.rows)-1, 0), ""
+}
+
+// Line returns the index of the line under the cursor in its part, below 0 for a heading.
+func (p *Pager) Line() int {
+	p.layOut()
+	_, line, _ := p.place()
+	return line
+}
+
+// GoToLine puts the cursor on a line of the first part, as far down the view as it is.
+func (p *Pager) GoToLine(line int) {
+	p.layOut()
+	down := p.selected - p.top
+	p.goTo(0, line, 0)
+	p.top, p.view = max(p.selected-down, 0), ""
 }
 
 // SetSize gives the width and the most rows.
@@ -174,9 +201,12 @@ var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPg
 // handleScroll moves the cursor, and reports whether msg says where to.
 func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
-	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
+	if turn, wheel := msg.(tea.MouseWheelMsg); wheel {
 		p.window.key(msg, p.Keys.ScrollKeys, len(p.rows), visible)
 		p.selected = max(min(p.selected, p.top+visible-1), p.top)
+		if turn.Button == tea.MouseWheelDown && p.top+visible >= len(p.rows) {
+			p.selected = max(len(p.rows)-1, 0) // as the key for the end: what comes is followed
+		}
 		return true
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[press.String()] != 0 {

@@ -1,7 +1,9 @@
 package features
 
 import (
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -9,12 +11,86 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// ShowJob shows what the command in the background with this number has written.
-func ShowJob(f *Front, number string) tea.Cmd {
-	title, lines := app.JobOutput(f.App, number)
-	part := dialog.PagePart{Title: title, Source: strings.Join(lines, "\n")}
-	for _, line := range lines {
+// Jobs shows what commands in the background have written, and follows one that runs.
+type Jobs struct {
+	*Front
+	pager   *dialog.Pager // nil: none was opened yet
+	number  string        // of the job that it shows
+	shown   app.JobView
+	pending atomic.Bool // a message that the job has changed is on its way
+}
+
+// jobChangedMsg says that the job that is shown has written something, or ended.
+type jobChangedMsg struct{}
+
+// Show shows the output of the command in the background with this number: from its beginning, or
+// its end while it runs.
+func (f *Jobs) Show(number string) tea.Cmd {
+	f.pager, f.number = dialog.Pages("Job "+number, nil, f.Theme), number
+	n, _ := strconv.Atoi(number)
+	cmd := f.Open(f.pager)
+	jobs := f.App.Jobs
+	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+		jobs.View(n, nil)
+		return nil
+	})
+	jobs.View(n, func() {
+		if !f.pending.Swap(true) {
+			f.Send(jobChangedMsg{})
+		}
+	})
+	f.fill()
+	if f.shown.Runs {
+		f.pager.GoToEnd()
+	}
+	return cmd
+}
+
+// Update shows what the job has written, and reports whether msg is news of it.
+func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
+	if _, ok := msg.(jobChangedMsg); !ok {
+		return nil, false
+	}
+	f.pending.Store(false)
+	if f.pager != nil && f.Current() == f.pager {
+		f.fill()
+	}
+	return nil, true
+}
+
+// fill hands the pager what there is. Who reads at the end stays there, else where they are, also
+// when lines above them were left out.
+func (f *Jobs) fill() {
+	before, now, at := f.shown, app.JobOutput(f.App, f.number), f.pager.Line()
+	part := dialog.PagePart{Title: now.Title, Source: strings.Join(now.Lines, "\n")}
+	for _, line := range now.Lines {
 		part.Lines = append(part.Lines, dialog.PageLine{Text: line})
 	}
-	return f.Open(dialog.Pages("Job "+number, []dialog.PagePart{part}, f.Theme))
+	follows := f.pager.AtEnd()
+	f.shown = now
+	f.pager.SetParts(now.State, []dialog.PagePart{part})
+	if moved := movedTo(before, now, at); !follows && moved != at {
+		f.pager.GoToLine(moved)
+	}
+}
+
+// movedTo returns where the line with this index is now. Output grows at its end; of much, lines
+// in the middle are left out, so that those behind them move up.
+func movedTo(before, now app.JobView, at int) int {
+	same := 0 // lines that both begin with
+	for same < min(len(before.Lines), len(now.Lines)) && before.Lines[same] == now.Lines[same] {
+		same++
+	}
+	if at < same || at >= len(before.Lines) {
+		return at
+	}
+	behind := now.Size - before.Size // bytes from the beginning of the line on
+	for _, line := range before.Lines[at:] {
+		behind += int64(len(line)) + 1
+	}
+	to := len(now.Lines)
+	for ; to > same && behind > 0; to-- {
+		behind -= int64(len(now.Lines[to-1])) + 1
+	}
+	return to
 }

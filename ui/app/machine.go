@@ -3,9 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"parley/providers/llm"
+	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/clip"
 )
@@ -206,4 +210,100 @@ func showManual(a *App, name string) Effect {
 		return Say(fmt.Sprintf("No page %q in the manual: /manual lists them", name))
 	}
 	return Effect{View: PanelQuery{PanelManual, name}}
+}
+
+// removeFolder begins the argument of /add-dir that takes a folder away.
+const removeFolder = "remove "
+
+// addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
+// them.
+func addFolder(a *App, arg string) Effect {
+	now := session.AddedFolders(a.Session)
+	name, remove := strings.CutPrefix(arg, removeFolder)
+	switch {
+	case arg == "" && len(now) == 0:
+		return Say("No folders added · /add-dir PATH adds one")
+	case arg == "":
+		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
+	case remove:
+		dir, err := a.absolute(strings.TrimSpace(name))
+		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+			dir = real
+		}
+		if err != nil || !slices.Contains(now, dir) {
+			return Say(sanitize.Line(name) + " is not among the added folders")
+		}
+		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }))
+	}
+	dir, err := a.absolute(arg)
+	if err == nil {
+		dir, err = session.CheckFolder(a.Session, dir)
+	}
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return setFolders(a, append(now, dir))
+	}}}
+}
+
+// setFolders has tools reach these folders but for those that are gone, which the error of the
+// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
+// providers have in their caches.
+func setFolders(a *App, dirs []string) Effect {
+	before := session.AddedFolders(a.Session)
+	err := session.SetFolders(a.Session, dirs...)
+	now := session.AddedFolders(a.Session)
+	if slices.Equal(now, before) {
+		return Effect{Err: err}
+	}
+	if servers := a.Servers(); servers != nil {
+		servers.SetRoots(append([]string{a.Folder}, now...)...)
+	}
+	var told []string
+	for _, dir := range before {
+		if !slices.Contains(now, dir) {
+			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
+		}
+	}
+	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
+		told = append(told, "The user added a folder. "+session.FoldersText(added))
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
+	a.Attached = append(a.Attached, note)
+	return Effect{Event: session.Folders{Dirs: now}, Attached: []llm.Part{note}, Err: err}
+}
+
+// FoldersText says which folders tools reach beside the working directory.
+func FoldersText(f session.Folders) string {
+	if len(f.Dirs) == 0 {
+		return "No added folders"
+	}
+	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
+}
+
+func addedItems(a *App, verb string) (items []Item) {
+	for _, dir := range session.AddedFolders(a.Session) {
+		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
+	}
+	return items
+}
+
+// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
+// working directory.
+func folderItems(a *App) []Item {
+	const most = 200
+	items := addedItems(a, removeFolder)
+	above := filepath.Dir(a.Folder)
+	entries, _ := os.ReadDir(above)
+	for _, e := range entries {
+		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
+			items = append(items, Item{Title: a.Short(dir), Value: dir})
+		}
+	}
+	return items
 }

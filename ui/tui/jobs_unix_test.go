@@ -1,0 +1,52 @@
+//go:build unix
+
+package tui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/tools"
+)
+
+// A command that the user typed goes to the background by the same key as the model's. What it
+// writes there is followed at its end, and leaves a reader above it alone.
+func TestOutputOfJobIsFollowed(t *testing.T) {
+	s := setUpWith(t, 80, 16, func(o *Options) {
+		set, err := tools.Open(o.Folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { set.Close() })
+		dir := o.Folder
+		o.Jobs = set.Jobs()
+		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome {
+			return tools.RunOwn(tools.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
+		}
+	})
+	step := func(name string) {
+		if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Type("!echo re''ady; for n in 1 2 3; do until [ -e go$n ]; do sleep 0.01; done; seq -f step$n-%.0f 30; done").Press("enter").WaitForText("ready")
+	s.Press("ctrl+x", "b").WaitForText("Moved to the background").WaitForText("continues in the background as job 1").WaitForText("1 job")
+	s.Type("/jobs kil").Press("enter").WaitForText("did you mean /jobs kill?") // and nothing is killed
+	s.clock.Add(time.Minute)
+	s.Type("/jobs 1").Press("enter").WaitForText("ready").WaitForText("running")
+	step("go1")
+	s.WaitForText("step1-30")
+	s.Press("k", "k")
+	step("go2")
+	s.WaitForText("%") // of what there is by now
+	s.WaitFor(func(screen string) bool {
+		return strings.Contains(screen, "step1-30") && !strings.Contains(screen, "100%")
+	})
+	s.Press("end").WaitForText("step2-30")
+	step("go3")
+	s.WaitForText("step3-30").WaitForText("exit status 0")
+}
