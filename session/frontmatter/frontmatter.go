@@ -11,8 +11,12 @@
 package frontmatter
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 )
 
 // Bounds of what is read.
@@ -20,6 +24,29 @@ const (
 	maxHead  = 256 << 10 // bytes
 	maxDepth = 20        // values in one another
 )
+
+// ReadFile reads a regular file, of one with more than most bytes one byte more. The error has the
+// path.
+func ReadFile(path string, most int) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
+	}
+	data := make([]byte, min(info.Size(), int64(most)+1))
+	n, err := f.ReadAt(data, 0)
+	if n == len(data) {
+		err = nil
+	}
+	return data[:n], err
+}
 
 // An Error says in which line something cannot be read.
 type Error struct {

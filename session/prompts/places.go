@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"parley/session/frontmatter"
 )
 
 // Program is the one that a file is written for.
@@ -159,33 +161,11 @@ func Find(places []Place) (found []Prompt, problems []error) {
 
 // Read reads one file of a place.
 func Read(p Place, path string) (Prompt, error) {
-	data, err := readRegular(path)
+	data, err := frontmatter.ReadFile(path, MaxFile)
 	if err != nil {
 		return Prompt{}, &Error{Path: path, Text: cause(err)}
 	}
 	return Parse(p, path, data)
-}
-
-// readRegular reads a regular file, and little more of it than is allowed.
-func readRegular(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	data := make([]byte, min(info.Size(), MaxFile+1))
-	n, err := f.ReadAt(data, 0)
-	if n == len(data) {
-		err = nil
-	}
-	return data[:n], err
 }
 
 // cause returns what the system said, without the path and the name of its call.

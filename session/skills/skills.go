@@ -177,7 +177,7 @@ func Find(places []Place) (found []Skill, problems []error) {
 			problems = append(problems, err)
 		}
 		for _, path := range paths {
-			data, err := read(path)
+			data, err := frontmatter.ReadFile(path, MaxFile)
 			if err != nil {
 				problems = append(problems, err)
 				continue
@@ -190,28 +190,6 @@ func Find(places []Place) (found []Skill, problems []error) {
 		}
 	}
 	return found, problems
-}
-
-// read reads a regular file, and little more of it than is allowed.
-func read(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data := make([]byte, min(info.Size(), MaxFile+1))
-	n, err := f.ReadAt(data, 0)
-	if n == len(data) {
-		err = nil
-	}
-	return data[:n], err
 }
 
 // First returns skills without those whose name one before them has.
