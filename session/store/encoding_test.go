@@ -188,3 +188,48 @@ func TestTimes(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// Where a message is read as plain text, encoding/json reads the same.
+func FuzzPlainText(f *testing.F) {
+	for _, text := range []string{"", "hi", "two\nlines\tand \"quotes\" \\ <b>&", "é 🦊 \u2028", "\x00\x1b", "\xff", `"},{"kind":"text","text":"`, `","blob":"x`} {
+		row, err := encodeParts([]llm.Part{{Kind: llm.Text, Text: text}}, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(row))
+	}
+	f.Add(`[{"kind":"text","text":"a\"}]`)
+	f.Add(`[{"kind":"text","text":"a"},{"kind":"text","text":"b"}]`)
+	f.Fuzz(func(t *testing.T, row string) {
+		text, ok := plainText([]byte(row))
+		if !ok {
+			return
+		}
+		var rows []part
+		if err := json.Unmarshal([]byte(row), &rows); err != nil || !reflect.DeepEqual(rows, []part{{Kind: llm.Text, Text: text}}) {
+			t.Errorf("%s: got %q, encoding/json reads %+v, %v", row, text, rows, err)
+		}
+	})
+}
+
+// A message of nothing but text takes two allocations: what it says, and the list it is in.
+func TestTextIsReadAtOnce(t *testing.T) {
+	row, err := encodeParts([]llm.Part{{Kind: llm.Text, Text: "func main() {\n\tfmt.Println(\"a\\b\", 1 < 2 && 3 > 2)\n}\n— done"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := testing.AllocsPerRun(10, func() { _, _, _ = decodeParts(row) }); got > 3 {
+		t.Errorf("%s: %.0f allocations", row, got)
+	}
+}
+
+func BenchmarkDecodeParts(b *testing.B) {
+	row, err := encodeParts([]llm.Part{{Kind: llm.Text, Text: strings.Repeat("a line of text with \"quotes\"\n", 8)}}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _, _ = decodeParts(row)
+	}
+}
