@@ -52,6 +52,7 @@ func (s *Session) Rewrite(seq int, text string) error {
 	s.tree.Put(own)
 	s.mu.Unlock()
 	s.persist(own)
+	followPersona(s)
 	return nil
 }
 
@@ -98,6 +99,7 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 	s.mu.Unlock()
 	if err == nil {
 		s.persistHead(head)
+		followPersona(s)
 	}
 	return err
 }
@@ -165,6 +167,7 @@ func (s *Session) EditSummary(text string) error {
 	for _, n := range own {
 		s.persist(n)
 	}
+	followPersona(s)
 	return nil
 }
 

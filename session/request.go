@@ -29,6 +29,8 @@ type requestSettings struct {
 	own          Settings     // of the conversation
 	settings     llm.Settings // both
 	onlyTools    []string     // that are offered; nil: all
+	persona      Persona      // that system and onlyTools come from
+	systemOf     systemMaker  // nil: a persona does not follow when the branch changes
 	revert       func()       // takes back what holds for the running prompt alone; nil: nothing does
 }
 

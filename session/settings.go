@@ -64,7 +64,32 @@ func SetPersona(s *Session, p Persona, system string) error {
 // RestorePersona does as SetPersona for the persona that the conversation has.
 func RestorePersona(s *Session, p Persona, system string) {
 	set(s, &s.onlyTools, p.Tools)
+	set(s, &s.persona, p)
 	s.SetSystem(system)
+}
+
+// A systemMaker returns the system prompt that a persona makes, for one without a Name that of a
+// conversation without one; not ok if the persona may not be used here.
+type systemMaker = func(Persona) (system string, ok bool)
+
+// FollowPersona has the conversation continue with the persona of a branch once it continues on
+// that.
+func FollowPersona(s *Session, systemOf func(Persona) (system string, ok bool)) {
+	set(s, &s.systemOf, systemOf)
+}
+
+// followPersona continues with the persona of the current branch.
+func followPersona(s *Session) {
+	systemOf, was, now := get(s, &s.systemOf), get(s, &s.persona), PersonaOf(s)
+	if systemOf == nil || now.Name == was.Name && now.System == was.System && slices.Equal(now.Tools, was.Tools) {
+		return
+	}
+	system, ok := systemOf(now)
+	if !ok {
+		now = Persona{}
+		system, _ = systemOf(now)
+	}
+	RestorePersona(s, now, system)
 }
 
 // Settings are what the user set for a conversation. It is an event: the last one of the

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -173,6 +174,52 @@ func TestPersona(t *testing.T) {
 			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
 		}
 		s.Close()
+	}
+}
+
+// TestPersonaFollowsTheBranch: a branch is continued with its own persona at once, if that may be
+// used.
+func TestPersonaFollowsTheBranch(t *testing.T) {
+	set, _ := workspace(t)
+	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set})
+	trusted := true
+	FollowPersona(s, func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
+	play(t.Context(), s, allow, say("one"))
+	play(t.Context(), s, allow, say("two"))
+	terse := s.Head()
+	if err := SetPersona(s, Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}, Project: "/w"}, "Be terse"); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, system string, offered int) {
+		t.Helper()
+		if _, req := s.Request(say("next")); req.System != system || len(req.Tools) != offered {
+			t.Errorf("%s: %q with %d tools is sent, want %q with %d", what, req.System, len(req.Tools), system, offered)
+		}
+	}
+	check("chosen", "Be terse", 2)
+	if _, err := s.Edit(terse - 1); err != nil {
+		t.Fatal(err)
+	}
+	check("in front of it", "own", len(set.Tools()))
+	play(t.Context(), s, allow, say("another two"))
+	other := s.Head()
+	for _, step := range []struct {
+		what    string
+		seq     int
+		trusted bool
+		system  string
+		tools   int
+	}{
+		{"back on its branch", terse, true, "Be terse", 2},
+		{"on the other branch", other, true, "own", len(set.Tools())},
+		{"not trusted any more", terse, false, "own", len(set.Tools())},
+	} {
+		trusted = step.trusted
+		if err := s.SwitchBranch(step.seq); err != nil {
+			t.Fatal(err)
+		}
+		check(step.what, step.system, step.tools)
 	}
 }
 

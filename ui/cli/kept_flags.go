@@ -131,6 +131,10 @@ func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string,
 // has. One that came with a directory holds only where that is trusted, which notice says.
 func (f *keptFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
 	kept, want := session.PersonaOf(s), f.persona
+	trusted := func(p session.Persona) bool {
+		return p.Project == "" || a.project.trusted && p.Project == a.dir
+	}
+	session.FollowPersona(s, func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
 	switch {
 	case f.system != "":
 		want = session.Persona{Name: session.OwnSystem, System: f.system}
@@ -141,7 +145,7 @@ func (f *keptFlags) applyPersona(a *program, s *session.Session) (notice string,
 	case want.Name != "" && (want.Name != kept.Name || want.System != kept.System || !slices.Equal(want.Tools, kept.Tools)):
 		return "", session.SetPersona(s, want, wholeSystem(a, want.System))
 	case kept.Name == "":
-	case kept.Project != "" && (!a.project.trusted || kept.Project != a.dir):
+	case !trusted(kept):
 		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
 	default:
 		session.RestorePersona(s, kept, wholeSystem(a, kept.System))
