@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,5 +68,52 @@ func TestFolders(t *testing.T) {
 	}
 	if err := SetFolders(s, beside); err == nil || len(AddedFolders(s)) > 0 || len(FoldersOf(s)) > 0 {
 		t.Errorf("it has %q: %v", AddedFolders(s), err)
+	}
+}
+
+// A folder of a conversation that is gone stays with it while others are added, and is used again
+// once it is back, as its model is told.
+func TestMissingFolderIsKept(t *testing.T) {
+	set, dir := workspace(t)
+	temp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, other := filepath.Join(temp, "gone"), filepath.Join(temp, "other")
+	for _, dir := range []string{gone, other} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := MemoryStore()
+	defer store.Close()
+	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
+	defer s.Close()
+	if err := errors.Join(SetFolders(s, gone), os.Remove(gone)); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetFolders(s, gone, other); err == nil || !slices.Equal(FoldersOf(s), []string{gone, other}) || !slices.Equal(AddedFolders(s), []string{other}) || !slices.Equal(MissingFolders(s), []string{gone}) {
+		t.Errorf("it has %q, and reaches %q: %v", FoldersOf(s), AddedFolders(s), err)
+	}
+	for i, want := range []string{"hi", "hi<note>\nBack again: tools reach " + gone + " as before.\n</note>", "hi"} {
+		if i == 1 {
+			if err := os.Mkdir(gone, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		play(t.Context(), s, allow, say("hi"))
+		requests := fake.Requests()
+		messages := requests[len(requests)-1].Messages
+		got := ""
+		for _, part := range messages[len(messages)-1].Parts {
+			got += part.Text
+		}
+		if got != want {
+			t.Errorf("prompt %d is %q, want %q", i, got, want)
+		}
+	}
+	if !slices.Equal(AddedFolders(s), []string{gone, other}) || len(MissingFolders(s)) > 0 {
+		t.Errorf("it reaches %q", AddedFolders(s))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -145,7 +147,7 @@ func useOwn(s *Session, own Settings) {
 // Folders are the directories beside the workspace that tools reach in a conversation. It is an
 // event: the last one on a branch holds.
 type Folders struct {
-	Dirs []string `json:"dirs"` // absolute, without links
+	Dirs []string `json:"dirs"` // absolute, without links; some may be gone at the moment
 }
 
 // FoldersOf returns the directories that were added on the current branch.
@@ -156,16 +158,49 @@ func FoldersOf(s *Session) []string {
 }
 
 // SetFolders has tools reach directories, in the place of those that were added before, in this
-// conversation from here on. Those that cannot be added are left out, as the error says.
+// conversation from here on. Those that cannot be added are left out, as the error says; those that
+// the conversation had and that are gone stay with it, and are used once they are back.
 func SetFolders(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return errors.New("no tools are available")
 	}
 	err := RestoreFolders(s, dirs...)
-	if now := s.tools.Folders(); !slices.Equal(now, FoldersOf(s)) {
-		s.Annotate(0, Folders{Dirs: now})
+	before, now := FoldersOf(s), s.tools.Folders()
+	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || isThere(dir))
+	})
+	if !slices.Equal(kept, before) {
+		s.Annotate(0, Folders{Dirs: kept})
 	}
 	return err
+}
+
+func isThere(dir string) bool {
+	_, err := os.Lstat(dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// MissingFolders returns the directories of the conversation that tools do not reach.
+func MissingFolders(s *Session) []string {
+	now := AddedFolders(s)
+	return slices.DeleteFunc(slices.Clone(FoldersOf(s)), func(dir string) bool { return slices.Contains(now, dir) })
+}
+
+// withFoldersBack has tools reach the directories of the conversation that are back, and returns a
+// prompt with what the model is told of that.
+func withFoldersBack(t *turn, parts []llm.Part) []llm.Part {
+	missing := MissingFolders(t.Session)
+	if t.Session.tools == nil || !slices.ContainsFunc(missing, isThere) {
+		return parts
+	}
+	_ = RestoreFolders(t.Session, FoldersOf(t.Session)...) // those that cannot be used stay missing
+	now := AddedFolders(t.Session)
+	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })
+	if len(back) == 0 {
+		return parts
+	}
+	told := "Back again: tools reach " + strings.Join(back, ", ") + " as before."
+	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
 
 // RestoreFolders does as SetFolders for the directories that the conversation has: those that are

@@ -210,7 +210,7 @@ func steer(t *turn) error {
 }
 
 func (t *turn) prompt(m llm.Message) {
-	m.Parts = withEndedJobs(t, m.Parts)
+	m.Parts = withFoldersBack(t, withEndedJobs(t, m.Parts))
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()

@@ -218,7 +218,7 @@ const removeFolder = "remove "
 // addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
 // them.
 func addFolder(a *App, arg string) Effect {
-	now := session.AddedFolders(a.Session)
+	now := slices.Clone(session.FoldersOf(a.Session))
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
 	case arg == "" && len(now) == 0:
@@ -251,22 +251,29 @@ func addFolder(a *App, arg string) Effect {
 	}}}
 }
 
-// setFolders has tools reach these folders but for those that are gone, which the error of the
+// setFolders has tools reach these folders but for those that are missing, which the error of the
 // effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
 // providers have in their caches.
 func setFolders(a *App, dirs []string) Effect {
-	before := session.AddedFolders(a.Session)
+	before, kept := session.AddedFolders(a.Session), session.FoldersOf(a.Session)
 	err := session.SetFolders(a.Session, dirs...)
-	now := session.AddedFolders(a.Session)
-	if slices.Equal(now, before) {
+	now, stay := session.AddedFolders(a.Session), session.Folders{Dirs: session.FoldersOf(a.Session)}
+	switch {
+	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
 		return Effect{Err: err}
+	case slices.Equal(now, before): // a missing one was removed
+		return Effect{Event: stay, Err: err}
 	}
 	if servers := a.Servers(); servers != nil {
 		servers.SetRoots(append([]string{a.Folder}, now...)...)
 	}
 	var told []string
 	for _, dir := range before {
-		if !slices.Contains(now, dir) {
+		switch {
+		case slices.Contains(now, dir):
+		case slices.Contains(stay.Dirs, dir):
+			told = append(told, "The folder "+dir+" is missing: tools do not reach it until it is back.")
+		default:
 			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
 		}
 	}
@@ -275,7 +282,7 @@ func setFolders(a *App, dirs []string) Effect {
 	}
 	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
 	a.Attached = append(a.Attached, note)
-	return Effect{Event: session.Folders{Dirs: now}, Attached: []llm.Part{note}, Err: err}
+	return Effect{Event: stay, Attached: []llm.Part{note}, Err: err}
 }
 
 // FoldersText says which folders tools reach beside the working directory.
@@ -287,8 +294,13 @@ func FoldersText(f session.Folders) string {
 }
 
 func addedItems(a *App, verb string) (items []Item) {
-	for _, dir := range session.AddedFolders(a.Session) {
-		items = append(items, Item{Title: verb + a.Short(dir), Value: verb + dir})
+	missing := session.MissingFolders(a.Session)
+	for _, dir := range session.FoldersOf(a.Session) {
+		item := Item{Title: verb + a.Short(dir), Value: verb + dir}
+		if slices.Contains(missing, dir) {
+			item.Detail = "missing · used again once it is back"
+		}
+		items = append(items, item)
 	}
 	return items
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -105,9 +106,12 @@ func (f *keptFlags) apply(a *program, s *session.Session) (notice string, err er
 func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
 	if err := session.RestoreFolders(s, session.FoldersOf(s)...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		if errors.Is(err, fs.ErrNotExist) {
+			notice += " · used again once it is back"
+		}
 	}
 	for _, dir := range f.addDirs {
-		before := session.AddedFolders(s)
+		before := slices.Clone(session.FoldersOf(s))
 		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
 			continue
 		}
@@ -115,7 +119,7 @@ func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string,
 		if err == nil {
 			err = session.SetFolders(s, append(before, real)...)
 		}
-		if err != nil {
+		if err != nil && !slices.Contains(session.AddedFolders(s), real) { // others may be missing
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
