@@ -69,13 +69,20 @@ type stand struct {
 	home   string
 	before unix.Termios
 
-	mu  sync.Mutex
-	out bytes.Buffer
+	mu   sync.Mutex
+	out  bytes.Buffer
+	news chan struct{} // something was said
+
+	heard int // bytes of out up to the end of what hears found last
 }
 
 func (s *stand) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
 	return s.out.Write(b)
 }
 
@@ -87,7 +94,7 @@ func (s *stand) said() string {
 
 func launch(t *testing.T, what string) *stand {
 	t.Helper()
-	s := &stand{t: t, Cmd: exec.Command(os.Args[0]), home: t.TempDir()}
+	s := &stand{t: t, Cmd: exec.Command(os.Args[0]), home: t.TempDir(), news: make(chan struct{}, 1)}
 	s.Env = append(os.Environ(), "PARLEY_PLAIN_CHILD="+what, "TERM=dumb", "HOME="+s.home, "XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "EDITOR=")
 	blocking, slave, err := pty.Open()
 	if err != nil {
@@ -153,11 +160,37 @@ func termios(t *testing.T, f *os.File) (state unix.Termios) {
 // hears waits until text was said behind what was heard before, if anything.
 func (s *stand) hears(text string) *stand {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.said(), text); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%q is not in\n%s", text, s.said())
+	if !s.hearsWithin(30*time.Second, text) {
+		s.t.Fatalf("%q is not, behind byte %d, in\n%s", text, s.heard, s.said())
+	}
+	return s
+}
+
+func (s *stand) hearsWithin(most time.Duration, text string) bool {
+	for timeout := time.After(most); ; {
+		if i := strings.Index(s.said()[s.heard:], text); i >= 0 {
+			s.heard += i + len(text)
+			return true
+		}
+		select {
+		case <-s.news:
+		case <-timeout:
+			return false
 		}
 	}
+}
+
+// answers types line once an open question takes answers, until reply is said to it: what was
+// typed before that was thrown away, and nothing tells when it is not any more.
+func (s *stand) answers(line, reply string) *stand {
+	s.t.Helper()
+	for range 10 {
+		time.Sleep(settle + 100*time.Millisecond)
+		if s.types(line+"\n").hearsWithin(3*time.Second, reply) {
+			return s
+		}
+	}
+	s.t.Fatalf("%q is no answer in\n%s", line, s.said())
 	return s
 }
 
@@ -233,8 +266,9 @@ func TestTerminal(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "ask")
 		s.types("go\ny").hears("(? for details): ") // begun before the question
-		time.Sleep(settle + 100*time.Millisecond)
-		s.types("\n").hears("Type one of the numbers or letters")
+		// The question is asked again once what was typed meanwhile is thrown away: ctrl+d in
+		// front of that would be, too.
+		s.answers("", "Type one of the numbers or letters").hears("(? for details): ")
 		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
 			t.Errorf("it ran:\n%s", s.said())
 		}
@@ -258,9 +292,7 @@ func TestSignals(t *testing.T) {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			s := launch(t, "ask")
-			s.types("go\n").hears("(? for details): ")
-			time.Sleep(settle + 100*time.Millisecond)
-			s.types("y\n").hears("Running…")
+			s.types("go\n").hears("(? for details): ").answers("y", "Running…")
 			pid := s.pid()
 			s.Process.Signal(sig)
 			s.ends(128 + int(sig))

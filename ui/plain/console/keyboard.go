@@ -39,6 +39,7 @@ type Keyboard struct {
 
 	r, w    *os.File   // a byte in this pipe calls reading off
 	reading sync.Mutex // held while the terminal is read
+	taking  sync.Mutex // held while what is there is read, or thrown away
 	over    atomic.Bool
 	ended   chan struct{} // closed once Run has ended
 }
@@ -102,7 +103,14 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 func (k *Keyboard) read(buf []byte) (int, error) {
 	k.reading.Lock()
 	defer k.reading.Unlock()
-	if ready, err := k.wait(); !ready || err != nil {
+	if ready, err := k.wait(false); !ready || err != nil {
+		return 0, err
+	}
+	// What was there may have been thrown away since, and a read that waits for more could
+	// not be called off.
+	k.taking.Lock()
+	defer k.taking.Unlock()
+	if ready, err := k.wait(true); !ready || err != nil {
 		return 0, err
 	}
 	return k.In.Read(buf)

@@ -14,7 +14,7 @@ const LongestLine = 8190
 var Endings []os.Signal
 
 // wait returns at once: reading the console cannot be called off here.
-func (k *Keyboard) wait() (bool, error) { return !k.over.Load(), nil }
+func (k *Keyboard) wait(bool) (bool, error) { return !k.over.Load(), nil }
 
 // Pause does nothing: editors have windows of their own here.
 func (k *Keyboard) Pause() (resume func()) { return func() {} }

@@ -19,21 +19,26 @@ const console = "/dev/tty"
 var Endings = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
 // wait waits until there is something to read, and reports false once reading was
-// called off. It is select: poll does not know terminals on macOS.
-func (k *Keyboard) wait() (ready bool, err error) {
+// called off. With now it does not wait, and reports what is so. It is select: poll does
+// not know terminals on macOS.
+func (k *Keyboard) wait(now bool) (ready bool, err error) {
+	var most *unix.Timeval // nil: as long as it takes
+	if now {
+		most = &unix.Timeval{}
+	}
 	in, off := int(k.In.Fd()), int(k.r.Fd())
 	for {
 		var set unix.FdSet
 		set.Set(in)
 		set.Set(off)
-		_, err := unix.Select(max(in, off)+1, &set, nil, nil, nil)
+		_, err := unix.Select(max(in, off)+1, &set, nil, nil, most)
 		if errors.Is(err, unix.EINTR) { // ctrl+z and fg, for one
 			continue
 		}
 		if err != nil {
 			return false, err
 		}
-		return !set.IsSet(off), nil
+		return set.IsSet(in) && !set.IsSet(off), nil
 	}
 }
 
@@ -47,7 +52,11 @@ func (k *Keyboard) Pause() (resume func()) {
 
 // Forget throws away what was typed and not read, the line that is being typed
 // included.
-func (k *Keyboard) Forget() { tty.FlushInput(k.In.Fd()) }
+func (k *Keyboard) Forget() {
+	k.taking.Lock()
+	defer k.taking.Unlock()
+	tty.FlushInput(k.In.Fd())
+}
 
 // Close ends Run, and frees what the keyboard holds.
 func (k *Keyboard) Close() {

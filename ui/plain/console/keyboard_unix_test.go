@@ -1,0 +1,49 @@
+//go:build linux
+
+package console
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// TestForgetWhileReading: a line that is thrown away when it is about to be read leaves nobody
+// reading what is not there, which could not be called off.
+func TestForgetWhileReading(t *testing.T) {
+	user, in, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer user.Close()
+	go io.Copy(io.Discard, user)
+	k, err := Listen(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, gone := make(chan Line), make(chan struct{})
+	go k.Run(lines, gone)
+	go func() {
+		for {
+			select {
+			case <-lines:
+			case <-gone:
+				return
+			}
+		}
+	}()
+	stuck := time.AfterFunc(10*time.Second, func() { panic("reading cannot be called off") })
+	for i := range 500 {
+		io.WriteString(user, "y\n")
+		for began := time.Now(); time.Since(began) < time.Duration(i%50)*time.Microsecond; {
+		}
+		k.Forget()
+		k.Pause()()
+	}
+	k.Close()
+	stuck.Stop()
+	close(gone)
+}
