@@ -53,6 +53,12 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.RunIfHelper()
+	if filepath.Base(os.Args[0]) != "parley" { // the tests, which wait more than they compute
+		flag.Parse()
+		if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+			flag.Set("test.parallel", "6")
+		}
+	}
 	testscript.Main(m, map[string]func(){"parley": main})
 }
 
@@ -1062,12 +1068,12 @@ func TestStdinLeftOpen(t *testing.T) {
 	}
 }
 
-// rounds is how often TestKill kills the program: ten times as often with PARLEY_LONG=1.
+// rounds is how often TestKill kills the program: far more often with PARLEY_LONG=1.
 func rounds() int {
 	if os.Getenv("PARLEY_LONG") == "1" {
 		return 300
 	}
-	return 30
+	return 12
 }
 
 // TestKill kills the program at any moment of a turn, again and again in the
@@ -2584,8 +2590,7 @@ var mediaFaults = []struct {
 var isTest = regexp.MustCompile(`^(Test|Fuzz|Benchmark)([^a-z]|$)`)
 
 // namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
-func namedTests(t *testing.T) map[string]bool {
-	t.Helper()
+var namedTests = sync.OnceValues(func() (map[string]bool, error) {
 	tests := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
@@ -2602,11 +2607,8 @@ func namedTests(t *testing.T) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tests
-}
+	return tests, err
+})
 
 // checkNamedTest reports a test of what that is not there. Test is "folder Test", "script NAME: a
 // piece of it" for testdata/script, or "ci: a piece of it" for .ci/run.
@@ -2634,7 +2636,10 @@ func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
 
 // TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
 func TestMediaFaultsHaveTests(t *testing.T) {
-	tests := namedTests(t)
+	tests, err := namedTests()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range mediaFaults {
 		for _, test := range f.tests {
 			checkNamedTest(t, tests, f.fault, test)
@@ -2648,7 +2653,11 @@ func TestPromisesHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, promises := namedTests(t), 0
+	tests, err := namedTests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	promises := 0
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "# ") {
 			continue

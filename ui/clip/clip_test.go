@@ -152,6 +152,7 @@ const sample = "line one\n\t漢字 かな 👩‍👩‍👧‍👦 e\u0301 \u05
 
 // TestRoutes checks which way a text goes in which place, and what the user is told.
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	wayland := map[string]string{"TERM": "xterm-256color", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
 	overSSH := func(env map[string]string) map[string]string {
 		all := map[string]string{"SSH_CONNECTION": "192.0.2.1 5 192.0.2.2 22"}
@@ -415,6 +416,7 @@ func TestWorkspace(t *testing.T) {
 // A command that hangs is killed with its children; one whose child keeps the
 // clipboard, as those of X and Wayland do, is not waited for.
 func TestHangs(t *testing.T) {
+	t.Parallel()
 	t.Run("killed", func(t *testing.T) {
 		d := sit(t, map[string]string{"DISPLAY": ":0"})
 		d.answerTimeout = 0

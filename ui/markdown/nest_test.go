@@ -14,7 +14,7 @@ import (
 // line is looked through for each of them, so that their number is what time
 // grows by. Nothing of the text is lost by it.
 func TestNestedLists(t *testing.T) {
-	const levels = 1000
+	const levels = 5 * maxNesting
 	for name, indent := range map[string]string{"spaces": "  ", "tabs": "\t", "quotes": "> "} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -109,12 +109,26 @@ var models = map[string]string{
 	"ollama": "qwen3:8b", "llamacpp": "gemma", "vllm": "Qwen/Qwen3-32B", "lmstudio": "glm-4.6v",
 }
 
+// long asks programs for every sample, instead of once in each manner.
+var long = os.Getenv("PARLEY_LONG") == "1"
+
 // TestFamilies holds every family to every sample, each answered in one of the
-// manners: standard output is the JSON, or nothing.
+// manners: standard output is the JSON, or nothing. Programs, which are told of the schema
+// in the same words, share the samples: each gets as many as there are manners, and together
+// they get all.
 func TestFamilies(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where programs run
 	list := samples(t)
+	programs := 0
 	for row, kind := range providers.Kinds() {
+		share := list
+		if strings.HasSuffix(kind, "-cli") && !long {
+			share = nil
+			for i := range len(manners) {
+				share = append(share, list[(programs*len(manners)+i)%len(list)])
+			}
+			programs++
+		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			switch {
@@ -127,7 +141,7 @@ func TestFamilies(t *testing.T) {
 				}
 			}
 			h := &house{kind: kind, t: t, cases: map[string]*visit{}}
-			for i, s := range list {
+			for i, s := range share {
 				manner := manners[(i+row)%len(manners)]
 				t.Run(s.Name+", "+manner.name, func(t *testing.T) {
 					out, errs, status := ask(t, h.open(fmt.Sprintf("case-%d", i), s, manner.answers(string(s.Good), string(s.Bad))), s, i)
@@ -141,6 +155,9 @@ func TestFamilies(t *testing.T) {
 				})
 			}
 		})
+	}
+	if !long && programs*len(manners) < len(list) {
+		t.Errorf("%d programs in %d manners are not asked for all of %d samples", programs, len(manners), len(list))
 	}
 }
 

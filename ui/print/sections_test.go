@@ -62,7 +62,7 @@ func TestPrintedIsNotHeld(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		t.Skip("the race detector holds more")
 	}
-	const size = 8 << 20
+	const size = 2 << 20
 	for name, piece := range map[string]string{
 		"prose": strings.Repeat(strings.Repeat("some words ", 40)+"\n\n", 20),
 		"line":  strings.Repeat("some words ", 800),
@@ -86,7 +86,7 @@ func TestPrintedIsNotHeld(t *testing.T) {
 			if out < size {
 				t.Errorf("%d bytes were written of %d", out, size)
 			}
-			if held > 6<<20 { // of one section
+			if held > size/2 { // of one section
 				t.Errorf("%d KB are held of %d", held>>10, size>>10)
 			}
 		})

@@ -113,10 +113,14 @@ func TestRunningStandsAboveWaiting(t *testing.T) {
 
 // Thirty approvals in a row, with keys at random, other dialogs over them and resizes in
 // between: nothing runs without an answer that allows it, every call has one result, and the
-// next request is one that a provider takes.
+// next request is one that a provider takes. With PARLEY_LONG=1 ten times over.
 func TestManyApprovals(t *testing.T) {
 	const calls = 30
-	for seed := range uint64(3) {
+	seeds := uint64(1)
+	if long {
+		seeds = 10
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 13))
 			var turns []llmtest.Turn

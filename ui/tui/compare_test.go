@@ -197,15 +197,15 @@ func TestCompareWindows(t *testing.T) {
 			models := map[string]*llmtest.Fake{"fake/one": llmtest.New(), "fake/two": llmtest.New(llmtest.Say("the second")), "fake/three": llmtest.New(llmtest.Say("the third"))}
 			s := setUpWith(t, 120, 30, func(o *Options) {
 				o.Open = func(name string) (llm.Endpoint, error) {
-					window := map[string]int{"fake/one": 1000, "fake/two": 100_000, "fake/three": 50_000}[name]
+					window := map[string]int{"fake/one": 250, "fake/two": 100_000, "fake/three": 50_000}[name]
 					return llm.Endpoint{Model: models[name], Name: name, Origin: name, Strategy: "native", Known: true, Context: window}, nil
 				}
 				one, _ := o.Open("fake/one")
 				o.Session = session.New(session.Options{Model: one, Attended: true, Now: o.Now, OpenModel: o.Open, Alternatives: session.FallbackModels("fake/two", "fake/three")})
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
-			s.Type(strings.Repeat("long ", 1000)).Press("enter")
-			s.WaitFor(contains("Too long for fake/one: about 1.3k tokens", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
+			s.Type(strings.Repeat("long ", 250)).Press("enter")
+			s.WaitFor(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
 			s.seen().Press(want.key).WaitFor(contains(append(want.see, "esc keep the")...))
 			if n := len(models["fake/one"].Requests()); n > 0 {
 				t.Errorf("fake/one got %d requests", n)

@@ -5,6 +5,7 @@ package tui
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 	uitest.HeedHangup()
 	os.Unsetenv("NO_COLOR")
 	os.Setenv("TERM", "xterm-256color")
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "8") // they wait more than they compute
+	}
 	os.Exit(m.Run())
 }
 

@@ -29,7 +29,10 @@ func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 // A block was once named by the address of its turn. Addresses come again once
 // the turn before is collected, and calls then showed in an earlier turn.
 func TestBlocksStayInTheirTurns(t *testing.T) {
-	const turns = 60
+	turns, height := 25, 400
+	if long {
+		turns, height = 60, 900
+	}
 	var script []llmtest.Turn
 	for i := range turns {
 		script = append(script,
@@ -37,7 +40,7 @@ func TestBlocksStayInTheirTurns(t *testing.T) {
 			llmtest.Call(llm.Part{ID: "call_0", Name: "read", Input: fmt.Sprintf(`{"path":"file%d.txt"}`, i)}),
 			llmtest.Think(fmt.Sprintf("thought %d", i), fmt.Sprintf("answer %d.", i)))
 	}
-	s := setUp(t, 110, 900, script...)
+	s := setUp(t, 110, height, script...)
 	for i := range turns {
 		name := filepath.Join(s.dir, fmt.Sprintf("file%d.txt", i))
 		if err := os.WriteFile(name, []byte("x\n"), 0o644); err != nil {
@@ -54,7 +57,7 @@ func TestBlocksStayInTheirTurns(t *testing.T) {
 			t.Errorf("turn %d does not show its own call, %s:\n%s", i, call, turn)
 		}
 	}
-	if stored := s.shownAgain(t, 110, 900, "answer 59."); stored != live {
+	if stored := s.shownAgain(t, 110, height, fmt.Sprintf("answer %d.", turns-1)); stored != live {
 		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -283,29 +284,31 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 
 // The keys are painted anew when they come to life, however late that is.
 func TestKeysWakeUp(t *testing.T) {
-	d, clock := asked(shell("ls"), theme.Plain())
-	rows(t, d, 60, 12)
-	settled := d.Drawn(clock.now())
-	clock.pass(300)
-	press(t, d, "x")
-	asleep := d.View()
-	again := d.Update(settled())
-	if again == nil || d.View() != asleep {
-		t.Fatal("awake though somebody typed")
-	}
-	clock.pass(400)
-	if d.Update(again()) != nil || d.View() == asleep {
-		t.Error("the keys do not wake up")
-	}
-	again = d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
-	press(t, d, "up") // takes the hint away
-	if again == nil || d.View() != asleep {
-		t.Fatal("typing puts them to sleep for good, or not at all")
-	}
-	clock.pass(400)
-	if d.Update(again()) != nil || d.View() == asleep {
-		t.Error("the keys do not wake up again")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		settled := d.Drawn(clock.now())
+		clock.pass(300)
+		press(t, d, "x")
+		asleep := d.View()
+		again := d.Update(settled())
+		if again == nil || d.View() != asleep {
+			t.Fatal("awake though somebody typed")
+		}
+		clock.pass(400)
+		if d.Update(again()) != nil || d.View() == asleep {
+			t.Error("the keys do not wake up")
+		}
+		again = d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+		press(t, d, "up") // takes the hint away
+		if again == nil || d.View() != asleep {
+			t.Fatal("typing puts them to sleep for good, or not at all")
+		}
+		clock.pass(400)
+		if d.Update(again()) != nil || d.View() == asleep {
+			t.Error("the keys do not wake up again")
+		}
+	})
 }
 
 func TestLongTextHasToBeSeenWhole(t *testing.T) {
@@ -649,34 +652,36 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 
 // Each rule that would be remembered has to be seen before enter means it.
 func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
-	d, clock := asked(shell("git log -3"), theme.Plain())
-	d.View()
-	settled := d.Drawn(clock.now())
-	clock.pass(400)
-	d.Update(settled())
-	if got := press(t, d, "p", "enter"); got != nil {
-		t.Errorf("at once: %#v", got)
-	}
-	d.View()
-	if d.Drawn(clock.now()) == nil {
-		t.Error("nothing will paint the keys when they wake up")
-	}
-	clock.pass(299)
-	if got := press(t, d, "enter"); got != nil {
-		t.Errorf("after 299 ms: %#v", got)
-	}
-	clock.pass(1)
-	press(t, d, "left")
-	clock.pass(10_000)
-	if got := press(t, d, "enter"); got != nil {
-		t.Errorf("a rule that was never painted: %#v", got)
-	}
-	d.View()
-	d.Drawn(clock.now())
-	clock.pass(300)
-	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
-		t.Errorf("300 ms after it was: %#v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d, clock := asked(shell("git log -3"), theme.Plain())
+		d.View()
+		settled := d.Drawn(clock.now())
+		clock.pass(400)
+		d.Update(settled())
+		if got := press(t, d, "p", "enter"); got != nil {
+			t.Errorf("at once: %#v", got)
+		}
+		d.View()
+		if d.Drawn(clock.now()) == nil {
+			t.Error("nothing will paint the keys when they wake up")
+		}
+		clock.pass(299)
+		if got := press(t, d, "enter"); got != nil {
+			t.Errorf("after 299 ms: %#v", got)
+		}
+		clock.pass(1)
+		press(t, d, "left")
+		clock.pass(10_000)
+		if got := press(t, d, "enter"); got != nil {
+			t.Errorf("a rule that was never painted: %#v", got)
+		}
+		d.View()
+		d.Drawn(clock.now())
+		clock.pass(300)
+		if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
+			t.Errorf("300 ms after it was: %#v", got)
+		}
+	})
 }
 
 // What the network changes has to be seen before it is allowed.

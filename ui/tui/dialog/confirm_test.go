@@ -3,6 +3,7 @@ package dialog_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -140,22 +141,24 @@ func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
 }
 
 func TestYesWakesUp(t *testing.T) {
-	q, clock := confirm("Trust it?")
-	if q.Drawn(clock.now()) != nil {
-		t.Error("nothing was drawn yet")
-	}
-	asleep := q.View()
-	settled := q.Drawn(clock.now())
-	if settled == nil || q.Drawn(clock.now()) != nil {
-		t.Fatal("yes is not woken up, or twice")
-	}
-	clock.pass(300)
-	if again := q.Update(settled()); again != nil || q.View() == asleep {
-		t.Error("yes is still faint 300 ms later")
-	}
-	if got := press(t, q, "y"); got != yes {
-		t.Errorf("300 ms after it was painted: %#v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		q, clock := confirm("Trust it?")
+		if q.Drawn(clock.now()) != nil {
+			t.Error("nothing was drawn yet")
+		}
+		asleep := q.View()
+		settled := q.Drawn(clock.now())
+		if settled == nil || q.Drawn(clock.now()) != nil {
+			t.Fatal("yes is not woken up, or twice")
+		}
+		clock.pass(300)
+		if again := q.Update(settled()); again != nil || q.View() == asleep {
+			t.Error("yes is still faint 300 ms later")
+		}
+		if got := press(t, q, "y"); got != yes {
+			t.Errorf("300 ms after it was painted: %#v", got)
+		}
+	})
 }
 
 // Yes is to the whole text, whatever way one takes through it.
