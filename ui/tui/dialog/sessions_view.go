@@ -252,12 +252,17 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 		lines = l.preview.lines
 	}
 	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
-	for _, line := range lines {
-		for _, row := range textwrap.Lines(sanitize.Line(truncateBytes(line, most)), max(width, 1)) {
-			if len(rows) >= height {
-				return rows
+	for _, text := range lines {
+		for line := range strings.Lines(truncateBytes(text, most)) {
+			if strings.TrimSpace(line) == "" {
+				continue // what is said counts where there is so little room
 			}
-			rows = append(rows, l.theme.Dim.Render(ansi.Truncate(row, width, "")))
+			for _, row := range textwrap.Lines(sanitize.Line(strings.TrimRight(line, "\r\n")), max(width, 1)) {
+				if len(rows) >= height {
+					return rows
+				}
+				rows = append(rows, l.theme.Dim.Render(ansi.Truncate(row, width, "")))
+			}
 		}
 	}
 	return rows
