@@ -4,8 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	crand "crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,7 +23,9 @@ import (
 	"html"
 	"io"
 	"io/fs"
+	"log"
 	"maps"
+	"math/big"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -1718,11 +1727,12 @@ func (k *killed) holdsNone(place, text string) {
 // aHome is a new user's machine, in a network of its own.
 type aHome struct {
 	*testing.T
-	dir string
+	dir  string
+	more []string // variables of the environment, beside those of env
 }
 
 func newHome(t *testing.T) aHome {
-	h := aHome{t, t.TempDir()}
+	h := aHome{T: t, dir: t.TempDir()}
 	for _, name := range []string{"work", "config/parley", "bin"} {
 		if err := os.MkdirAll(filepath.Join(h.dir, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -1739,10 +1749,10 @@ func (h aHome) env() []string {
 			break
 		}
 	}
-	return []string{
+	return append([]string{
 		"HOME=" + h.dir, "PATH=" + filepath.Join(h.dir, "bin") + ":" + bin + ":/usr/bin:/bin", "XDG_CONFIG_HOME=" + h.dir + "/config",
 		"XDG_DATA_HOME=" + h.dir + "/data", "XDG_STATE_HOME=" + h.dir + "/state", "XDG_CACHE_HOME=" + h.dir + "/cache", "GORACE=atexit_sleep_ms=0",
-	}
+	}, h.more...)
 }
 
 func (h aHome) configure(text string) {
@@ -1755,17 +1765,25 @@ func (h aHome) configure(text string) {
 // run runs parley, and returns what it wrote on both outputs, and its status.
 func (h aHome) run(args ...string) (out, errs string, status int) {
 	h.Helper()
+	cmd := h.command(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		h.Fatal(err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// command is parley in the folder work.
+func (h aHome) command(args ...string) *exec.Cmd {
+	h.Helper()
 	exe, err := exec.LookPath("parley")
 	if err != nil {
 		h.Fatal(err)
 	}
 	cmd := exec.Command(exe, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = filepath.Join(h.dir, "work"), h.env(), &stdout, &stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		h.Fatal(err)
-	}
-	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+	cmd.Dir, cmd.Env = filepath.Join(h.dir, "work"), h.env()
+	return cmd
 }
 
 // accept stores that a service may answer, as the question on the screen does.
@@ -2901,5 +2919,184 @@ func TestEditorFolder(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// An authority signs certificates, for servers that TestProxiesAndCertificates meets.
+type authority struct {
+	*testing.T
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	file string // its own certificate
+}
+
+func newAuthority(t *testing.T) *authority {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{T: t, key: key, file: filepath.Join(t.TempDir(), "ca.pem")}
+	a.cert = &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().AddDate(-2, 0, 0), NotAfter: time.Now().AddDate(2, 0, 0),
+	}
+	der, err := x509.CreateCertificate(crand.Reader, a.cert, a.cert, &key.PublicKey, key)
+	if err == nil {
+		err = os.WriteFile(a.file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// certificate signs one for host, which ends in some years: -1 is a year ago.
+func (a *authority) certificate(host string, years int) tls.Certificate {
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), DNSNames: []string{host}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		NotBefore: time.Now().AddDate(-2, 0, 0), NotAfter: time.Now().AddDate(years, 0, 0),
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		leaf.DNSNames, leaf.IPAddresses = nil, []net.IP{ip}
+	}
+	der, err := x509.CreateCertificate(crand.Reader, leaf, a.cert, &a.key.PublicKey, a.key)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}
+}
+
+// A tunnel is a proxy that connects whoever asks with one server, whatever the name.
+type tunnel struct {
+	*httptest.Server
+	asked atomic.Pointer[string]      // the last name
+	ends  atomic.Pointer[[]io.Closer] // of the last connection
+}
+
+func newTunnel(to, refusal string) *tunnel {
+	p := &tunnel{}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		line := r.Method + " " + r.Host
+		p.asked.Store(&line)
+		client, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer client.Close()
+		if refusal != "" {
+			fmt.Fprintf(client, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", refusal)
+			return
+		}
+		server, err := net.Dial("tcp", to)
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		p.ends.Store(&[]io.Closer{client, server})
+		fmt.Fprint(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go io.Copy(server, buffered)
+		_, _ = io.Copy(client, server)
+	}))
+	return p
+}
+
+// cut ends the last connection.
+func (p *tunnel) cut() {
+	for _, end := range *p.ends.Load() {
+		end.Close()
+	}
+}
+
+// A watched is what a program writes, and what happens when it wrote a text.
+type watched struct {
+	all  bytes.Buffer
+	text string
+	then func()
+	once sync.Once
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	if w.all.Write(p); bytes.Contains(w.all.Bytes(), []byte(w.text)) {
+		w.once.Do(w.then)
+	}
+	return len(p), nil
+}
+
+// TestProxiesAndCertificates: the program goes through the proxy of its environment, takes an
+// authority that is given to it, and sends nothing to a server whose certificate is not right.
+func TestProxiesAndCertificates(t *testing.T) {
+	const host = "api.acme.test"
+	ca := newAuthority(t)
+	hello := []string{delta(`{"content":"hello"}`), finish("stop")}
+	for _, tt := range []struct {
+		name     string
+		tls      *tls.Config
+		refusal  string   // of the proxy
+		untaught bool     // the authority is not given
+		noProxy  string   // NO_PROXY
+		dies     bool     // the proxy, in the middle of an answer
+		base     string   // "": host
+		want     []string // status, standard output, part of standard error, requests that came, what the proxy was asked for
+	}{
+		{name: "proxy and authority", want: []string{"0", "hello\n", "", "1", "CONNECT " + host + ":443"}},
+		{name: "unknown authority", untaught: true, want: []string{"1", "", "the certificate of " + host + ":443 is not valid: signed by an unknown authority", "0", "CONNECT " + host + ":443"}},
+		{name: "expired", tls: &tls.Config{Certificates: []tls.Certificate{ca.certificate(host, -1)}}, want: []string{"1", "", "it has expired, or the clock is wrong", "0", "CONNECT " + host + ":443"}},
+		{name: "wrong host", tls: &tls.Config{Certificates: []tls.Certificate{ca.certificate("api.other.test", 1)}}, want: []string{"1", "", "it is for another host", "0", "CONNECT " + host + ":443"}},
+		{name: "TLS 1.0", tls: &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, want: []string{"1", "", "no TLS connection to " + host + ":443", "0", "CONNECT " + host + ":443"}},
+		{name: "proxy wants a password", refusal: "407 Proxy Authentication Required", want: []string{"1", "", "refused the connection: 407 Proxy Authentication Required", "0", "CONNECT " + host + ":443"}},
+		{name: "proxy dies", dies: true, want: []string{"1", "half\n", "Network", "1", "CONNECT " + host + ":443"}},
+		{name: "no proxy for it", base: "0.0.0.0", noProxy: "0.0.0.0", want: []string{"0", "hello\n", "", "1", ""}},
+		{name: "a proxy for an address", base: "0.0.0.0", noProxy: "other.test", want: []string{"0", "hello\n", "", "1", "CONNECT 0.0.0.0:PORT"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var proxy *tunnel
+			var came atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				came.Add(1)
+				if _, _ = io.Copy(io.Discard, r.Body); !tt.dies {
+					stream(w, hello...)
+					return
+				}
+				stream(w, delta(`{"content":"half"}`))
+				<-r.Context().Done()
+			}))
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			if server.TLS = cmp.Or(tt.tls, &tls.Config{}); server.TLS.Certificates == nil {
+				server.TLS.Certificates = []tls.Certificate{ca.certificate(cmp.Or(tt.base, host), 1)}
+			}
+			server.StartTLS()
+			defer server.Close()
+			_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+			proxy = newTunnel(server.Listener.Addr().String(), tt.refusal)
+			defer proxy.Close()
+
+			h := newHome(t)
+			h.more = []string{"HTTPS_PROXY=" + proxy.URL, "NO_PROXY=" + tt.noProxy, "SSL_CERT_DIR=/nonexistent"}
+			if !tt.untaught {
+				h.more = append(h.more, "SSL_CERT_FILE="+ca.file)
+			}
+			base := "https://" + host
+			if tt.base != "" {
+				base = "https://" + tt.base + ":" + port
+			}
+			h.configure(fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = \"openai\"\nbase_url = %q\napi_key = \"sk-canary-0123456789\"\n", base+"/v1"))
+			cmd := h.command("-p", "hi")
+			var errs strings.Builder
+			out := &watched{text: "half", then: func() { proxy.cut() }}
+			cmd.Stdout, cmd.Stderr = out, &errs
+			stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+			defer stuck.Stop()
+			_ = cmd.Run()
+			asked := ""
+			if p := proxy.asked.Load(); p != nil {
+				asked = *p
+			}
+			want := slices.Clone(tt.want)
+			want[4] = strings.Replace(want[4], "PORT", port, 1)
+			if got := []string{fmt.Sprint(cmd.ProcessState.ExitCode()), out.all.String(), want[2], fmt.Sprint(came.Load()), asked}; !slices.Equal(got, want) || !strings.Contains(errs.String(), want[2]) || strings.Contains(errs.String(), "retrying") {
+				t.Errorf("got  %q, %q\nwant %q", got, errs.String(), want)
+			}
+		})
 	}
 }

@@ -182,7 +182,11 @@ func proxyError(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Re
 	if res.StatusCode == http.StatusOK {
 		return nil
 	}
-	return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
+	e := &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
+	if res.StatusCode < 500 { // it wants a password, or does not allow this
+		e.Err = permanent{}
+	}
+	return e
 }
 
 // hostPort returns what is dialed for u.
