@@ -1444,6 +1444,11 @@ func (k *killed) terminalOf(size *pty.Winsize, args ...string) *tty {
 	k.Helper()
 	cmd := k.command(args...)
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "SHELL=/bin/sh")
+	return k.startTerminal(cmd, size)
+}
+
+func (k *killed) startTerminal(cmd *exec.Cmd, size *pty.Winsize) *tty {
+	k.Helper()
 	file, err := pty.StartWithSize(cmd, size)
 	if err != nil {
 		k.Fatal(err)
@@ -3353,4 +3358,89 @@ func (e *editor) end() {
 	if err := e.cmd.Wait(); err != nil {
 		e.Error(err)
 	}
+}
+
+// TestSessionLeavesNothingOpen: while the screen is used nothing listens on the network. What is left
+// behind, whatever the umask, is its owner's alone, has no name in the temporary folder, and belongs
+// to whoever the home folder belongs to, also when root runs parley there.
+func TestSessionLeavesNothingOpen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("sockets are read from /proc")
+	}
+	for name, uid := range map[string]int{"own home": os.Getuid(), "home of another": 65534} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, temp := newHome(t), t.TempDir()
+			work := filepath.Join(h.dir, "work")
+			if os.Getuid() != 0 && uid != os.Getuid() {
+				t.Skip("for root only")
+			}
+			h.configure("[sandbox]\noff = true\n")
+			if err := filepath.WalkDir(h.dir, func(path string, _ fs.DirEntry, err error) error {
+				return cmp.Or(err, os.Chown(path, uid, -1))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			k := &killed{T: t, home: h.dir}
+			cmd := exec.Command("sh", "-c", `umask 000; exec "$0" --yolo -m demo/parley`, h.command().Path)
+			cmd.Dir, cmd.Env = work, append(h.env(), "TERM=xterm-256color", "SHELL=/bin/sh", "TMPDIR="+temp)
+			tty := k.startTerminal(cmd, &pty.Winsize{Rows: 40, Cols: 120})
+			k.await("the first screen", func() bool { return tty.shows("demo/parley") })
+			tty.send("run `umask 077; echo written > out.txt`", func() bool { _, err := os.Stat(work + "/out.txt"); return err == nil })
+			k.await("the end of the turn", func() bool { return tty.shows("first token") })
+			if open := listening(t, cmd.Process.Pid); len(open) > 0 {
+				t.Errorf("it listens on %q", open)
+			}
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			_ = cmd.Wait()
+			if left, _ := os.ReadDir(temp); len(left) > 0 {
+				t.Errorf("in the temporary folder is %q", left)
+			}
+			if _, err := os.Stat(h.dir + "/data/parley/parley.db"); err != nil {
+				t.Error(err)
+			}
+			_ = filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					t.Error(err)
+					return nil
+				}
+				if info, err := d.Info(); strings.HasPrefix(path, work) || err != nil {
+					return err
+				} else if path != h.dir && info.Mode().Perm()&0o077 != 0 {
+					t.Errorf("%s has mode %v", path, info.Mode())
+				} else if s := info.Sys().(*syscall.Stat_t); int(s.Uid) != uid {
+					t.Errorf("%s belongs to %d, not to %d", path, s.Uid, uid)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// listening returns the addresses on which a process takes connections of TCP.
+func listening(t *testing.T, pid int) (open []string) {
+	t.Helper()
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(links) == 0 {
+		t.Fatalf("process %d has no files: %v", pid, err)
+	}
+	sockets := map[string]bool{}
+	for _, link := range links {
+		to, _ := os.Readlink(link)
+		if inode, ok := strings.CutPrefix(to, "socket:["); ok {
+			sockets[strings.TrimSuffix(inode, "]")] = true
+		}
+	}
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
+		if err != nil && table == "tcp" {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 9 && f[3] == "0A" && sockets[f[9]] {
+				open = append(open, f[1])
+			}
+		}
+	}
+	return open
 }

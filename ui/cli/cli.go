@@ -63,6 +63,7 @@ type kept struct {
 // status to exit with.
 func Main(args []string) int {
 	postponeCollection()
+	defer returnFiles()()
 	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
 	a := newProgram()
 	root := a.rootCommand()

@@ -1,0 +1,86 @@
+//go:build unix
+
+package cli
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// returnFiles has what root makes for parley in somebody else's home folder, as with sudo -E, be
+// theirs at the end, who could not use parley otherwise. AtEnd is called when nothing is written
+// any more. For everybody but root it does nothing.
+func returnFiles() (atEnd func()) {
+	if os.Geteuid() != 0 {
+		return func() {}
+	}
+	var after []func()
+	home := os.Getenv("HOME")
+	for name, in := range map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "XDG_CACHE_HOME": ".cache"} {
+		dir := filepath.Join(cmp.Or(os.Getenv(name), filepath.Join(home, in)), "parley")
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		var missing []string
+		at := dir
+		info, err := os.Stat(at)
+		for ; err != nil && at != filepath.Dir(at); info, err = os.Stat(at) {
+			missing = append(missing, at)
+			at = filepath.Dir(at)
+		}
+		if err != nil {
+			continue
+		}
+		owner, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || owner.Uid == 0 || info.Mode()&os.ModeSticky != 0 {
+			continue
+		}
+		after = append(after, func() {
+			for _, path := range missing {
+				if f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0); err == nil {
+					giveAway(f, owner)
+				}
+			}
+			giveAwayAll(dir, owner)
+		})
+	}
+	return func() {
+		for _, give := range after {
+			give()
+		}
+	}
+}
+
+// giveAwayAll gives away what is below dir.
+func giveAwayAll(dir string, owner *syscall.Stat_t) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
+			return nil
+		}
+		if f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
+			giveAway(f, owner)
+		}
+		return nil
+	})
+}
+
+// giveAway gives f away, unless it is somebody's already, and closes it. A file that has another
+// name may be one of root's that a user linked to.
+func giveAway(f *os.File, owner *syscall.Stat_t) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		return
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 && (info.IsDir() || s.Nlink == 1) {
+		_ = f.Chown(int(owner.Uid), int(owner.Gid))
+	}
+}
