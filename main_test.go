@@ -1,3 +1,8 @@
+// The scripts in testdata/script, and testdata/reliability.txt, are written by hand: a script fails
+// with the line that does not hold. go test . -run Ratchets -ratchets lowers the sizes in
+// testdata/ratchets.txt, and go test . -run TestEditorConversation -editor writes what parley says
+// in ui/acp/testdata/conversation.txt anew.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The table of licenses in dependencies.md is written by go test ./docs -update.
+
 package docs
 
 import (

@@ -1,3 +1,6 @@
+// Requests are held by testdata/*.json: go test ./providers/gemini -update writes them anew. Read
+// the diff.
+
 package gemini_test
 
 import (

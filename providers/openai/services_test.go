@@ -1,3 +1,6 @@
+// The recordings in testdata/recordings are written by hand, but for what the user sees of them:
+// go test ./providers/openai -update writes that anew. Read the diff.
+
 package openai_test
 
 import (

@@ -1,3 +1,6 @@
+// Conversations in testdata are as other programs write them. What parley makes of them, and of its
+// own, is held by *.golden: go test ./session/archive -update writes those anew. Read the diff.
+
 package archive
 
 import (

@@ -1,3 +1,5 @@
+// testdata/gemini.sse is an answer in the documented form, written by hand.
+
 package cachewatch_test
 
 import (

@@ -1,3 +1,6 @@
+// testdata/conversation.txt is of the whole program: go test . -run TestEditorConversation -editor
+// writes what parley says in it anew; what the editor says is written by hand.
+
 package acp_test
 
 import (

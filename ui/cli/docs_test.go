@@ -1,3 +1,6 @@
+// Parts of the manual are written by go test ./ui/cli ./ui/tui ./ui/plain -run TestManual -update.
+// Read the diff of docs.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Charts are held by testdata: go test ./ui/format -update writes it anew. Read the diff.
+
 package format
 
 import (

@@ -1,3 +1,6 @@
+// What is shown is held by testdata/*.golden: go test ./ui/markdown -update writes them anew. Read
+// the diff.
+
 package markdown
 
 import (

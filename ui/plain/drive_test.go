@@ -1,3 +1,6 @@
+// The dialogues in testdata are held as a whole: go test ./ui/plain -update writes them anew, and
+// the part of the manual that lists commands. Read the diff.
+
 package plain
 
 import (

@@ -1,3 +1,6 @@
+// What parley usage prints is held by testdata/usage.txt: go test ./ui/print -update-usage writes
+// it anew. Read the diff. testdata/schemas.json is written by hand.
+
 package print
 
 import (

@@ -1,3 +1,7 @@
+// What is shown is held by testdata/*.golden and testdata/looks: go test ./ui/tui -update writes
+// them anew, and those parts of the manual that list keys and commands; with PARLEY_LONG=1 it
+// compares every look at every size. Read the diff.
+
 package tui
 
 import (

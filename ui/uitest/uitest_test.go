@@ -1,3 +1,5 @@
+// The golden in testdata is of the test of goldens: go test ./ui/uitest -update writes it anew.
+
 package uitest_test
 
 import (

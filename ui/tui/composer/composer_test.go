@@ -1,3 +1,6 @@
+// What is shown is held by testdata: go test ./ui/tui/composer -update writes it anew. Read the
+// diff.
+
 package composer_test
 
 import (

@@ -1,3 +1,5 @@
+// What is shown is held by testdata: go test ./ui/tui/dialog -update writes it anew. Read the diff.
+
 package dialog_test
 
 import (

@@ -1,3 +1,6 @@
+// What is shown is held by testdata/*.golden: go test ./ui/tui/transcript -update writes them anew.
+// Read the diff.
+
 package transcript
 
 import (
