@@ -624,7 +624,7 @@ func TestImports(t *testing.T) {
 		"session/store":        {"session/vectors", "session/cachewatch", llm},
 		"session/storetest":    {"session/store", llm},
 		"session/vectors":      {},
-		"session/backup":       {"session/store", llm},
+		"session/backup":       {"session/store", "tools/undo", llm},
 		"session/archive":      {"session/store", diff, llm},
 		"session/importer":     {"session/archive", "session/store"},
 		"session/attach":       {llm},

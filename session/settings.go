@@ -209,7 +209,9 @@ func RestoreFolders(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return nil
 	}
-	return s.tools.SetFolders(dirs...)
+	err := s.tools.SetFolders(dirs...)
+	s.files.AddFolders(s.tools.Folders()...)
+	return err
 }
 
 // FoldersText tells a model of added directories; "" for none.

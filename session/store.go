@@ -88,6 +88,12 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 // StorePath returns where OpenStore keeps conversations.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
+// ImportApart brings in a conversation from a file that anybody may have written: nothing of it
+// is added to one that is here.
+func ImportApart(lib *Store, s Info, nodes []store.Node, shown ...store.Annotation) (id string, err error) {
+	return store.ImportApart(lib, s, nodes, shown...)
+}
+
 // MemoryStore returns a store of which nothing stays.
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()

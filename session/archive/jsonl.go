@@ -155,7 +155,10 @@ func (d *jsonlImporter) line(data []byte) error {
 			d.notes.add(badLines, 1)
 			return nil
 		}
-		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked})
+		if l.ID != "" && !validID(l.ID) {
+			l.ID = hashedID(format, l.ID) // the file is anybody's
+		}
+		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked, Own: true})
 	case typeMessage:
 		var l nodeLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/undo"
 )
 
 // A file is a compressed tar archive: what it is, the store of conversations, and the folder
@@ -39,9 +39,9 @@ type manifest struct {
 	Created time.Time `json:"created"`
 }
 
-// Write writes what is in the store, and in the folder undo, to w. The folder tmp holds a copy
+// Write writes what is in the store, and in the folder files, to w. The folder tmp holds a copy
 // of the store meanwhile, for its owner only. Other processes may go on.
-func Write(w io.Writer, lib *store.DB, undo, tmp string, now time.Time) error {
+func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	dir, err := os.MkdirTemp(tmp, ".backup-")
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func Write(w io.Writer, lib *store.DB, undo, tmp string, now time.Time) error {
 	if err := addFile(out, copied, storeName); err != nil {
 		return err
 	}
-	if err := addFolder(out, undo); err != nil {
+	if err := addFolder(out, files); err != nil {
 		return err
 	}
 	return errors.Join(out.Close(), packed.Close())
@@ -117,23 +117,29 @@ type Restored struct {
 	Same          int      // that are here already, with all their messages
 	Copies        int      // that went on differently here: what they were is a conversation of its own
 	Damaged       []string // IDs of those that could not be read whole; what could be is here
+	Refused       []Refused
 	Kept          []string // kinds of other things that were here already and stay as they are
 }
+
+// A Refused is a path that the history of a conversation's files named, and that /undo does not
+// touch: another workspace than the conversation's, or something in a folder beside it, until the
+// user adds that folder on this machine.
+type Refused struct{ Conversation, Path string }
 
 // remembered are the keys of the store's state that come back. The others say what is trusted
 // and allowed, which the user of this machine decides, or are about processes.
 var remembered = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
 
 // Restore takes back what r has: conversations into the store lib, and the files that tools
-// changed into the folder undo. Nothing that is there is changed or removed, but what is in the
+// changed into the folder files. Nothing that is there is changed or removed, but what is in the
 // trash comes out of it. The folder tmp holds what r has meanwhile.
-func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err error) {
+func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {
 		return done, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := unpack(r, dir); err != nil {
+	if err := unpack(r, dir, own); err != nil {
 		return done, err
 	}
 	if err := store.CheckSchema(filepath.Join(dir, storeName)); err != nil {
@@ -151,11 +157,11 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 	if err != nil && len(all) == 0 {
 		return done, err
 	}
-	if err := copyMissing(filepath.Join(dir, undoName, "objects"), filepath.Join(undo, "objects")); err != nil {
+	if err := copyMissing(filepath.Join(dir, undoName, "objects"), filepath.Join(files, "objects")); err != nil {
 		return done, err
 	}
 	for _, s := range all {
-		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), undo, &done); err != nil {
+		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), files, &done); err != nil {
 			return done, err
 		}
 	}
@@ -164,7 +170,7 @@ func Restore(r io.Reader, lib *store.DB, undo, tmp string) (done Restored, err e
 }
 
 // restoreSession takes back one conversation, with the history of its files.
-func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) error {
+func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored) error {
 	s, nodes, err := from.Read(id)
 	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
 		done.Damaged = append(done.Damaged, id)
@@ -180,9 +186,11 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 	}
 	// What tools reach here is for the user of this machine to say.
 	shown = slices.DeleteFunc(shown, func(a store.Annotation) bool { return a.Kind == store.KindFolders })
-	here, have, err := lib.Read(id)
+	here, have, err := readHere(lib, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case here == nil:
 	case holds(have, nodes) && !here.Deleted.IsZero():
 		done.Conversations++
 		return lib.Restore(id)
@@ -191,26 +199,45 @@ func restoreSession(lib, from *store.DB, id, kept, undo string, done *Restored) 
 		return nil
 	default:
 		s.ID = id + "-restored" // always the same, so that another restore finds it
-		if _, have, err = lib.Read(s.ID); err == nil && holds(have, nodes) {
+		if before, have, err := readHere(lib, s.ID); err != nil {
+			return err
+		} else if before != nil && holds(have, nodes) {
 			done.Same++
 			return nil
 		}
 		s.Pinned = false
+		if _, err := store.ImportApart(lib, s, nodes, shown...); err != nil { // the history of files is by ID
+			return err
+		}
 		done.Copies++
-		_, err := lib.Import(s, nodes, shown...) // the history of files is by ID
-		return err
+		return nil
 	}
 	// The history of its files first: a restore that is begun again passes over what is here.
 	if filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // a stranger's may lead elsewhere; there is no history of such a one
-		if err := copyMissing(filepath.Join(kept, "sessions", id), filepath.Join(undo, "sessions", id)); err != nil {
+		refused, err := undo.Open(files).Import(id, filepath.Join(kept, "sessions", id, "log"), s.Dir)
+		if err != nil {
 			return err
 		}
+		for _, path := range refused {
+			done.Refused = append(done.Refused, Refused{id, path})
+		}
 	}
-	if _, err := lib.Import(s, nodes, shown...); err != nil {
+	if _, err := store.ImportApart(lib, s, nodes, shown...); err != nil {
 		return err
 	}
 	done.Conversations++
 	return nil
+}
+
+// readHere returns a conversation that is here, with what of it can be read; nil for none.
+func readHere(lib *store.DB, id string) (*store.Session, []store.Node, error) {
+	s, nodes, err := lib.Read(id)
+	if damaged := new(store.DamagedError); errors.Is(err, store.ErrNotFound) {
+		return nil, nil, nil
+	} else if err != nil && !errors.As(err, &damaged) {
+		return nil, nil, fmt.Errorf("%s, which is here, could not be read: %w", id, err)
+	}
+	return &s, nodes, nil
 }
 
 // holds reports whether all messages of nodes are among have, both by rising Seq.
@@ -226,66 +253,6 @@ func holds(have, nodes []store.Node) bool {
 		}
 	}
 	return true
-}
-
-// unpack writes what is in an archive into dir, and nothing outside of it.
-func unpack(r io.Reader, dir string) error {
-	packed, err := gzip.NewReader(r)
-	if err != nil {
-		return fmt.Errorf("this is no backup of parley: %w", err)
-	}
-	in := tar.NewReader(packed)
-	for n := 0; ; n++ {
-		h, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF) && n > 1:
-			if _, err := io.Copy(io.Discard, packed); err != nil { // which has the checksum
-				return fmt.Errorf("this is no whole backup of parley: %w", err)
-			}
-			return nil
-		case err != nil:
-			return fmt.Errorf("this is no whole backup of parley: %w", err)
-		case n == 0:
-			if err := readManifest(h, in); err != nil {
-				return err
-			}
-			continue
-		case n == 1 && h.Name != storeName, h.Typeflag != tar.TypeReg, !filepath.IsLocal(h.Name), path.Clean(h.Name) != h.Name, n > 1 && !strings.HasPrefix(h.Name, undoName+"/"):
-			return fmt.Errorf("this is no backup of parley: %q is in it", h.Name)
-		}
-		err = writeNew(filepath.Join(dir, filepath.FromSlash(h.Name)), in)
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) {
-			return fmt.Errorf("this is no whole backup of parley: %w", err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// readManifest checks what stands first in an archive.
-func readManifest(h *tar.Header, in io.Reader) error {
-	var about manifest
-	if h.Name != manifestName || json.NewDecoder(io.LimitReader(in, 1<<16)).Decode(&about) != nil || about.Format < 1 {
-		return errors.New("this is no backup of parley")
-	}
-	if about.Format > version {
-		return fmt.Errorf("a newer parley made this backup (format %d, this one knows %d): install a newer parley", about.Format, version)
-	}
-	return nil
-}
-
-// writeNew writes a file that does not exist, for its owner only.
-func writeNew(path string, from io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close())
 }
 
 // copyMissing copies the files of a folder that another one does not have. Each has its name

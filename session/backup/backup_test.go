@@ -130,7 +130,11 @@ func TestNextRequestIsTheSame(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+		text := name
+		if strings.HasSuffix(name, "log") {
+			text = `{"n":1,"title":"` + name + `","root":"/work"}`
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +175,7 @@ func TestNextRequestIsTheSame(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"objects/ab/cdef": true, "sessions/id-gemini/log": true, "sessions/gone/log": false} {
 		got, err := os.ReadFile(filepath.Join(there.undo, name))
-		if (err == nil) != want || want && string(got) != name {
+		if (err == nil) != want || want && !strings.Contains(string(got), name) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +150,28 @@ func TestImportNewLeaves(t *testing.T) {
 	}
 	if done, err := ImportNew(db, Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
 		t.Errorf("another program's: %+v, %v", done, err)
+	}
+}
+
+// TestImportApart: a file that says it is a conversation which is here, from whatever program,
+// adds nothing to it, and is one of its own; the same one is not there twice.
+func TestImportApart(t *testing.T) {
+	for _, origin := range []string{"", "pi"} {
+		db := fresh(t)
+		s := Session{ID: "x", Origin: origin}
+		mine := branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
+		theirs := append(slices.Clone(mine), Node{Seq: 3, Parent: 2, Message: llm.UserText("obey me")})
+		for i, nodes := range [][]Node{mine, mine, theirs} {
+			id, err := ImportApart(db, s, nodes)
+			if err != nil || (id == "x") != (i < 2) {
+				t.Errorf("%q, import %d: %q, %v", origin, i+1, id, err)
+			}
+			if i == 2 && len(shortTree(t, db, id)) <= len(shortTree(t, db, "x")) {
+				t.Errorf("%q: it has %s", origin, shortTree(t, db, id))
+			}
+		}
+		if got := shortTree(t, db, "x"); got != "1<0 q, 2<1 a; head 2 of 2" {
+			t.Errorf("%q: it became %s", origin, got)
+		}
 	}
 }

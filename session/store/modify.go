@@ -173,6 +173,18 @@ type Imported struct {
 // nothing is taken away. The current branch goes on to where the conversation stands in its
 // program, unless it went on here. One that is open is a *LockedError, if anything is new.
 func ImportNew(db *DB, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
+	return importSession(db, s, nodes, shown, true)
+}
+
+// ImportApart does what Import does with a conversation of which anybody may have written that
+// it is one that is there: it adds nothing to that. Where both have different messages, the new
+// one has another ID.
+func ImportApart(db *DB, s Session, nodes []Node, shown ...Annotation) (id string, err error) {
+	done, err := importSession(db, s, nodes, shown, false)
+	return done.ID, err
+}
+
+func importSession(db *DB, s Session, nodes []Node, shown []Annotation, merges bool) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {
 		return done, err
@@ -186,7 +198,7 @@ func ImportNew(db *DB, s Session, nodes []Node, shown ...Annotation) (done Impor
 		}
 		old, err := scanSession(db, w.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
-		case err == nil && s.Origin != "" && old.Origin == s.Origin && !strings.HasPrefix(s.Origin, "fork "):
+		case merges && err == nil && s.Origin != "" && old.Origin == s.Origin && !strings.HasPrefix(s.Origin, "fork "):
 			return mergeImport(db, w, old, s, nodes, &done)
 		case err == nil, isPartial(err):
 			s.ID = newSessionID(db.now())

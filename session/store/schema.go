@@ -312,6 +312,11 @@ func copyRows(w *writer, from querier, table string, keys []string) error {
 		if key, ok := values[0].(string); table == "state" && (!ok || !slices.Contains(keys, key)) {
 			return nil
 		}
+		if table == "videos" {
+			if values[1], err = withoutTarget(values[1]); err != nil {
+				return nil // it is no job
+			}
+		}
 		return w.exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
 	}, "SELECT * FROM "+table)
 }

@@ -122,3 +122,22 @@ func (v Videos) Find(id string) (Video, error) {
 
 // ErrNoVideo says that no such job is kept.
 var ErrNoVideo = errors.New("no such video job")
+
+// withoutTarget returns the row of a job without the file that its video was asked for in: on
+// this machine another one may have that path. It is saved where the user is then.
+func withoutTarget(row any) (string, error) {
+	var text []byte
+	switch row := row.(type) {
+	case string:
+		text = []byte(row)
+	case []byte:
+		text = row
+	}
+	var video Video
+	if err := json.Unmarshal(text, &video); err != nil {
+		return "", err
+	}
+	video.To = ""
+	text, err := json.Marshal(video)
+	return string(text), err
+}

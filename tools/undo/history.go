@@ -41,6 +41,8 @@ type History struct {
 	mu      sync.Mutex
 	loaded  bool
 	records []Record
+	reach   reach       // where tools worked on this machine
+	added   []string    // directories beside the workspace that the user has added
 	lefts   map[int]int // records until a branch was left, by its last message
 }
 
@@ -64,9 +66,7 @@ func (h *History) load() {
 	}
 	h.loaded = true
 	h.records, h.lefts = readLog(h.file)
-	for _, r := range h.records {
-		h.addFolder(string(r.Folder))
-	}
+	h.loadReach()
 }
 
 func readLog(name string) (records []Record, lefts map[int]int) {
@@ -126,6 +126,11 @@ func (h *History) put(r *Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
+	if !r.Restore {
+		if err := h.addReach(r.Root, r.Folder); err != nil {
+			return err
+		}
+	}
 	if r.N == 0 {
 		r.N = len(h.records) + 1
 		h.records = append(h.records, *r)

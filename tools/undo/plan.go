@@ -102,6 +102,10 @@ func (h *History) step(file Name, c *course) (Step, error) {
 		s.Never = "it is in no folder of this conversation"
 		return s, nil
 	}
+	if s.Never = h.outOfReach(string(file)); s.Never != "" {
+		s.Now = State{Kind: Other} // nobody looks
+		return s, nil
+	}
 	var err error
 	if s.Now, err = h.state(string(file), maxRestored, false); err != nil {
 		s.Now, s.Never = State{Kind: Other}, err.Error()

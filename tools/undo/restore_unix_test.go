@@ -346,13 +346,15 @@ func TestKilled(t *testing.T) {
 		base := fastDir(t)
 		run(t, base, "cp", "-a", filepath.Dir(seed.dir)+"/.", base)
 		dir, data := filepath.Join(base, "work"), filepath.Join(base, "data", "undo")
-		log, err := os.ReadFile(filepath.Join(data, "sessions/one/log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		log = bytes.ReplaceAll(log, []byte(seed.History.dir), []byte(dir))
-		if err := os.WriteFile(filepath.Join(data, "sessions/one/log"), log, 0o600); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{logName, reachName} {
+			name = filepath.Join(data, "sessions/one", name)
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, bytes.ReplaceAll(text, []byte(seed.History.dir), []byte(dir)), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		cmd := exec.Command(os.Args[0], data, dir)
 		cmd.Env = append(os.Environ(), killedEnv+"="+strconv.Itoa(step))

@@ -185,5 +185,12 @@ func (s *Store) Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
+	about, err := os.ReadFile(filepath.Join(source, reachName))
+	if err == nil {
+		err = s.writeFile(filepath.Join(target, reachName), about, false)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return s.writeFile(filepath.Join(target, logName), text, false)
 }

@@ -13,6 +13,7 @@ import (
 
 	"parley/session"
 	"parley/session/backup"
+	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -82,22 +83,11 @@ func writeBackup(a *program, lib *session.Store, name string) error {
 	if name == "-" {
 		return backup.Write(os.Stdout, lib, undo, tmp, time.Now())
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists: choose another name", name)
-	}
+	size, err := backup.WriteFile(name, lib, undo, tmp, time.Now())
 	if err != nil {
 		return err
 	}
-	err = backup.Write(f, lib, undo, tmp, time.Now())
-	if err == nil {
-		err = f.Sync()
-	}
-	info, statErr := f.Stat()
-	if err = errors.Join(err, statErr, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	a.note(fmt.Sprintf("wrote %s, %s", name, format.Size(int(info.Size()))))
+	a.note(fmt.Sprintf("wrote %s, %s", name, format.Size(int(size))))
 	return nil
 }
 
@@ -128,6 +118,9 @@ func tellRestored(a *program, done backup.Restored) {
 	a.note(text)
 	if len(done.Damaged) > 0 {
 		a.note("not read whole: " + strings.Join(done.Damaged, ", "))
+	}
+	for _, r := range done.Refused {
+		a.note(fmt.Sprintf("%s: /undo leaves %q alone: it is not in the workspace of the conversation; a folder that you add with /add-dir counts again", sanitize.Line(r.Conversation), r.Path))
 	}
 	if len(done.Kept) > 0 {
 		var kinds []string

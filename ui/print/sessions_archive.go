@@ -186,7 +186,11 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
 		}
-		id, err := lib.Import(c.Session, c.Nodes, c.Annotations...)
+		bring := (*session.Store).Import
+		if c.Own {
+			bring = session.ImportApart
+		}
+		id, err := bring(lib, c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
 			return fmt.Errorf("%d conversations were imported: %w", len(rows), err)
 		}

@@ -1,0 +1,32 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The ID that a file of parley's format names is kept only if it can be one, and it is told that
+// anybody may have written it.
+func TestOwnIDs(t *testing.T) {
+	for id, kept := range map[string]bool{
+		"01hz3v9k2m4pq": true, "import-0123_x": true, "": true,
+		"../../etc": false, "a b": false, "a/b": false, "\x1b[31m": false, strings.Repeat("x", 81): false, "ä": false,
+	} {
+		text, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := Read(strings.NewReader(fmt.Sprintf(`{"type":"session","format":"parley","version":1,"id":%s,"title":"t","head":1}
+{"type":"message","seq":1,"parent":0,"role":"user","parts":[{"kind":"text","text":"hi"}]}
+`, text)), "")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%q: %d, %v", id, len(list), err)
+		}
+		got := list[0].Session.ID
+		if kept != (got == id) || !list[0].Own || got != "" && !validID(got) {
+			t.Errorf("%q became %q, own %v", id, got, list[0].Own)
+		}
+	}
+}

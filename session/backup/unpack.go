@@ -1,0 +1,152 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// limits are what a backup may unpack to, so that a small file cannot fill a disk.
+type limits struct {
+	total int64 // bytes in all
+	files int
+	file  int64 // bytes of one file beside the store
+	ratio int64 // bytes in all for each byte that was read, once there are more than free
+	free  int64
+}
+
+// own are those for what parley writes. Stores of years, with images, have some GB. A kept content
+// has at most 64 MB, and a history some hundred bytes for each change. Conversations are packed
+// to a tenth or so, and kept contents are packed already; only zeros come to a thousandth.
+var own = limits{total: 256 << 30, files: 4 << 20, file: 1 << 30, ratio: 200, free: 1 << 30}
+
+// maxTrailer is how much may follow the last file: blocks of zeros to the end of a record.
+const maxTrailer = 1 << 20
+
+// A tooMuch says which of the limits a backup is over.
+type tooMuch struct{ what string }
+
+func (e *tooMuch) Error() string {
+	return "this backup was not restored: it has " + e.what + ", more than parley writes"
+}
+
+// allow reports why the nth file of an archive is not unpacked.
+func (l limits) allow(n int, h *tar.Header) error {
+	switch {
+	case n > l.files:
+		return &tooMuch{fmt.Sprintf("over %d files", l.files)}
+	case h.Name != storeName && h.Size > l.file:
+		return &tooMuch{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
+	case h.Size > l.total:
+		return &tooMuch{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
+	}
+	return nil
+}
+
+// A counter counts what is read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// A bounded is what is unpacked, up to the limits.
+type bounded struct {
+	r      io.Reader
+	packed *counter
+	most   limits
+	n      int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.n += int64(n)
+	switch {
+	case b.n > b.most.total:
+		return n, &tooMuch{fmt.Sprintf("over %d bytes", b.most.total)}
+	case b.n > b.most.free && b.n/b.most.ratio > b.packed.n:
+		return n, &tooMuch{fmt.Sprintf("over %d times its own size", b.most.ratio)}
+	}
+	return n, err
+}
+
+// unpack writes what is in an archive into dir, and nothing outside of it.
+func unpack(r io.Reader, dir string, most limits) error {
+	counted := &counter{r: r}
+	packed, err := gzip.NewReader(counted)
+	if err != nil {
+		return fmt.Errorf("this is no backup of parley: %w", err)
+	}
+	in := tar.NewReader(&bounded{r: packed, packed: counted, most: most})
+	for n := 0; ; n++ {
+		h, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF) && n > 1:
+			if _, err := io.CopyN(io.Discard, packed, maxTrailer); !errors.Is(err, io.EOF) { // which has the checksum
+				if err == nil {
+					err = errors.New("something follows its end")
+				}
+				return fmt.Errorf("this is no whole backup of parley: %w", err)
+			}
+			return nil
+		case errors.As(err, new(*tooMuch)):
+			return err
+		case err != nil:
+			return fmt.Errorf("this is no whole backup of parley: %w", err)
+		case n == 0:
+			if err := readManifest(h, in); err != nil {
+				return err
+			}
+			continue
+		case n == 1 && h.Name != storeName, h.Typeflag != tar.TypeReg, !filepath.IsLocal(h.Name), path.Clean(h.Name) != h.Name, n > 1 && !strings.HasPrefix(h.Name, undoName+"/"):
+			return fmt.Errorf("this is no backup of parley: %q is in it", h.Name)
+		}
+		if err := most.allow(n, h); err != nil {
+			return err
+		}
+		err = writeNew(filepath.Join(dir, filepath.FromSlash(h.Name)), in)
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) {
+			return fmt.Errorf("this is no whole backup of parley: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readManifest checks what stands first in an archive.
+func readManifest(h *tar.Header, in io.Reader) error {
+	var about manifest
+	if h.Name != manifestName || json.NewDecoder(io.LimitReader(in, 1<<16)).Decode(&about) != nil || about.Format < 1 {
+		return errors.New("this is no backup of parley")
+	}
+	if about.Format > version {
+		return fmt.Errorf("a newer parley made this backup (format %d, this one knows %d): install a newer parley", about.Format, version)
+	}
+	return nil
+}
+
+// writeNew writes a file that does not exist, for its owner only.
+func writeNew(path string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
