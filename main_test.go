@@ -3449,3 +3449,70 @@ func listening(t *testing.T, pid int) (open []string) {
 	}
 	return open
 }
+
+// TestDataFolders: where conversations cannot be kept, the program answers all the same and says so;
+// where they can, an odd name of the folder changes nothing. Before is what a shell does first.
+func TestDataFolders(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("mounts and limits are those of Linux")
+	}
+	full := `mount -t tmpfs -o size=2m none "$DATA" && mkdir "$DATA/parley" && { cat /dev/zero >"$DATA/filler" 2>/dev/null; true; }`
+	readOnly := `mount -t tmpfs -o size=2m none "$DATA" && mount -o remount,ro "$DATA"`
+	for _, tt := range []struct {
+		name, before, data string // data: the folder, if not data
+		mount, lost        bool
+	}{
+		{name: "full", before: full, mount: true, lost: true},
+		{name: "read-only", before: readOnly, mount: true, lost: true},
+		{name: "files may not grow", before: "ulimit -f 8", lost: true},
+		{name: "a file in its place", before: `rmdir "$DATA" && touch "$DATA"`, lost: true},
+		{name: "a loop of links", before: `rmdir "$DATA" && ln -s data "$DATA"`, lost: true},
+		{name: "a pipe for a database", before: `mkdir "$DATA/parley" && mkfifo "$DATA/parley/parley.db"`, lost: true},
+		{name: "a device for a database", before: `mkdir "$DATA/parley" && ln -s /dev/full "$DATA/parley/parley.db"`, lost: true},
+		{name: "no HOME", before: "unset HOME XDG_DATA_HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME", lost: true},
+		{name: "a relative HOME", before: "unset XDG_DATA_HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME; HOME=here", lost: true},
+		{name: "a HOME that is not there", before: "unset XDG_DATA_HOME; HOME=$HOME/absent"},
+		{name: "a HOME that cannot be made", before: "unset XDG_DATA_HOME; HOME=/dev/null/absent", lost: true},
+		{name: "spaces and signs", data: "a b?c#d%41&mode=ro"},
+		{name: "line breaks and quotes", data: "a\nb'c\"d"},
+		{name: "no text", data: "a\xff\xfeb"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			data := filepath.Join(h.dir, cmp.Or(tt.data, "data"))
+			if err := os.Mkdir(data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			run := func(args string) (out, errs string, status int) {
+				shell := []string{"sh", "-c", cmp.Or(tt.before, "true") + ` && exec "$0" ` + args, h.command().Path}
+				if tt.mount {
+					shell = append([]string{"unshare", "-m", "--"}, shell...)
+				}
+				cmd := exec.Command(shell[0], shell[1:]...)
+				var stdout, stderr strings.Builder
+				cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(h.dir, "work"), &stdout, &stderr
+				cmd.Env = append(h.env(), "DATA="+data, "XDG_DATA_HOME="+data)
+				stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+				defer stuck.Stop()
+				_ = cmd.Run()
+				if strings.Contains(stderr.String(), "unshare: ") || strings.Contains(stderr.String(), "mount: ") {
+					t.Skip("nothing can be mounted here: " + stderr.String())
+				}
+				return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+			}
+			out, errs, status := run("-q -m demo/parley -p 'count to three'")
+			if status != 0 || !strings.Contains(out, "offline demo") {
+				t.Errorf("status %d, answer %q, %q", status, out, errs)
+			}
+			if strings.Contains(errs, "not saved") != tt.lost || strings.Contains(errs, "goroutine") {
+				t.Errorf("it says %q", errs)
+			}
+			if !tt.lost {
+				if out, errs, _ := run("sessions list"); !strings.Contains(out, "count to three") {
+					t.Errorf("kept are %q, %q", out, errs)
+				}
+			}
+		})
+	}
+}
