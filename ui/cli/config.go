@@ -167,6 +167,9 @@ func (a *program) load() error {
 		return fmt.Errorf("%s:%w", path, err)
 	}
 	resolveAliases(a)
+	if changeable := changeableByAll(path); changeable != "" {
+		a.note(changeable)
+	}
 	for _, p := range a.config.Providers {
 		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
@@ -174,6 +177,24 @@ func (a *program) load() error {
 		}
 	}
 	return nil
+}
+
+// changeableByAll says that a configuration, which names programs to run, or the folder that it or
+// what it links to is in, can be changed by every user of the machine; "": it cannot.
+func changeableByAll(path string) string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	paths := []string{path, filepath.Dir(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		paths = append(paths, filepath.Dir(real))
+	}
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0 {
+			return fmt.Sprintf("%s can be changed by others (mode %04o): chmod o-w %[1]s", p, info.Mode().Perm())
+		}
+	}
+	return ""
 }
 
 // resolveAliases puts what the user's aliases stand for in their place, in the configuration
