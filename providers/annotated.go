@@ -138,7 +138,7 @@ func (m *annotated) explainError(err error) error {
 	}
 	hint := "fetch it with: ollama pull " + m.id
 	if m.service.kind != "ollama" {
-		near := catalog.Near(m.id, m.service.modelIDs(), 3)
+		near := catalog.Nearest(m.id, m.service.modelIDs(), 3)
 		if len(near) == 0 {
 			return err
 		}

@@ -270,7 +270,7 @@ func unknownWordError(key, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	if near := catalog.Near(word, words, 1); len(near) > 0 {
+	if near := catalog.Nearest(word, words, 1); len(near) > 0 {
 		return fmt.Errorf("%s: unknown %q, did you mean %q?", key, word, near[0])
 	}
 	return fmt.Errorf("%s: unknown %q; there are %s", key, word, strings.Join(words, ", "))

@@ -322,7 +322,7 @@ func (c Config) allNames(getenv func(string) string) []string {
 }
 
 func unknownNameError(what, name string, among []string) *llm.Error {
-	if near := catalog.Near(name, among, 3); len(near) > 0 {
+	if near := catalog.Nearest(name, among, 3); len(near) > 0 {
 		return notFoundError("no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}
 	if what == "provider" {

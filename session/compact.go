@@ -185,7 +185,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
 		said, used, err := complete(t.ctx, t.Session, model, req, t.emit)
-		payAside(t, store.PurposeSummary, model.Name, used, err)
+		recordSideUsage(t, store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
 			err = errors.New("the model returned no summary")

@@ -333,7 +333,7 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 		}
 		c.done.Steps++
 		text, usage, err := complete(c.turn.ctx, c.Session, model, sent, func(Event) {})
-		payAside(c.turn, store.PurposeJudge, model.Name, usage, err)
+		recordSideUsage(c.turn, store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}

@@ -92,7 +92,7 @@ func (c *comparison) reserveNext(one *candidate) {
 		return
 	}
 	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))
-	tellUnheld(c.turn, err)
+	noticeUnreserved(c.turn, err)
 	one.room, c.reservations = room, append(c.reservations, room)
 }
 

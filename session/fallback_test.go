@@ -266,7 +266,7 @@ func TestFallbackQuestion(t *testing.T) {
 				defer cancel()
 				switch tt.name {
 				case "wait, then now":
-					time.AfterFunc(time.Second, pulse.Hurry)
+					time.AfterFunc(time.Second, pulse.RetryNow)
 				case "wait, then stop":
 					time.AfterFunc(time.Second, cancel)
 				}

@@ -10,9 +10,9 @@ import (
 	"parley/providers/llm"
 )
 
-// payAside counts a request of the turn that is no message. One that failed before anything was
+// recordSideUsage counts a request of the turn that is no message. One that failed before anything was
 // used was not paid for.
-func payAside(t *turn, purpose, model string, u llm.Usage, err error) {
+func recordSideUsage(t *turn, purpose, model string, u llm.Usage, err error) {
 	t.spend(purpose, model, u, err)
 	settle(t)
 	if err == nil || u != (llm.Usage{}) {
@@ -64,9 +64,9 @@ func checkLimits(t *turn, models []llm.Endpoint) error {
 	return nil
 }
 
-// tellReached tells of limits that requests of the turn went below, and reached: the next one is
+// noticeReached tells of limits that requests of the turn went below, and reached: the next one is
 // not sent. What the turn asked about, or ended with, was told.
-func tellReached(t *turn) {
+func noticeReached(t *turn) {
 	var ended *BudgetError
 	errors.As(t.done.Err, &ended)
 	for _, l := range t.Limits() {
@@ -158,16 +158,16 @@ func reserve(t *turn, models []llm.Endpoint) error {
 			}
 			return checkBudget(t, models...)
 		}
-		tellUnheld(t, err) // what cannot be written now is counted all the same once it can be
+		noticeUnreserved(t, err) // what cannot be written now is counted all the same once it can be
 		t.reservations = append(t.reservations, room)
 	}
 	return nil
 }
 
-// tellUnheld tells once in a session why limits are not held among processes; nil: they are.
-func tellUnheld(t *turn, err error) {
-	if err != nil && !t.toldUnreserved {
-		t.toldUnreserved = true
+// noticeUnreserved tells once in a session why limits are not held among processes; nil: they are.
+func noticeUnreserved(t *turn, err error) {
+	if err != nil && !t.noticedUnreserved {
+		t.noticedUnreserved = true
 		t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
 	}
 }
@@ -204,7 +204,7 @@ func settle(t *turn, rooms ...Reservation) {
 	if rooms == nil {
 		rooms = t.reservations
 	}
-	tellUnheld(t, endReservations(t.Session, rooms...))
+	noticeUnreserved(t, endReservations(t.Session, rooms...))
 	t.reservations = slices.DeleteFunc(slices.Clone(t.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 

@@ -119,15 +119,15 @@ func (t *turn) addResponse(r *responseStream) {
 // streamResponse asks the model once and stores its response.
 func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	model, req := t.request()
-	if err := tellUnread(t); err != nil {
+	if err := noticeUnread(t); err != nil {
 		return llm.Message{}, "", err
 	}
 	return streamFrom(t, step, model, req)
 }
 
-// tellUnread returns why a part of the conversation could not be read for a request, which is
+// noticeUnread returns why a part of the conversation could not be read for a request, which is
 // not sent then. That the file is damaged is told, and what could be read is sent.
-func tellUnread(t *turn) error {
+func noticeUnread(t *turn) error {
 	t.mu.Lock()
 	err := t.tree.unread
 	t.tree.unread = nil

@@ -191,7 +191,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
 			t.done.Whole = !Unanswered(s)
-			tellReached(t)
+			noticeReached(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()
 		}()

@@ -178,7 +178,7 @@ type spending struct {
 	told                        map[Limit]time.Time // limits of which noticeShare was told, and when
 	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool          // the price of a response is unknown; the user was told
-	toldUnreserved              bool          // that nothing could be reserved
+	noticedUnreserved           bool          // that nothing could be reserved
 	unsettled                   []Reservation // that could not be ended
 }
 

@@ -55,7 +55,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	}
 	text := elideMiddle(history[0].Text(), maxQuoted) + "\n\n" + elideMiddle(history[1].Text(), maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
-	said, err := aside(ctx, s, store.PurposeTitle, model, req)
+	said, err := sideRequest(ctx, s, store.PurposeTitle, model, req)
 	if errors.Is(err, ErrBudget) {
 		return nil
 	}
@@ -73,10 +73,10 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	})
 }
 
-// aside asks model once beside the conversation of s, within its limits, and enters what that
+// sideRequest asks model once beside the conversation of s, within its limits, and enters what that
 // costs.
-func aside(ctx context.Context, s *Session, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, countAside(s, model, req, llm.Usage{}, nil, nil))
+func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, sideUsage(s, model, req, llm.Usage{}, nil, nil))
 	if errors.Is(err, ErrBudget) {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func Sample(ctx context.Context, s *Session, req llm.Request) (said, name string
 	if err := overBudget(s, model); err != nil {
 		return "", "", err
 	}
-	said, err = aside(ctx, s, store.PurposeSampling, model, req)
+	said, err = sideRequest(ctx, s, store.PurposeSampling, model, req)
 	return said, model.Name, err
 }
 
@@ -115,7 +115,7 @@ var errRefused = errors.New("the model refused")
 // It passes on notices and retries. What the provider did not count is estimated.
 func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
 	var draft llm.Draft
-	defer func() { usage = countAside(s, model, req, usage, draft.Complete(), err) }()
+	defer func() { usage = sideUsage(s, model, req, usage, draft.Complete(), err) }()
 	for e, failed := range model.Stream(ctx, req) {
 		if failed != nil {
 			return "", usage, failed
@@ -136,9 +136,9 @@ func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Reque
 	return llm.Message{Parts: draft.Complete()}.Text(), usage, err
 }
 
-// countAside returns what a request outside the conversation used: what its provider did not
+// sideUsage returns what a request outside the conversation used: what its provider did not
 // count, or not to the end, is estimated from what was sent and what came.
-func countAside(s *Session, model llm.Endpoint, req llm.Request, u llm.Usage, came []llm.Part, err error) llm.Usage {
+func sideUsage(s *Session, model llm.Endpoint, req llm.Request, u llm.Usage, came []llm.Part, err error) llm.Usage {
 	output, input := 0, s.tokens.estimate(req.System)
 	for _, p := range came {
 		output += s.tokens.estimate(p.Text) + s.tokens.estimate(p.Input)

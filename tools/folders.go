@@ -175,9 +175,9 @@ func joinPath(base, rel string) string {
 	return path.Join(filepath.ToSlash(base), rel)
 }
 
-// reach returns how tools call an absolute path of the workspace or of an added directory; not
+// toolPath returns how tools call an absolute path of the workspace or of an added directory; not
 // ok for all others.
-func reach(w *workspace, abs string) (file string, ok bool) {
+func toolPath(w *workspace, abs string) (file string, ok bool) {
 	if rel, ok := w.relativeInside(abs); ok {
 		return rel, true
 	}

@@ -103,7 +103,7 @@ func (w *workspace) toRelative(name string) (string, error) {
 		return "", refuse("%s is outside the workspace %s: ~ is not expanded, and file tools reach only the workspace", quotePath(name), w.dir)
 	}
 	if filepath.IsAbs(name) {
-		file, ok := reach(w, name)
+		file, ok := toolPath(w, name)
 		if !ok {
 			return "", w.outsideError(name, "")
 		}
@@ -111,7 +111,7 @@ func (w *workspace) toRelative(name string) (string, error) {
 	}
 	rel := filepath.Clean(name)
 	if !filepath.IsLocal(rel) {
-		file, ok := reach(w, filepath.Join(w.realDir, rel))
+		file, ok := toolPath(w, filepath.Join(w.realDir, rel))
 		if !ok {
 			return "", w.outsideError(name, "")
 		}
@@ -160,7 +160,7 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		todo = todo[1:]
 		if step == ".." { // of a link: done holds no links any more, so that its parent is where it leads
 			if done == "." {
-				file, ok := reach(w, filepath.Join(cmp.Or(base, w.realDir), "..", filepath.Join(todo...)))
+				file, ok := toolPath(w, filepath.Join(cmp.Or(base, w.realDir), "..", filepath.Join(todo...)))
 				if links++; !ok || links > maxLinks {
 					return "", w.outsideError(name, "")
 				}
@@ -186,7 +186,7 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 			return "", explainError(name, err)
 		}
 		if filepath.IsAbs(target) {
-			inside, ok := reach(w, target)
+			inside, ok := toolPath(w, target)
 			if !ok {
 				return "", w.outsideError(name, target)
 			}

@@ -288,8 +288,8 @@ func TestNear(t *testing.T) {
 		{"zai", nil, 3, nil},
 		{"zai", kinds, 0, nil},
 	} {
-		if got := Near(tt.name, tt.among, tt.n); !slices.Equal(got, tt.want) {
-			t.Errorf("Near(%q, %d) = %q, want %q", tt.name, tt.n, got, tt.want)
+		if got := Nearest(tt.name, tt.among, tt.n); !slices.Equal(got, tt.want) {
+			t.Errorf("Nearest(%q, %d) = %q, want %q", tt.name, tt.n, got, tt.want)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Near returns up to n of the names that look most like name, nearest first,
+// Nearest returns up to n of the names that look most like name, nearest first,
 // for "did you mean". Names that look nothing like it are left out; letter case
 // and the provider before a slash count little.
-func Near(name string, among []string, n int) []string {
+func Nearest(name string, among []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int

@@ -18,7 +18,7 @@ type Pulse struct {
 	outer *Pulse
 
 	mu   sync.Mutex
-	wake chan struct{} // of the outermost: closed by Hurry; nil: nobody pauses
+	wake chan struct{} // of the outermost: closed by RetryNow; nil: nobody pauses
 }
 
 type pulseKey struct{}
@@ -56,9 +56,9 @@ func (p *Pulse) Beats() uint64 {
 	return n
 }
 
-// Hurry ends every Pause that runs with the pulse at the moment: the user does not want to wait
+// RetryNow ends every Pause that runs with the pulse at the moment: the user does not want to wait
 // for the next attempt.
-func (p *Pulse) Hurry() {
+func (p *Pulse) RetryNow() {
 	if p = p.outermost(); p == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (p *Pulse) Hurry() {
 	}
 }
 
-// hurried returns what the next Hurry closes; nil where there is no pulse.
+// hurried returns what the next RetryNow closes; nil where there is no pulse.
 func (p *Pulse) hurried() <-chan struct{} {
 	if p = p.outermost(); p == nil {
 		return nil
@@ -92,7 +92,7 @@ func (p *Pulse) outermost() *Pulse {
 
 type pausingKey struct{}
 
-// Pausing returns a context for a Pause that is told to the user before it begins: a Hurry from
+// Pausing returns a context for a Pause that is told to the user before it begins: a RetryNow from
 // now on ends it.
 func Pausing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pausingKey{}, PulseOf(ctx).hurried())

@@ -16,14 +16,14 @@ func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, pulse := WithPulse(t.Context(), 0)
 		inner, _ := WithPulse(ctx, time.Minute)
-		pulse.Hurry() // nobody pauses
+		pulse.RetryNow() // nobody pauses
 		began := time.Now()
 		done := make(chan error)
 		for _, ctx := range []context.Context{ctx, inner} {
 			go func() { done <- Pause(ctx, time.Hour) }()
 		}
 		time.Sleep(time.Second)
-		pulse.Hurry()
+		pulse.RetryNow()
 		if err := errors.Join(<-done, <-done); err != nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
@@ -36,7 +36,7 @@ func TestPause(t *testing.T) {
 			t.Errorf("the pauses took %v", time.Since(began))
 		}
 		told := Pausing(inner)
-		pulse.Hurry()
+		pulse.RetryNow()
 		if err := Pause(told, time.Hour); err != nil || time.Since(began) != 2*time.Hour+time.Second {
 			t.Errorf("%v; the pauses took %v", err, time.Since(began))
 		}

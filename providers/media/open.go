@@ -242,7 +242,7 @@ func (a Ability[T, F]) unknownModel(name string, choices []Choice[F]) error {
 			}
 		}
 	}
-	for _, is := range catalog.Near(name, typed, len(typed)) {
+	for _, is := range catalog.Nearest(name, typed, len(typed)) {
 		if !slices.Contains(near, full[is]) && len(near) < 3 {
 			near = append(near, full[is])
 		}

@@ -39,7 +39,7 @@ type Dialect struct {
 	StrictSchemas       bool              // knows strict schemas
 	Schema              schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
-	hears               bool              // the model takes sound
+	takesAudio          bool              // the model takes sound
 	detail              string            // of the images of one request; "" leaves it out
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
 	Family
@@ -141,7 +141,7 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	if s.efforts != nil {
 		d.Effort = effortOf(s.efforts, model)
 	}
-	d.hears = matchesGlobs(hearing, baseModel(model))
+	d.takesAudio = matchesGlobs(audioModels, baseModel(model))
 	d.CacheControl = matchesGlobs(s.cacheGlobs, strings.ToLower(model))
 	if i := slices.IndexFunc(s.modelFields, func(f modelFields) bool { return matchesGlobs(f.globs, baseModel(model)) }); i >= 0 {
 		d.ExtraFields = maps.Clone(s.modelFields[i].fields)

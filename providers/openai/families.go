@@ -27,8 +27,8 @@ func earlyReasoning(efforts string) Family {
 // budgets is thinking_budget from off to max; the last is the model's own limit.
 var budgets = [6]int{0, 1024, 2048, 8192, 16384, 0}
 
-// hearing holds globs of models that take sound in chat completions, wherever they are served.
-const hearing = "gpt-audio* gpt-4o-audio* gpt-4o-mini-audio* *-omni* voxtral* gemini*"
+// audioModels holds globs of models that take sound in chat completions, wherever they are served.
+const audioModels = "gpt-audio* gpt-4o-audio* gpt-4o-mini-audio* *-omni* voxtral* gemini*"
 
 // families lists what models do differently wherever they are served. The first
 // row whose globs fit the id holds.

@@ -268,7 +268,7 @@ func chatEncoder(d Dialect) partEncoder {
 		}
 		return map[string]any{"type": "image_url", "image_url": image}
 	}}
-	if d.hears {
+	if d.takesAudio {
 		s.sound = func(format string, data []byte) map[string]any {
 			text := base64.StdEncoding.EncodeToString(data)
 			if d.Name == "qwen" { // help.aliyun.com/zh/model-studio/qwen-omni

@@ -15,7 +15,7 @@ type partEncoder struct {
 	text    string // type of text
 	image   func(url string) map[string]any
 	pdf     func(name, url string) map[string]any           // nil if PDFs are not taken
-	sound   func(format string, data []byte) map[string]any // nil if the model hears nothing
+	sound   func(format string, data []byte) map[string]any // nil if the model takes no sound
 	inline  bool                                            // images are taken as they are, but not by their address
 	omitted []string                                        // files that were left out, in words
 }

@@ -165,7 +165,7 @@ func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err 
 			return done, err
 		}
 	}
-	done.Kept, err = store.CopyBesides(lib, from, remembered...)
+	done.Kept, err = store.CopyGlobal(lib, from, remembered...)
 	return done, err
 }
 

@@ -133,7 +133,7 @@ func (l *Ledger) Observe(r Request, p Prefix, f Facts, messages func(before Requ
 	l.remember(r)
 	if g.missed > leastMiss {
 		missed = Miss{g.missed, g.cause, f.extraCost(r.Usage, g.missed)}
-		if e.Told = g.tellable(f) && g.cause != l.told; e.Told {
+		if e.Told = g.reportable(f) && g.cause != l.told; e.Told {
 			notice = missed.notice(g.detail)
 		}
 	}
@@ -211,7 +211,7 @@ func (l *Ledger) compare(r Request, f Facts, messages func(Request) (Cause, stri
 	g := gapOf(own, r)
 	if g.missed > leastMiss {
 		g.cause, g.detail = l.cause(own.last, r, f, messages)
-		if g.tellable(f) {
+		if g.reportable(f) {
 			return g
 		}
 	}
@@ -256,8 +256,8 @@ func (l *Ledger) cause(before, r Request, f Facts, messages func(Request) (Cause
 	return Unexplained, ""
 }
 
-// tellable reports whether the user gets to know of g.
-func (g gap) tellable(f Facts) bool {
+// reportable reports whether the user gets to know of g.
+func (g gap) reportable(f Facts) bool {
 	least := f.Least
 	if least == 0 {
 		least = defaultLeast

@@ -105,7 +105,7 @@ func Decode(text string, cfg Validator) error {
 			continue // what is in it is told
 		}
 		problem := fmt.Sprintf("%d: unknown key %q", line(text, key), key.String())
-		if near := catalog.Near(name, known, 1); len(near) > 0 {
+		if near := catalog.Nearest(name, known, 1); len(near) > 0 {
 			return fmt.Errorf("%s: did you mean %q?", problem, near[0])
 		}
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))

@@ -253,20 +253,20 @@ func active(q querier) (found []string, err error) {
 	return found, err
 }
 
-// besides are the tables about more than one conversation. Those of a row belong together:
+// globalTables are the tables about more than one conversation. Those of a row belong together:
 // the first of them says whether there is anything. ledger_days is summed up by a trigger.
-var besides = [][]string{
+var globalTables = [][]string{
 	{"ledger"}, {"collections", "vectors", "coarse"}, {"videos"}, {"comparisons"}, {"prompts"}, {"drafts"}, {"state"},
 }
 
-// CopyBesides copies from another store what is not in conversations: what was paid, texts
+// CopyGlobal copies from another store what is not in conversations: what was paid, texts
 // found by meaning, jobs, the history of prompts. A kind of which db has something stays as it
 // is; kept lists those, by the names of tables. Of the state only these keys are copied: what a
 // user has trusted and allowed stands there too.
-func CopyBesides(db, from *DB, keys ...string) (kept []string, err error) {
+func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 	err = db.write(func(w *writer) error {
 		kept = nil
-		for _, tables := range besides {
+		for _, tables := range globalTables {
 			var have, others int
 			if err := w.one("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
 				return err

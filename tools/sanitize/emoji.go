@@ -62,9 +62,9 @@ func ranges(pairs [][2]rune) *unicode.RangeTable {
 	return &t
 }
 
-// Unseen reports whether r changes the direction of what follows, ends a line in
+// IsInvisible reports whether r changes the direction of what follows, ends a line in
 // some terminals, or shows nothing at all.
-func Unseen(r rune) bool { return unicode.Is(turning, r) || unicode.Is(invisible, r) }
+func IsInvisible(r rune) bool { return unicode.Is(turning, r) || unicode.Is(invisible, r) }
 
 // turning are the runes that change the direction of what follows, and the two
 // separators some terminals take for line ends. They are shown by name.

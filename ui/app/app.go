@@ -49,7 +49,7 @@ type App struct {
 	left           chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
 	told           map[string]mcp.Status // of servers, what the user was told
-	tastes         map[string]Taste      // of models, by "favorites" and "hidden"
+	modelPrefs     map[string]ModelPrefs // of models, by "favorites" and "hidden"
 	prompts        atomic.Pointer[knownPrompts]
 	uses           map[string]int // how often commands were asked for by name; nil: not loaded
 }

@@ -176,10 +176,10 @@ func TestOpenedTooLate(t *testing.T) {
 func TestTaste(t *testing.T) {
 	a := newApp(t)
 	configured := []string{"openai/*"}
-	a.SetTaste("hidden", "openai/a", false)
-	a.SetTaste("hidden", "far/b", true)
+	a.SetModelPref("hidden", "openai/a", false)
+	a.SetModelPref("hidden", "far/b", true)
 	for name, want := range map[string]bool{"openai/a": false, "openai/x/y": true, "far/b": true, "far/c": false} {
-		if got, _ := a.Taste("hidden", configured).Says(name); got != want {
+		if got, _ := a.ModelPrefs("hidden", configured).Match(name); got != want {
 			t.Errorf("%s hidden: %t", name, got)
 		}
 	}

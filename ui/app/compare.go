@@ -326,8 +326,8 @@ func (c Comparison) End() {
 	}
 }
 
-// Told reports whether all were asked, and so each has an error of its own.
-func (c Comparison) Told() bool {
+// AllAsked reports whether all were asked, and so each has an error of its own.
+func (c Comparison) AllAsked() bool {
 	return !slices.ContainsFunc(c, func(one *Candidate) bool { return one.State == candidateSkipped })
 }
 

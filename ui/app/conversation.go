@@ -359,7 +359,7 @@ func Title(about session.Info) string {
 
 // NearestNames returns up to n of names that look most like name, the nearest first.
 func NearestNames(name string, names []string, n int) []string {
-	return catalog.Near(name, names, n)
+	return catalog.Nearest(name, names, n)
 }
 
 // Spoken returns the first line of what a message says, or what it brings along.

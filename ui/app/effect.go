@@ -175,13 +175,13 @@ func CompactedText(e session.Compacted) string {
 	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
 }
 
-// TakenOver says that the conversation continues in a copy.
-func TakenOver(e *session.LeaseLostError) string {
+// LeaseLostText says that the conversation continues in a copy.
+func LeaseLostText(e *session.LeaseLostError) string {
 	return fmt.Sprintf("Another parley opened this conversation; continuing in a copy, %s", e.Fork)
 }
 
-// NotSaved says that messages cannot be stored, and why.
-func NotSaved(err error) string {
+// SaveErrorText says that messages cannot be stored, and why.
+func SaveErrorText(err error) string {
 	return "Not saved (" + err.Error() + "). Messages are kept in memory and saved when possible"
 }
 

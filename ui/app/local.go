@@ -60,9 +60,9 @@ func (s Service) Connected() string {
 // lookFor bounds how long a prompt waits for what is on this machine.
 const lookFor = 300 * time.Millisecond
 
-// StartLooking returns the effect that looks for what can answer, which front ends perform
+// DiscoverLocal returns the effect that looks for what can answer, which front ends perform
 // once their first frame is shown. What is typed waits for it only where no model was chosen.
-func StartLooking(a *App) Effect {
+func DiscoverLocal(a *App) Effect {
 	if unnamed := a.Local.Unnamed; unnamed != nil {
 		return Effect{Prepare: func(ctx context.Context) func() Effect {
 			name, err := unnamed(ctx)
@@ -99,8 +99,8 @@ func StartLooking(a *App) Effect {
 	}}
 }
 
-// Awaits reports whether a prompt of the command line has to wait for StartLooking.
-func Awaits(a *App) bool {
+// AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverLocal.
+func AwaitsLocal(a *App) bool {
 	return a.Local.Unnamed != nil || a.Local.Look != nil && Keyless(a)
 }
 

@@ -26,7 +26,7 @@ func keyless(t *testing.T, services ...Service) *App {
 // looked returns what is asked once the machine was looked at.
 func looked(t *testing.T, a *App) *Confirm {
 	t.Helper()
-	e := StartLooking(a)
+	e := DiscoverLocal(a)
 	if e.Prepare == nil {
 		t.Fatalf("a prompt does not wait: %+v", e)
 	}
@@ -96,7 +96,7 @@ func TestQuestions(t *testing.T) {
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.NoKey = false
-	if e := StartLooking(a); e.Prepare != nil || e.Async == nil || Awaits(a) {
+	if e := DiscoverLocal(a); e.Prepare != nil || e.Async == nil || AwaitsLocal(a) {
 		t.Errorf("%+v", e)
 	} else if done := e.Async(t.Context()); done.Confirm != nil {
 		t.Errorf("asked %+v", done.Confirm)
@@ -110,7 +110,7 @@ func TestNothingIsOffered(t *testing.T) {
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
 	a.Local.Look = func(ctx context.Context) []Service { select {} }
-	if e := StartLooking(a).Prepare(t.Context())(); e.Held() {
+	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Held() {
 		t.Errorf("%+v", e)
 	}
 }
@@ -120,12 +120,12 @@ func TestLookingWithoutEnd(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
-	e := StartLooking(a).Prepare(t.Context())()
+	e := DiscoverLocal(a).Prepare(t.Context())()
 	if a.Session.Model().Name != "box/m" || e.Confirm != nil || e.Failed != nil {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
 	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
-	if e := StartLooking(a).Prepare(t.Context())(); e.Failed == nil || !e.Held() {
+	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Failed == nil || !e.Held() {
 		t.Errorf("%+v", e)
 	}
 }

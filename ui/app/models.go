@@ -239,13 +239,13 @@ func (a *App) toggleThinking(string) Effect {
 	return a.effort(string(a.previousEffort))
 }
 
-// A Taste says which models a user likes, or will not see: patterns of the
+// ModelPrefs say which models a user likes, or will not see: patterns of the
 // configuration, and behind them what keys said of one model each, as "+" or "-" and
 // its name. The last word about a name counts.
-type Taste []string
+type ModelPrefs []string
 
-// Says reports whether a name is meant, and by which word; -1 if there is none.
-func (t Taste) Says(name string) (yes bool, at int) {
+// Match reports whether a name is meant, and by which word; -1 if there is none.
+func (t ModelPrefs) Match(name string) (yes bool, at int) {
 	for i, word := range slices.Backward(t) {
 		if word == "-"+name {
 			return false, i
@@ -268,33 +268,33 @@ func matchesModel(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// LoadTastes reads what keys said of models, here and in other windows.
-func (a *App) LoadTastes() {
-	a.tastes = map[string]Taste{}
+// LoadModelPrefs reads what keys said of models, here and in other windows.
+func (a *App) LoadModelPrefs() {
+	a.modelPrefs = map[string]ModelPrefs{}
 	for _, key := range []string{"favorites", "hidden"} {
 		if kept, err := a.Library.Get(key); err == nil {
-			a.tastes[key] = strings.Fields(kept)
+			a.modelPrefs[key] = strings.Fields(kept)
 		}
 	}
 }
 
-// Taste returns the one under key, "favorites" or "hidden", behind what is configured.
-func (a *App) Taste(key string, configured []string) Taste {
-	return slices.Concat(configured, a.tastes[key])
+// ModelPrefs returns the one under key, "favorites" or "hidden", behind what is configured.
+func (a *App) ModelPrefs(key string, configured []string) ModelPrefs {
+	return slices.Concat(configured, a.modelPrefs[key])
 }
 
-// SetTaste keeps what a key said of a model, in the place of what was said before.
-func (a *App) SetTaste(key, name string, on bool) Effect {
-	if a.tastes == nil {
-		a.LoadTastes()
+// SetModelPref keeps what a key said of a model, in the place of what was said before.
+func (a *App) SetModelPref(key, name string, on bool) Effect {
+	if a.modelPrefs == nil {
+		a.LoadModelPrefs()
 	}
-	words := slices.DeleteFunc(slices.Clone(a.tastes[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
+	words := slices.DeleteFunc(slices.Clone(a.modelPrefs[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
 	sign := "-"
 	if on {
 		sign = "+"
 	}
-	a.tastes[key] = append(words, sign+name)
-	return a.Keep(key, strings.Join(a.tastes[key], "\n"))
+	a.modelPrefs[key] = append(words, sign+name)
+	return a.Keep(key, strings.Join(a.modelPrefs[key], "\n"))
 }
 
 // usePersona has the conversation continue with the persona of this name, or without one.

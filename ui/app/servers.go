@@ -128,9 +128,9 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	return out
 }
 
-// AgreeServer offers the tools of a server, as AboutServer showed them, to the
+// ApproveServer offers the tools of a server, as AboutServer showed them, to the
 // model. It says what it did.
-func AgreeServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
+func ApproveServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
 	if s.Status == mcp.StatusChanged { // what was allowed was allowed of other tools
 		for _, r := range policy.Rules() {
 			if strings.HasPrefix(r.Tool, mcp.ToolPrefix(s.Name)) {
@@ -244,7 +244,7 @@ func (a *App) server(s mcp.State) Effect {
 			return Effect{}
 		}
 		return Effect{Async: func(context.Context) Effect {
-			did, err := AgreeServer(servers, s, policy)
+			did, err := ApproveServer(servers, s, policy)
 			if err != nil {
 				return Effect{Err: err}
 			}

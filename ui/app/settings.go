@@ -48,7 +48,7 @@ func SettingNamed(name string) (string, error) {
 			known = append(known, s.Name)
 		}
 		slices.Sort(known)
-		if near := catalog.Near(field, known, 1); len(near) > 0 {
+		if near := catalog.Nearest(field, known, 1); len(near) > 0 {
 			meant = near[0]
 		}
 	}

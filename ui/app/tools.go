@@ -156,7 +156,7 @@ func toolNamed(a *App, name string) (string, error) {
 			return mcp.ToolPrefix(s.Name) + "*", nil
 		}
 	}
-	if near := catalog.Near(name, titles, 1); len(near) > 0 {
+	if near := catalog.Nearest(name, titles, 1); len(near) > 0 {
 		return "", fmt.Errorf("unknown tool %s: did you mean %s?", name, near[0])
 	}
 	return "", fmt.Errorf("unknown tool %s: /tools shows them", name)

@@ -126,7 +126,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	switch e := e.(type) {
 	case session.Prompt:
 		if !e.Steers {
-			t.sumUp(false) // what came before a message that waited
+			t.addFooter(false) // what came before a message that waited
 		}
 		t.seq = e.Seq
 		t.put(Change{Kind: UserBlock, Event: e})
@@ -168,7 +168,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		if e.Err != nil {
 			t.put(Change{Event: e})
 		}
-		t.sumUp(e.Err != nil)
+		t.addFooter(e.Err != nil)
 	case storedResult:
 		if e.denied {
 			t.blockOf(e.Part.ID).tool.Status = CallDenied
@@ -250,8 +250,8 @@ func (t *Turn) drop(kind BlockKind, id *string) {
 	}
 }
 
-// sumUp closes the answers to one prompt.
-func (t *Turn) sumUp(cut bool) {
+// addFooter closes the answers to one prompt.
+func (t *Turn) addFooter(cut bool) {
 	tally := t.tally
 	t.tally = Tally{}
 	if tally.Interrupted = cut; tally.Answered || tally.Empty {
@@ -299,8 +299,8 @@ func (t *Turn) Resting(now time.Time) time.Duration {
 	return max(t.resend.Sub(now), 0) // of the zero time, as well
 }
 
-// Hurry shows that the request goes out now.
-func (t *Turn) Hurry(now time.Time) []Change {
+// RetryNow shows that the request goes out now.
+func (t *Turn) RetryNow(now time.Time) []Change {
 	t.changes = t.changes[:0]
 	t.resend = now
 	t.heard(now)

@@ -61,12 +61,12 @@ func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (
 
 // Boundary reports whether a turn may begin with path[i].
 func Boundary(path []session.Node, i int) bool {
-	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && goesOn(path, i))
+	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && continues(path, i))
 }
 
-// goesOn reports whether a turn may go on with path[i]: a summary behind the results
+// continues reports whether a turn may go on with path[i]: a summary behind the results
 // of tools ends nothing.
-func goesOn(path []session.Node, i int) bool { return i > 0 && path[i-1].Role == llm.RoleTool }
+func continues(path []session.Node, i int) bool { return i > 0 && path[i-1].Role == llm.RoleTool }
 
 // replay folds what is stored as if it came anew.
 type replay struct {
@@ -112,7 +112,7 @@ func (r *replay) branch(path []session.Node, along [][]session.Annotation, from,
 		r.annotations(list)
 		switch {
 		case n.Summary:
-			if !goesOn(path, i) {
+			if !continues(path, i) {
 				r.end()
 			}
 			r.summary(path, i)
@@ -331,7 +331,7 @@ func (r *replay) end() {
 	if r.cut != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
 		r.put(Change{Kind: BrokeBlock, Text: r.cut.InterruptedBy})
 	}
-	r.sumUp(r.cut != nil)
+	r.addFooter(r.cut != nil)
 	r.cut, r.calls = nil, nil
 	r.flush(0)
 }

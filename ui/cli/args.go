@@ -43,7 +43,7 @@ func misspelled(root *cobra.Command, words []string) error {
 			commands[c.Name()] = c
 		}
 	}
-	near := catalog.Near(name, slices.Sorted(maps.Keys(commands)), 1)
+	near := catalog.Nearest(name, slices.Sorted(maps.Keys(commands)), 1)
 	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
 		near = nil // several words, of which the first happens to look like a command
 	}

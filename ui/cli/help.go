@@ -87,7 +87,7 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	if err == nil && found != root {
 		return unknownSubcommand(found, rest[0])
 	}
-	if near := catalog.Near(args[0], helpTopics(root), 1); len(near) > 0 {
+	if near := catalog.Nearest(args[0], helpTopics(root), 1); len(near) > 0 {
 		return fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0])
 	}
 	return fmt.Errorf("no help on %q: parley help lists topics and commands", args[0])

@@ -89,7 +89,7 @@ func (a promptFiles) named(name string) (*prompts.Prompt, error) {
 	for _, p := range found {
 		names = append(names, p.Name)
 	}
-	if near := catalog.Near(name, names, 1); len(near) > 0 {
+	if near := catalog.Nearest(name, names, 1); len(near) > 0 {
 		return nil, fmt.Errorf("no prompt %q: did you mean %s?", name, near[0])
 	}
 	return nil, fmt.Errorf("no prompt %q: parley prompts list shows them", name)

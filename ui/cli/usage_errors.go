@@ -44,7 +44,7 @@ func unknownSubcommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near := catalog.Near(name, names, 1); len(near) > 0 {
+	if near := catalog.Nearest(name, names, 1); len(near) > 0 {
 		return fmt.Errorf("unknown command %q: did you mean %s %s?", name, cmd.CommandPath(), near[0])
 	}
 	return fmt.Errorf("unknown command %q: %s --help lists them", name, cmd.CommandPath())

@@ -21,7 +21,7 @@ func ownCommands() []command {
 		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
 	}
 	return []command{
-		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.hurry() }),
+		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.retryNow() }),
 		row("wait", "", "Keep waiting for a model", func(p *frontend, _ string) { p.turns.wait() }),
 		row("stop", "", "Stop the answer, as ctrl+c does", func(p *frontend, _ string) {
 			if !p.turns.interrupt() {

@@ -52,9 +52,9 @@ func (c *conversation) saved(err error) {
 	switch {
 	case errors.As(err, &lost):
 		c.saveErr = nil
-		c.say("%s.", app.TakenOver(lost))
+		c.say("%s.", app.LeaseLostText(lost))
 	case err != nil && was == nil:
-		c.say("%s.", oneLine(app.NotSaved(err)))
+		c.say("%s.", oneLine(app.SaveErrorText(err)))
 	case err == nil && was != nil:
 		c.say("%s.", app.SavedAgain)
 	}

@@ -155,7 +155,7 @@ func (p *frontend) message(lines []console.Line) {
 		p.say("Not sent: the terminal takes lines of at most %d bytes, so the end may be missing. /edit opens the text in your editor.", console.LongestLine)
 		return
 	}
-	if p.input.goesOn(text) {
+	if p.input.continues(text) {
 		return
 	}
 	text = p.input.finish(text)

@@ -57,8 +57,8 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 	return strings.Join(texts, "\n"), cut
 }
 
-// goesOn reports whether text ends in a backslash, and keeps it for the message then.
-func (i *input) goesOn(text string) bool {
+// continues reports whether text ends in a backslash, and keeps it for the message then.
+func (i *input) continues(text string) bool {
 	begun, more := strings.CutSuffix(text, `\`)
 	if more {
 		i.begun = append(i.begun, begun)

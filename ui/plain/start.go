@@ -69,7 +69,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 
 // first sends what the command line asked.
 func (p *frontend) first() {
-	p.apply(app.StartLooking(p.app))
+	p.apply(app.DiscoverLocal(p.app))
 	if p.app.Start.Find != nil {
 		p.draftPrompt(p.app.Start.Prompt) // it is for the conversation that is chosen
 		p.panels.sessions(*p.app.Start.Find)
@@ -89,7 +89,7 @@ func (p *frontend) first() {
 			return
 		}
 		p.turns.compare(compared, false, prompt)
-	case app.Awaits(p.app):
+	case app.AwaitsLocal(p.app):
 		p.held = prompt
 	default:
 		p.turns.run(false, prompt...)

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv("PARLEY_PLAIN_CHILD"); what != "" {
 		os.Exit(child(what))
 	}
-	uitest.HeedHangup()
+	uitest.RestoreHangup()
 	goleak.VerifyTestMain(m)
 }
 

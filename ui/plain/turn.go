@@ -147,7 +147,7 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
-	told := t.compared != nil && t.compared.Told() // each says its own error
+	told := t.compared != nil && t.compared.AllAsked() // each says its own error
 	for _, c := range t.Apply(d, t.now()) {
 		if c.Kind != app.EventBlock || !told {
 			t.change(c)

@@ -37,14 +37,14 @@ func (t *turns) tick(now time.Time) {
 	}
 }
 
-// hurry asks a model again that is waited for.
-func (t *turns) hurry() {
+// retryNow asks a model again that is waited for.
+func (t *turns) retryNow() {
 	if t.current == nil || t.current.Resting(t.now()) == 0 {
 		t.say("%s.", app.NoRest)
 		return
 	}
-	t.current.pulse.Hurry()
-	t.current.Hurry(t.now())
+	t.current.pulse.RetryNow()
+	t.current.RetryNow(t.now())
 	t.say("Retrying now.")
 }
 

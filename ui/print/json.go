@@ -365,4 +365,4 @@ func escapeUnseen(b []byte) []byte {
 	return out.Bytes()
 }
 
-func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || sanitize.Unseen(r)) }
+func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || sanitize.IsInvisible(r)) }

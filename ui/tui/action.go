@@ -84,21 +84,21 @@ func talkingActions() []action {
 	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
 	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
 	return []action{
-		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(lacksTurn),
-		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.Hurry() })).unless(lacksRest),
-		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(lacksSilence),
+		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(requireRunning),
+		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).unless(requireRetryPause),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(requireSilentModel),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy),
-		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(lacksQueue),
+		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(requireQueued),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"), shared("background"), shared("jobs"),
-		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(lacksEditor),
+		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(requireEditor),
 		shared("sessions"), shared("fork"),
-		shared("tree").unless(lacksBranches),
+		shared("tree").unless(requireBranches),
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(filesToAttach),
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
-		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(lacksAttached),
+		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(requireAttached),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
 		shared("model").with(func(m *Model) []dialog.Item { return m.features.models.Args() }), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
@@ -106,8 +106,8 @@ func talkingActions() []action {
 
 func readingActions() []action {
 	return []action{
-		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(lacksShown),
-		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).unless(lacksShown),
+		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(requireContent),
+		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).unless(requireContent),
 		scroll("fold-thinking", "ctrl+t", "Fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
 		scroll("fold-output", "ctrl+o", "Fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
 		scroll("page-up", "pgup", "Scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
@@ -118,8 +118,8 @@ func readingActions() []action {
 		scroll("bottom", "ctrl+end", "Go to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
 		scroll("previous-message", "alt+up", "Go to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
 		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
-		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(lacksAnswer),
-		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(lacksCode),
+		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(requireAnswer),
+		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(requireCode),
 
 		shared("compare").with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
 		shared("wire"),

@@ -58,7 +58,7 @@ func holding(tb testing.TB, n int) *Model {
 func typeLetter(m *Model) {
 	m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
 	m.View()
-	m.Update(input.KeepMsg{})
+	m.Update(input.SaveDraftMsg{})
 	m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	m.View()
 }

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
 	}
-	uitest.HeedHangup()
+	uitest.RestoreHangup()
 	os.Unsetenv("NO_COLOR")
 	os.Setenv("TERM", "xterm-256color")
 	flag.Parse()

@@ -132,7 +132,7 @@ func TestDrafts(t *testing.T) {
 		return s
 	}
 	s := open()
-	s.Type("half a thought").Send(input.KeepMsg{})
+	s.Type("half a thought").Send(input.SaveDraftMsg{})
 	s.Driver.Close()
 
 	s = open() // as after a crash: nobody said goodbye

@@ -40,7 +40,7 @@ func TestLocalOffer(t *testing.T) {
 		name := fmt.Sprintf("local-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, size[0], size[1], withLocal(anOllama), llmtest.Say("hello from llama"))
-			s.Send(features.LookMsg{})
+			s.Send(features.DiscoverMsg{})
 			s.WaitForText("use llama3.2?")
 			s.Golden(name)
 			s.Press("y").WaitForText("ollama/llama3.2")
@@ -52,7 +52,7 @@ func TestLocalOffer(t *testing.T) {
 // TestLocalOfferDeclined: nothing changes, and it is not asked again.
 func TestLocalOfferDeclined(t *testing.T) {
 	s := setUpWith(t, 80, 24, withLocal(anOllama))
-	s.Send(features.LookMsg{})
+	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
 	s.Press("n").WaitForText("No API key yet")
 	s.WaitFor(func(string) bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
@@ -67,7 +67,7 @@ func TestLookingDoesNotHold(t *testing.T) {
 		select {}
 	}), llmtest.Say("an answer"))
 	s.WaitForText("No API key yet")
-	s.Send(features.LookMsg{})
+	s.Send(features.DiscoverMsg{})
 	<-begun
 	s.Type("typed meanwhile").WaitForText("typed meanwhile")
 	s.Press("enter").WaitForText("an answer")
@@ -80,7 +80,7 @@ func TestPromptOfTheCommandLineWaits(t *testing.T) {
 		withLocal(anOllama)(o)
 		o.Start.Prompt = llm.UserText("explain this").Parts
 	}, llmtest.Say("an answer"))
-	s.Send(features.LookMsg{})
+	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
 	s.Press("y").WaitForText("ollama/llama3.2")
 	s.WaitForText("explain this")

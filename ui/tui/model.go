@@ -78,7 +78,7 @@ func newModel(o Options) *Model {
 	front := &features.Front{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
 	m.features = parts{
 		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
-		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Wears: []features.Dressed{m.chat.Transcript, m.input.Composer, m.overlay}},
+		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Themed: []features.Themeable{m.chat.Transcript, m.input.Composer, m.overlay}},
 		status: &features.StatusCommand{Front: front}, jobs: &features.Jobs{Front: front},
 		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
@@ -93,7 +93,7 @@ func newModel(o Options) *Model {
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = m.features.doctor.Terminal
-	a.Leaving = func() { s.After(m.input.Keep()) }
+	a.Leaving = func() { s.After(m.input.SaveDraft()) }
 	a.Watch(func(name string) { s.Send(serverMsg(name)) })
 	app.WatchJobs(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
 	if a.Wire.Hear != nil {
@@ -156,7 +156,7 @@ func (m *Model) first() tea.Cmd {
 	case compared != nil:
 		return m.compare.ask(compared, prompt)
 	}
-	if app.Awaits(m.App) {
+	if app.AwaitsLocal(m.App) {
 		m.held.first = prompt
 		return nil
 	}
@@ -259,7 +259,7 @@ func (m *Model) shutdown() {
 	m.features.status.Close()
 	m.chat.Cancel()
 	m.chat.Close()
-	m.input.KeepNow()
+	m.input.SaveDraftNow()
 	ended := make(chan struct{})
 	go func() {
 		m.Running.Wait()

@@ -72,7 +72,7 @@ func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(tim
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		cmd := later(d, msg)
 		switch msg.(type) {
-		case overlay.PaintedMsg, features.LookMsg:
+		case overlay.PaintedMsg, features.DiscoverMsg:
 		default:
 			return cmd
 		}

@@ -49,7 +49,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		}
 	}
 	m.chat.Apply(d, func(b app.Change) bool { // those that are compared have it each in its column
-		return b.Kind == app.EventBlock && compares && c.Told()
+		return b.Kind == app.EventBlock && compares && c.AllAsked()
 	})
 	m.chat.Turn = nil
 	m.overlay.Forget()

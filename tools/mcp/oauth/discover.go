@@ -41,7 +41,7 @@ func (c *Client) probe(ctx context.Context) error {
 		return errors.New("it answers without a login")
 	}
 	wanted := c.wanted
-	c.heed(res.Header)
+	c.rememberChallenge(res.Header)
 	c.wanted = validScopes(append(slices.Clone(wanted), c.wanted...)) // what a call lacked, and what all of them need
 	return nil
 }

@@ -148,7 +148,7 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 func (c *Client) Rejected(ctx context.Context, token string, header http.Header) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heed(header)
+	c.rememberChallenge(header)
 	if err := c.load(ctx); err != nil {
 		return err
 	}
@@ -167,12 +167,12 @@ func (c *Client) Forbidden(header http.Header) error {
 	if challenge["error"] != "insufficient_scope" {
 		return nil
 	}
-	c.heed(header)
+	c.rememberChallenge(header)
 	return &ScopeError{scopes(challenge["scope"])}
 }
 
-// heed remembers what a challenge says. The lock is held.
-func (c *Client) heed(header http.Header) {
+// rememberChallenge remembers what a challenge says. The lock is held.
+func (c *Client) rememberChallenge(header http.Header) {
 	challenge := bearer(header)
 	if named := scopes(challenge["scope"]); len(named) > 0 {
 		c.wanted = named

@@ -63,7 +63,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return c.Transcript.Update(msg), true
 	case transcript.CopyMsg:
 		return c.Copy(msg.Text, msg.What), true
-	case transcript.SayMsg:
+	case transcript.ToastMsg:
 		return c.Say(string(msg)), true
 	}
 	return nil, false

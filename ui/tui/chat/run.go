@@ -126,10 +126,10 @@ func (c *Chat) Close() {
 	}
 }
 
-// Hurry asks a model again that is waited for.
-func (c *Chat) Hurry() tea.Cmd {
-	c.Turn.Pulse.Hurry()
-	c.drawAll(c.Turn.Hurry(c.Now()))
+// RetryNow asks a model again that is waited for.
+func (c *Chat) RetryNow() tea.Cmd {
+	c.Turn.Pulse.RetryNow()
+	c.drawAll(c.Turn.RetryNow(c.Now()))
 	return nil
 }
 
@@ -174,9 +174,9 @@ func (c *Chat) saved(err error) tea.Cmd {
 	switch {
 	case errors.As(err, &lost):
 		c.Unsaved = nil
-		c.Show(llm.Notice{Text: app.TakenOver(lost)})
+		c.Show(llm.Notice{Text: app.LeaseLostText(lost)})
 	case err != nil && was == nil:
-		c.Show(llm.Notice{Text: app.NotSaved(err)})
+		c.Show(llm.Notice{Text: app.SaveErrorText(err)})
 	case err == nil && was != nil:
 		return c.Say(app.SavedAgain)
 	}

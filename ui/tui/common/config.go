@@ -81,7 +81,7 @@ func (c Config) Validate() error {
 	}
 	for _, name := range c.Status {
 		if known := statusbar.Segments(); !slices.Contains(known, name) {
-			if near := catalog.Near(name, known, 1); len(near) > 0 {
+			if near := catalog.Nearest(name, known, 1); len(near) > 0 {
 				return fmt.Errorf("ui.status = %q: did you mean %q?", name, near[0])
 			}
 			return fmt.Errorf("ui.status = %q: use %s", name, strings.Join(known, ", "))

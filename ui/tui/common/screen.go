@@ -47,7 +47,7 @@ type Clipboard struct {
 // New returns a screen with the environment's theme and terminal.
 func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 	s := &Screen{Config: c, Basic: hasBasicColors(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
-	s.Theme = s.Dress(firstTheme(c, getenv))
+	s.Theme = s.Displayable(firstTheme(c, getenv))
 	s.notice = noticeFor(c.Notify, getenv)
 	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
@@ -55,8 +55,8 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 	return s
 }
 
-// Dress returns th as the terminal can show it.
-func (s *Screen) Dress(th *theme.Theme) *theme.Theme {
+// Displayable returns th as the terminal can show it.
+func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
 	if s.Basic {
 		return th.Basic()
 	}

@@ -13,8 +13,8 @@ type Local struct {
 	begun, drawn, ready bool
 }
 
-// A LookMsg says that the first frame is on the terminal.
-type LookMsg struct{}
+// A DiscoverMsg says that the first frame is on the terminal.
+type DiscoverMsg struct{}
 
 // Begin returns the command that waits for the first frame, the first time; nil afterwards.
 func (f *Local) Begin() tea.Cmd {
@@ -22,7 +22,7 @@ func (f *Local) Begin() tea.Cmd {
 		return nil
 	}
 	f.begun = true
-	return f.Later(0, LookMsg{})
+	return f.Later(0, DiscoverMsg{})
 }
 
 // Ready says that nothing else is to be asked before, and starts looking if the first frame
@@ -32,9 +32,9 @@ func (f *Local) Ready() tea.Cmd {
 	return f.look()
 }
 
-// Update starts looking, and reports whether msg is LookMsg.
+// Update starts looking, and reports whether msg is DiscoverMsg.
 func (f *Local) Update(msg tea.Msg) (tea.Cmd, bool) {
-	if _, ok := msg.(LookMsg); !ok {
+	if _, ok := msg.(DiscoverMsg); !ok {
 		return nil, false
 	}
 	f.drawn = true
@@ -46,5 +46,5 @@ func (f *Local) look() tea.Cmd {
 		return nil
 	}
 	f.drawn = false
-	return f.Perform(app.StartLooking(f.App))
+	return f.Perform(app.DiscoverLocal(f.App))
 }

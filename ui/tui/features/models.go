@@ -54,7 +54,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // setTaste keeps what a key said of a model, and lists the models anew.
 func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
-	e := f.App.SetTaste(key, name, on)
+	e := f.App.SetModelPref(key, name, on)
 	f.list()
 	return f.Perform(e)
 }
@@ -62,7 +62,7 @@ func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
 // Offer lists the models for whoever asks, and those that servers have as
 // they become known.
 func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
-	f.App.LoadTastes()
+	f.App.LoadModelPrefs()
 	known := f.Known()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
@@ -159,7 +159,7 @@ const (
 // each provider's, those that can be asked first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
-	favorite, hidden := f.App.Taste("favorites", f.Config.Favorites), f.App.Taste("hidden", f.Config.Hidden)
+	favorite, hidden := f.App.ModelPrefs("favorites", f.Config.Favorites), f.App.ModelPrefs("hidden", f.Config.Hidden)
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -180,10 +180,10 @@ func (f *Models) items() []dialog.Item {
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
 		}
-		if yes, at := favorite.Says(c.Name); yes {
+		if yes, at := favorite.Match(c.Name); yes {
 			row.Group, row.Pinned, row.at = favorites, true, at-len(favorite)-len(recent)
 		}
-		yes, at := hidden.Says(c.Name)
+		yes, at := hidden.Match(c.Name)
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
 		rows[i] = row
 	}
@@ -208,7 +208,7 @@ func (f *Models) Args() []dialog.Item {
 	if f.choices == nil {
 		f.choices = f.App.Choices()
 	}
-	f.App.LoadTastes()
+	f.App.LoadModelPrefs()
 	items := f.items()
 	for i := range items {
 		item := &items[i]

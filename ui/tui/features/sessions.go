@@ -156,7 +156,7 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 			return previewMsg{id, []string{err.Error()}}
 		}
 		var lines []string
-		for _, n := range glance(about, nodes, seq) {
+		for _, n := range previewNodes(about, nodes, seq) {
 			text, _ := app.SplitPrompt(n.Message)
 			if text = strings.TrimSpace(text); text != "" {
 				who := map[llm.Role]string{llm.RoleUser: "you: "}[n.Role]
@@ -167,8 +167,8 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 	}
 }
 
-// glance returns a few messages: those around seq, or the last ones.
-func glance(about session.Info, nodes []session.Node, seq int) []session.Node {
+// previewNodes returns a few messages: those around seq, or the last ones.
+func previewNodes(about session.Info, nodes []session.Node, seq int) []session.Node {
 	const few = 6
 	if seq == 0 {
 		seq = about.Head

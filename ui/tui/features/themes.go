@@ -15,22 +15,22 @@ import (
 // Themes picks the theme.
 type Themes struct {
 	*Front
-	Wears  []Dressed    // what a theme is shown on
+	Themed []Themeable  // what a theme is shown on
 	before *theme.Theme // others are looked at, and this one comes back
 	asked  time.Time    // when the terminal was asked for its background
 }
 
-// Dressed has looks that a theme changes.
-type Dressed interface{ SetTheme(*theme.Theme) }
+// Themeable draws itself in the colours of a theme.
+type Themeable interface{ SetTheme(*theme.Theme) }
 
-// wearTheme shows the screen in a theme; nil: in the one there is.
-func (f *Themes) wearTheme(th *theme.Theme) {
+// applyTheme shows the screen in a theme; nil: in the one there is.
+func (f *Themes) applyTheme(th *theme.Theme) {
 	if th == nil || th.Name == f.Theme.Name {
 		return
 	}
-	th = f.Dress(th)
+	th = f.Displayable(th)
 	f.Theme = th
-	for _, d := range f.Wears {
+	for _, d := range f.Themed {
 		d.SetTheme(th)
 	}
 }
@@ -41,10 +41,10 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
 		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
-			f.wearTheme(theme.For(msg.Color))
+			f.applyTheme(theme.For(msg.Color))
 		}
 	case dialog.MovedMsg:
-		f.look(msg.Value)
+		f.preview(msg.Value)
 	default:
 		return nil, false
 	}
@@ -101,7 +101,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.Pick(p.Value) })
 		f.before = before
 		f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
-			f.wearTheme(before)
+			f.applyTheme(before)
 			return nil
 		})
 		return cmd
@@ -110,24 +110,24 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return f.Say(fmt.Sprintf("Unknown theme %q: use %s", arg, strings.Join(names, ", ")))
 	}
 	f.Config.Theme = arg
-	ask := f.wear(arg)
+	ask := f.applyNamed(arg)
 	return tea.Batch(ask, f.Perform(f.App.Keep("theme", arg)))
 }
 
-// wear shows the screen in a theme.
-func (f *Themes) wear(name string) tea.Cmd {
+// applyNamed shows the screen in a theme.
+func (f *Themes) applyNamed(name string) tea.Cmd {
 	if th := f.Config.ThemeNamed(name); th != nil {
-		f.wearTheme(th)
+		f.applyTheme(th)
 		return nil
 	}
 	return f.ask() // "auto" follows the answer
 }
 
-// look shows a theme that is looked at.
-func (f *Themes) look(name string) {
+// preview shows a theme while it is chosen; for an unknown name the one from before.
+func (f *Themes) preview(name string) {
 	if th := f.Config.ThemeNamed(name); th != nil {
-		f.wearTheme(th)
+		f.applyTheme(th)
 		return
 	}
-	f.wearTheme(f.before)
+	f.applyTheme(f.before)
 }

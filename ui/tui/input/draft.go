@@ -17,8 +17,8 @@ const keepAfter = 400 * time.Millisecond
 // historyShown is how many prompts of the past the composer knows.
 const historyShown = 1000
 
-// A KeepMsg has the draft stored.
-type KeepMsg struct{}
+// A SaveDraftMsg has the draft stored.
+type SaveDraftMsg struct{}
 
 type (
 	pastMsg []string
@@ -42,11 +42,11 @@ func (in *Input) Changed() tea.Cmd {
 	}
 	in.draft.changed = true
 	long := time.Duration(in.Composer.Len() >> 20)
-	return in.Later(keepAfter*(1+long), KeepMsg{})
+	return in.Later(keepAfter*(1+long), SaveDraftMsg{})
 }
 
-// Keep stores the draft, if it changed.
-func (in *Input) Keep() tea.Cmd {
+// SaveDraft stores the draft, if it changed.
+func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (in *Input) weigh(msg weighedMsg) {
 	}
 }
 
-// KeepNow stores the draft, if it changed, at the end of the program.
-func (in *Input) KeepNow() {
+// SaveDraftNow stores the draft, if it changed, at the end of the program.
+func (in *Input) SaveDraftNow() {
 	if in.draft.changed {
 		_ = in.saver(in.Composer.Value())() // the screen has gone: there is nobody to tell
 	}

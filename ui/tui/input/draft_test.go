@@ -35,7 +35,7 @@ func TestDraftIsCounted(t *testing.T) {
 	in.Composer.SetValue(strings.Repeat("word ", 20))
 	in.Changed()
 	var weighed weighedMsg
-	for _, cmd := range in.Keep()().(tea.BatchMsg) {
+	for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
 		if msg, ok := cmd().(weighedMsg); ok {
 			weighed = msg
 		}

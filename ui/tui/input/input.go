@@ -64,8 +64,8 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return in.Say(msg.err.Error()), true
 		}
 		in.Composer.SetValue(msg.text)
-	case KeepMsg:
-		return in.Keep(), true
+	case SaveDraftMsg:
+		return in.SaveDraft(), true
 	case weighedMsg:
 		in.weigh(msg)
 	case pastMsg:

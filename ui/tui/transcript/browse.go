@@ -24,14 +24,14 @@ func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
 
-// A SayMsg tells the user why a key did nothing.
-type SayMsg string
+// A ToastMsg tells the user why a key did nothing.
+type ToastMsg string
 
 // nothingSearched is said where a search finds nothing, or there was none.
 const nothingSearched = "Nothing found · / searches"
 
 // say returns the command that tells the user.
-func say(text string) tea.Cmd { return func() tea.Msg { return SayMsg(text) } }
+func toast(text string) tea.Cmd { return func() tea.Msg { return ToastMsg(text) } }
 
 // orSay returns a command that tells the user text where do finds nothing.
 func orSay(do func(*Model) bool, text string) func(*Model) tea.Cmd {
@@ -39,7 +39,7 @@ func orSay(do func(*Model) bool, text string) func(*Model) tea.Cmd {
 		if do(m) {
 			return nil
 		}
-		return say(text)
+		return toast(text)
 	}
 }
 

@@ -211,8 +211,8 @@ func TestBrowseAnswer(t *testing.T) {
 		t.Errorf("the hint is %q", hint)
 	}
 	for key, want := range map[string]tea.Msg{
-		"1": CopyMsg{"one\n", "code block 1"}, "2": CopyMsg{"two\n", "code block 2"}, "3": SayMsg("No code block 3 here"),
-		"]": SayMsg("No later message from you"), "n": SayMsg(nothingSearched), "N": SayMsg(nothingSearched),
+		"1": CopyMsg{"one\n", "code block 1"}, "2": CopyMsg{"two\n", "code block 2"}, "3": ToastMsg("No code block 3 here"),
+		"]": ToastMsg("No later message from you"), "n": ToastMsg(nothingSearched), "N": ToastMsg(nothingSearched),
 	} {
 		cmd := m.Update(tea.KeyPressMsg{Code: rune(key[0]), Text: key})
 		if cmd == nil || cmd() != want {
@@ -221,7 +221,7 @@ func TestBrowseAnswer(t *testing.T) {
 	}
 	m.setCursor(0)
 	for key, want := range map[string]tea.Msg{
-		"[": SayMsg("No earlier message from you"), "Y": SayMsg("No code block here"), "{": SayMsg("No code block above"),
+		"[": ToastMsg("No earlier message from you"), "Y": ToastMsg("No code block here"), "{": ToastMsg("No code block above"),
 	} {
 		if cmd := m.Update(tea.KeyPressMsg{Code: rune(key[0]), Text: key}); cmd == nil || cmd() != want {
 			t.Errorf("on the message %s gives no %v", key, want)

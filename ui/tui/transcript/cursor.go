@@ -210,7 +210,7 @@ func (m *browser) sourceAt() int {
 func (m *browser) copyCode() tea.Cmd {
 	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if len(codes) == 0 {
-		return say("No code block here")
+		return toast("No code block here")
 	}
 	i := m.code
 	if i < 0 || i >= len(codes) {
@@ -223,14 +223,14 @@ func (m *browser) copyCode() tea.Cmd {
 func (m *browser) copyNthCode(n int) tea.Cmd {
 	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if n >= len(codes) {
-		return say("No code block " + strconv.Itoa(n+1) + " here")
+		return toast("No code block " + strconv.Itoa(n+1) + " here")
 	}
 	return copyCmd(codes[n].Text, "code block "+strconv.Itoa(n+1))
 }
 
 func copyCmd(text, what string) tea.Cmd {
 	if text == "" {
-		return say("Nothing to copy here")
+		return toast("Nothing to copy here")
 	}
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
