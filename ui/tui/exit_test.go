@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm-256color")
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		flag.Set("test.parallel", "8") // they wait more than they compute
+		flag.Set("test.parallel", "4") // they wait more than they compute
 	}
 	os.Exit(m.Run())
 }
