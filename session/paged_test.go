@@ -164,6 +164,7 @@ func TestUnreadConversationIsNotSent(t *testing.T) {
 		}
 		return nodes[from-1 : to], nil
 	})
+	s.tree.straight = len(nodes) // which a log tells
 	var done Done
 	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "and now"}) {
 		if d, ok := e.(Done); ok {
