@@ -290,23 +290,19 @@ func TestTooManyJobs(t *testing.T) {
 func TestEndedJobsAreForgotten(t *testing.T) {
 	f, c := openJobs(t)
 	const all = maxEndedJobs + 3
+	told := make(chan Job, all)
+	f.Jobs().OnEnd(func(j Job) { told <- j })
 	for i := 1; i <= all; i++ {
 		name := fmt.Sprint("go", i)
 		call := f.start("", f.plan("", "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done", "background", true))
 		c.passes(settleTime)
 		<-call
 		write(t, f.at(name), "")
-		f.until(i)
+		<-told // it is noted by then, which it is behind its end
 		f.Jobs().TellEnded("")
 	}
-	for { // the last one is noted behind its end
-		if list := f.Jobs().List(); len(list) == maxEndedJobs {
-			if list[0].N != all-maxEndedJobs+1 || list[maxEndedJobs-1].N != all {
-				t.Errorf("from %d to %d", list[0].N, list[maxEndedJobs-1].N)
-			}
-			return
-		}
-		time.Sleep(time.Millisecond)
+	if list := f.Jobs().List(); len(list) != maxEndedJobs || list[0].N != all-maxEndedJobs+1 || list[maxEndedJobs-1].N != all {
+		t.Errorf("got %+v", list)
 	}
 }
 

@@ -33,6 +33,7 @@ func own(t *testing.T, text string) map[string]OwnConfig {
 }
 
 func TestOwnTools(t *testing.T) {
+	t.Parallel() // it waits
 	const schema = "schema = { type = \"object\", properties = { n = { type = \"integer\" } }, required = [\"n\"] }\n"
 	tests := []struct {
 		name, config, input string
@@ -51,6 +52,7 @@ func TestOwnTools(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := open(t, nil)
 			if err := f.AddOwn(own(t, "[tools.mine]\n"+tt.config), "", ""); err != nil {
 				t.Fatal(err)

@@ -63,8 +63,10 @@ const (
 
 // Nothing of a command in the background is left after parley was killed.
 func TestJobsDieWithParley(t *testing.T) {
+	t.Parallel() // it waits
 	for _, held := range []string{"on", "off"} {
 		t.Run("sandbox "+held, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			exe, err := os.Executable()
 			if err != nil {
@@ -95,7 +97,7 @@ func TestJobsDieWithParley(t *testing.T) {
 			}
 			_ = cmd.Process.Signal(syscall.SIGKILL)
 			_ = cmd.Wait()
-			for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 				all, err := process.List()
 				if err != nil {
 					t.Fatal(err)
@@ -113,7 +115,7 @@ func TestJobsDieWithParley(t *testing.T) {
 // Whether parley ends a program, or is killed itself, nothing of it is left after
 // two seconds.
 func TestProgramsLeaveNothing(t *testing.T) {
-	four := func(read func() (string, error)) (pids []int) {
+	four := func(t *testing.T, read func() (string, error)) (pids []int) {
 		for range 4 {
 			line, err := read()
 			if err != nil {
@@ -127,7 +129,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		}
 		return pids
 	}
-	dead := func(pids []int) {
+	dead := func(t *testing.T, pids []int) {
 		t.Helper()
 		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			all, err := process.List()
@@ -145,6 +147,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		}
 	}
 	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
 		exe, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
@@ -158,17 +161,18 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pids := four(func() (string, error) { return readLine(out) })
+		pids := four(t, func() (string, error) { return readLine(out) })
 		_ = cmd.Process.Signal(syscall.SIGKILL)
-		dead(pids)
+		dead(t, pids)
 		_ = cmd.Wait()
 	})
 	t.Run("ended", func(t *testing.T) {
+		t.Parallel()
 		p, err := StartProgram("/", []string{"/bin/sh", "-c", family}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pids := four(func() (string, error) { return readLine(p.Stdout) })
+		pids := four(t, func() (string, error) { return readLine(p.Stdout) })
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -179,7 +183,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		case <-time.After(30 * time.Second):
 			t.Fatal("it waits for what does not end")
 		}
-		dead(pids)
+		dead(t, pids)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,6 +27,10 @@ func TestMain(m *testing.M) {
 	if play, ok := roles[os.Getenv(asRole)]; ok {
 		play()
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
