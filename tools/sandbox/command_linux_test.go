@@ -35,7 +35,7 @@ func TestCommandWorks(t *testing.T) {
 		{"status", "exit 7", "", 7},
 		{"signal", "kill -TERM $$", "", 143},
 	}
-	for _, s := range setups() {
+	for _, s := range allSetups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
@@ -127,7 +127,7 @@ func TestProcessesEnd(t *testing.T) {
 			}
 		}},
 	}
-	for _, s := range setups() {
+	for _, s := range allSetups() {
 		for _, way := range ways {
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()

@@ -194,14 +194,19 @@ func TestBareLayout(t *testing.T) {
 }
 
 // A command cannot keep the search from where the user works: not by names, not by
-// directories, and not by their modes.
+// directories, and not by their modes. With PARLEY_LONG=1 there are more of both than are
+// looked at before a command; without, directories still take several turns to read.
 func TestSearchUnderFlood(t *testing.T) {
-	const command = `mkdir -p src/.git new/x/.git aaa bbb
+	names, dirs, beside := 1200, 200, 600
+	if long {
+		names, dirs, beside = 21000, 2100, 2000
+	}
+	command := fmt.Sprintf(`mkdir -p src/.git new/x/.git aaa bbb
 printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
-(cd aaa; seq 21000 | xargs touch); (cd bbb; seq 2100 | xargs mkdir); (cd src; seq 2000 | xargs touch)
-chmod 111 new src`
-	for _, s := range setups() {
-		if s.spaces || s.uid != setups()[0].uid {
+(cd aaa; seq %d | xargs touch); (cd bbb; seq %d | xargs mkdir); (cd src; seq %d | xargs touch)
+chmod 111 new src`, names, dirs, beside)
+	for _, s := range allSetups() {
+		if s.spaces || s.uid != os.Getuid() {
 			continue // one will do: it takes many files
 		}
 		t.Run(s.name, func(t *testing.T) {
