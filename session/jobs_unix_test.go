@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -25,6 +24,8 @@ func TestJobs(t *testing.T) {
 	for _, with := range []string{"result", "prompt"} {
 		t.Run("told with the next "+with, func(t *testing.T) {
 			set, dir := workspace(t)
+			ended := make(chan tools.Job, 1)
+			set.Jobs().OnEnd(func(j tools.Job) { ended <- j })
 			kept := undo.Open(filepath.Join(t.TempDir(), "undo"))
 			store := MemoryStore()
 			defer store.Close()
@@ -35,9 +36,7 @@ func TestJobs(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 					t.Error(err)
 				}
-				for len(set.Jobs().Running()) > 0 {
-					time.Sleep(time.Millisecond)
-				}
+				<-ended
 			}
 			turn := func(do func(), then llmtest.Turn) llmtest.Turn {
 				return func(ctx context.Context, req llm.Request, out *llm.Out) error {

@@ -115,9 +115,13 @@ func TestFitKnowsWhenCachesExpire(t *testing.T) {
 
 // TestFitAgrees holds what is counted as a conversation grows, goes back and changes
 // branches, against what a switch to the model would change, and against a session that
-// counts all of it at once.
+// counts all of it at once: in 8 conversations, or 40 with PARLEY_LONG=1.
 func TestFitAgrees(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(8)
+	if llmtest.Long {
+		seeds = 40
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		lib, _ := newTestStore(t)
 		models := []llm.Endpoint{endpoint("a/m", nil), endpoint("b/m", nil), endpoint("c/m", nil)}

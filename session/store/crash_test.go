@@ -13,7 +13,7 @@ import (
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
-	for round := range either(30, 300) {
+	for round := range either(12, 300) {
 		id := fmt.Sprintf("round%03d", round)
 		cmd, out := child(t, "write", path, id)
 		line(t, out)
@@ -53,7 +53,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	list, err := reopen(t, path).List(Query{})
-	if err != nil || len(list) != either(30, 300) || list[0].ID != fmt.Sprintf("round%03d", len(list)-1) {
+	if err != nil || len(list) != either(12, 300) || list[0].ID != fmt.Sprintf("round%03d", len(list)-1) {
 		t.Errorf("%d sessions, %v", len(list), err)
 	}
 }
