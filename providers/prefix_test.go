@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
-// TestPrefixStays holds that nothing misses a provider's cache needlessly: in 30 turns
+// TestPrefixStays holds that nothing misses a provider's cache needlessly: in 14 turns, or 30 with PARLEY_LONG=1,
 // with thinking, calls, results with images, answers that broke off and words of other
 // models in between, each request begins with the bytes of the one before, for every
 // wire format; tools that come late change the tools alone. Marks for the cache move
@@ -33,8 +34,12 @@ func TestPrefixStays(t *testing.T) {
 				now.holds(t, before, n, late)
 				before, late = now, false
 			}
-			for turn := range 30 {
-				if turn == 15 {
+			turns := 14
+			if llmtest.Long {
+				turns = 30
+			}
+			for turn := range turns {
+				if turn == turns/2 {
 					offered, late = append(slices.Clip(known), llm.Tool{Name: "mcp__late", Schema: known[1].Schema}), true
 				}
 				for range rng.IntN(3) {
@@ -56,7 +61,7 @@ func TestPrefixStays(t *testing.T) {
 				}
 				history = say(history, fmt.Sprint("Turn ", turn, "?"))
 			}
-			if len(before.messages) < 60 {
+			if len(before.messages) < 2*turns {
 				t.Errorf("the last request has %d messages", len(before.messages))
 			}
 		})

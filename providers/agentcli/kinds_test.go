@@ -315,7 +315,7 @@ func TestHostile(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"escapes on stderr":         {{Err: esc, Exit: 1}},
 		"escapes on stdout":         {{Out: esc, Exit: 1}},
-		"a line of 50 MB":           {{Out: `{"type":"`, Long: 50 << 20}, {Out: `"}` + "\n", Exit: 1}},
+		"a line of 20 MB":           {{Out: `{"type":"`, Long: 20 << 20}, {Out: `"}` + "\n", Exit: 1}},
 		"a line of 70 MB":           {{Long: 70 << 20, Exit: 1}},
 		"bytes":                     {{Out: "\xff\xfe\x00\n{\"type\":\"\xff\"}\n", Exit: 1}},
 		"an event and no end":       {{Out: `{"type":"future","event":"future"}` + "\n"}},

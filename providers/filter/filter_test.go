@@ -14,6 +14,7 @@ import (
 
 	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -379,9 +380,13 @@ func TestHeld(t *testing.T) {
 }
 
 // TestLong holds the filters to linear work on text made to be read again and
-// again; quadratic work would not end within the time a test run has.
+// again; quadratic work would not end within the time a test run has: with PARLEY_LONG=1, where
+// the text is four times as long.
 func TestLong(t *testing.T) {
-	const n = 1 << 17
+	n := 1 << 15
+	if llmtest.Long {
+		n = 1 << 17
+	}
 	for _, piece := range []string{
 		"<tool_call>", "<tool_call>{", `<tool_call>{"name":"list","arguments":{"a":"`, "<function=list><parameter=x>", " ", "<think>", "`", "[TOOL_CALLS]",
 		`{"function":`, "[{", "{ ", "[ ", "{\"", "{\"name\":\"x\",", "\n```\n{\"name\":", "<![CDATA[", "<invoke name=\"list\"><parameter name=\"x\"><![CDATA[]]>",

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
 	"parley/providers/llm"
 )
+
+// Long reports whether tests run at full length, which PARLEY_LONG=1 asks for.
+var Long = os.Getenv("PARLEY_LONG") == "1"
 
 // A Keeper is an adapter that keeps conversations as it sent them.
 type Keeper struct {
@@ -26,11 +30,15 @@ type Keeper struct {
 
 // Kept checks that an adapter sends the same whatever it keeps: for conversations that grow, are
 // edited in place, branch, lose their beginning, or alternate, while what is asked for changes as
-// well. Open returns the adapter anew.
+// well. Open returns the adapter anew. With Long it takes five conversations instead of two.
 func Kept(t *testing.T, open func() Keeper) {
 	t.Helper()
 	requests, found := 0, 0
-	for seed := range uint64(5) {
+	seeds := uint64(2)
+	if Long {
+		seeds = 5
+	}
+	for seed := range seeds {
 		r, k := rand.New(rand.NewPCG(seed, 7)), open()
 		talks := []*talk{{Rand: r, origin: k.Origin}, {Rand: r, origin: k.Origin}}
 		req := llm.Request{System: "Be brief."}
