@@ -227,6 +227,21 @@ func TestRoots(t *testing.T) {
 	}
 }
 
+// Folders that change while the servers are closed, or later, start nothing that stays.
+func TestRootsWhileClosing(t *testing.T) {
+	b := start(t, asking(t), Options{Roots: []string{t.TempDir()}})
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		b.Close()
+	}()
+	for i := range 100 {
+		b.SetRoots(fmt.Sprint("/", i))
+	}
+	<-closed
+	b.SetRoots("/last")
+}
+
 func TestFields(t *testing.T) {
 	schema := func(field string) map[string]any {
 		var all map[string]any

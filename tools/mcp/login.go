@@ -73,7 +73,14 @@ func (s *server) secrets() secretMask {
 // A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
 type Login struct {
 	*oauth.Login
-	then func() error // what follows a login
+	then   func() error  // what follows a login
+	client *oauth.Client // that ends with it; nil: one that a server goes on with
+}
+
+// Close ends the login.
+func (l *Login) Close() {
+	l.Login.Close()
+	l.client.Close()
 }
 
 // Wait waits for the browser, and has the server started with what it brings.
@@ -110,12 +117,19 @@ func (all *Servers) Logout(ctx context.Context, name string) error {
 // BeginLogin does as Servers.BeginLogin for a server that does not run.
 func BeginLogin(ctx context.Context, name string, c Config, store LoginStore) (*Login, error) {
 	client, err := c.clientFor(store)
-	return begin(ctx, name, client, err, func() error { return nil })
+	l, err := begin(ctx, name, client, err, func() error { return nil })
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	l.client = client
+	return l, nil
 }
 
 // Logout does as Servers.Logout for a server that does not run.
 func Logout(ctx context.Context, name string, c Config, store LoginStore) error {
 	client, err := c.clientFor(store)
+	defer client.Close()
 	return logout(ctx, name, client, err)
 }
 
@@ -140,7 +154,7 @@ func begin(ctx context.Context, name string, client *oauth.Client, err error, th
 	if err != nil {
 		return nil, fmt.Errorf("MCP server %s: %w", name, err)
 	}
-	return &Login{l, then}, nil
+	return &Login{Login: l, then: then}, nil
 }
 
 func logout(ctx context.Context, name string, client *oauth.Client, err error) error {

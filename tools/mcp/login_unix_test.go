@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,14 +25,50 @@ type gate struct {
 	mu     sync.Mutex
 	tokens int    // the last one counts
 	lacks  string // scope that calls lack; "": none
+
+	opened map[net.Conn]bool // connections
+	closed chan struct{}     // receives where one ends
+}
+
+// idle waits until nobody is connected.
+func (g *gate) idle(t *testing.T) {
+	t.Helper()
+	for {
+		g.mu.Lock()
+		n := len(g.opened)
+		g.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-g.closed:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("connections after 30 s: %d", n)
+		}
+	}
 }
 
 func newGate(t *testing.T) *gate {
-	g := &gate{}
+	g := &gate{opened: map[net.Conn]bool{}, closed: make(chan struct{}, 100)}
 	server := realServer()
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true}) // nobody ends a session without a login
 	mux := http.NewServeMux()
-	g.Server = httptest.NewServer(mux)
+	g.Server = httptest.NewUnstartedServer(mux)
+	g.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			g.opened[c] = true
+		case http.StateClosed:
+			delete(g.opened, c)
+			select {
+			case g.closed <- struct{}{}:
+			default: // nobody waits
+			}
+		}
+	}
+	g.Start()
 	t.Cleanup(g.Close)
 	send := func(w http.ResponseWriter, value map[string]any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -169,6 +207,28 @@ func TestLogin(t *testing.T) {
 	if d.text != "" {
 		t.Errorf("kept %s", d.text)
 	}
+}
+
+// Nothing of a login stays connected when the servers are closed, or the login of a server that
+// does not run.
+func TestLoginsAreClosed(t *testing.T) {
+	g, d := newGate(t), &drawer{}
+	c := Config{URL: g.URL + "/mcp", Trusted: true}
+	b := start(t, c, Options{Logins: d.store})
+	b.login()
+	http.DefaultClient.CloseIdleConnections() // the browser's
+	b.Close()
+	g.idle(t)
+	l, err := BeginLogin(t.Context(), "s", c, d.store("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	g.idle(t)
+	if err := Logout(t.Context(), "s", c, d.store("s")); err != nil {
+		t.Fatal(err)
+	}
+	g.idle(t)
 }
 
 // Servers that cannot be logged in to say so, and an Authorization header of the configuration

@@ -69,6 +69,8 @@ type Options struct {
 type Servers struct {
 	servers   map[string]*server
 	cancel    context.CancelFunc
+	mu        sync.Mutex // held where running begins to be waited for, or is added to
+	closed    bool
 	running   sync.WaitGroup
 	questions questions
 	roots     roots
@@ -82,15 +84,32 @@ func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	for name, c := range configs {
 		s := newServer(name, c, o, asks{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s
-		all.running.Go(func() { s.run(ctx) })
+		all.start(func() { s.run(ctx) })
 	}
 	return all
 }
 
+// start runs f beside the others, and has Close wait for it. After Close it does nothing.
+func (all *Servers) start(f func()) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if !all.closed {
+		all.running.Go(f)
+	}
+}
+
 // Close ends the servers and everything they started, within two seconds.
 func (all *Servers) Close() {
+	all.mu.Lock()
+	all.closed = true
+	all.mu.Unlock()
 	all.cancel()
 	all.running.Wait()
+	for _, s := range all.servers {
+		s.mu.Lock()
+		s.login.client.Close()
+		s.mu.Unlock()
+	}
 }
 
 // Wait waits until no server is starting any more, or ctx has ended.

@@ -41,7 +41,7 @@ func (all *Servers) SetRoots(folders ...string) {
 		client := s.client
 		s.mu.Unlock()
 		if client != nil && s.config.getsRoots() {
-			all.running.Go(func() { // one that reads nothing is waited for
+			all.start(func() { // one that reads nothing is waited for
 				client.RemoveRoots(gone...)
 				all.roots.give(client)
 			})

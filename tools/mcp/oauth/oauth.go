@@ -90,8 +90,12 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close lets go of connections.
-func (c *Client) Close() { c.guard.close() }
+// Close lets go of connections that nobody uses. A nil client has none.
+func (c *Client) Close() {
+	if c != nil {
+		c.guard.close()
+	}
+}
 
 // The bounds of requests.
 const (
