@@ -322,7 +322,12 @@ func (c Config) allNames(getenv func(string) string) []string {
 }
 
 func unknownNameError(what, name string, among []string) *llm.Error {
-	if near := catalog.Nearest(name, among, 3); len(near) > 0 {
+	const few = 8
+	near := catalog.Nearest(name, among, 3)
+	switch {
+	case what == "provider" && len(near) == 0 && len(among) > few:
+		return notFoundError("no provider %q; parley models lists all models", name)
+	case len(near) > 0:
 		return notFoundError("no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}
 	if what == "provider" {

@@ -117,7 +117,7 @@ func TestFault(t *testing.T) {
 		{"timeout", 408, "", llm.Server, ""},
 		{"too early", 425, "", llm.Server, ""},
 		{"proxy", 407, "", llm.Network, ""},
-		{"page", 502, "<html><head><title>502 Bad\nGateway</title></head><body><h1>nginx</h1></body></html>", llm.Server, "||answered with a web page (text/html) “502 Bad Gateway”"},
+		{"page", 502, "<html><head><title>502 Bad\nGateway</title></head><body><h1>nginx</h1></body></html>", llm.Server, "||answered with a web page (text/html) \"502 Bad Gateway\""},
 		{"page without title", 403, "<!DOCTYPE html><p>x", llm.Permission, "||answered with a web page (text/html)"},
 	} {
 		e := wire.StatusError(tt.status, header(), []byte(tt.body), now)

@@ -231,7 +231,7 @@ func htmlMessage(h http.Header, body []byte) string {
 	said := fmt.Sprintf("answered with a web page (%s)", media)
 	if m := htmlTitle().FindSubmatch(body); m != nil {
 		if t := oneLine(html.UnescapeString(string(m[1])), rawLimit); t != "" {
-			said += " “" + t + "”"
+			said += " \"" + t + "\""
 		}
 	}
 	return said

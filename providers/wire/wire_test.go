@@ -82,7 +82,7 @@ func TestAnswers(t *testing.T) {
 		{"an empty answer", "application/json", 200, "", "", ""},
 		{"an error in a 200", "application/json", 200, "\n {\"code\":\"The service is currently unavailable\",\"error\":\"down\"}", llm.Server, "down"},
 		{"an error in a problem", "application/problem+json", 200, `{"error":{"code":402,"message":"no credits"}}`, llm.Quota, "no credits"},
-		{"a login page", "text/html; charset=utf-8", 200, "<title>Hotel\nWiFi &amp; more</title>", llm.InvalidRequest, "answered with a web page (text/html) “Hotel WiFi & more” instead of data: the base URL may be wrong, or a login page of the network stands in between"},
+		{"a login page", "text/html; charset=utf-8", 200, "<title>Hotel\nWiFi &amp; more</title>", llm.InvalidRequest, "answered with a web page (text/html) \"Hotel WiFi & more\" instead of data: the base URL may be wrong, or a login page of the network stands in between"},
 		{"nothing", "", 204, "", llm.Server, "answered without content"},
 		{"elsewhere", "", 307, "", llm.InvalidRequest, "answered with a redirect to https://else.example/v1, which is not followed: the base URL may be wrong"},
 		{"refused", "application/json", 401, `{"error":{"message":"bad key","code":"invalid_api_key"}}`, llm.Authentication, "bad key"},

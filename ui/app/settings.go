@@ -61,6 +61,13 @@ func SettingNamed(name string) (string, error) {
 	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.AsTyped, name)
 }
 
+// isCommand reports whether name is a command, and no setting or field of requests.
+func isCommand(name string) bool {
+	field := llm.OptionField(name)
+	return field == name && llm.SettingFor(field) == "" && !slices.Contains(llm.CommonOptions, field) &&
+		slices.ContainsFunc(Commands(), func(c Command) bool { return c.Named(name) })
+}
+
 // ReadSetting reads "NAME=VALUE" as session.Settings.Set takes it. The values default and off, and
 // none, take the setting back.
 func ReadSetting(text string) (name, value string, err error) {
@@ -96,6 +103,9 @@ func changeSetting(a *App, arg string) Effect {
 	}
 	if run := settingCommands[name]; run != nil {
 		return run(a, value)
+	}
+	if isCommand(name) {
+		return Say(fmt.Sprintf("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value)))
 	}
 	name, err := SettingNamed(name)
 	if err != nil {

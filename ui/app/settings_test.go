@@ -301,3 +301,16 @@ func TestWordsOfJobs(t *testing.T) {
 		}
 	}
 }
+
+// A command that looks like a setting is named, and not sent to the provider as a field.
+func TestSettingThatIsACommand(t *testing.T) {
+	a := newToolsApp(t)
+	for arg, want := range map[string]string{
+		"budget 5":      "budget is not a setting: use /budget 5",
+		"persona terse": "persona is not a setting: use /persona terse",
+	} {
+		if e := changeSetting(a, arg); e.Toast != want || len(session.SettingsOf(a.Session).Values) > 0 {
+			t.Errorf("/set %s: got %q, want %q", arg, e.Toast, want)
+		}
+	}
+}

@@ -112,7 +112,7 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 	}
 	to := "before this message"
 	if n, err := a.Session.At(p.seq); err == nil {
-		to = "before “" + Spoken(n.Message) + "”"
+		to = "before \"" + Spoken(n.Message) + "\""
 	}
 	return Effect{List: &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
 		switch i.Value {

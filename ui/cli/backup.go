@@ -58,6 +58,9 @@ what you trust and what you always allow do not come along: parley asks again.`,
 			if err == nil || done.Conversations+done.Same+done.Copies > 0 {
 				tellRestored(a, done)
 			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", args[0], err)
+			}
 			return errors.Join(err, lib.Close())
 		},
 	}

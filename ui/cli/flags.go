@@ -130,10 +130,10 @@ var valueNames = map[string]string{
 }
 
 // flagError says in a user's words what a flag was given that it does not take.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "plain" {
-		return errors.New("unknown flag: --plain. Did you mean --screen-reader?")
+	if errors.As(err, &unknown) {
+		return unknownFlag(cmd, unknown)
 	}
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

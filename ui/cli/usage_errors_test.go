@@ -9,13 +9,20 @@ import (
 func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"help promts":      `no help on "promts": did you mean parley help prompts?`,
-		"help prompts nwe": `unknown command "nwe": did you mean parley prompts new?`,
+		"help prompts nwe": `unknown command "nwe": did you mean new? parley prompts takes edit, import, list, new, show`,
 		"help xyzzy":       `no help on "xyzzy": parley help lists topics and commands`,
-		"prompts new":      "accepts 1 arg(s), received 0: usage: parley prompts new NAME",
-		"mcp logn":         `unknown command "logn": did you mean parley mcp login?`,
-		"mcp xyzzy":        `unknown command "xyzzy": parley mcp --help lists them`,
-		"prompts sho":      `unknown command "sho": did you mean parley prompts show?`,
-		"sessions diff":    "requires at least 1 arg(s), only received 0: usage: parley sessions diff SESSION",
+		"prompts new":      "NAME is missing: usage: parley prompts new NAME",
+		"mcp logn":         `unknown command "logn": did you mean login? parley mcp takes login, logout`,
+		"mcp xyzzy":        `unknown command "xyzzy": parley mcp takes login, logout`,
+		"prompts sho":      `unknown command "sho": did you mean show? parley prompts takes edit, import, list, new, show`,
+		"sessions diff":    "SESSION is missing: usage: parley sessions diff SESSION",
+		"sessions restore": "FILE is missing: usage: parley sessions restore FILE, such as parley sessions restore parley-2026-11-23.tar.gz",
+		"version now":      `"now" is one argument too many: usage: parley version`,
+		"completion nosh":  `unknown command "nosh": did you mean bash? parley completion takes bash, fish, powershell, zsh`,
+		"--modle x":        "unknown flag --modle: did you mean --model?",
+		"models --plain":   "unknown flag --plain: did you mean --screen-reader?",
+		"--xyzzy":          "unknown flag --xyzzy: parley --help lists them",
+		"-Z":               "unknown flag -Z: parley --help lists them",
 	} {
 		root := newProgram().rootCommand()
 		root.SetArgs(strings.Fields(args))

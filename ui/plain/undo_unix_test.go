@@ -42,7 +42,7 @@ func TestUndoFiles(t *testing.T) {
 		t.Fatalf("the tools did not run: %s", d.said())
 	}
 	d.enter("/undo", "1", "1").heard("Type y (restore 3 files)")
-	for _, want := range []string{"before “change it”", "D made.txt", "A a.txt", "+alpha"} {
+	for _, want := range []string{`before "change it"`, "D made.txt", "A a.txt", "+alpha"} {
 		if !strings.Contains(d.said(), want) {
 			t.Errorf("not said: %q\n%s", want, d.said())
 		}

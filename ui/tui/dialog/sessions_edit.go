@@ -69,7 +69,7 @@ func (l *SessionList) trash() tea.Cmd {
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
-	l.note = "Deleted “" + titleOf(gone.row) + "” · " + l.Keys.Undo.Help().Key + " undo"
+	l.note = "Deleted \"" + titleOf(gone.row) + "\" · " + l.Keys.Undo.Help().Key + " undo"
 	return func() tea.Msg { return SessionTrash{gone.row.ID} }
 }
 

@@ -143,7 +143,7 @@ func TestSessionsShowWhatWasDone(t *testing.T) {
 	expect(t, l, 80, 20, "* Release notes", "pump · current", "· open elsewhere", "untitled", "and does it hold")
 
 	toPlainLines(t, l, "end", "delete")
-	expect(t, l, 70, 20, "Deleted “untitled” · ctrl+_ undo", "not:   untitled")
+	expect(t, l, 70, 20, "Deleted \"untitled\" · ctrl+_ undo", "not:   untitled")
 	toPlainLines(t, l, "up")
 	expect(t, l, 70, 20, "not: deleted", "ctrl+_ undo")
 	toPlainLines(t, l, "ctrl+_")
