@@ -129,7 +129,9 @@ func BeginLogin(ctx context.Context, name string, c Config, store LoginStore) (*
 // Logout does as Servers.Logout for a server that does not run.
 func Logout(ctx context.Context, name string, c Config, store LoginStore) error {
 	client, err := c.clientFor(store)
-	defer client.Close()
+	if client != nil {
+		defer client.Close()
+	}
 	return logout(ctx, name, client, err)
 }
 
