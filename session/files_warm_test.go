@@ -1,10 +1,14 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -70,4 +74,38 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 	if turn != 2 {
 		t.Errorf("%d calls arrived", turn)
 	}
+}
+
+// Nothing reads or keeps files once the session is closed, also where a turn was stopped while
+// its call arrived.
+func TestNothingIsKeptAfterClose(t *testing.T) {
+	set, dir := workspace(t)
+	kept := filepath.Join(t.TempDir(), "undo")
+	content := make([]byte, 30<<20) // reading one takes a while
+	for i := range 2 {
+		_, _ = rand.Read(content)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("file", i)), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := MemoryStore()
+	defer store.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	s := New(Options{Model: endpoint("fake/a", slowCall{llmtest.New(llmtest.Call(call("1", "shell", `{"command":"true"}`))), func() {
+		for !isKeeping() {
+			runtime.Gosched()
+		}
+		stop()
+	}}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+	for range s.Turn(ctx, say("go")) {
+	}
+	if err := s.Close(); err != nil || isKeeping() {
+		t.Errorf("files are kept after the session was closed: %v", err)
+	}
+}
+
+// isKeeping reports whether some goroutine reads a file to keep it.
+func isKeeping() bool {
+	stacks := make([]byte, 1<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("undo.(*bench).one("))
 }

@@ -241,6 +241,7 @@ func (s *Session) saveInfo() {
 // error says what could not be stored.
 func (s *Session) Close() error {
 	endHooks(s)
+	s.files.Close()
 	if s.log == nil {
 		return nil
 	}

@@ -44,6 +44,8 @@ type History struct {
 	reach   reach       // where tools worked on this machine
 	added   []string    // directories beside the workspace that the user has added
 	lefts   map[int]int // records until a branch was left, by its last message
+
+	*readers
 }
 
 // History returns the history of a conversation in the workspace dir.
@@ -56,7 +58,7 @@ func (s *Store) History(session, dir string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{workspace: w, session: session, file: filepath.Join(folder, logName), now: time.Now, lefts: map[int]int{}}, nil
+	return &History{workspace: w, session: session, file: filepath.Join(folder, logName), now: time.Now, lefts: map[int]int{}, readers: newReaders()}, nil
 }
 
 // load reads the log, once. A line that cannot be read ends it: parley was killed there.

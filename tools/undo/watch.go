@@ -42,9 +42,16 @@ func (h *History) Watch(call Call) *Watch {
 		return nil
 	}
 	h.addFolder(call.Folder)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(h.life)
 	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), warm: make(chan struct{})}
+	if !h.enter() {
+		w.err = errClosed
+		close(w.done)
+		close(w.warm)
+		return w
+	}
 	go func() {
+		defer h.leave()
 		defer close(w.warm)
 		w.look, w.err = w.see(ctx)
 		w.at = time.Now()
@@ -62,11 +69,14 @@ const maxWarm = 5 * time.Second
 // Warm reads what a look before a call will want to know, until ctx ends, for 5 s at most. It
 // is for the time in which a model answers.
 func (h *History) Warm(ctx context.Context) {
-	if h != nil {
-		ctx, cancel := context.WithTimeout(ctx, maxWarm)
-		defer cancel()
-		h.warm(ctx)
+	if h == nil || !h.enter() {
+		return
 	}
+	defer h.leave()
+	ctx, cancel := context.WithTimeout(ctx, maxWarm)
+	defer cancel()
+	defer context.AfterFunc(h.life, cancel)()
+	h.warm(ctx)
 }
 
 func (h *History) warm(ctx context.Context) {
