@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -23,6 +24,10 @@ func addHelp(a *program, root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	// Not by a template: one that is set keeps text/template, and with it every exported
 	// method of the program: 23 MB.
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, helpWidth()))
+		return err
+	})
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)

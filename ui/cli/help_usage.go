@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"parley/ui/textwrap"
+)
+
+// helpWidth returns how wide help may be, in cells: as the terminal, and 80 where there is none.
+func helpWidth() int {
+	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// usage returns what cobra says of how a command is used, in lines of width cells: cobra breaks
+// none. Only what is to be copied, usage lines and examples, may be longer.
+func usage(cmd *cobra.Command, width int) string {
+	inherited := cmd.InheritedFlags() // asked first: it makes them known to what follows
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(&b, "\nAliases:\n  %s\n", cmd.NameAndAliases())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nAvailable Commands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				b.WriteString(commandLine(c, width))
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		b.WriteString("\nFlags:\n" + cmd.LocalFlags().FlagUsagesWrapped(width))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		b.WriteString("\nGlobal Flags:\n" + inherited.FlagUsagesWrapped(width))
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n" + strings.Join(textwrap.Lines(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), width), "\n") + "\n")
+	}
+	return b.String()
+}
+
+// commandLine returns the name of a command and what it does, which is broken beside the name.
+func commandLine(cmd *cobra.Command, width int) string {
+	name := fmt.Sprintf("  %-*s ", cmd.NamePadding(), cmd.Name())
+	lines := textwrap.Lines(cmd.Short, max(width-len(name), 20))
+	return name + strings.Join(lines, "\n"+strings.Repeat(" ", len(name))) + "\n"
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"parley/ui/textwrap"
+)
+
+// Help fits the terminal, but for what is to be copied, and says what cobra's own says.
+func TestHelpFitsItsWidth(t *testing.T) {
+	root := newProgram().rootCommand()
+	eachCommand(root, func(cmd *cobra.Command) {
+		cmd.InitDefaultHelpFlag()
+		wide := usage(cmd, 1000)
+		var own bytes.Buffer
+		cmd.SetOut(&own)
+		if err := new(cobra.Command).UsageFunc()(cmd); err != nil {
+			t.Fatal(err)
+		}
+		if wide != own.String() {
+			t.Errorf("%s: the help is\n%s\nand cobra's\n%s", cmd.CommandPath(), wide, &own)
+		}
+		for _, width := range []int{60, 80, 120} {
+			got := usage(cmd, width)
+			for line := range strings.Lines(got) {
+				line = strings.TrimSuffix(line, "\n")
+				if textwrap.Width(line) > width && line != "  "+cmd.UseLine() && !strings.Contains(cmd.Example, line) {
+					t.Errorf("%s: wider than %d: %s", cmd.CommandPath(), width, line)
+				}
+			}
+			if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(own.String()), " ") {
+				t.Errorf("%s: words are lost at %d:\n%s", cmd.CommandPath(), width, got)
+			}
+		}
+		own.Reset()
+		if err := cmd.Help(); err != nil || !strings.Contains(own.String(), usage(cmd, helpWidth())) {
+			t.Errorf("%s: %v: its help is not the one for its width:\n%s", cmd.CommandPath(), err, &own)
+		}
+	})
+}
