@@ -2,12 +2,14 @@ package print
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"parley/session"
 	"parley/ui/app"
 )
 
@@ -104,4 +106,38 @@ func cellWidth(line string) int {
 		}
 	}
 	return len(line)
+}
+
+// ownID is the length of the IDs that parley gives, in bytes. Those of other programs are longer.
+const ownID = 13
+
+// shortIDs returns the beginning of each ID that is not the beginning of another one, of at
+// least the length of parley's own, so that the ID of an imported conversation leaves room for
+// its title.
+func shortIDs(found []session.Info) map[string]string {
+	ids := make([]string, len(found))
+	for i, f := range found {
+		ids[i] = f.ID
+	}
+	slices.Sort(ids)
+	short := make(map[string]string, len(ids))
+	for i, id := range ids {
+		size := ownID
+		if i > 0 {
+			size = max(size, 1+commonPrefix(id, ids[i-1]))
+		}
+		if i+1 < len(ids) {
+			size = max(size, 1+commonPrefix(id, ids[i+1]))
+		}
+		short[id] = id[:min(size, len(id))]
+	}
+	return short
+}
+
+// commonPrefix returns how many bytes at the beginning are the same.
+func commonPrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

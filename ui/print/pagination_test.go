@@ -1,8 +1,13 @@
 package print
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"parley/session"
 )
 
 // Columns are as wide as their widest cell, in cells of a terminal; what is last in a line is
@@ -15,6 +20,57 @@ func TestColumns(t *testing.T) {
 	}
 	if got := columns(nil); got != "" {
 		t.Errorf("no rows: got %q", got)
+	}
+}
+
+// On a terminal the IDs of other programs leave room for titles: what is shown of one finds its
+// conversation. What is piped has all of them.
+func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
+	home, now := t.TempDir(), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	open := func() (*session.Store, error) {
+		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
+	}
+	lib, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	ids := []string{"0199a3c2-7e4f-7b1a-8c55-1f2e3d4c5b6a", "0199a3c2-7e4f-7b2a-8c55-1f2e3d4c5b6a", "5b1f9c1e-07ad-4d3c-9f0e-1a2b3c4d5e6f", "import-00ff00ff00ff00ff", "short"}
+	for i, id := range ids {
+		at := now.Add(-time.Duration(i+1) * time.Hour)
+		if _, err := lib.Import(session.Info{ID: id, Title: "A title of more than one word", Model: "anthropic/claude-sonnet-4-5", Updated: at, Created: at}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(terminal bool) string {
+		var out bytes.Buffer
+		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: 80, Now: func() time.Time { return now }}.Sessions()
+		commands.SetArgs([]string{"list"})
+		if err := commands.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	want := `
+0199a3c2-7e4f-7b1  1 h  anthropic/claude-sonnet-4-5    A title of more than one…
+0199a3c2-7e4f-7b2  2 h  anthropic/claude-sonnet-4-5    A title of more than one…
+5b1f9c1e-07ad      3 h  anthropic/claude-sonnet-4-5    A title of more than one…
+import-00ff00      4 h  anthropic/claude-sonnet-4-5    A title of more than one…
+short              5 h  anthropic/claude-sonnet-4-5    A title of more than one…
+`
+	got := list(true)
+	if "\n"+got != want {
+		t.Errorf("on a terminal:\n%swant:%s", got, want)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
+		if found, err := Find(lib, strings.Fields(line)[0]); err != nil || found.ID != ids[i] {
+			t.Errorf("%s: found %s, %v", line, found.ID, err)
+		}
+	}
+	for i, line := range strings.Split(strings.TrimSpace(list(false)), "\n") {
+		if !strings.HasPrefix(line, ids[i]+strings.Repeat(" ", 38-len(ids[i]))) || !strings.HasSuffix(line, "  A title of more than one word") {
+			t.Errorf("piped: %q", line)
+		}
 	}
 }
 

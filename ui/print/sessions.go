@@ -129,7 +129,11 @@ func (s SessionCommands) list() *cobra.Command {
 				s.Note("no conversations" + map[bool]string{true: " match"}[q != (session.Query{Limit: -1})])
 			}
 			from, to := page.bounds(len(found))
-			shown := s.rows(found[from:to], asJSON)
+			var ids map[string]string
+			if s.Render && !q.Deleted { // those are found by their whole ID alone
+				ids = shortIDs(found)
+			}
+			shown := s.rows(found[from:to], ids, asJSON)
 			if note := page.note(len(found), "conversations"); note != "" {
 				s.Note(note)
 			}
@@ -151,7 +155,8 @@ func fatal(err error, n int) error {
 	return err
 }
 
-func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
+// rows writes conversations, one in a line, with their short IDs where ids has them.
+func (s SessionCommands) rows(found []session.Info, ids map[string]string, asJSON bool) error {
 	if asJSON {
 		for _, f := range found {
 			if err := WriteJSON(s.Out, f); err != nil {
@@ -163,7 +168,7 @@ func (s SessionCommands) rows(found []session.Info, asJSON bool) error {
 	table, now := make([][]string, len(found)), s.Now()
 	for i, f := range found {
 		pin := map[bool]string{true: "pinned: "}[f.Pinned]
-		table[i] = []string{sanitize.Line(f.ID), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin + sanitize.Line(app.Title(f))}
+		table[i] = []string{sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin + sanitize.Line(app.Title(f))}
 	}
 	return s.lines(columns(table))
 }

@@ -203,5 +203,5 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 	for _, n := range notices {
 		s.Note(file + ": " + n.String())
 	}
-	return errors.Join(err, s.rows(rows, asJSON))
+	return errors.Join(err, s.rows(rows, nil, asJSON))
 }
