@@ -9,6 +9,18 @@ import (
 	"time"
 )
 
+// What Put acknowledged outlives a power cut, and what was deleted is not left in the file: by
+// itself SQLite sees to neither.
+func TestWriterSettings(t *testing.T) {
+	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
+	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "2", "temp_store": "2"} {
+		var got string
+		if err := db.writer.one("PRAGMA " + name).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %q, want %q: %v", name, got, want, err)
+		}
+	}
+}
+
 // A process that is killed at any moment loses nothing that Put acknowledged.
 func TestKilled(t *testing.T) {
 	t.Parallel()
