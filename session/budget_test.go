@@ -56,6 +56,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{Limit{Period: PerSession, Cost: 5}, 5, 2},
 		{Limit{Period: PerSession, Tokens: 450}, 5, 2},
+		{Limit{Period: PerSession, Cost: 2.5, Tokens: 450}, 3, 2}, // what is reached first
+		{Limit{Period: PerSession, Cost: 5, Tokens: 101}, 2, 2},
 		{Limit{Period: PerDay, Cost: 2.5}, 3, 2},
 		{Limit{Period: PerDay, Tokens: 101}, 2, 2},
 		{Limit{Period: PerMonth, Cost: 10}, 10, 2},

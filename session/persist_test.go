@@ -138,6 +138,9 @@ func TestInterrupted(t *testing.T) {
 		{"between two calls: the first one's result is there",
 			llmtest.Call(call("1", "list", `{}`), call("2", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(ApprovalRequest); return ok && a.Call.ID == "2" }, 0,
 			[]string{"user: hi", "assistant: [list][shell]", "tool: a.txt|Interrupted: the program ended before this was finished. It changed nothing."}},
+		{"between the second call and the third: each has one result",
+			llmtest.Call(call("1", "list", `{}`), call("2", "list", `{}`), call("3", "shell", `{"command":"true"}`)), func(e Event) bool { a, ok := e.(ApprovalRequest); return ok && a.Call.ID == "3" }, 0,
+			[]string{"user: hi", "assistant: [list][list][shell]", "tool: a.txt|a.txt|Interrupted: the program ended before this was finished. It changed nothing."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
