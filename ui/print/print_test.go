@@ -37,6 +37,10 @@ func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stde
 }
 
 func TestText(t *testing.T) {
+	ended := func(reason llm.Reason) []llmtest.Turn {
+		half := llm.Part{Kind: llm.Text, Text: "half"}
+		return []llmtest.Turn{llmtest.Script(llm.Delta{Block: "a", Part: half}, llm.Finish{Reason: reason})}
+	}
 	steps := []llmtest.Turn{
 		func(_ context.Context, _ llm.Request, out *llm.Out) error {
 			out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "# Let me look\n"}})
@@ -57,6 +61,9 @@ func TestText(t *testing.T) {
 		{"not a second newline", Options{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n", OK},
 		{"nothing is nothing", Options{}, []llmtest.Turn{llmtest.Say()}, "", Incomplete},
 		{"nor are blanks an answer", Options{}, []llmtest.Turn{llmtest.Think("hm", " \n")}, " \n", Incomplete},
+		{"cut at its length", Options{}, ended(llm.Length), "half\n", Incomplete},
+		{"refused", Options{}, ended(llm.Refused), "half\n", Incomplete},
+		{"broken off", Options{}, []llmtest.Turn{llmtest.Cut("half")}, "half\n", Failed},
 		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n", OK},
 		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n", OK},
 		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", OK},
