@@ -187,8 +187,7 @@ func TestApprovalAnswers(t *testing.T) {
 
 // Keys on their way when the question appeared were meant for something else.
 func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
-	d, clock := asked(shell("ls"), theme.Plain())
-	inert := func(when string, keys ...string) {
+	inert := func(d *dialog.Approval, when string, keys ...string) {
 		t.Helper()
 		for _, key := range keys {
 			switch got := press(t, d, key).(type) {
@@ -198,18 +197,30 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 			}
 		}
 	}
-	inert("before anything was drawn", "y", "a", "e", "n", "enter", "esc")
+	d, clock := asked(shell("ls"), theme.Plain())
+	opened := clock.now()
+	inert(d, "before anything was drawn", "y", "a", "e", "n", "enter", "esc")
+	for _, key := range []string{"y", "a", "e", "n", "enter", "esc"} { // each as the first key in a while
+		d, clock := asked(shell("ls"), theme.Plain())
+		rows(t, d, 60, 12)
+		clock.pass(10_000)
+		inert(d, "before it was painted", key, "enter") // which would send the reason of a no
+		clock.pass(10_000)
+		d.Drawn(opened.Add(-time.Millisecond)) // what reached the terminal then was another frame
+		clock.pass(10_000)
+		inert(d, "with an older frame painted", key, "enter")
+	}
 	rows(t, d, 60, 12)
 	clock.pass(10_000)
-	inert("before it was painted", "y", "a", "e", "n", "enter", "esc")
+	inert(d, "before it was painted", "y", "a", "e", "n", "enter", "esc")
 	d.View()
 	if d.Drawn(clock.now()) == nil {
 		t.Error("nothing will paint the keys when they wake up")
 	}
 	clock.pass(399)
-	inert("399 ms after a key", "y")
+	inert(d, "399 ms after a key", "y")
 	clock.pass(399)
-	inert("and after another", "backspace")
+	inert(d, "and after another", "backspace")
 	clock.pass(400)
 	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
 		t.Errorf("400 ms after the last key: %#v", got)
