@@ -2,6 +2,7 @@ package input
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,22 +16,81 @@ import (
 	"parley/ui/tui/common"
 )
 
-// A draft is counted and kept beside the loop; what was counted of one that was
-// sent meanwhile does not matter any more.
-func TestDraftIsCounted(t *testing.T) {
+// openStore returns a store of its own.
+func openStore(t *testing.T) *session.Store {
+	t.Helper()
 	lib, err := session.OpenStore(func(name string) string {
 		return map[string]string{"XDG_DATA_HOME": t.TempDir(), "HOME": filepath.Join(t.TempDir(), "home")}[name]
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lib.Close()
+	t.Cleanup(func() { lib.Close() })
+	return lib
+}
+
+// start returns the input of a program that has just started in folder.
+func start(t *testing.T, lib *session.Store, folder string) *Input {
+	t.Helper()
 	s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say("I see")), Name: "fake/one"}})
-	a := app.New(app.Options{Session: s, Library: lib, Folder: t.TempDir()})
+	a := app.New(app.Options{Session: s, Library: lib, Folder: folder})
 	in := New(common.New(common.DefaultConfig(), a.Getenv, a.Now), a)
-	defer in.Close()
+	t.Cleanup(in.Close)
 	in.Ended = func() func() { return func() {} }
 	in.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	return in
+}
+
+// What is written and attached is there again after a restart, however soon behind the last
+// key the program ended.
+func TestDraftOutlivesTheProgram(t *testing.T) {
+	picture := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("picture"), Name: "a.png"}
+	for name, write := range map[string]func(in *Input){
+		"ended behind the first key": func(in *Input) {
+			in.Composer.SetValue("a whole draft")
+			in.Changed()
+		},
+		"ended behind another key": func(in *Input) {
+			in.Composer.SetValue("a")
+			in.Changed()
+			for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
+				cmd()
+			}
+			in.Composer.SetValue("a whole draft")
+			in.Changed()
+		},
+		"ended later": func(in *Input) {
+			in.Composer.SetValue("a whole draft")
+			in.Changed()
+			for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
+				cmd()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lib, folder := openStore(t), t.TempDir()
+			in := start(t, lib, folder)
+			in.App.Attached = []llm.Part{picture}
+			write(in)
+			in.SaveDraftNow()
+
+			in = start(t, lib, folder)
+			in.Recall()
+			if got := in.Composer.Value(); got != "a whole draft" {
+				t.Errorf("the draft is %q", got)
+			}
+			if got := app.Labels(in.App.Attached); !slices.Equal(got, app.Labels([]llm.Part{picture})) {
+				t.Errorf("attached is %q", got)
+			}
+		})
+	}
+}
+
+// A draft is counted and kept beside the loop; what was counted of one that was
+// sent meanwhile does not matter any more.
+func TestDraftIsCounted(t *testing.T) {
+	lib := openStore(t)
+	in := start(t, lib, t.TempDir())
 
 	in.Composer.SetValue(strings.Repeat("word ", 20))
 	in.Changed()
