@@ -7,11 +7,11 @@ import (
 )
 
 // A prompt file is sent by its name, also where a command begins like it; what it wants to know
-// is asked, and it stands among the commands.
+// is asked, and it stands among the commands. The whole name of a command means that command.
 func TestPromptFiles(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.FindPrompts = func() (found []prompts.Prompt, problems []error) {
-			for name, text := range map[string]string{"mod": "---\nargument-hint: [file]\ndescription: Look closely\n---\nLook at $1", "tone": "Be {{tone:short|long}}"} {
+			for name, text := range map[string]string{"mod": "---\nargument-hint: [file]\ndescription: Look closely\n---\nLook at $1", "tone": "Be {{tone:short|long}}", "mouse": "Draw a mouse"} {
 				p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/"+name+".md", []byte(text))
 				if err != nil {
 					t.Error(err)
@@ -22,6 +22,7 @@ func TestPromptFiles(t *testing.T) {
 		}
 	})
 	s.Type("x").Press("backspace") // the first frame was drawn
+	s.Type("/mouse").Press("enter").WaitForText("Mouse off: the terminal selects")
 	s.Type("/mod ").WaitForText("Look closely")
 	s.Type("main.go").Press("enter").WaitForText("Look at main.go")
 }
