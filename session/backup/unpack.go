@@ -105,6 +105,8 @@ func unpack(r io.Reader, dir string, most limits) error {
 			return err
 		case err != nil:
 			return fmt.Errorf("this is no whole backup of parley: %w", err)
+		case hasHoles(h): // more bytes than are read, which no limit would hold for
+			return fmt.Errorf("this is no backup of parley: %q in it has holes", h.Name)
 		case n == 0:
 			if err := readManifest(h, in); err != nil {
 				return err
@@ -124,6 +126,17 @@ func unpack(r io.Reader, dir string, most limits) error {
 			return err
 		}
 	}
+}
+
+// hasHoles reports whether a file of an archive is sparse, in the format of its own that
+// archive/tar reads as if it were a regular file.
+func hasHoles(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // readManifest checks what stands first in an archive.
