@@ -18,6 +18,9 @@ var readsAgain = []string{"eval", "trap", "source", ".", "read", "unset", "mapfi
 // wrappers run the command behind them.
 var wrappers = []string{"command", "builtin", "exec", "env", "sudo", "nohup"}
 
+// runners run one behind arguments of their own, which only they can tell from it.
+var runners = append([]string{"doas", "timeout", "nice", "ionice", "setsid", "stdbuf", "flock", "chroot", "strace", "xargs", "parallel", "find"}, wrappers...)
+
 // shells read the word behind -c as a command, and remote all of their words.
 var (
 	shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "su"}
@@ -125,19 +128,27 @@ func isStatic(x syntax.ArithmExpr) bool {
 
 // rereadByCall names the command that reads its arguments once more; "": none.
 func rereadByCall(args []*syntax.Word) string {
+	for i, w := range args {
+		name := programName(w)
+		switch behind := i == 0 || slices.Contains(runners, programName(args[0])); {
+		case slices.Contains(shells, name) && isOpenCode(args[i+1:]):
+			return name + " -c"
+		case behind && slices.Contains(remote, name) && slices.ContainsFunc(args[i+1:], isOpen):
+			return name
+		}
+	}
 	for len(args) > 0 && (slices.Contains(wrappers, args[0].Lit()) || strings.HasPrefix(args[0].Lit(), "-") || strings.Contains(args[0].Lit(), "=")) {
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		return ""
 	}
-	name := args[0].Lit()
-	name = name[strings.LastIndexByte(name, '/')+1:]
+	name := programName(args[0])
 	has := func(flags ...string) bool {
 		return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool { return slices.Contains(flags, w.Lit()) })
 	}
 	switch {
-	case (slices.Contains(readsAgain, name) || slices.Contains(remote, name)) && slices.ContainsFunc(args[1:], isOpen):
+	case slices.Contains(readsAgain, name) && slices.ContainsFunc(args[1:], isOpen):
 		return name
 	case name == "test" || name == "[":
 		if has("-v", "-R") {
@@ -145,14 +156,34 @@ func rereadByCall(args []*syntax.Word) string {
 		}
 	case name == "printf" && len(args) > 1 && strings.HasPrefix(args[1].Lit(), "-v"):
 		return "printf -v"
-	case slices.Contains(shells, name):
-		for i, w := range args[1:] {
-			if before := args[i].Lit(); isOpen(w) && strings.HasPrefix(before, "-") && strings.HasSuffix(before, "c") {
-				return name + " -c"
-			}
-		}
 	}
 	return ""
+}
+
+// programName returns the name of the program that a word calls, without its folder; "" where a
+// shell finds it out.
+func programName(w *syntax.Word) string {
+	name := w.Lit()
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// isOpenCode reports whether a shell with these arguments reads one that isOpen as a command: it
+// is the first one that is no option, behind -c.
+func isOpenCode(args []*syntax.Word) bool {
+	code, valued := false, false
+	for _, w := range args {
+		flag := w.Lit()
+		switch isFlag := len(flag) > 1 && strings.ContainsRune("-+", rune(flag[0])); {
+		case valued: // of -o
+			valued = false
+		case isFlag:
+			code = code || flag[0] == '-' && flag[1] != '-' && strings.Contains(flag, "c") || flag == "--command"
+			valued = strings.HasSuffix(flag, "o") || strings.HasSuffix(flag, "O")
+		case code:
+			return isOpen(w)
+		}
+	}
+	return false
 }
 
 // isOpen reports whether a value is in a word, or may come into it through a variable or a command.
