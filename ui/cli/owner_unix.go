@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -24,27 +25,29 @@ func returnFiles() (atEnd func()) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		var missing []string
 		at := dir
-		info, err := os.Stat(at)
-		for ; err != nil && at != filepath.Dir(at); info, err = os.Stat(at) {
-			missing = append(missing, at)
+		_, err := os.Stat(at)
+		for ; err != nil && at != filepath.Dir(at); _, err = os.Stat(at) {
 			at = filepath.Dir(at)
 		}
+		root, err := os.OpenRoot(at) // now: what has this name at the end may be a link of the owner's
 		if err != nil {
+			continue
+		}
+		info, err := root.Stat(".")
+		rel, wrong := filepath.Rel(at, dir)
+		if err != nil || wrong != nil {
+			_ = root.Close()
 			continue
 		}
 		owner, ok := info.Sys().(*syscall.Stat_t)
 		if !ok || owner.Uid == 0 || info.Mode()&os.ModeSticky != 0 {
+			_ = root.Close()
 			continue
 		}
 		after = append(after, func() {
-			for _, path := range missing {
-				if f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0); err == nil {
-					giveAway(f, owner)
-				}
-			}
-			giveAwayAll(dir, owner)
+			defer root.Close()
+			giveAwayAll(root, rel, owner)
 		})
 	}
 	return func() {
@@ -54,19 +57,25 @@ func returnFiles() (atEnd func()) {
 	}
 }
 
-// giveAwayAll gives away what is below dir.
-func giveAwayAll(dir string, owner *syscall.Stat_t) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
-			return nil
-		}
+// giveAwayAll gives away the folders on the way to dir, and what is below it. It goes through no
+// link.
+func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t) {
+	give := func(path string) {
 		if f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
 			giveAway(f, owner)
+		}
+	}
+	way := ""
+	for part := range strings.SplitSeq(dir, "/") {
+		way = filepath.Join(way, part)
+		if info, err := root.Lstat(way); err != nil || !info.IsDir() {
+			return
+		}
+		give(way)
+	}
+	_ = fs.WalkDir(root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && (d.IsDir() || d.Type().IsRegular()) {
+			give(path)
 		}
 		return nil
 	})
