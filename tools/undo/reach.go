@@ -57,16 +57,21 @@ func (h *History) loadReach() {
 	h.reach = r
 }
 
-// addReach notes that tools work somewhere, before they do.
+// addReach notes that tools work somewhere, before they do. What cannot be written is tried again
+// by the next call.
 func (h *History) addReach(root, folder Name) error {
-	if !h.reach.add(root, folder) {
+	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Folders)}
+	if !r.add(root, folder) {
 		return nil
 	}
-	text, err := json.Marshal(h.reach)
-	if err != nil {
-		return err
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = h.store.writeFile(filepath.Join(filepath.Dir(h.file), reachName), text, false)
 	}
-	return h.store.writeFile(filepath.Join(filepath.Dir(h.file), reachName), text, false)
+	if err == nil {
+		h.reach = r
+	}
+	return err
 }
 
 // AddFolders has the history reach directories beside the workspace, by their absolute paths: its
