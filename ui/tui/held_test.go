@@ -56,11 +56,11 @@ func TestSentWhileOpening(t *testing.T) {
 // A yes to a summary that comes when the next turn runs already starts no second one over
 // it: what that one asks for can be answered.
 func TestSummaryWhileATurnRuns(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Say("one"),
+	s := setUp(t, 80, 24, llmtest.Say("the answer"),
 		llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "too long"}),
 		llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"echo one"}`}), llmtest.Say("all done"))
 	s.m.App.Session.Policy().SetMode(tools.ModeAsk)
-	s.ask("first", "one")
+	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "y summarize")
 	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")

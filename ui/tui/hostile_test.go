@@ -26,9 +26,6 @@ import (
 	"parley/ui/uitest"
 )
 
-// long tries many more hostile texts, sizes and seeds.
-var long = os.Getenv("PARLEY_LONG") == "1"
-
 // hostiles is how many hostile texts the screen has to bear.
 func hostiles() int {
 	if long {

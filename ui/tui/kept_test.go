@@ -163,8 +163,8 @@ func TestNotSaved(t *testing.T) {
 
 func TestCompactOnTheScreen(t *testing.T) {
 	overflow := llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "maximum context length exceeded"})
-	s := setUp(t, 80, 24, llmtest.Say("one"), overflow, llmtest.Say("They counted."), llmtest.Say("three"))
-	s.ask("first", "one")
+	s := setUp(t, 80, 24, llmtest.Say("the answer"), overflow, llmtest.Say("They counted."), llmtest.Say("three"))
+	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "too long for")
 	s.Press("y").WaitFor(contains("summarized", "three"))
@@ -178,8 +178,8 @@ func TestCompactOnTheScreen(t *testing.T) {
 // TestRetryIsNamedWhereItWorks: a summary that fails behind a whole answer leaves nothing to
 // try again.
 func TestRetryIsNamedWhereItWorks(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}))
-	s.ask("first", "one")
+	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}))
+	s.ask("first", "the first answer")
 	s.idle()
 	s.ask("/compact", "boom")
 	s.idle()

@@ -124,6 +124,8 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 }
 
 // ask types a prompt and waits for text on the screen.
+// ask sends a prompt and waits for text of the answer, which stands nowhere on the screen before:
+// not "one", which is in the name of the model.
 func (s *stage) ask(prompt, text string) {
 	s.Type(prompt).Press("enter").WaitForText(text)
 }
@@ -385,8 +387,8 @@ func TestRetryAfterFailure(t *testing.T) {
 }
 
 func TestSwitchModel(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Think("hm", "one"), llmtest.Say("two"), llmtest.Say("three"))
-	s.ask("hi", "one")
+	s := setUp(t, 80, 24, llmtest.Think("hm", "the answer"), llmtest.Say("two"), llmtest.Say("three"))
+	s.ask("hi", "the answer")
 	s.idle()
 	s.Press("ctrl+x", "m").Type("two").Press("enter").WaitForText("fake/one → fake/two")
 	s.WaitForText("earlier models' thinking not sent")
@@ -430,8 +432,8 @@ func TestRewind(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Say("two"))
-	s.ask("hi", "one")
+	s := setUp(t, 80, 24, llmtest.Say("the answer"), llmtest.Say("two"))
+	s.ask("hi", "the answer")
 	s.idle()
 	s.Press("ctrl+x", "n").WaitForText("Try")
 	s.ask("again", "two")
@@ -545,3 +547,6 @@ func TestKeysAreUnique(t *testing.T) {
 
 // options are what m was made of, to make another screen of the same.
 func (m *Model) options() Options { return Options{Options: m.App.Options, Config: m.Config} }
+
+// long tries many more hostile texts, sizes and seeds.
+var long = os.Getenv("PARLEY_LONG") == "1"
