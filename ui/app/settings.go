@@ -61,10 +61,11 @@ func SettingNamed(name string) (string, error) {
 	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.AsTyped, name)
 }
 
-// isCommand reports whether name is a command, and no setting or field of requests.
+// isCommand reports whether name is a command, and no setting or field of requests, also none that
+// is refused.
 func isCommand(name string) bool {
 	field := llm.OptionField(name)
-	return field == name && llm.SettingFor(field) == "" && !slices.Contains(llm.CommonOptions, field) &&
+	return field == name && llm.SettingFor(field) == "" && llm.CheckOption(field) == nil && !slices.Contains(llm.CommonOptions, field) &&
 		slices.ContainsFunc(Commands(), func(c Command) bool { return c.Named(name) })
 }
 
