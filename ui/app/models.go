@@ -302,7 +302,11 @@ func usePersona(a *App, name string) Effect {
 	now := session.PersonaOf(a.Session)
 	switch name {
 	case "":
-		return Effect{List: &List{Title: "Persona", Noun: "persona", Items: personaItems(a), Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
+		items := personaItems(a)
+		if len(items) == 1 && items[0].Current {
+			return Say("No personas. A prompt file with a system prompt is one: /help prompts")
+		}
+		return Effect{List: &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
 	case noPersona:
 		if now.Name == "" {
 			return Say("No persona is on")

@@ -113,7 +113,7 @@ func (p *frontend) list(l *app.List) {
 	for i, item := range l.Items {
 		rows[i] = choice{name: item.Title, detail: item.Detail, off: item.Disabled, value: item.Value}
 		if item.Current {
-			rows[i].detail = strings.TrimPrefix(item.Detail+", now", ", ")
+			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
 		}
 	}
 	p.lists.chooseOr(l.Noun, rows, func(value string) {

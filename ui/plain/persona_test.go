@@ -1,0 +1,19 @@
+package plain
+
+import (
+	"strings"
+	"testing"
+
+	"parley/providers/llmtest"
+)
+
+// What is in use is called current, as on the screen; and what turns personas off is not counted
+// as one.
+func TestCurrentIsSaid(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("Well."))
+	d.enter("/effort").heard("provider default, current").enter("").idle()
+	d.enter("/persona").heard("No personas. A prompt file with a system prompt is one: /help prompts").idle()
+	if strings.Contains(d.said(), "1 persona") {
+		t.Error(d.said())
+	}
+}
