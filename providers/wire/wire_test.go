@@ -276,6 +276,23 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// What a proxy refuses for good is not asked for again; what it has no time for is.
+func TestProxyRefusal(t *testing.T) {
+	for status, want := range map[int]bool{403: false, 407: false, 408: true, 429: true, 502: true, 503: true} {
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+		n := wire.Network(time.Minute)
+		n.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+		client := wire.Client(wire.Options{Provider: "acme", Transport: n})
+		_, err := ask(t.Context(), client, "https://api.acme.example")
+		client.CloseIdleConnections()
+		proxy.Close()
+		var hint interface{ ShouldRetry() (again, said bool) } // as package retry asks
+		if e := fault(t, err); e.Fault != llm.Network || errors.As(err, &hint) == want {
+			t.Errorf("%d: is there to be no other attempt: %v, want %v: %v", status, hint != nil, !want, err)
+		}
+	}
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
