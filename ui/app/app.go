@@ -180,8 +180,8 @@ type Machine struct {
 	// Manual returns the pages of the manual; nil: there is none here.
 	Manual func() []ManualPage
 
-	// Shell runs a command of the user's own, which may take as long as it does, and may go to the
-	// background of a conversation; nil: none can run.
+	// Shell runs a command of the user's own, for 10 minutes at most unless it goes to the
+	// background of a conversation, as it may; nil: none can run.
 	Shell func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome
 
 	// Filter runs a command of the user's own beside the screen, with input on its standard
