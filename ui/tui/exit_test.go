@@ -70,6 +70,8 @@ func child(where string) int {
 		return Run(o)
 	case "copies":
 		turn = llmtest.Say(copiedWhole())
+	case "answered":
+		turn = llmtest.Say("streaming is over")
 	case "flood":
 		turn = llmtest.Hang(flood()...)
 	case "shell":

@@ -257,12 +257,18 @@ func (m *Model) afterPaste() bool {
 	if m.lastPaste.IsZero() || now.Sub(m.lastPaste) >= pasteGuard {
 		return false
 	}
-	m.lastPaste = now
+	if now.After(m.lastPaste) {
+		m.lastPaste = now
+	}
 	return true
 }
 
+// guardPaste begins the time behind a paste of n bytes, once it was taken. A large one takes a
+// while, in which no key is read, and whoever counts, keeps and draws it takes a while more.
+func (m *Model) guardPaste(n int) { m.lastPaste = m.Now().Add(time.Duration(n>>20) * pasteGuard) }
+
 func (m *Model) paste(content string) {
-	m.lastPaste = m.Now()
+	defer m.guardPaste(len(content))
 	if content == "" {
 		return
 	}

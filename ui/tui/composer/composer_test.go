@@ -296,6 +296,26 @@ func TestPastesCannotSendThemselves(t *testing.T) {
 	}
 }
 
+// A paste that takes long cannot send itself either: the time behind it begins when it was taken,
+// and is longer for a large one, which others go through as well before the next key is read.
+func TestLargePastesCannotSendThemselves(t *testing.T) {
+	m := composer.New(theme.Plain())
+	now := time.Unix(1e9, 0)
+	m.Now = func() time.Time { return now }
+	large := strings.Repeat("ls\n", 10<<20/3+1)
+	m.Update(tea.PasteMsg{Content: large})
+	for _, pause := range []time.Duration{549 * time.Millisecond, 49 * time.Millisecond} {
+		now = now.Add(pause)
+		if cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd != nil {
+			t.Errorf("sent %s later", pause)
+		}
+	}
+	now = now.Add(50 * time.Millisecond)
+	if cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd == nil {
+		t.Error("a person cannot send it")
+	}
+}
+
 // What was being written when an older prompt was sent, or cleared, can still be
 // found.
 func TestDraftsOutliveTheHistory(t *testing.T) {

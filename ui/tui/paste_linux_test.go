@@ -1,0 +1,59 @@
+package tui
+
+import (
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a terminal hands over as a paste is text, also where it holds the end of a paste and a
+// return, which not every terminal takes out, and however large it is: nothing of it is sent
+// until somebody presses enter.
+func TestPastesAreText(t *testing.T) {
+	for name, c := range map[string]struct {
+		paste string
+		shows []string // in the input
+		left  string   // of it when it is sent; "" where that is not tried
+	}{
+		"the end of a paste in it": {"ls\x1b[201~rm -rf /\r", []string{"lsrm -rf /"}, "lsrm -rf /"},
+		"lines behind that":        {"ls\x1b[201~rm -rf /\rid\r\r", []string{"lsrm -rf /", "id"}, "lsrm -rf /"},
+		"a paste that begins anew": {"ls\x1b[201~\x1b[200~\rrm -rf /\r", []string{"ls", "rm -rf /"}, "rm -rf /"},
+		"10 MB":                    {strings.Repeat("rm -rf /\r", 10<<20/9), []string{"[pasted 1165084 lines]"}, ""},
+		"10 MB with the end in it": {strings.Repeat("rm -rf /\r", 10<<20/9) + "\x1b[201~\r", []string{"[pasted 1165084 lines]"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := launch(t, "answered", "streaming is over")
+			s.out.waitForScreen(t, "› Ask anything")
+			if _, err := io.WriteString(s.tty, "\x1b[200~"+c.paste+"\x1b[201~"); err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(s.tty, "Z") // behind which nothing is left to come
+			s.out.waitForScreen(t, "Z")
+			screen := strings.Join(s.out.rows(), "\n")
+			for _, text := range c.shows {
+				if !strings.Contains(screen, text) {
+					t.Errorf("%q is not shown:\n%s", text, screen)
+				}
+			}
+			const sent = "request 2" // the second one fails, as the model knows one answer
+			if strings.Contains(s.out.String(), sent) {
+				t.Errorf("something was sent:\n%s", screen)
+			}
+			if c.left != "" {
+				time.Sleep(100 * time.Millisecond) // an enter at once is part of the paste
+				io.WriteString(s.tty, "\r")
+				s.out.waitForScreen(t, sent)
+				if screen := strings.Join(s.out.rows(), "\n"); !strings.Contains(screen, c.left) {
+					t.Errorf("%q was not sent:\n%s", c.left, screen)
+				}
+			}
+			s.Process.Signal(syscall.SIGTERM)
+			if status := wait(t, s.Cmd); status != 143 {
+				t.Errorf("exit status %d", status)
+			}
+		})
+	}
+}
