@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // returnFiles has what root makes for parley in somebody else's home folder, as with sudo -E, be
@@ -19,6 +20,7 @@ func returnFiles() (atEnd func()) {
 		return func() {}
 	}
 	var after []func()
+	began := time.Now().Add(-fileClock)
 	home := os.Getenv("HOME")
 	for name, in := range map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "XDG_CACHE_HOME": ".cache"} {
 		dir := filepath.Join(cmp.Or(os.Getenv(name), filepath.Join(home, in)), "parley")
@@ -47,7 +49,7 @@ func returnFiles() (atEnd func()) {
 		}
 		after = append(after, func() {
 			defer root.Close()
-			giveAwayAll(root, rel, owner)
+			giveAwayAll(root, rel, owner, began)
 		})
 	}
 	return func() {
@@ -57,12 +59,15 @@ func returnFiles() (atEnd func()) {
 	}
 }
 
-// giveAwayAll gives away the folders on the way to dir, and what is below it. It goes through no
-// link.
-func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t) {
+// fileClock is by how much the clock that stamps files may be behind.
+const fileClock = 20 * time.Millisecond
+
+// giveAwayAll gives away the folders on the way to dir, and what is below it, where it was written
+// since then. It goes through no link.
+func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t, since time.Time) {
 	give := func(path string) {
 		if f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
-			giveAway(f, owner)
+			giveAway(f, owner, since)
 		}
 	}
 	way := ""
@@ -82,11 +87,11 @@ func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t) {
 }
 
 // giveAway gives f away, unless it is somebody's already, and closes it. A file that has another
-// name may be one of root's that a user linked to.
-func giveAway(f *os.File, owner *syscall.Stat_t) {
+// name may be one of root's that a user linked to, and one that is older one that was moved here.
+func giveAway(f *os.File, owner *syscall.Stat_t, since time.Time) {
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+	if err != nil || !info.IsDir() && !info.Mode().IsRegular() || info.ModTime().Before(since) {
 		return
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 && (info.IsDir() || s.Nlink == 1) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // What root makes goes to the owner of the home folder; what a link leads to that they put in its
@@ -52,6 +53,10 @@ func TestReturnFiles(t *testing.T) {
 	atEnd := returnFiles()
 	made := []string{write(filepath.Join(home, ".local/share/parley/undo/objects/a")), write(filepath.Join(home, ".local/state/parley/b"))}
 	must(os.Link(linked, filepath.Join(home, ".local/share/parley/linked")))
+	moved := write(filepath.Join(home, "key")) // of root's, as it was before
+	must(os.Chtimes(moved, time.Time{}, time.Now().Add(-time.Hour)))
+	must(os.Rename(moved, filepath.Join(home, ".local/share/parley/key")))
+	moved = filepath.Join(home, ".local/share/parley/key")
 	must(os.Remove(config))
 	must(os.Symlink(etc, config))
 	must(os.Symlink(etc, filepath.Join(home, ".cache"))) // which was missing
@@ -63,7 +68,7 @@ func TestReturnFiles(t *testing.T) {
 			t.Errorf("%s is still root's", path)
 		}
 	}
-	for _, path := range []string{etc, secret, linked, cached, filepath.Dir(cached)} {
+	for _, path := range []string{etc, secret, linked, moved, cached, filepath.Dir(cached)} {
 		if owned(path) != 0 {
 			t.Errorf("%s was given away", path)
 		}
