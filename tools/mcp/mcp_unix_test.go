@@ -3,6 +3,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -65,12 +66,14 @@ func (b *testServer) state() State { return b.States()[0] }
 // until waits for a state; the tests' own deadline ends it.
 func (b *testServer) until(what string, ok func(State) bool) State {
 	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
 	for {
 		s := b.state()
 		if ok(s) {
 			return s
 		}
-		if b.t.Context().Err() != nil {
+		if ctx.Err() != nil {
 			b.t.Fatalf("%s: got %+v", what, s)
 		}
 		time.Sleep(5 * time.Millisecond)

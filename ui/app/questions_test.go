@@ -45,6 +45,7 @@ func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 	})
 	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(h.Close)
+	t.Cleanup(h.CloseClientConnections) // one that nobody answers may wait for its question
 	servers := mcp.Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
 	t.Cleanup(servers.Close)
 	servers.Wait(t.Context())
