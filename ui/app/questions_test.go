@@ -23,8 +23,12 @@ import (
 // after: a form, a page, and an answer of the model.
 func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
+	ending, end := context.WithCancel(t.Context()) // of calls: the server's end waits for one that waits for an answer
 	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
 		sdk.AddTool(server, &sdk.Tool{Name: name}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(ending, cancel)()
 			got, err := f(ctx, r.Session)
 			if err != nil {
 				return nil, nil, err
@@ -45,7 +49,7 @@ func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 	})
 	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(h.Close)
-	t.Cleanup(h.CloseClientConnections) // one that nobody answers may wait for its question
+	t.Cleanup(end)
 	servers := mcp.Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
 	t.Cleanup(servers.Close)
 	servers.Wait(t.Context())
