@@ -392,11 +392,13 @@ func TestUntoldJobsAreKept(t *testing.T) {
 // A command of the user's own goes to the background when they want that, and not by itself.
 func TestOwnCommandInTheBackground(t *testing.T) {
 	f, c := openJobs(t)
-	ended := make(chan Outcome, 1)
+	shown, ended := make(chan string, 2), make(chan Outcome, 1)
 	go func() {
-		ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; echo > here; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(string) {})
+		ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
 	}()
-	f.wait("here", 1)
+	if got := <-shown; got != "one\n" {
+		t.Fatalf("the user sees %q", got)
+	}
 	if n, err := f.Jobs().Move(); n != 1 || err != nil {
 		t.Fatalf("%d are moved: %v", n, err)
 	}
