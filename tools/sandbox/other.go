@@ -12,6 +12,8 @@ import (
 
 func fileTimeNow() time.Time { return time.Now() }
 
+func fileTimeAfter(time.Time) time.Time { return time.Now() }
+
 func changeTime(info fs.FileInfo) time.Time { return info.ModTime() }
 
 // Supervise returns argv, not yet started, in dir and with the environment env. There is no

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
@@ -32,6 +33,7 @@ func (p *Policy) protectRepositories() {
 	if !slices.Contains(p.Protected, ".git/config") {
 		return
 	}
+	began := time.Now()
 	p.searchedAt = int(fileTimeNow().UnixNano())
 	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
@@ -44,7 +46,9 @@ func (p *Policy) protectRepositories() {
 	}
 	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
 	s.start(nil)
-	p.searchComplete = len(s.run()) == 0
+	if p.searchComplete = len(s.run()) == 0; !p.searchComplete {
+		p.searchedAt = int(fileTimeAfter(began).UnixNano()) // what was made just before is not the command's
+	}
 	p.searchedDirs, p.layoutParts = s.searchedDirs, r.layoutParts
 	r.protectHooksPaths()
 	p.Protected = r.protected

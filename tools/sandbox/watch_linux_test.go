@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -34,5 +35,22 @@ func TestWatch(t *testing.T) {
 	}
 	if got := w.QuarantineNew(); got != "" {
 		t.Errorf("it is told twice: %s", got)
+	}
+}
+
+// What was made just before is not new, though the clock that stamps files is late by some
+// milliseconds: a notice would tell of directories that no command has made.
+func TestMadeJustBefore(t *testing.T) {
+	dir := t.TempDir()
+	w := sandbox.NewWatch(dir)
+	for i := range 2 {
+		far := fmt.Sprintf("%s/%d/%s", dir, i, strings.Repeat("d/", 66))
+		if err := os.MkdirAll(far, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w.Accept()
+		if got := w.QuarantineNew(); got != "" {
+			t.Errorf("got %s", got)
+		}
 	}
 }
