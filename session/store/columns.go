@@ -2,11 +2,14 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Columns scans a row whatever its columns hold: SQLite lets a damaged file, or
@@ -107,5 +110,172 @@ func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
 		if !ok && v != nil {
 			c.addBad(name, v)
 		}
+	}
+}
+
+// A jsonReader reads JSON as encode writes it: no spaces, the fields of an object in the order
+// of their struct. A request reads every message of a conversation, and encoding/json takes
+// five times as long. What is written otherwise is left to it: ok turns false, and what was
+// read until then is void.
+type jsonReader struct {
+	rest  string
+	size  int // of the whole text
+	ok    bool
+	begin byte // what stands in front of the next field: { or ,
+}
+
+func newJSONReader(text string) *jsonReader {
+	return &jsonReader{rest: text, size: len(text), ok: true}
+}
+
+// isOver reports whether the whole text was read.
+func (r *jsonReader) isOver() bool { return r.ok && r.rest == "" }
+
+// skip reports whether the text goes on with what, and reads over it.
+func (r *jsonReader) skip(what string) (found bool) {
+	r.rest, found = strings.CutPrefix(r.rest, what)
+	return found
+}
+
+func (r *jsonReader) expect(what string) { r.ok = r.skip(what) && r.ok }
+
+// object reads an object, of which fields reads the fields.
+func (r *jsonReader) object(fields func()) {
+	r.begin = '{'
+	fields()
+	if r.begin == '{' { // it has none
+		r.expect("{")
+	}
+	r.expect("}")
+	r.begin = ','
+}
+
+// list reads a list, of which item reads one.
+func (r *jsonReader) list(item func()) {
+	r.expect("[")
+	for r.ok && !r.skip("]") {
+		item()
+		if !r.skip(",") {
+			r.expect("]")
+			return
+		}
+		r.ok = r.ok && !strings.HasPrefix(r.rest, "]")
+	}
+}
+
+// field reports whether the next field has a name, and reads over that.
+func (r *jsonReader) field(name string) bool {
+	n, s := len(name), r.rest
+	if !r.ok || len(s) < n+4 || s[0] != r.begin || s[1] != '"' || s[2:2+n] != name || s[2+n:n+4] != `":` {
+		return false
+	}
+	r.rest, r.begin = s[n+4:], ','
+	return true
+}
+
+// text reads a string.
+func (r *jsonReader) text() string {
+	r.expect(`"`)
+	s, escaped := r.rest, false
+	for i := 0; r.ok && i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			r.rest = s[i+1:]
+			return r.unescape(s[:i], escaped)
+		case c == '\\':
+			escaped = true
+			i++
+		case c < ' ':
+			r.ok = false
+		}
+	}
+	r.ok = false
+	return ""
+}
+
+// unescape returns what a string between its quotes says. It does not hold a long text for the
+// sake of a short one in it.
+func (r *jsonReader) unescape(s string, escaped bool) string {
+	r.ok = utf8.ValidString(s)
+	switch {
+	case !escaped && len(s) < r.size/2:
+		return strings.Clone(s)
+	case !escaped:
+		return s
+	}
+	plain := make([]byte, 0, len(s))
+	for {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			return string(append(plain, s...))
+		}
+		plain = append(plain, s[:at]...)
+		switch s[at+1] {
+		case '"', '\\', '/':
+			plain = append(plain, s[at+1])
+		case 'n':
+			plain = append(plain, '\n')
+		case 't':
+			plain = append(plain, '\t')
+		default:
+			r.ok = false
+			return ""
+		}
+		s = s[at+2:]
+	}
+}
+
+// number reads a number as encode writes it, whole or with a fraction.
+func (r *jsonReader) number() string {
+	n := 0
+	for n < len(r.rest) && strings.IndexByte("+-.0123456789eE", r.rest[n]) >= 0 {
+		n++
+	}
+	text := r.rest[:n]
+	r.rest = r.rest[n:]
+	if digits := strings.TrimPrefix(text, "-"); digits == "" || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
+		r.ok = false
+	}
+	return text
+}
+
+func (r *jsonReader) int() int64 {
+	n, err := strconv.ParseInt(r.number(), 10, 64)
+	r.ok = r.ok && err == nil
+	return n
+}
+
+func (r *jsonReader) float() float64 {
+	text := r.number()
+	n, err := strconv.ParseFloat(text, 64)
+	r.ok = r.ok && err == nil && (text == "0" || json.Valid([]byte(text)))
+	return n
+}
+
+func (r *jsonReader) flag() (is bool) {
+	if is = r.skip("true"); !is {
+		r.expect("false")
+	}
+	return is
+}
+
+// readText reads a field of an object into to, if it is the next one; so do the others.
+func readText[T ~string](r *jsonReader, name string, to *T) {
+	if r.field(name) {
+		*to = T(r.text())
+	}
+}
+
+func readInt[T ~int | ~int64](r *jsonReader, name string, to *T) {
+	if r.field(name) {
+		n := r.int()
+		*to = T(n)
+		r.ok = r.ok && int64(*to) == n
+	}
+}
+
+func readFlag(r *jsonReader, name string, to *bool) {
+	if r.field(name) {
+		*to = r.flag()
 	}
 }

@@ -87,49 +87,54 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	return encode(rows)
 }
 
-// plainText returns the text of a message that is nothing but text, as encodeParts writes it:
-// nine of ten messages are, and a request reads all there are. It leaves everything else to
-// encoding/json, which is slow with structs as large as part.
-func plainText(row []byte) (text string, ok bool) {
-	row, isText := bytes.CutPrefix(row, []byte(`[{"kind":"text","text":"`))
-	row, isAll := bytes.CutSuffix(row, []byte(`"}]`))
-	if !isText || !isAll || !utf8.Valid(row) {
-		return "", false
+// decodeParts undoes encodeParts. What blobs hold is missing; refs say what that is.
+func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
+	if parts, refs, ok := readParts(text); ok {
+		return parts, refs, nil
 	}
-	plain := make([]byte, 0, len(row))
-	for i := 0; i < len(row); i++ {
-		c := row[i]
-		if c == '"' || c < ' ' {
-			return "", false
-		}
-		if c == '\\' {
-			if i++; i == len(row) {
-				return "", false
-			}
-			switch row[i] {
-			case '"', '\\':
-				c = row[i]
-			case 'n':
-				c = '\n'
-			case 't':
-				c = '\t'
-			default:
-				return "", false
-			}
-		}
-		plain = append(plain, c)
-	}
-	return string(plain), true
+	return unmarshalParts(text)
 }
 
-// decodeParts undoes encodeParts. What blobs hold is missing; refs say
-// what that is.
-func decodeParts(text []byte) (parts []llm.Part, refs []blobRef, err error) {
-	if text, ok := plainText(text); ok {
-		return []llm.Part{{Kind: llm.Text, Text: text}}, nil, nil
+// readParts is decodeParts for what most messages hold; false for others.
+func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
+	r := newJSONReader(text)
+	if n := strings.Count(text, `{"kind":`); n > 0 {
+		parts = make([]llm.Part, 0, n)
 	}
+	r.list(func() {
+		parts = append(parts, llm.Part{})
+		p := &parts[len(parts)-1]
+		r.object(func() {
+			readText(r, "kind", &p.Kind)
+			readText(r, "text", &p.Text)
+			readText(r, "id", &p.ID)
+			readText(r, "name", &p.Name)
+			readText(r, "input", &p.Input)
+			readFlag(r, "failed", &p.Failed)
+			readFlag(r, "remote", &p.Remote)
+			readFlag(r, "repeated", &p.Repeated)
+			readText(r, "mime", &p.MIME)
+			if r.field("blob") {
+				if sha := r.text(); sha != "" {
+					refs = append(refs, blobRef{part: len(parts) - 1, sha: sha})
+				}
+			}
+			readText(r, "url", &p.URL)
+			readInt(r, "width", &p.Width)
+			readInt(r, "height", &p.Height)
+			readText(r, "made", &p.Made)
+			if r.field("state") {
+				p.State = json.RawMessage(r.text())
+			}
+		})
+	})
+	return parts, refs, r.isOver()
+}
+
+// unmarshalParts is decodeParts for whatever encodeParts writes.
+func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	var rows []part
-	if err := json.Unmarshal(text, &rows); err != nil {
+	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		return nil, nil, err
 	}
 	for i, row := range rows {
@@ -191,6 +196,65 @@ func (r nodeExtra) into(n *Node) {
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
 	n.Missed, n.Cache, n.Trimmed, n.Steers = r.Missed, r.Cache, r.Trimmed, r.Steers
+}
+
+// readExtra reads what encode writes of most messages; false for another.
+func readExtra(text string) (e nodeExtra, ok bool) {
+	r := newJSONReader(text)
+	r.object(func() {
+		readFlag(r, "open", &e.Open)
+		readFlag(r, "summary", &e.Summary)
+		readFlag(r, "cut", &e.Cut)
+		if r.field("usage") {
+			e.Usage = &llm.Usage{}
+			readUsage(r, e.Usage)
+		}
+		readText(r, "reason", &e.Reason)
+		readInt(r, "first", &e.First)
+		readInt(r, "took", &e.Took)
+		if r.field("results") {
+			e.Results = readResults(r)
+		}
+		if r.field("thought") {
+			e.Thought = []time.Duration{}
+			r.list(func() { e.Thought = append(e.Thought, time.Duration(r.int())) })
+		}
+		readText(r, "broke", &e.Broke)
+		readText(r, "purpose", &e.Purpose)
+		if r.field("cache") {
+			e.Cache = &cachewatch.Entry{}
+			r.object(func() {
+				readText(r, "key", &e.Cache.Key)
+				readText(r, "first", &e.Cache.First)
+				readFlag(r, "told", &e.Cache.Told)
+				readInt(r, "lifetime", &e.Cache.Lifetime)
+			})
+		}
+		readFlag(r, "trimmed", &e.Trimmed)
+		readFlag(r, "steers", &e.Steers)
+	})
+	return e, r.isOver()
+}
+
+func readResults(r *jsonReader) map[string]Outcome {
+	results := map[string]Outcome{}
+	r.object(func() {
+		for r.ok && len(r.rest) > 1 && r.rest[0] == r.begin && r.rest[1] == '"' {
+			r.rest = r.rest[1:]
+			id := r.text()
+			r.expect(":")
+			var o Outcome
+			r.object(func() {
+				readText(r, "diff", &o.Diff)
+				readInt(r, "took", &o.Duration)
+				readFlag(r, "started", &o.Started)
+				readFlag(r, "denied", &o.Denied)
+				readFlag(r, "stopped", &o.Stopped)
+			})
+			results[id] = o
+		}
+	})
+	return results
 }
 
 // encode marshals v without the escapes that HTML needs.

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -37,12 +36,12 @@ type sessionRow struct {
 func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
 	var c, leased columns // a damaged lease is one that is stale
-	var usage []byte
+	var usage string
 	var held lease
 	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), flagOf(&c, "named", &r.Named),
 		textOf(&c, "folder", &r.Dir), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
 		flagOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
-		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), bytesOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
+		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), textOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
 		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
 		numberOf(&leased, "pid", &held.pid), textOf(&leased, "start", &held.start), textOf(&leased, "boot", &held.boot),
 		textOf(&leased, "host", &held.host), timeOf(&leased, "beat", &held.heartbeat))
@@ -50,8 +49,7 @@ func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error
 		return r, err
 	}
 	r.LockedBy = lockedBy(db, held)
-	if err := json.Unmarshal(usage, &r.Usage); err != nil {
-		r.Usage = llm.Usage{}
+	if err := decodeUsage(usage, &r.Usage); err != nil {
 		c.addBad("usage", usage)
 	}
 	if r.Effort != "" && !slices.Contains(llm.Efforts, r.Effort) {

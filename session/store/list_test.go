@@ -36,7 +36,7 @@ func TestListReadsWhatItShows(t *testing.T) {
 			}
 		})
 	}
-	if three, all := allocations(3), allocations(60); three > all/4 {
+	if three, all := allocations(3), allocations(60); all-three < 50 { // at least one each
 		t.Errorf("three sessions take %.0f allocations, and all sixty %.0f", three, all)
 	}
 }

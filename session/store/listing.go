@@ -142,48 +142,40 @@ func parseSession(text string) (r *sessionRow, ok bool) {
 	r.Preview, r.Deleted, r.touched = next(), at(), number()
 	known := (r.Effort == "" || slices.Contains(llm.Efforts, r.Effort)) &&
 		(r.History == HistoryFull || r.History == HistoryDynamic || r.History == HistoryStateless)
-	if r.Usage, ok = parseUsage(usage), ok && known; r.Usage == (llm.Usage{}) {
-		ok = ok && json.Unmarshal([]byte(usage), &r.Usage) == nil
-	}
-	return r, ok
+	return r, ok && known && decodeUsage(usage, &r.Usage) == nil
 }
 
-// parseUsage reads the JSON of a usage as encode writes it; the zero value for any other, and
-// for the one of nothing.
-func parseUsage(text string) (u llm.Usage) {
-	inner, open := strings.CutPrefix(text, "{")
-	inner, closed := strings.CutSuffix(inner, "}")
-	if !open || !closed {
-		return llm.Usage{}
-	}
-	for pair := range strings.SplitSeq(inner, ",") {
-		name, value, _ := strings.Cut(pair, ":")
-		var err error
-		switch name {
-		case `"input"`:
-			u.Input, err = strconv.Atoi(value)
-		case `"cache_read"`:
-			u.CacheRead, err = strconv.Atoi(value)
-		case `"cache_write"`:
-			u.CacheWrite, err = strconv.Atoi(value)
-		case `"output"`:
-			u.Output, err = strconv.Atoi(value)
-		case `"thinking"`:
-			u.Thinking, err = strconv.Atoi(value)
-		case `"cost"`:
-			u.Cost, err = strconv.ParseFloat(value, 64)
-		case `"priced"`:
-			u.Priced = value == "true"
-		case `"shared"`:
-			u.Shared = value == "true"
-		default:
-			return llm.Usage{}
+func readUsage(r *jsonReader, u *llm.Usage) {
+	r.object(func() {
+		readInt(r, "input", &u.Input)
+		readInt(r, "cache_read", &u.CacheRead)
+		readInt(r, "cache_write", &u.CacheWrite)
+		readInt(r, "output", &u.Output)
+		readInt(r, "thinking", &u.Thinking)
+		if r.field("cost") {
+			u.Cost = r.float()
 		}
-		if err != nil {
-			return llm.Usage{}
-		}
+		readFlag(r, "priced", &u.Priced)
+		readFlag(r, "shared", &u.Shared)
+		readInt(r, "discarded", &u.Discarded)
+		readInt(r, "searches", &u.Searches)
+		readFlag(r, "estimated", &u.Estimated)
+	})
+}
+
+// decodeUsage reads a usage; after an error u is zero.
+func decodeUsage(text string, u *llm.Usage) error {
+	*u = llm.Usage{}
+	r := newJSONReader(text)
+	if readUsage(r, u); r.isOver() {
+		return nil
 	}
-	return u
+	*u = llm.Usage{}
+	err := json.Unmarshal([]byte(text), u)
+	if err != nil {
+		*u = llm.Usage{}
+	}
+	return err
 }
 
 // named returns what Find does, with the work left to SQLite; false where nothing was found,

@@ -15,7 +15,7 @@ import (
 // A nodeRow is a message as it is read.
 type nodeRow struct {
 	Node
-	extra, parts []byte // JSON
+	extra, parts string // JSON
 	refs         []blobRef
 	err          error // what of it cannot be read
 }
@@ -23,9 +23,12 @@ type nodeRow struct {
 // decode reads what of a row is JSON. After an error it holds what could be read.
 func (r *nodeRow) decode() {
 	var err, errParts error
-	if string(r.extra) != "{}" {
-		var e nodeExtra
-		err = json.Unmarshal(r.extra, &e)
+	if r.extra != "{}" {
+		e, ok := readExtra(r.extra)
+		if !ok {
+			e = nodeExtra{}
+			err = json.Unmarshal([]byte(r.extra), &e)
+		}
 		e.into(&r.Node)
 	}
 	r.Parts, r.refs, errParts = decodeParts(r.parts)
@@ -34,7 +37,7 @@ func (r *nodeRow) decode() {
 		r.err = cmp.Or(r.err, fmt.Errorf("role = %.40q: taken for %s", string(r.Role), role))
 		r.Role = role
 	}
-	r.extra, r.parts = nil, nil
+	r.extra, r.parts = "", ""
 }
 
 // readNodes reads the messages of a session from a table in their order. Each follows
@@ -185,7 +188,7 @@ func readRows(q querier, missed *damageReport, from string, args ...any) ([]node
 	var c columns
 	var n nodeRow
 	row := []any{numberOf(&c, "seq", &n.Seq), numberOf(&c, "parent", &n.Parent), timeOf(&c, "at", &n.At), textOf(&c, "role", &n.Role),
-		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), bytesOf(&c, "rest", &n.extra), bytesOf(&c, "parts", &n.parts)}
+		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), textOf(&c, "rest", &n.extra), textOf(&c, "parts", &n.parts)}
 	err := each(q, func(rows *sql.Rows) error {
 		if err := rows.Scan(row...); err != nil {
 			missed.add(err)

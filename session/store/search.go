@@ -97,7 +97,7 @@ func unindexed(w *writer, last int64) (map[int64]Node, error) {
 	nodes := map[int64]Node{}
 	err := each(w, func(rows *sql.Rows) error {
 		var num int64
-		var parts []byte
+		var parts string
 		if rows.Scan(&num, &parts) == nil {
 			var n Node
 			n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
@@ -251,9 +251,9 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 		return h, nil
 	}
 	var c columns
-	var text []byte
+	var text string
 	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(numberOf(&c, "seq", &h.Seq),
-		textOf(&c, "role", &h.Role), textOf(&c, "model", &h.Model), timeOf(&c, "at", &h.At), bytesOf(&c, "parts", &text))
+		textOf(&c, "role", &h.Role), textOf(&c, "model", &h.Model), timeOf(&c, "at", &h.At), textOf(&c, "parts", &text))
 	if err != nil {
 		return h, err
 	}

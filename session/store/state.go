@@ -147,10 +147,10 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 // Draft returns what SaveDraft kept, and whether there is anything.
 func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	var c columns
-	var parts []byte
+	var parts string
 	err = db.read(func(q querier) error {
 		return q.one(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
-			numberOf(&c, "cursor", &d.Cursor), bytesOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
+			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Draft{}, false, nil

@@ -221,7 +221,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	defer db.Close()
 	f.Fuzz(func(t *testing.T, rest, parts []byte) {
-		n := nodeRow{extra: rest, parts: parts}
+		n := nodeRow{extra: string(rest), parts: string(parts)}
 		if n.decode(); n.err != nil {
 			return
 		}
@@ -236,7 +236,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if back, _, err := decodeParts(again); err != nil || len(back) != len(n.Parts) {
+			if back, _, err := decodeParts(string(again)); err != nil || len(back) != len(n.Parts) {
 				t.Fatalf("%d parts became %d, %v", len(n.Parts), len(back), err)
 			}
 		}
