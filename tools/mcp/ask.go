@@ -24,6 +24,7 @@ type Question struct {
 	Server string
 	Text   string  // what the server says
 	URL    string  // of the page to open; "": it is no page
+	Opened bool    // the page was agreed to: Answer says that it is done
 	Fields []Field // of the form
 
 	Sample *llm.Request // what the model is to answer, without tools; nil: it is no such question
@@ -33,6 +34,7 @@ type Question struct {
 	once   sync.Once
 	answer chan reply
 	ended  <-chan struct{} // closed when nobody waits for the answer any more
+	done   <-chan struct{} // closed when the server says that the page is done; nil: it does not say
 }
 
 // reply is what a user said to a question.
@@ -67,6 +69,19 @@ func (q *Question) Decline() { q.reply(reply{action: actionDecline}) }
 func (q *Question) Cancel() { q.reply(reply{action: actionCancel}) }
 
 func (q *Question) reply(r reply) { q.once.Do(func() { q.answer <- r }) }
+
+// Ended returns what is closed when nobody waits for the answer any more; nil: nobody ever did.
+func (q *Question) Ended() <-chan struct{} { return q.ended }
+
+// Done reports whether it is over because the server said that the page is done.
+func (q *Question) Done() bool {
+	select {
+	case <-q.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // Over reports whether nobody waits for the answer any more.
 func (q *Question) Over() bool {
@@ -139,6 +154,7 @@ type inFlight struct {
 	mu    sync.Mutex
 	calls int
 	idle  chan struct{} // closed when no call is under way any more; nil: none is
+	pages []*pageWait   // that requests wait for
 }
 
 // begin notes that a call begins, until end.
@@ -206,14 +222,19 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 	select {
 	case r := <-q.answer:
 		return r
+	case <-q.done:
+		return reply{action: actionAccept}
 	case <-ctx.Done():
 		return reply{action: actionCancel}
 	}
 }
 
+// maxQuestionText bounds what a server says in a question, in characters.
+const maxQuestionText = 2000
+
 // elicit asks the user for the server.
 func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	q := &Question{Text: sanitizeText(p.Message, 2000)}
+	q := &Question{Text: sanitizeText(p.Message, maxQuestionText)}
 	var err error
 	if p.URL != "" || p.Mode == "url" {
 		q.URL, err = pageURL(p.URL)

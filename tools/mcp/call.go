@@ -2,31 +2,22 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/providers/llm"
 	"parley/tools"
-	"parley/tools/mcp/oauth"
 )
 
 // The bounds of what comes with a call besides its text.
 const (
-	maxImage    = 5 << 20  // bytes of one image
-	maxImages   = 8        // of one answer
-	maxProgress = 64 << 10 // bytes of live text of one call
-
-	progressBurst = 20 // lines of it at once
-	progressRate  = 5  // a second, then
+	maxImage  = 5 << 20 // bytes of one image
+	maxImages = 8       // of one answer
 )
 
 // externalTool returns a tool as a model may be told of it, and as it is called.
@@ -105,104 +96,7 @@ func (s *server) call(ctx context.Context, t listedTool, sum string, input json.
 	return a.outcome(result.IsError || result.NeedsInput())
 }
 
-// request asks a server something, within the time of a call. The error is plain and
-// without secrets.
-func (s *server) request(ctx context.Context, c connection, f func(context.Context) error) error {
-	limit, err := s.config.callTimeout()
-	if err != nil {
-		return err
-	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer s.begin()()
-	go s.watchTime(ctx, limit, end)
-	defer context.AfterFunc(c.life, func() { end(errClosed) })()
-	err = f(ctx)
-	if err == nil {
-		return nil
-	}
-	var scope *oauth.ScopeError
-	switch {
-	case errors.As(err, &scope):
-		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
-	case errors.Is(err, oauth.ErrLogin):
-		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	}
-	text, notes := tools.SanitizeAndTruncate(c.mask.redact(fmt.Sprintf("%s: %v", s.name, err)), 2000)
-	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
-}
-
-// watchTime ends a call that takes longer than limit. While the user answers a question of the
-// server, its time stands still.
-func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		if f.asking.Load() == 0 {
-			end(fmt.Errorf("it did not answer within %s", limit))
-			return
-		}
-		timer.Reset(limit)
-	}
-}
-
-// trackProgress hands progress of a call on, until done.
-func (s *server) trackProgress(progress func(string)) (token string, done func()) {
-	var mu sync.Mutex
-	left, pace := maxProgress, rateLimiter{burst: progressBurst, rate: progressRate}
-	token = rand.Text()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.progressFuncs[token] = func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if progress == nil || !pace.take(time.Now()) {
-			return
-		}
-		if left -= len(text); left >= 0 {
-			progress(text)
-		}
-	}
-	return token, func() {
-		s.mu.Lock()
-		delete(s.progressFuncs, token)
-		s.mu.Unlock()
-		mu.Lock()
-		progress = nil
-		mu.Unlock()
-	}
-}
-
-// onProgress tells a call of its progress.
-func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
-	if p == nil {
-		return
-	}
-	token, _ := p.ProgressToken.(string)
-	s.mu.Lock()
-	tell, secrets := s.progressFuncs[token], s.secrets()
-	s.mu.Unlock()
-	if tell == nil {
-		return
-	}
-	text := fmt.Sprintf("%g", p.Progress)
-	if p.Total > 0 {
-		text += fmt.Sprintf(" of %g", p.Total)
-	}
-	if p.Message != "" {
-		text += ": " + secrets.redact(sanitizeText(p.Message, 500))
-	}
-	tell(text + "\n")
-}
-
-// An resultBuilder is what a server says, made fit for a model.
+// A resultBuilder is what a server says, made fit for a model.
 type resultBuilder struct {
 	server string
 	mask   secretMask

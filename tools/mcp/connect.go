@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools"
@@ -50,6 +52,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	l.client = sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
+	l.client.AddReceivingMiddleware(requireParams)
 	if s.config.getsRoots() {
 		s.roots.give(l.client)
 	}
@@ -158,6 +161,18 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 	return newPipe(l.program, &s.nonMessages), nil
 }
 
+// requireParams refuses what a server sends without parameters that has to have them: the SDK's
+// handlers would panic (go-sdk 1.8.0, callElicitationCompleteHandler).
+func requireParams(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		needless := method == "ping" || method == "roots/list" || strings.HasSuffix(method, "/list_changed")
+		if params := reflect.ValueOf(r.GetParams()); !needless && (!params.IsValid() || params.IsNil()) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: method + " needs params"}
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // clientOptions offer a server the user's folders, questions to the user, and the model if the
 // configuration says so.
 func (s *server) clientOptions() *sdk.ClientOptions {
@@ -168,6 +183,7 @@ func (s *server) clientOptions() *sdk.ClientOptions {
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return elicit(ctx, s, r.Params)
 		},
+		ElicitationCompleteHandler:  func(_ context.Context, r *sdk.ElicitationCompleteNotificationRequest) { s.onPageDone(r.Params) },
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { s.requestListRead() },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { s.requestListRead() },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { s.requestListRead() },

@@ -143,9 +143,10 @@ func realServer() *sdk.Server {
 
 // A fake is a server without the SDK, which can do what no SDK does.
 type fake struct {
-	out   *bufio.Writer
-	tools string // the list, as JSON
-	call  func(f *fake, id json.RawMessage)
+	out     *bufio.Writer
+	tools   string // the list, as JSON
+	call    func(f *fake, id json.RawMessage)
+	replies int // to its own requests
 }
 
 func (f *fake) write(text string) {
@@ -176,6 +177,8 @@ func (f *fake) serve() {
 			f.answer(m.ID, `{"tools":[`+f.tools+`]}`)
 		case "tools/call":
 			f.call(f, m.ID)
+		case "":
+			f.replies++
 		default:
 			if m.ID != nil {
 				f.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":{"code":-32601,"message":"no such method"}}`)
@@ -302,6 +305,35 @@ var fakes = map[string]func(*fake){
 			f.write(`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
 			f.write(`{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{"message":"your password?","requestedSchema":{"type":"object","properties":{}}}}`)
 			saying("asked")(f, id)
+		}
+		f.serve()
+	},
+	"sends no params": func(f *fake) {
+		var all []string
+		for _, params := range []string{"", `,"params":null`} {
+			for _, method := range []string{"elicitation/complete", "cancelled", "resources/updated", "message", "progress", "tools/list_changed", "subscriptions/acknowledged"} {
+				all = append(all, `{"jsonrpc":"2.0","method":"notifications/`+method+`"`+params+`}`)
+			}
+			for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list", "ping"} {
+				all = append(all, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s"%s}`, 100+len(all), method, params))
+			}
+		}
+		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) {
+			for _, m := range all {
+				f.write(m)
+			}
+			all = nil
+			saying(fmt.Sprint(f.replies, " replies"))(f, id)
+		}
+		f.serve()
+	},
+	"requires a page": func(f *fake) {
+		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) {
+			f.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32042,"message":"This request requires\u001b[2J more information.","data":{"elicitations":[{"mode":"url","elicitationId":"550e8400-e29b-41d4-a716-446655440000","url":"https://pay.example/1?a=b","message":"Pay\u001b[2J here","extra":[{}]}],"more":7}}}`)
+			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`, `,"params":{"elicitationId":7}`, `,"params":{"elicitationId":"unknown"}`} {
+				f.write(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete"` + params + `}`)
+			}
+			f.call = saying("bought")
 		}
 		f.serve()
 	},

@@ -177,6 +177,13 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
+// Messages without the parameters that they have to have end nothing.
+func TestServerSendsNoParams(t *testing.T) {
+	b := start(t, self(t, "sends no params"), Options{})
+	for b.call("one", "").Text != head+"8 replies" { // the tests' own deadline ends it
+	}
+}
+
 // A program that does not read cannot keep a call waiting.
 func TestServerThatStopsReading(t *testing.T) {
 	c := self(t, "stops reading")

@@ -120,7 +120,9 @@ type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // a yes that comes before the question was read does no harm
 	Answer        func(yes bool) Effect
-	Left          func() // called when something else takes its place; nil: nobody has to know
+	Left          func()          // called when something else takes its place; nil: nobody has to know
+	Over          <-chan struct{} // closed when no answer is needed any more; nil: one is
+	Ended         func() Effect   // is shown when the question was taken back because it is Over
 }
 
 // A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,

@@ -26,6 +26,8 @@ func ServerQuestion(a *App) Effect {
 		return Effect{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
 	case q.Sample != nil:
 		return confirmSample(a, q)
+	case q.Opened:
+		return confirmPageDone(q)
 	case q.URL != "":
 		return confirmPage(a, q)
 	default:
@@ -41,6 +43,19 @@ func unanswered(q *mcp.Question) (Effect, bool) {
 	return Say("MCP server " + q.Server + " no longer waits for an answer"), true
 }
 
+// confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
+func confirmQuestion(q *mcp.Question, c Confirm) Effect {
+	c.Left, c.Over = q.Cancel, q.Ended()
+	c.Ended = func() Effect {
+		if q.Done() {
+			return Say("MCP server " + q.Server + " says that the page is done")
+		}
+		e, _ := unanswered(q)
+		return e
+	}
+	return Effect{Confirm: &c}
+}
+
 // confirmForm asks whether the user wants to fill in a form.
 func confirmForm(q *mcp.Question) Effect {
 	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, sanitize.Quote(q.Text))
@@ -53,13 +68,13 @@ func confirmForm(q *mcp.Question) Effect {
 		text += fmt.Sprintf("\n\nIt wants to know: %s. What you enter goes to this server: no passwords or keys", strings.Join(titles, ", "))
 		yes = "Answer"
 	}
-	return Effect{Confirm: &Confirm{Text: text, Yes: yes, No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+	return confirmQuestion(q, Confirm{Text: text, Yes: yes, No: "Decline", Answer: func(yes bool) Effect {
 		if !yes {
 			q.Decline()
 			return Effect{}
 		}
 		return askFormField(q, 0, map[string]any{}, nil)
-	}}}
+	}})
 }
 
 // askFormField asks for the fields of a form from the one at i on, and then whether to send them.
@@ -142,7 +157,7 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
 		return Effect{}
 	}
 	text := "Send this to MCP server " + q.Server + "?\n\n" + strings.Join(said, "\n")
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true, Left: q.Cancel, Answer: func(yes bool) Effect {
+	return confirmQuestion(q, Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true, Answer: func(yes bool) Effect {
 		if e, over := unanswered(q); over {
 			return e
 		}
@@ -152,13 +167,16 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
 		}
 		q.Answer(values)
 		return Effect{}
-	}}}
+	}})
 }
 
 // confirmPage asks whether to open a page for a server, shown whole.
 func confirmPage(a *App, q *mcp.Question) Effect {
 	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Open in the browser", No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+	return confirmQuestion(q, Confirm{Text: text, Yes: "Open in the browser", No: "Decline", Answer: func(yes bool) Effect {
+		if e, over := unanswered(q); over {
+			return e
+		}
 		if !yes {
 			q.Decline()
 			return Effect{}
@@ -170,7 +188,21 @@ func confirmPage(a *App, q *mcp.Question) Effect {
 			}
 			return Say("Opened in the browser")
 		}}
-	}}}
+	}})
+}
+
+// confirmPageDone asks whether the user is done with a page that was opened for a server, which may say
+// so itself.
+func confirmPageDone(q *mcp.Question) Effect {
+	text := fmt.Sprintf("MCP server %s waits until you are done with this page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
+	return confirmQuestion(q, Confirm{Text: text, Yes: "Done, continue", No: "Cancel", Answer: func(yes bool) Effect {
+		if yes {
+			q.Answer(nil)
+		} else {
+			q.Cancel()
+		}
+		return Effect{}
+	}})
 }
 
 // confirmSample asks whether the model answers for a server, and has it answer.
@@ -178,7 +210,7 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 	s := a.Session
 	model := s.Model().Name
 	text := fmt.Sprintf("MCP server %s wants %s to answer this, at your cost:\n\n%s", q.Server, model, q.SampleText())
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Send to " + model, No: "Decline", Left: q.Cancel, Answer: func(yes bool) Effect {
+	return confirmQuestion(q, Confirm{Text: text, Yes: "Send to " + model, No: "Decline", Answer: func(yes bool) Effect {
 		if e, over := unanswered(q); over {
 			return e
 		}
@@ -200,5 +232,5 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 			q.AnswerSample(said, name)
 			return Say(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
 		}}
-	}}}
+	}})
 }

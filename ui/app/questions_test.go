@@ -44,6 +44,13 @@ func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 	add("page", func(ctx context.Context, s *sdk.ServerSession) (any, error) {
 		return s.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Pay here", URL: "https://pay.example/1", ElicitationID: "1"})
 	})
+	tried := false
+	add("paid", func(context.Context, *sdk.ServerSession) (any, error) {
+		if tried = !tried; tried {
+			return nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{{Mode: "url", Message: "Pay here", URL: "https://pay.example/1", ElicitationID: "1"}})
+		}
+		return "paid", nil
+	})
 	add("sample", func(ctx context.Context, s *sdk.ServerSession) (any, error) {
 		return s.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "Say hello"}}}})
 	})
@@ -160,6 +167,27 @@ func TestServerPage(t *testing.T) {
 	c.Answer(true).Async(t.Context())
 	if got := <-done; !strings.Contains(got, `"action":"accept"`) || opened != "https://pay.example/1" {
 		t.Errorf("got %s, opened %s", got, opened)
+	}
+}
+
+// A page that a call requires is opened once the user agreed, and the call made again once they say that
+// they are done with it.
+func TestServerRequiresPage(t *testing.T) {
+	a, call := askingApp(t)
+	opened := 0
+	a.OpenURL = func(context.Context, string) error { opened++; return nil }
+	done := call("paid")
+	asked(t, a).Answer(true).Async(t.Context())
+	c := asked(t, a)
+	if c.Text != "MCP server s waits until you are done with this page:\n\n> Pay here\n\nhttps://pay.example/1" || c.Harmless || opened != 1 {
+		t.Errorf("got %q", c.Text)
+	}
+	c.Answer(true)
+	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
+		t.Errorf("got %s, opened %d times", got, opened)
+	}
+	if <-c.Over; c.Ended().Toast != "MCP server s no longer waits for an answer" { // is asked of a question that still stands
+		t.Errorf("got %+v", c.Ended())
 	}
 }
 

@@ -42,7 +42,10 @@ func (p *frontend) apply(e app.Effect) {
 	}
 	if c := e.Confirm; c != nil {
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-		p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
+		q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
+		if c.Over != nil {
+			go p.takeBack(c.Over, nil, q, func() { p.apply(c.Ended()) })
+		}
 	}
 	if e.Secret != nil {
 		p.askSecret(e.Secret, true)
@@ -175,7 +178,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	}
 	p.questions.next(q)
 	if s.Ready != nil {
-		go p.takeReady(s.Ready, gone, q, take)
+		go p.takeBack(s.Ready, gone, q, func() { take("") })
 	}
 }
 
@@ -192,13 +195,13 @@ func aboutLine(s *app.Secret) string {
 	return s.Text + ". An empty line cancels."
 }
 
-// takeReady takes a question back once its line is not needed any more.
-func (p *frontend) takeReady(ready, gone <-chan struct{}, q *question, take func(line string)) {
+// takeBack takes a question back once it is over, and then calls ended, unless it is gone before.
+func (p *frontend) takeBack(over, gone <-chan struct{}, q *question, ended func()) {
 	select {
-	case <-ready:
+	case <-over:
 		p.mail.post(func() {
 			if p.questions.drop(q) {
-				take("")
+				ended()
 			}
 		})
 	case <-gone:

@@ -573,3 +573,21 @@ func TestCommandsAreKnownOnce(t *testing.T) {
 		}
 	}
 }
+
+// A question that needs no answer any more is taken back, and a late answer goes nowhere.
+func TestQuestionNotNeeded(t *testing.T) {
+	d := talk(t, nil)
+	over := make(chan struct{})
+	d.apply(app.Effect{Confirm: &app.Confirm{
+		Text: "Done?", Yes: "Done", No: "Cancel", Over: over, Answer: func(bool) app.Effect { return app.Say("answered") },
+		Ended: func() app.Effect { return app.Say("MCP server s says that the page is done") },
+	}})
+	d.settle()
+	d.heard("Type y (done) or n (cancel):")
+	close(over)
+	d.heard("MCP server s says that the page is done.")
+	d.enter("y")
+	if said := d.said(); d.questions.first() != nil || strings.Contains(said, "answered") || !strings.Contains(said, "Not sent: y.") {
+		t.Errorf("got %s", said)
+	}
+}

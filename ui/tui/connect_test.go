@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -183,4 +184,26 @@ func TestLineNotNeeded(t *testing.T) {
 	ask("Left ", nil, false)
 	s.Press("esc")
 	<-left
+}
+
+// A question that needs no answer any more is taken back; another one that stands there by then is not.
+func TestQuestionNotNeeded(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(*Options) {})
+	ask := func(text string, over <-chan struct{}) {
+		s.Send(app.Effect{Confirm: &app.Confirm{
+			Text: text, Yes: "Yes", No: "No", Harmless: true, Over: over, Left: func() {},
+			Answer: func(yes bool) app.Effect { return app.Say(fmt.Sprintf("%s: %v", text, yes)) },
+			Ended:  func() app.Effect { return app.Say(text + " is over") },
+		}})
+		s.WaitForText(text)
+	}
+	first := make(chan struct{})
+	ask("The first", first)
+	close(first)
+	s.WaitForText("The first is over").WaitFor(func(screen string) bool { return !strings.Contains(screen, "n no") })
+	second := make(chan struct{})
+	ask("The second", second)
+	ask("The third", nil)
+	close(second)
+	s.Press("y").WaitForText("The third: true")
 }

@@ -81,7 +81,19 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d.Harmless = c.Harmless
 	cmd := m.overlay.Ask(d, answered)
 	onLeave(m, c.Left)
-	return cmd
+	if c.Over == nil {
+		return cmd
+	}
+	return tea.Batch(cmd, func() tea.Msg {
+		<-c.Over
+		return doMsg(func() tea.Cmd {
+			if m.overlay.Dialog != d {
+				return nil // it was answered or left
+			}
+			m.overlay.Close()
+			return m.perform(c.Ended())
+		})
+	})
 }
 
 // onLeave has f called when the dialog that was just opened is left without a choice; nil: it

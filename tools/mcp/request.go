@@ -1,0 +1,141 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
+	"parley/tools/mcp/oauth"
+)
+
+// The bounds of what a server tells of a call while it works.
+const (
+	maxProgress = 64 << 10 // bytes of live text of one call
+
+	progressBurst = 20 // lines of it at once
+	progressRate  = 5  // a second, then
+)
+
+// request asks a server something, within the time of a call, and once more after the user has opened
+// the pages that it requires. The error is plain and without secrets.
+func (s *server) request(ctx context.Context, c connection, f func(context.Context) error) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer s.begin()()
+	defer context.AfterFunc(c.life, func() { end(errClosed) })()
+	err := s.attempt(ctx, f)
+	pages, malformed := requiredPages(err)
+	if err = cmp.Or(malformed, err); len(pages) > 0 {
+		if err = openPages(ctx, s, pages); err == nil {
+			err = s.attempt(ctx, f)
+		}
+		if again, malformed := requiredPages(err); len(again) > 0 || malformed != nil {
+			err = errors.New("it requires a page to be opened, again after that was done")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	var scope *oauth.ScopeError
+	switch {
+	case errors.As(err, &scope):
+		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
+	case errors.Is(err, oauth.ErrLogin):
+		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	text, notes := tools.SanitizeAndTruncate(c.mask.redact(fmt.Sprintf("%s: %v", s.name, err)), 2000)
+	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
+}
+
+// attempt calls f, which has the time of a call.
+func (s *server) attempt(ctx context.Context, f func(context.Context) error) error {
+	limit, err := s.config.callTimeout()
+	if err != nil {
+		return err
+	}
+	timed, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go s.watchTime(timed, limit, end)
+	if err = f(timed); err != nil && timed.Err() != nil && ctx.Err() == nil {
+		return context.Cause(timed)
+	}
+	return err
+}
+
+// watchTime ends a call that takes longer than limit. While the user answers a question of the
+// server, its time stands still.
+func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if f.asking.Load() == 0 {
+			end(fmt.Errorf("it did not answer within %s", limit))
+			return
+		}
+		timer.Reset(limit)
+	}
+}
+
+// trackProgress hands progress of a call on, until done.
+func (s *server) trackProgress(progress func(string)) (token string, done func()) {
+	var mu sync.Mutex
+	left, pace := maxProgress, rateLimiter{burst: progressBurst, rate: progressRate}
+	token = rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progressFuncs[token] = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if progress == nil || !pace.take(time.Now()) {
+			return
+		}
+		if left -= len(text); left >= 0 {
+			progress(text)
+		}
+	}
+	return token, func() {
+		s.mu.Lock()
+		delete(s.progressFuncs, token)
+		s.mu.Unlock()
+		mu.Lock()
+		progress = nil
+		mu.Unlock()
+	}
+}
+
+// onProgress tells a call of its progress.
+func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	token, _ := p.ProgressToken.(string)
+	s.mu.Lock()
+	tell, secrets := s.progressFuncs[token], s.secrets()
+	s.mu.Unlock()
+	if tell == nil {
+		return
+	}
+	text := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	if p.Message != "" {
+		text += ": " + secrets.redact(sanitizeText(p.Message, 500))
+	}
+	tell(text + "\n")
+}
