@@ -1,0 +1,108 @@
+package files
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Completion says how a path is completed.
+type Completion struct {
+	Folder  string // in which relative paths begin
+	Folders bool   // folders alone
+	Limit   int    // of what is found
+}
+
+// Complete returns what typed, the beginning of a path, may become, folders first, as shells have it: the
+// names in its folder that begin with its last part, whatever their case if there are none otherwise;
+// hidden ones if that begins with a dot; ~ is the user's home. Found paths keep what was typed in front.
+// It reads one folder, of which it looks at the first 200,000 names, and may take long where disks do.
+func Complete(typed string, c Completion) []File {
+	if typed == "~" {
+		return []File{{"~", true}}
+	}
+	at := strings.LastIndexByte(filepath.ToSlash(typed), '/') + 1
+	front, begin := typed[:at], typed[at:]
+	names, folded := matching(c.located(front), begin, c.Folders)
+	if len(names) == 0 {
+		names = folded
+	}
+	if begin != "" && strings.HasPrefix("..", begin) {
+		names = append(names, File{"..", true})
+	}
+	slices.SortFunc(names, func(a, b File) int {
+		if a.Folder != b.Folder {
+			return map[bool]int{true: -1, false: 1}[a.Folder]
+		}
+		return cmp.Compare(a.Path, b.Path)
+	})
+	names = names[:min(len(names), c.Limit)]
+	for i := range names {
+		names[i].Path = front + names[i].Path
+	}
+	return names
+}
+
+// located returns where the folder lies that is typed as front.
+func (c Completion) located(front string) string {
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(front), "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return front // is not there
+		}
+		return filepath.Join(home, rest)
+	}
+	if filepath.IsAbs(front) {
+		return front
+	}
+	return filepath.Join(c.Folder, front)
+}
+
+// matching returns the names in folder that begin with begin, and those that do in another case.
+func matching(folder, begin string, foldersOnly bool) (exact, folded []File) {
+	dir, err := os.OpenFile(folder, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
+	const batch = 1000
+	for looked := 0; looked < maxEntries; looked += batch {
+		entries, err := dir.ReadDir(batch)
+		for _, e := range entries {
+			name := e.Name()
+			if len(name) < len(begin) || !strings.EqualFold(name[:len(begin)], begin) || name[0] == '.' && begin == "" || !speakable(name) || !isFile(e) {
+				continue
+			}
+			file := File{name, leadsToFolder(folder, e)}
+			switch {
+			case foldersOnly && !file.Folder:
+			case strings.HasPrefix(name, begin):
+				exact = append(exact, file)
+			default:
+				folded = append(folded, file)
+			}
+		}
+		if err != nil || len(entries) == 0 {
+			break
+		}
+	}
+	return exact, folded
+}
+
+// leadsToFolder reports whether e is a folder, or a link to one.
+func leadsToFolder(folder string, e fs.DirEntry) bool {
+	if e.Type() != fs.ModeSymlink {
+		return e.IsDir()
+	}
+	info, err := os.Stat(filepath.Join(folder, e.Name()))
+	return err == nil && info.IsDir()
+}
+
+// NamesFolder reports whether typed begins as a path does that may lead out of the workspace, where an
+// Index knows no names.
+func NamesFolder(typed string) bool {
+	return strings.HasPrefix(typed, "~/") || typed == "~" || strings.HasPrefix(typed, "..") || strings.HasPrefix(typed, "./") || strings.HasPrefix(filepath.ToSlash(typed), "/") || filepath.IsAbs(typed)
+}
