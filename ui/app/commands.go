@@ -26,9 +26,19 @@ type Command struct {
 	Help        string
 	Unavailable func(*App) string // why it cannot run now, "" if it can; nil: it always can
 	Args        func(*App) []Item // what its argument may be; nil: anything, or nothing
+	Path        Path              // what path its argument may be, or end with; "": none
 	Lines       string            // first word of an argument that may have several lines; "": none may; "*": any may
 	Run         func(a *App, arg string) Effect
 }
+
+// A Path is a kind of path that may stand behind a command, for front ends that complete it.
+type Path string
+
+const (
+	PathFile   Path = "file"
+	PathFolder Path = "folder"
+	PathBeside Path = "beside" // a folder; where none is typed that holds it, one beside the working directory
+)
 
 // Groups of commands, in the order of the help.
 type Group string
@@ -68,7 +78,7 @@ func Commands() []Command {
 		{Name: "rewind", Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: show(PanelRewind)},
 		{Name: "undo", Aliases: []string{"restore"}, Group: Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: show(PanelUndo)},
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
-		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Run: (*App).attach},
+		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
 		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: skillItems, Run: useSkill},
@@ -90,7 +100,7 @@ func Commands() []Command {
 		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkHere},
 		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranches, Run: show(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
-		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Run: (*App).export},
+		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Path: PathFile, Run: (*App).export},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, Lines: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
@@ -118,8 +128,8 @@ func Commands() []Command {
 		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
-		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Run: (*App).folder},
-		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Run: addFolder},
+		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathFolder, Run: (*App).folder},
+		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Path: PathBeside, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
 	}
 }

@@ -175,7 +175,7 @@ func (a *App) export(arg string) Effect {
 	}
 	o, s := a.Options, a.Session
 	return Effect{Async: func(context.Context) Effect { // a command that prints a key takes its time
-		path, note, err := o.Export(s, format, strings.TrimSpace(path))
+		path, note, err := o.Export(s, format, HomeExpanded(strings.TrimSpace(path)))
 		if err != nil {
 			return Effect{Err: err}
 		}

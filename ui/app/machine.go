@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -305,17 +304,5 @@ func addedItems(a *App, verb string) (items []Item) {
 	return items
 }
 
-// folderItems lists what may follow /add-dir: what can be removed, and the folders beside the
-// working directory.
-func folderItems(a *App) []Item {
-	const most = 200
-	items := addedItems(a, removeFolder)
-	above := filepath.Dir(a.Folder)
-	entries, _ := os.ReadDir(above)
-	for _, e := range entries {
-		if dir := filepath.Join(above, e.Name()); e.IsDir() && dir != a.Folder && !strings.HasPrefix(e.Name(), ".") && len(items) < most {
-			items = append(items, Item{Title: a.Short(dir), Value: dir})
-		}
-	}
-	return items
-}
+// folderItems lists what can be removed behind /add-dir.
+func folderItems(a *App) []Item { return addedItems(a, removeFolder) }

@@ -10,6 +10,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/input"
 	"parley/ui/tui/transcript"
 )
 
@@ -59,7 +60,7 @@ func (m *Model) palette() tea.Cmd {
 		rows = append(rows, p)
 	}
 	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
-	list := dialog.Commands("Commands", rows, func(command string) []dialog.Item { return argsOf(m, command) }, m.Theme)
+	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
 		return cmd
@@ -92,18 +93,48 @@ func (m *Model) slash() tea.Cmd {
 }
 
 // argsOf returns what may follow a command.
-func argsOf(m *Model, command string) []dialog.Item {
+func argsOf(m *Model, command string) (args dialog.Args) {
 	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
-	switch {
-	case i >= 0 && m.keymap.actions[i].args != nil:
-		return m.keymap.actions[i].args(m)
-	case i >= 0 && m.keymap.actions[i].Args != nil:
-		return items(m.keymap.actions[i].Args(m.App))
+	if i < 0 {
+		if name, ok := strings.CutPrefix(command, "prompt "); ok {
+			args.Items = items(app.PromptChoices(m.App, name))
+		}
+		return args
 	}
-	if name, ok := strings.CutPrefix(command, "prompt "); ok {
-		return items(app.PromptChoices(m.App, name))
+	switch a := m.keymap.actions[i]; {
+	case a.args != nil:
+		args.Items = a.args(m)
+	case a.Args != nil:
+		args.Items = items(a.Args(m.App))
 	}
-	return nil
+	if a := m.keymap.actions[i]; a.Path != "" {
+		kind := a.Path
+		if a.args != nil && kind == app.PathFile { // which lists those of the workspace
+			kind = input.PathOutside
+		}
+		folder, words := m.App.Folder, args.Items
+		args.Paths = func(typed string) []dialog.Item { return pathItems(kind, folder, typed, words) }
+	}
+	return args
+}
+
+// pathItems returns what a path of this kind may become that is typed behind one of words, or alone. It
+// may be called from any goroutine.
+func pathItems(kind app.Path, folder, typed string, words []dialog.Item) (found []dialog.Item) {
+	before := ""
+	for _, word := range words {
+		if strings.HasPrefix(typed, word.Value+" ") {
+			before = word.Value + " "
+		}
+	}
+	for _, f := range input.CompletePath(kind, folder, strings.TrimLeft(typed[len(before):], " ")) {
+		name := before + f.Path
+		if f.Folder {
+			name += "/"
+		}
+		found = append(found, dialog.Item{Title: name, Value: name, Exact: true})
+	}
+	return found
 }
 
 // typed is what does something when it is written.

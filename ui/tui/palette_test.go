@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,4 +74,41 @@ func TestAttachCompletesPaths(t *testing.T) {
 	s.WaitFor(func(string) bool { return len(s.m.input.Paths()) > 0 })
 	s.Type("attach a").WaitForText("attach a.txt")
 	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace, this test does not
+}
+
+// Behind the commands that take one, and behind @, a path is completed folder by folder, as shells do.
+func TestPathsAreCompleted(t *testing.T) {
+	s := setUp(t, 200, 24)
+	at := filepath.Join(s.dir, "x")
+	for _, name := range []string{"deep/deeper", "depot", ".hidden"} {
+		if err := os.MkdirAll(filepath.Join(at, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(at, "denote.md"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at = filepath.ToSlash(at) + "/"
+	lists := func(command string, has, lacks []string) {
+		t.Helper()
+		s.WaitFor(func(screen string) bool {
+			missing := func(name string) bool { return !strings.Contains(screen, command+at+name) }
+			return !slices.ContainsFunc(has, missing) && !slices.ContainsFunc(lacks, func(name string) bool { return !missing(name) })
+		})
+	}
+	for _, command := range []string{"add-dir ", "folder ", "attach ", "export md "} {
+		s.Type("/" + command + at)
+		lists(command, []string{"deep/", "depot/"}, []string{".hidden/"})
+		if command == "attach " || command == "export md " {
+			lists(command, []string{"denote.md"}, nil)
+		} else {
+			lists(command, nil, []string{"denote.md"})
+		}
+		s.Type("dee").Press("tab")
+		lists(command, []string{"deep/deeper/"}, []string{"depot/"})
+		s.Type("no")
+		lists(command, nil, []string{"deep/deeper/"})
+		s.Press("ctrl+u", "esc", "ctrl+u")
+	}
+	s.Type("see @" + at + "de").WaitForText("deep/").WaitForText("denote.md")
 }

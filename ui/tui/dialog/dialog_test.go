@@ -236,11 +236,11 @@ func priced(th *theme.Theme) *dialog.Picker {
 
 // commands returns some of the palette.
 func commands(th *theme.Theme) *dialog.Picker {
-	args := func(command string) []dialog.Item {
+	args := func(command string) dialog.Args {
 		if command != "theme" {
-			return nil
+			return dialog.Args{}
 		}
-		return []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}
+		return dialog.Args{Items: []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "high-contrast-light", Value: "high-contrast-light", Detail: "for light backgrounds"}}}
 	}
 	return dialog.Commands("Commands", []dialog.Item{
 		{Title: "stop", Detail: "stop the reply or the running tool", Key: "esc", Value: "stop", Group: "Input & messages", Disabled: true, Unavailable: "Nothing is running"},
@@ -248,6 +248,120 @@ func commands(th *theme.Theme) *dialog.Picker {
 		{Title: "model", Detail: "pick a model", Key: "ctrl+x m, alt+p", Value: "model", Group: "Models"},
 		{Title: "theme", Detail: "Choose a theme", Value: "theme", Group: "App"},
 	}, args, th)
+}
+
+// disk answers as a disk with a few folders does, and counts how often it is asked.
+type disk struct{ asked []string }
+
+func (d *disk) complete(typed string) (found []dialog.Item) {
+	d.asked = append(d.asked, typed)
+	if typed == "" || typed == "f" {
+		typed = "../" + typed // folders beside
+	}
+	for _, name := range []string{"../food/", "../food/in/", "../food/inn/", "../fork/", "../main/", "~/a b/"} {
+		rest, ok := strings.CutPrefix(name, typed)
+		if ok && rest != "" && strings.IndexByte(rest, '/') == len(rest)-1 {
+			found = append(found, dialog.Item{Title: name, Value: name, Exact: true})
+		}
+	}
+	return found
+}
+
+// Paths are completed level by level, as shells do: tab writes what all have in common, then selects the
+// first one; what is typed runs as it is typed.
+func TestPathsAreCompleted(t *testing.T) {
+	for _, c := range []struct {
+		keys  string // with spaces between; "_" is the space bar
+		typed string // in the end
+		lists string
+		want  tea.Msg // what enter does then
+	}{
+		{"add _", "add ", "add ../food/ ../fork/ ../main/ remove_x", dialog.PickedMsg{Value: "add"}},
+		{"add _ tab", "add ../", "add ../food/ ../fork/ ../main/", dialog.PickedMsg{Value: "add", Arg: "../"}},
+		{"add _ f", "add f", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "f"}},
+		{"add _ f tab", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
+		{"add _ ../fo", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
+		{"add _ ../fo tab", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../food/"}},
+		{"add _ ../fo tab tab", "add ../food/", "add ../food/in/ ../food/inn/", dialog.PickedMsg{Value: "add", Arg: "../food/"}},
+		{"add _ ../fo tab tab tab", "add ../food/in", "add ../food/in/ ../food/inn/", dialog.PickedMsg{Value: "add", Arg: "../food/in"}},
+		{"add _ ../fo down down tab", "add ../fork/", "add", dialog.PickedMsg{Value: "add", Arg: "../fork/"}},
+		{"add _ ../food", "add ../food", "add ../food/", dialog.PickedMsg{Value: "add", Arg: "../food"}},
+		{"plus _ ../m tab", "add ../main/", "add", dialog.PickedMsg{Value: "add", Arg: "../main/"}},
+		{"add _ ~ / tab", "add ~/a b/", "add", dialog.PickedMsg{Value: "add", Arg: "~/a b/"}},
+		{"add _ ../nope tab", "add ../nope", "add", dialog.PickedMsg{Value: "add", Arg: "../nope"}},
+		{"add _ ../fox backspace", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
+		{"add _ rem tab tab", "add remove_x ", "add remove_x", dialog.PickedMsg{Value: "add", Arg: "remove_x"}},
+	} {
+		d := &disk{}
+		p := dialog.Commands("Commands", slices.Concat([]dialog.Item{{Title: "add", Value: "add", Keywords: "plus"}}, make([]dialog.Item, 10)), func(string) dialog.Args {
+			return dialog.Args{Items: []dialog.Item{{Title: "remove_x", Value: "remove_x", Exact: true}}, Paths: d.complete}
+		}, theme.Plain())
+		p.SetSize(80, 24)
+		for _, key := range strings.Fields(c.keys) {
+			if key == "_" {
+				key = " "
+			}
+			for answer := press(t, p, key); answer != nil; { // what comes of a question is another one at most
+				cmd := p.Update(answer)
+				if answer = nil; cmd != nil {
+					answer = cmd()
+				}
+			}
+		}
+		var lists []string
+		for _, row := range rows(t, p, 80, 24)[1:] {
+			if name := strings.TrimLeft(row, "› "); strings.HasPrefix(name, "add") {
+				lists = append(lists, strings.TrimSpace(strings.TrimPrefix(name, "add ")))
+			}
+		}
+		if title := rows(t, p, 80, 24)[0]; !strings.Contains(title, "  "+strings.TrimSpace(c.typed)+"  ") || strings.Join(lists, " ") != c.lists {
+			t.Errorf("%s: got %q, which lists %q, want %q, %q", c.keys, title, strings.Join(lists, " "), c.typed, c.lists)
+		}
+		if got := press(t, p, "enter"); got != c.want {
+			t.Errorf("%s: enter says %#v, want %#v", c.keys, got, c.want)
+		}
+	}
+}
+
+// Who types does not wait for a disk: one question is on its way at a time, an answer that comes late
+// changes nothing, and what is known already is asked only once.
+func TestPathsDoNotKeepWaiting(t *testing.T) {
+	d := &disk{}
+	p := dialog.Commands("Commands", slices.Concat([]dialog.Item{{Title: "add", Value: "add"}}, make([]dialog.Item, 10)), func(string) dialog.Args { return dialog.Args{Paths: d.complete} }, theme.Plain())
+	p.SetSize(80, 24)
+	type1 := func(text string) (cmd tea.Cmd) {
+		for _, r := range text {
+			if c := p.Update(tea.KeyPressMsg{Code: r, Text: string(r)}); c != nil {
+				cmd = c
+			}
+		}
+		return cmd
+	}
+	first := type1("add ")
+	if cmd := type1("../fo"); first == nil || cmd != nil || len(d.asked) != 0 {
+		t.Fatalf("asked %q while a question is on its way", d.asked)
+	}
+	second := p.Update(first()) // answers what is not typed any more
+	if screen := strings.Join(rows(t, p, 80, 24), "\n"); second == nil || strings.Contains(screen, "../") && !strings.Contains(screen, "add ../fo") || strings.Contains(screen, "food") {
+		t.Fatalf("a late answer is shown: %s", screen)
+	}
+	third := p.Update(second())
+	if screen := strings.Join(rows(t, p, 80, 24), "\n"); third != nil || !strings.Contains(screen, "add ../food/") || strings.Join(d.asked, " ") != " ../fo" {
+		t.Errorf("asked %q: %s", d.asked, screen)
+	}
+	if cmd := p.Update(tea.KeyPressMsg{Code: tea.KeyDown}); cmd != nil {
+		t.Error("an arrow asks again")
+	}
+	late := type1("x")
+	p.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	again := p.Update(late())
+	if again == nil {
+		t.Fatal("what was typed before is not asked again")
+	}
+	p.Update(again())
+	if screen := strings.Join(rows(t, p, 80, 24), "\n"); !strings.Contains(screen, "add ../food/") {
+		t.Errorf("got %s", screen)
+	}
 }
 
 // What keys say of a model is told, and a list that follows keeps its place.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"parley/ui/fuzzy"
 	"parley/ui/textwrap"
 )
@@ -152,31 +154,150 @@ func (p *Picker) promoteExact() {
 func (p *Picker) completeArgs() {
 	command, arg := p.split()
 	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
+	p.paths.wanted = false
 	if p.argsOf == nil || !strings.HasPrefix(typed, command+" ") {
 		return
 	}
-	at := slices.IndexFunc(p.items, func(i Item) bool { return strings.EqualFold(i.Title, command) })
+	at := slices.IndexFunc(p.items, func(i Item) bool { return nameMatchOf(&i, command) == byName })
 	if at < 0 {
 		return
 	}
-	if c := &p.items[at]; p.argCommand != c.Value {
-		p.argCommand, p.argCommandTitle, p.args = c.Value, c.Title, sanitizeItems(p.argsOf(c.Value))
-		p.argTitleWidth = 0
-		for i := range p.args {
-			p.args[i].Title = c.Title + " " + p.args[i].Title
-			p.argTitleWidth = max(p.argTitleWidth, textwrap.Width(p.args[i].Title))
-		}
-		p.argIndex = indexItems(p.args)
+	c := &p.items[at]
+	another := p.argCommand != c.Value
+	if another {
+		p.argCommand, p.argCommandTitle, p.offered, p.paths = c.Value, c.Title, p.argsOf(c.Value), pathSet{}
+	}
+	p.paths.wanted = p.offered.Paths != nil
+	if p.paths.follow(strings.TrimLeft(typed[len(command):], " ")) || another {
+		listArgs(p)
 	}
 	words := fuzzy.Parse(arg)
 	p.words = slices.Concat(p.words, words) // both are marked
-	found := p.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden })
-	if p.completing = len(found) > 0; p.completing {
+	found := p.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden && i < len(p.offered.Items) })
+	if p.completing = len(found)+len(p.paths.known) > 0; p.completing || p.paths.wanted {
 		p.hits = append(p.hits, fuzzy.Hit{Item: at})
+	}
+	for i := range p.paths.known {
+		p.hits = append(p.hits, fuzzy.Hit{Item: len(p.items) + len(p.offered.Items) + i})
 	}
 	for _, h := range found {
 		p.hits = append(p.hits, fuzzy.Hit{Item: h.Item + len(p.items), Score: h.Score})
 	}
+}
+
+// listArgs makes what may follow the command ready to be shown.
+func listArgs(p *Picker) {
+	p.args = sanitizeItems(slices.Concat(p.offered.Items, p.paths.known))
+	p.argTitleWidth = 0
+	for i := range p.args {
+		p.args[i].Title = p.argCommandTitle + " " + p.args[i].Title
+		p.argTitleWidth = max(p.argTitleWidth, textwrap.Width(p.args[i].Title))
+	}
+	p.argIndex = indexItems(p.args)
+}
+
+// Args are what may follow a command.
+type Args struct {
+	Items []Item
+	Paths func(typed string) []Item // what the beginning of a path may become; runs beside; nil: no path follows
+}
+
+// A pathSet is what the path that is typed behind a command may become.
+type pathSet struct {
+	wanted bool   // a path may be typed
+	typed  string // so far
+	known  []Item
+	fresh  bool // known is all that typed may become
+	asking bool // an answer is on its way
+}
+
+// follow notes what is typed now, and reports whether less is known of it than before.
+func (s *pathSet) follow(typed string) (less bool) {
+	before := len(s.known)
+	s.fresh = s.fresh && s.typed == typed
+	if s.typed = typed; !s.fresh {
+		s.known = slices.DeleteFunc(s.known, func(i Item) bool { return !strings.HasPrefix(i.Value, typed) })
+	}
+	return len(s.known) < before
+}
+
+// pathsMsg brings what a typed path may become.
+type pathsMsg struct {
+	of             *Picker
+	command, typed string
+	found          []Item
+}
+
+// askPaths asks what the typed path may become, unless that is known or asked.
+func askPaths(p *Picker) tea.Cmd {
+	s := &p.paths
+	if !s.wanted || s.asking || s.fresh || p.done {
+		return nil
+	}
+	s.asking = true
+	msg, paths := pathsMsg{of: p, command: p.argCommand, typed: s.typed}, p.offered.Paths
+	return func() tea.Msg {
+		msg.found = paths(msg.typed)
+		return msg
+	}
+}
+
+// takePaths takes an answer, unless the question is another one by now.
+func takePaths(p *Picker, msg pathsMsg) {
+	if msg.of != p || msg.command != p.argCommand {
+		return
+	}
+	s := &p.paths
+	if s.asking = false; msg.typed != s.typed {
+		return
+	}
+	selected, moved := p.Selected(), p.selected > 0
+	s.known, s.fresh = msg.found, true
+	listArgs(p)
+	p.filter()
+	if i := slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }); moved && i >= 0 {
+		p.selected = i
+	}
+}
+
+// fill writes the selected row in place of what is typed. Where only a command is selected of which
+// arguments are listed, it writes what the paths among these have in common, as shells do, or selects
+// the first argument.
+func fill(p *Picker) {
+	if len(p.hits) == 0 {
+		return
+	}
+	at := max(p.selected, 0)
+	if (p.completing || p.paths.wanted) && at == 0 {
+		if common := commonPath(p.paths.known); len(common) > len(p.paths.typed) {
+			p.SetQuery(p.argCommandTitle + " " + common)
+		} else if p.completing {
+			p.selected = 1
+		}
+		return
+	}
+	item := p.item(p.hits[at])
+	if n := p.hits[at].Item - len(p.items) - len(p.offered.Items); p.commands && p.completing && n >= 0 {
+		p.SetQuery(p.argCommandTitle + " " + p.paths.known[n].Value) // it may go on
+		return
+	}
+	p.SetQuery(item.Title + " ")
+}
+
+// commonPath returns what all paths begin with.
+func commonPath(paths []Item) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	common := paths[0].Value
+	for _, path := range paths[1:] {
+		n := 0
+		for n < min(len(common), len(path.Value)) && common[n] == path.Value[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	return strings.ToValidUTF8(common, "")
 }
 
 // split returns what filters and what is an argument.

@@ -69,8 +69,8 @@ type Picker struct {
 	NotifyMoves bool                                       // MovedMsg tells of each selection
 	FreeItem    func(typed string) (item Item, first bool) // makes an item of what is typed and no item is called; none if its Value is ""
 
-	commands bool                        // the first word filters, what follows it is an argument; see preselect
-	argsOf   func(command string) []Item // with commands: what may follow it, by its Value; nil: anything
+	commands bool                      // the first word filters, what follows it is an argument; see preselect
+	argsOf   func(command string) Args // with commands: what may follow it, by its Value; nil: anything
 
 	title   string
 	query   textField
@@ -104,6 +104,8 @@ type argSet struct {
 	argTitleWidth   int
 	argCommand      string // its Value
 	argCommandTitle string
+	offered         Args
+	paths           pathSet
 }
 
 // Pick asks to choose one of items.
@@ -116,7 +118,7 @@ func Pick(title string, items []Item, th *theme.Theme) *Picker {
 
 // Commands asks for a command of items, and for an argument behind it, of those
 // that args has for the command's Value; nil: anything may follow.
-func Commands(title string, items []Item, args func(command string) []Item, th *theme.Theme) *Picker {
+func Commands(title string, items []Item, args func(command string) Args, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title, commands: true, argsOf: args}
 	p.setItems(items)
 	return p
@@ -264,7 +266,9 @@ func (p *Picker) find() {
 	wanted, _ := p.split()
 	words := fuzzy.Parse(wanted)
 	p.words = words
-	p.completeArgs()
+	if p.completeArgs(); p.paths.wanted {
+		return // what is typed is no other command
+	}
 	shown := func(i int) bool { return p.showHidden || !p.items[i].Hidden }
 	if len(p.words) == 0 {
 		for i := range p.items {
@@ -307,7 +311,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	}
 	p.view, p.message = "", ""
 	before := p.Selected()
-	cmd := p.update(msg)
+	cmd := tea.Batch(p.update(msg), askPaths(p))
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
 		moved := MovedMsg{now}
 		return tea.Batch(cmd, func() tea.Msg { return moved })
@@ -316,6 +320,10 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (p *Picker) update(msg tea.Msg) tea.Cmd {
+	if paths, ok := msg.(pathsMsg); ok {
+		takePaths(p, paths)
+		return nil
+	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && key.Matches(press, p.Keys.Close):
@@ -329,9 +337,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	case ok && p.Favorites && key.Matches(press, p.Keys.ShowHidden):
 		p.showAll()
 	case ok && p.commands && key.Matches(press, p.Keys.Fill):
-		if len(p.hits) > 0 {
-			p.SetQuery(p.item(p.hits[max(p.selected, 0)]).Title + " ")
-		}
+		fill(p)
 	case p.move(msg, p.Keys.ScrollKeys, len(p.hits), p.visibleRows()):
 	case p.query.key(msg, p.Keys.FieldKeys):
 		p.filter()

@@ -186,7 +186,10 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	if kind != '@' {
 		return nil, false
 	}
-	found, more := in.files.Find(word, most)
+	found, more := CompletePath(PathOutside, in.App.Folder, word), false
+	if !files.NamesFolder(word) {
+		found, more = in.files.Find(word, most)
+	}
 	out := make([]composer.Candidate, len(found))
 	for i, f := range found {
 		out[i] = composer.Candidate{Text: f.Path, Directory: f.Folder}
@@ -195,6 +198,22 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
 	}
 	return out, more
+}
+
+// PathOutside is a path that may lead out of the workspace; the files in that are found otherwise.
+const PathOutside app.Path = "outside"
+
+// CompletePath returns what typed, the beginning of a path, may become; what is relative begins in
+// folder. It may be called from any goroutine.
+func CompletePath(kind app.Path, folder, typed string) []files.File {
+	const most = 200
+	switch bare := !files.NamesFolder(typed); {
+	case kind == PathOutside && bare:
+		return nil
+	case kind == app.PathBeside && bare && !strings.ContainsAny(typed, `/\`):
+		typed = "../" + typed
+	}
+	return files.Complete(typed, files.Completion{Folder: folder, Folders: kind == app.PathFolder || kind == app.PathBeside, Limit: most})
 }
 
 // Paths returns files of the workspace, those that lie near first, as far as they are known
