@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 		{Limit{}, 10, 0},
 	} {
 		t.Run(tt.limit.String(), func(t *testing.T) {
-			s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), false, 10, tt.limit)
+			s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 10, tt.limit)
 			answers, notices := 0, 0
 			for range 10 {
 				events := play(t.Context(), s, nil, say("hi"))
@@ -107,7 +107,7 @@ func TestLimitIsRaised(t *testing.T) {
 		{Limit{Period: PerDay, Cost: 3}, Limit{Period: PerDay, Cost: 4}, 4},
 		{Limit{Period: PerSession, Tokens: 200}, Limit{Period: PerSession, Tokens: 300}, 3},
 	} {
-		s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), true, 10, tt.limit)
+		s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, tt.limit)
 		asked := 0
 		for range tt.turns {
 			events, questions := replies(t, s, []Action{RaiseLimit}, say("hi"))
@@ -133,7 +133,7 @@ func TestLimitIsRaised(t *testing.T) {
 // under way.
 func TestLimitHoldsAcrossSessions(t *testing.T) {
 	const all, limit = 8, 10
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	var sessions []*Session
 	for range all {
 		sessions = append(sessions, budgeted(t, path, false, limit, Limit{Period: PerDay, Cost: limit}))
@@ -340,7 +340,7 @@ func TestSummaryStopsAtALimit(t *testing.T) {
 
 // That nothing can be reserved is told once in a session, and keeps nobody from asking.
 func TestReservationsThatFailAreTold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	s := budgeted(t, path, false, 3, Limit{Period: PerDay, Cost: 100})
 	play(t.Context(), s, nil, say("hi"))
 	db, err := sql.Open("sqlite", path)
@@ -385,7 +385,7 @@ func TestCutAnswerIsPriced(t *testing.T) {
 
 // A raise leaves room, however much was spent above the limit.
 func TestRaiseLeavesRoom(t *testing.T) {
-	s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), true, 10, Limit{Period: PerSession, Cost: 100})
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: PerSession, Cost: 100})
 	for range 3 {
 		replies(t, s, nil, say("hi"))
 	}

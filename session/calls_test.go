@@ -139,7 +139,7 @@ func TestShownMediaIsPrepared(t *testing.T) {
 // Many large pictures that an answer asks for at once are in memory one at a time: reading the
 // next begins when the one before is prepared.
 func TestMediaOneAtATime(t *testing.T) {
-	const files, size = 16, 8 << 20
+	const files, size = 8, 4 << 20
 	dir := t.TempDir()
 	var calls []llm.Part
 	for i := range files {

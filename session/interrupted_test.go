@@ -147,7 +147,7 @@ func TestFiguresThatCannotBe(t *testing.T) {
 		{Input: -1 << 40, Output: -5, CacheRead: -3, Cost: -1000, Priced: true}, {Input: 60, Output: 40, Cost: math.NaN(), Priced: true},
 		{Input: math.MaxInt, Output: math.MaxInt, Cost: math.Inf(1), Priced: true}, {Input: 1, Output: 1, Cost: 1e300, Priced: true},
 	} {
-		s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), false, 0, Limit{Period: PerSession, Cost: 2}, Limit{Period: PerDay, Cost: 3})
+		s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 0, Limit{Period: PerSession, Cost: 2}, Limit{Period: PerDay, Cost: 3})
 		s.SetModel(endpoint("a/a", llmtest.New(spends(), silent("x", absurd), spends(), spends())))
 		for range 3 {
 			play(t.Context(), s, nil, say("hi"))

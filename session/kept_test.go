@@ -64,11 +64,15 @@ func (w watched) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 // What is kept of a history changes no request: each is, byte for byte, the one that is made
-// anew of the branch, whatever happened before.
+// anew of the branch, whatever happened before: in 24 conversations, or 200 with PARLEY_LONG=1.
 func TestKeptHistory(t *testing.T) {
 	set, _ := workspace(t)
 	compared, longest := 0, 0
-	for seed := range uint64(60) {
+	seeds := uint64(24)
+	if llmtest.Long {
+		seeds = 200
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var s *Session
 		same := func(what string, got, want []llm.Message) {
@@ -164,7 +168,7 @@ func TestKeptHistory(t *testing.T) {
 			}
 		}
 	}
-	if compared < 4000 || longest < 20 {
+	if compared < 4000*int(seeds)/60 || longest < 20 {
 		t.Errorf("%d requests were compared, the longest of %d messages", compared, longest)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/session/store"
 	"parley/session/storetest"
 )
@@ -41,9 +42,14 @@ func grown(t *testing.T, n int, seed uint64) (db *store.DB, id string) {
 }
 
 // What a session says of a conversation that is read in pages is what it says of one that was
-// read at once, whatever is asked first and goes on in between.
+// read at once, whatever is asked first and goes on in between: twice, or in 20 conversations
+// with PARLEY_LONG=1.
 func TestPagedConversation(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(2)
+	if llmtest.Long {
+		seeds = 20
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		db, id := grown(t, 1100+r.IntN(600), seed)
 		log, err := db.Resume(id)
@@ -129,7 +135,7 @@ func TestPagedConversation(t *testing.T) {
 
 // Opening a long conversation reads its end alone.
 func TestResumeReadsTheEnd(t *testing.T) {
-	db, id := grown(t, 5000, 1)
+	db, id := grown(t, 3000, 1)
 	log, err := db.Resume(id)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // TestPartialIsSaved: whatever ends parley, of an answer that arrives for minutes no more is
 // lost than what came in the last second.
 func TestPartialIsSaved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	synctest.Test(t, func(t *testing.T) {
 		lib, err := store.Open(path)
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 // newTestStore returns a store in a directory of its own.
 func newTestStore(t *testing.T) (*Store, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "parley", "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley", "parley.db")
 	lib, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)

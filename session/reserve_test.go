@@ -33,7 +33,7 @@ func reservations(t *testing.T, path string) (n int) {
 
 // Room is kept while a request is under way, and not while the user is asked or a tool runs.
 func TestRoomIsKeptForRequestsAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	lib, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRoomIsKeptForRequestsAlone(t *testing.T) {
 
 // While models are compared, each has a room until its own answer is there.
 func TestRoomOfACandidateEndsWithItsAnswer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	lib, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRoomOfACandidateEndsWithItsAnswer(t *testing.T) {
 
 // A reservation that cannot be ended is told of once, and ended with a later one.
 func TestReservationsThatDoNotEnd(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	s := budgeted(t, path, false, 4, Limit{Period: PerDay, Cost: 100})
 	do := func(query string) {
 		db, err := sql.Open("sqlite", path)
@@ -142,7 +142,7 @@ func TestReservationsThatDoNotEnd(t *testing.T) {
 
 // What a title costs is reserved while it is asked for, and it is not asked for above a limit.
 func TestRoomOfATitle(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.db")
+	path := filepath.Join(llmtest.Folder(t), "p.db")
 	lib, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestRoomOfATitle(t *testing.T) {
 // A limit that is raised is told again once that is reached; one that ended the turn, or was
 // asked about, is not told besides.
 func TestReachedLimitsAreToldOnce(t *testing.T) {
-	s := budgeted(t, filepath.Join(t.TempDir(), "p.db"), true, 10, Limit{Period: PerSession, Cost: 1})
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: PerSession, Cost: 1})
 	var told [][]string
 	for _, action := range []Action{RaiseLimit, RaiseLimit, StopTurn} {
 		events, _ := replies(t, s, []Action{action}, say("hi"))

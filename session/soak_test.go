@@ -63,17 +63,17 @@ func (r resources) level(before resources) bool {
 	return max(r.goroutines-before.goroutines, before.goroutines-r.goroutines, r.files-before.files, before.files-r.files) <= 2
 }
 
-// Hundreds of turns with tools leave nothing behind but what was said: goroutines and open files
+// A hundred turns with tools leave nothing behind but what was said: goroutines and open files
 // are as many as at the start, and the second half of the turns takes at most a tenth more memory
 // than its text explains, with what a message costs beside it. Thousands with PARLEY_LONG=1.
 func TestSoak(t *testing.T) {
-	turns := 200
+	turns := 100
 	if llmtest.Long {
 		turns = 5000
 	}
 	start := held()
 	set, _ := workspace(t)
-	db, err := store.Open(filepath.Join(t.TempDir(), "parley.db"))
+	db, err := store.Open(filepath.Join(llmtest.Folder(t), "parley.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

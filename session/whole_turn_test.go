@@ -100,7 +100,7 @@ func BenchmarkWholeTurn(b *testing.B) {
 // A further turn encodes what is new, however long the conversation is: beside the list of
 // messages, and what the tap keeps of the body, nothing grows, in no wire format.
 func TestWholeTurnIsFlat(t *testing.T) {
-	const few, many, rounds = 100, 2000, 16
+	const few, many, rounds = 100, 1000, 8
 	for i, f := range families {
 		t.Run(f.kind, func(t *testing.T) {
 			cost := func(n int) (count, size uint64) {

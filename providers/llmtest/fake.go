@@ -167,11 +167,23 @@ func say(out *llm.Out, pieces []string) bool {
 	return !out.Stopped()
 }
 
-// count returns usage of a plausible size: four bytes are a token.
+// count returns usage of a plausible size: four bytes are a token. What is long is counted
+// without encoding it.
 func count(req llm.Request, thinking int, pieces []string) llm.Usage {
+	const long = 4 << 10
 	in, out := len(req.System), thinking
 	for _, m := range req.Messages {
-		text, _ := json.Marshal(m.Parts)
+		parts := slices.Clone(m.Parts)
+		for i := range parts {
+			p := &parts[i]
+			if len(p.Text) > long {
+				in, p.Text = in+len(p.Text), ""
+			}
+			if len(p.Data) > long {
+				in, p.Data = in+len(p.Data)*4/3, nil
+			}
+		}
+		text, _ := json.Marshal(parts)
 		in += len(text)
 	}
 	for _, piece := range pieces {

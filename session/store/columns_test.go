@@ -4,16 +4,48 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
+// planted is the file of an orchard, once there is one.
+var planted struct {
+	sync.Mutex
+	file []byte
+}
+
 // orchard returns a store with two conversations: one with calls and two branches, and
-// a plain one.
+// a plain one. Each is a copy of the first.
 func orchard(t *testing.T) *DB {
+	t.Helper()
+	planted.Lock()
+	defer planted.Unlock()
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
+	if planted.file == nil {
+		first := plant(t)
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(first.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planted.file = file
+	}
+	if err := os.WriteFile(path, planted.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, path)
+}
+
+func plant(t *testing.T) *DB {
 	t.Helper()
 	db := fresh(t)
 	l := db.Create(Session{ID: "first", Title: "apples"})

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"parley/providers/llmtest"
 )
 
 // What Put acknowledged outlives a power cut, and what was deleted is not left in the file: by
@@ -24,7 +26,7 @@ func TestWriterSettings(t *testing.T) {
 // A process that is killed at any moment loses nothing that Put acknowledged.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	for round := range either(12, 300) {
 		id := fmt.Sprintf("round%03d", round)
 		cmd, out := child(t, "write", path, id)
@@ -73,7 +75,7 @@ func TestKilled(t *testing.T) {
 // Many processes write one file without getting in each other's way.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	processes, turns := 8, either(25, 200)
 	var waits []func() error
 	for range processes {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // sample returns the bytes of a store with sessions of some messages each, and their
@@ -40,7 +41,7 @@ func sample(t testing.TB, sessions int) (file []byte, ids []string) {
 // empty without an error.
 func survey(t *testing.T, name string, file []byte, ids []string) (listed int, explicit bool) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestForeign(t *testing.T) {
 		"a few bytes":      {[]byte("hi"), "file is not a database"},
 		"another database": {database, "a database of another program"},
 	} {
-		path := filepath.Join(t.TempDir(), "parley.db")
+		path := filepath.Join(llmtest.Folder(t), "parley.db")
 		if err := os.WriteFile(path, tt.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +247,7 @@ func crashed(t *testing.T, text string) (path, id string) {
 	db := fresh(t)
 	l := db.Create(Session{})
 	talk(t, l, text, text+" again")
-	path = filepath.Join(t.TempDir(), "parley.db")
+	path = filepath.Join(llmtest.Folder(t), "parley.db")
 	for _, end := range []string{"", "-wal"} {
 		file, err := os.ReadFile(db.path + end)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // ledgerRows returns sums as text: what they are of, requests, unpriced, input, cost.
@@ -207,7 +208,7 @@ func olderSchema(t testing.TB) []string {
 // olderFile returns a file of before there was a ledger, and the store that writes it.
 func olderFile(t testing.TB) (path string, db *DB) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "older.db")
+	path = filepath.Join(llmtest.Folder(t), "older.db")
 	db, err := open(path, olderSchema(t), time.Now)
 	if err != nil {
 		t.Fatal(err)

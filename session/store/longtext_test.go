@@ -25,12 +25,16 @@ func TestLongTexts(t *testing.T) {
 	}
 	// Characters of three bytes, so that no piece ends where its size says.
 	var b strings.Builder
-	for i := range 2 << 20 {
+	sizes := []int{1, pieceSize, 2*pieceSize - 1, 3*pieceSize + 99}
+	if long {
+		sizes = append(sizes, 4*pieceSize, 6*pieceSize)
+	}
+	for i := range sizes[len(sizes)-1]/3 + 1 {
 		b.WriteRune(rune('一' + i%10_000))
 	}
-	whole := b.String() // 6 MiB
+	whole := b.String()
 	node := says(1, llm.RoleAssistant, "")
-	for _, n := range []int{1, pieceSize, 2*pieceSize - 1, 3 * pieceSize, 4*pieceSize + 99, len(whole)} {
+	for _, n := range sizes {
 		n -= n % 3
 		node.Parts = []llm.Part{{Kind: llm.Thinking, Text: whole[:n/2]}, {Kind: llm.Text, Text: whole[:n]}, {Kind: llm.Call, ID: "c", Input: `{"a":"` + whole[:n] + `"}`}}
 		if err := l.Put(node); err != nil {
@@ -89,7 +93,7 @@ func TestLongTextDamaged(t *testing.T) {
 // Reading a long text takes memory for the text itself and, piece by piece, for what
 // the driver returns of it: nothing is held twice.
 func TestLongTextMemory(t *testing.T) {
-	const size = 24 << 20
+	const size = 12 << 20
 	db := fresh(t)
 	l := db.Create(Session{})
 	var text strings.Builder

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 func TestPath(t *testing.T) {
@@ -150,7 +151,7 @@ func TestList(t *testing.T) {
 
 // What was deleted is kept for 30 days.
 func TestPurge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	start := time.Unix(1_800_000_000, 0)
 	for _, tt := range []struct {
 		after time.Duration

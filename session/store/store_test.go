@@ -1,18 +1,53 @@
 package store
 
 import (
+	"bytes"
+	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
-// fresh opens an empty store that is closed with the test.
+// empty returns the bytes of a store without anything in it, and its identity.
+var empty = sync.OnceValues(func() (file, identity []byte) {
+	dir, err := os.MkdirTemp("", "parley-test")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "parley.db")
+	db, err := Open(path)
+	if err != nil {
+		panic(err)
+	}
+	if err := db.writer.one("SELECT identity FROM meta").Scan(&identity); err != nil {
+		panic(err)
+	}
+	if err := db.Close(); err != nil {
+		panic(err)
+	}
+	if file, err = os.ReadFile(path); err != nil || bytes.Count(file, identity) != 1 {
+		panic(fmt.Sprint("the identity stands ", bytes.Count(file, identity), " times in the file: ", err))
+	}
+	return file, identity
+})
+
+// fresh opens an empty store that is closed with the test. Making its tables takes longer than
+// most tests: it is a copy of one, with an identity of its own.
 func fresh(t testing.TB) *DB {
 	t.Helper()
-	return reopen(t, filepath.Join(t.TempDir(), "parley.db"))
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
+	file, identity := empty()
+	if err := os.WriteFile(path, bytes.Replace(file, identity, []byte(rand.Text()), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return reopen(t, path)
 }
 
 func reopen(t testing.TB, path string) *DB {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/llmtest"
 	"parley/session/vectors"
 )
 
@@ -37,7 +38,7 @@ func unit(first, n, dimensions int) (rows []vectors.Row) {
 // Texts are found by their vectors, whatever the sizes in which they came, in this process and
 // in the next.
 func TestSimilar(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	db := reopen(t, path)
 	all := unit(0, 1000, 24)
 	for n, at := 1, 0; at < len(all); n = n*2 + 1 {

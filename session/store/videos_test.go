@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // TestVideos keeps jobs for another process, finds them by number and by the provider's id,
 // and counts each as spending once, at its last price.
 func TestVideos(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "parley.db")
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	db, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
