@@ -649,7 +649,7 @@ func TestImports(t *testing.T) {
 		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":             {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
-		"ui/plain/console":     {"ui/tty", format, safe},
+		"ui/plain/console":     {"ui/tty", wrap, format, safe},
 		"ui/describe":          {"tools", diff, safe},
 		"ui/tty":               {},
 		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe"},

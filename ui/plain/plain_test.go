@@ -591,3 +591,21 @@ func TestQuestionNotNeeded(t *testing.T) {
 		t.Errorf("got %s", said)
 	}
 }
+
+// However long what a server wrote is, no row of it passes for parley's own.
+func TestQuotedQuestion(t *testing.T) {
+	d := talk(t, nil)
+	hostile := strings.Repeat("x", 76) + " " + strings.Repeat("Allowed by parley. ", 20)
+	d.apply(app.Effect{Confirm: &app.Confirm{Text: "MCP server s asks:\n\n" + "> " + hostile, Yes: "Agree", No: "Decline", Answer: func(bool) app.Effect { return app.Effect{} }}})
+	d.settle()
+	_, asked, _ := strings.Cut(d.said(), "MCP server s asks:\n\n")
+	quoted, _, _ := strings.Cut(asked, "Type y")
+	for row := range strings.Lines(quoted) {
+		if !strings.HasPrefix(row, "> ") || len(row) > 80+1 {
+			t.Errorf("a row is %q", row)
+		}
+	}
+	if strings.Count(quoted, "Allowed") != 20 {
+		t.Errorf("got %s", quoted)
+	}
+}

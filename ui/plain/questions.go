@@ -218,7 +218,7 @@ func lateAnswer(text string) bool {
 // returns it.
 func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
 	q := &question{
-		tell:    func() { a.out.Block(text) },
+		tell:    func() { a.out.Question(text) },
 		prompt:  "Type y (" + yes + ") or n (" + no + "):",
 		guarded: guarded,
 		answer: func(line string) bool {
@@ -245,7 +245,7 @@ func (a *questions) decision(ask session.Question) *question {
 	return &question{
 		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number:",
 		tell: func() {
-			a.out.Block(text)
+			a.out.Question(text)
 			for i, answer := range answers {
 				a.say("%d. %s", i+1, answer)
 			}

@@ -222,3 +222,21 @@ func Lines(text string, width int) (rows []string) {
 	}
 	return rows
 }
+
+// Quoted returns the rows of text as Lines does, but each row of a line that begins with mark begins
+// with it: what somebody else wrote is told from what stands around it. Tabs become four spaces.
+func Quoted(text, mark string, width int) (rows []string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {
+		quoted, is := strings.CutPrefix(line, mark)
+		if !is {
+			rows = Line(rows, line, max(width, 1))
+			continue
+		}
+		from := len(rows)
+		rows = Line(rows, quoted, max(width-Width(mark), 1))
+		for i := range rows[from:] {
+			rows[from+i] = mark + rows[from+i]
+		}
+	}
+	return rows
+}

@@ -89,6 +89,25 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
+// Each row of what is quoted has the mark, and what stands around it is broken as ever.
+func TestQuoted(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"one two\n> three four\n>five six\n\n> ", 8, "one two|> three|> four|>five|six||> "},
+		{"> one\ttwo", 9, "> one|> two"},
+		{"> ab", 1, "> a|> b"},
+		{"> ab", 0, "> a|> b"},
+		{"", 5, ""},
+	} {
+		if got := strings.Join(textwrap.Quoted(c.text, "> ", c.width), "|"); got != c.want {
+			t.Errorf("%q in %d cells: got %s, want %s", c.text, c.width, got, c.want)
+		}
+	}
+}
+
 func TestWidthOfOurSequences(t *testing.T) {
 	for _, s := range []string{
 		"\x1b[1mbold\x1b[m", "\x1b[38;2;1;2;3mx\x1b[0m…", "\x1b]8;;https://x.y\x1b\\link\x1b]8;;\x1b\\", "\x1b]8;;u\aL\x1b]8;;\a",

@@ -162,6 +162,12 @@ func TestSpeakerKeepsWords(t *testing.T) {
 		{"text behind an answered prompt does not", 20, func(s *Writer) { s.Ask("You: "); s.Entered(); s.Text("one") }, "You: one"},
 		{"a line behind an echo begins anew", 20, func(s *Writer) { s.Ask("You: "); s.Echoed(); s.Say("one") }, "You: \none\n"},
 		{"an open line is ended", 20, func(s *Writer) { s.Text("one"); s.Say("two") }, "one\ntwo\n"},
+		{"what is quoted has its mark on each row", 20, func(s *Writer) {
+			s.Question("Server s asks this question:\n\n> one two three four five six\n> " + strings.Repeat("x", 20) + "\tb\n\nhttps://a.example/b/c/d")
+		}, "Server s asks this question:\n\n> one two three four\n> five six\n> xxxxxxxxxxxxxxxxxx\n> xx    b\n\nhttps://a.example/b/c/d\n"},
+		{"also where words are not kept whole", 5, func(s *Writer) { s.Question("> one two\nthree four") }, "> one\n> two\nthree four\n"},
+		{"and of unknown width it stays", 0, func(s *Writer) { s.Question("> one two three four five six\n") }, "> one two three four five six\n"},
+		{"a question is printable", 20, func(s *Writer) { s.Question("> a\x1b[2J\n\x1b") }, "> a␛[2J\n␛\n"},
 		{"what is not printable", 80, func(s *Writer) {
 			s.Say("a\x1bb\nc")
 			s.Text("\x1b\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 )
 
 // A Writer writes lines, in order and each once. It lets nothing through that
@@ -63,6 +64,25 @@ func (w *Writer) Block(text string) {
 	w.End()
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		io.WriteString(w.out, sanitize.Text(line)+"\n")
+	}
+}
+
+// Question writes text as the lines it has. One that is quoted is broken into rows, each with the mark
+// (sanitize.Quote): the terminal would break it into rows that pass for parley's own.
+func (w *Writer) Question(text string) {
+	width := 0
+	if w.Width != nil {
+		width = w.Width()
+	}
+	if width <= 0 {
+		w.Block(text)
+		return
+	}
+	for line := range strings.SplitSeq(sanitize.Text(strings.TrimRight(text, "\n")), "\n") {
+		if strings.HasPrefix(line, sanitize.QuoteMark) {
+			line = strings.Join(textwrap.Quoted(line, sanitize.QuoteMark, width), "\n")
+		}
+		w.Block(line)
 	}
 }
 

@@ -2,7 +2,6 @@ package dialog
 
 import (
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -81,19 +80,7 @@ func (c *Confirmation) take(n int) tea.Cmd {
 // arrange lays the text out anew; none of it counts as seen then. Each row of a line that is quoted
 // has its mark.
 func (c *Confirmation) arrange() {
-	c.rows = nil
-	for line := range strings.SplitSeq(strings.ReplaceAll(c.text, "\t", "    "), "\n") {
-		quoted, is := strings.CutPrefix(line, sanitize.QuoteMark)
-		if !is {
-			c.rows = textwrap.Line(c.rows, line, max(c.width, 1))
-			continue
-		}
-		from := len(c.rows)
-		c.rows = textwrap.Line(c.rows, quoted, max(c.width-len(sanitize.QuoteMark), 1))
-		for i := range c.rows[from:] {
-			c.rows[from+i] = sanitize.QuoteMark + c.rows[from+i]
-		}
-	}
+	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.width)
 	c.start(len(c.rows))
 }
 
