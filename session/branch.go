@@ -107,15 +107,17 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 // ErrNoSummary says that there is no summary to edit or to undo.
 var ErrNoSummary = errors.New("there is no summary in this conversation yet")
 
-// LastSummary returns the summary that requests begin with, and the number of its message;
-// not ok if there is none.
+// LastSummary returns the summary that requests begin with, without the skills that it brings, and
+// the number of its message; not ok if there is none.
 func (s *Session) LastSummary() (seq int, text string, ok bool) {
 	path := s.Path()
 	i := lastSummary(path)
 	if i < 0 {
 		return 0, "", false
 	}
-	return path[i].Seq, strings.TrimPrefix(path[i].Text(), summaryPreface), true
+	words := path[i].Message
+	words.Parts = slices.DeleteFunc(slices.Clone(words.Parts), isSkill)
+	return path[i].Seq, strings.TrimPrefix(words.Text(), summaryPreface), true
 }
 
 // lastSummary returns the index of the last summary on a path; -1 if there is none.
@@ -128,8 +130,8 @@ func lastSummary(path []store.Node) int {
 	return -1
 }
 
-// EditSummary grows a branch in which the last summary says text. A prompt that waits for
-// its answer stands behind it again. Once something was answered behind a summary, it stays
+// EditSummary grows a branch in which the last summary says text, with the skills that it brings. A
+// prompt that waits for its answer stands behind it again. Once something was answered behind a summary, it stays
 // as it was.
 func (s *Session) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
@@ -155,7 +157,8 @@ func (s *Session) EditSummary(text string) error {
 	for _, n := range path[i:] {
 		message := n.Message
 		if n.Summary {
-			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}}
+			skills := slices.DeleteFunc(slices.Clone(n.Parts), func(p llm.Part) bool { return !isSkill(p) })
+			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}, skills...)}
 		}
 		copied := s.tree.NewNode(message)
 		copied.At, copied.Summary = s.now(), n.Summary

@@ -91,6 +91,24 @@ func TestEditSummaryBeforeWaitingPrompt(t *testing.T) {
 	}
 }
 
+// TestEditSummaryWithSkill: a skill that a summary brings is no part of what the user edits, and stays.
+func TestEditSummaryWithSkill(t *testing.T) {
+	const mark = `<skill name="pdf">`
+	s := New(Options{Model: endpoint("m/m", llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("They count.")))})
+	play(t.Context(), s, nil, say("one"), SkillPart("pdf", mark+"\nFill in forms.\n</skill>"))
+	play(t.Context(), s, nil, say("two"))
+	summarize(t, s)
+	if _, text, _ := s.LastSummary(); text != "They count." {
+		t.Errorf("the summary is %q", text)
+	}
+	if err := s.EditSummary("They count backwards."); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, _ := s.LastSummary(); text != "They count backwards." || !HasSkill(s, mark) {
+		t.Errorf("the summary is %q, with the skill: %v", text, HasSkill(s, mark))
+	}
+}
+
 // TestUndoSummary: requests have the messages themselves again. Answers that follow the summary
 // stay in sight: it is not undone behind them.
 func TestUndoSummary(t *testing.T) {
