@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/tools"
 )
 
 // texts returns what the current branch says.
@@ -169,6 +170,32 @@ func TestCompact(t *testing.T) {
 	}
 	if again := fake.Requests()[4].Messages[0].Text(); !strings.Contains(again, "They count.") || strings.Contains(again, "two") {
 		t.Errorf("the second summary was asked for with %q", again)
+	}
+}
+
+// A summary that fails is not paid for again with each step of a turn, but once there is more to
+// summarize.
+func TestCompactByItselfFails(t *testing.T) {
+	set, _ := workspace(t)
+	list := func(tokens int) llmtest.Turn {
+		return llmtest.Script(llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "list", Input: "{}"}}, llm.Usage{Input: tokens, Output: 10}, llm.Finish{Reason: llm.Calls})
+	}
+	no := llmtest.Script(llm.Delta{Block: "1", Part: say("I cannot.")}, llm.Finish{Reason: llm.Refused})
+	fake := llmtest.New(list(8500), no, list(8500), list(8500), list(9600), no, llmtest.Say("done"))
+	model := endpoint("m/m", fake)
+	model.Context = 10_000
+	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Config: Config{CompactAt: 0.8}})
+	if err := doneOf(t, play(t.Context(), s, nil, say("go"))).Err; err != nil {
+		t.Fatal(err)
+	}
+	var summaries []int
+	for i, r := range fake.Requests() {
+		if len(r.Tools) == 0 {
+			summaries = append(summaries, i)
+		}
+	}
+	if !slices.Equal(summaries, []int{1, 5}) {
+		t.Errorf("of %d requests %v were for a summary", len(fake.Requests()), summaries)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,6 +95,28 @@ func TestTurnLimit(t *testing.T) {
 	events := play(t.Context(), s, allow, say("hi"))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(eventsOf[Result](events)) != 2 {
 		t.Errorf("%v after %d results", err, len(eventsOf[Result](events)))
+	}
+}
+
+// What one turn used is nothing to the next, also where that compares, draws or summarizes.
+func TestTurnLimitBeginsAnew(t *testing.T) {
+	three := llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 60, Output: 40, Cost: 3, Priced: true}, llm.Finish{Reason: llm.Stop})
+	images := endpoint("a/i", llmtest.New(spends()))
+	images.Origin = llm.OriginImages
+	for name, next := range map[string]func(*Session) iter.Seq[Event]{
+		"compare": func(s *Session) iter.Seq[Event] {
+			return s.Compare(t.Context(), []llm.Endpoint{endpoint("a/b", llmtest.New(spends())), endpoint("a/c", llmtest.New(spends()))}, nil, say("which?"))
+		},
+		"draw":      func(s *Session) iter.Seq[Event] { return s.Draw(t.Context(), images, true, say("a cat")) },
+		"summarize": func(s *Session) iter.Seq[Event] { return s.Compact(t.Context()) },
+	} {
+		s := New(Options{Model: endpoint("a/a", llmtest.New(three, spends())), Limits: []Limit{{Period: PerTurn, Cost: 3}}})
+		if err := doneOf(t, play(t.Context(), s, nil, long(400))).Err; err != nil {
+			t.Fatal(err)
+		}
+		if err := doneOf(t, slices.Collect(next(s))).Err; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -39,11 +39,11 @@ func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 }
 
 // autoCompact summarizes the conversation if it fills as much of the model's window
-// as Options.Compact allows.
+// as Options.Compact allows. Where that failed, it is tried again once there is a tenth more.
 func (t *turn) autoCompact() error {
 	t.mu.Lock()
 	full := t.compactAt > 0 && t.answering().Context > 0 && t.mode == HistoryFull &&
-		float64(t.contextTokens()) > t.compactAt*float64(t.answering().Context) && t.tree.messagesSinceSummary() > 2
+		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(t.asked.summary)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -62,6 +62,7 @@ func summarizeOrTell(t *turn) error {
 	case errors.Is(err, ErrBudget):
 		return err
 	default:
+		t.asked.summary = t.ContextTokens()
 		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 	}
 	return nil

@@ -187,6 +187,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.tools = locked(&s.mu, func() *tools.Set { return offeredTools(s) })
 			}
 			set(s, &s.turnTools, t.tools)
+			beginUsage(t)
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}

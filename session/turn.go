@@ -44,6 +44,7 @@ type asked struct {
 	sends     bool // a request that does not fit goes out as it is
 	expense   bool // about one that may cost much
 	rounds    int  // that hooks asked for behind the last answer
+	summary   int  // tokens of the conversation for which there was none; 0: there was one, or nobody asked
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -131,12 +132,16 @@ func answerSteps(t *turn) error {
 
 // beginPrompt begins to answer a prompt: what was decided about the one before holds no longer.
 func beginPrompt(t *turn) {
-	t.asked.sends, t.asked.expense, t.compactedOnOverflow = false, false, false
-	t.mu.Lock()
-	t.omitsOldest, t.turnUsage = false, llm.Usage{}
-	t.mu.Unlock()
-	maps.DeleteFunc(t.told, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
+	t.asked.sends, t.asked.expense, t.asked.summary, t.compactedOnOverflow = false, false, 0, false
+	set(t.Session, &t.omitsOldest, false)
+	beginUsage(t)
 	chooseModel(t)
+}
+
+// beginUsage has what is used from now on count for the limits of a turn.
+func beginUsage(t *turn) {
+	set(t.Session, &t.turnUsage, llm.Usage{})
+	maps.DeleteFunc(t.told, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
 // begin adds the prompt that parts make, or makes ready to go on from where the
