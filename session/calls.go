@@ -39,9 +39,10 @@ type job struct {
 	started  bool          // it runs, or ran, and may have changed something
 	outcome  tools.Outcome // of one that ran beside others, until result says it
 	result   *Result
-	media    []llm.Part  // that goes with it
-	watch    *undo.Watch // looks at what it changes; nil: nothing does
-	hook     hookWord    // what hooks say of it
+	media    []llm.Part      // that goes with it
+	watch    *undo.Watch     // looks at what it changes; nil: nothing does
+	kept     <-chan struct{} // closed once that is kept; nil: nothing is
+	hook     hookWord        // what hooks say of it
 
 	denied, stopped bool // why there is no better result
 }
@@ -252,7 +253,6 @@ func (t *turn) executeCalls(jobs []*job) {
 		end          *tools.Outcome
 	}
 	t.recordStart(jobs)
-	t.keepFiles(jobs)
 	stoppable := t.runningCalls.start(t.ctx, jobs)
 	events := make(chan news)
 	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
@@ -263,6 +263,7 @@ func (t *turn) executeCalls(jobs []*job) {
 			defer func() { <-slots }()
 			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(t.Session, text) }))
 			defer turn.End()
+			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- news{job: j, notice: notice} }))
 			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
 			if told := j.compareFiles(t.tools, &out); told != "" {
 				events <- news{job: j, notice: told}

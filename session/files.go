@@ -78,19 +78,32 @@ func (j *job) unwatch() {
 	j.watch = nil
 }
 
-// keepFiles keeps what jobs that run now may change.
-func (t *turn) keepFiles(jobs []*job) {
-	for _, j := range jobs {
+// keepFiles begins to keep what a call that runs now may change, and returns what is closed once
+// that is done: until then a program may get ready, and runs no instruction. Tell gets what there is
+// to say, before that. Nil: nothing is kept.
+func (j *job) keepFiles(tell func(notice string)) <-chan struct{} {
+	if j.watch == nil {
+		return nil
+	}
+	kept := make(chan struct{})
+	j.kept = kept
+	go func() {
+		defer close(kept)
 		if err := j.watch.Begin(); err != nil {
-			t.emit(llm.Notice{Text: "this call cannot be undone: " + err.Error()})
+			tell("this call cannot be undone: " + err.Error())
 			j.unwatch()
 		}
-	}
+	}()
+	return kept
 }
 
 // compareFiles enters into the history what a call changed. Of a command that goes on in the
 // background nothing is known that it changes later. It returns what to tell.
 func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
+	if j.kept == nil {
+		return ""
+	}
+	<-j.kept // it may have ended before it began
 	if out.Job > 0 {
 		j.watch.Unseen(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}

@@ -18,9 +18,13 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.RunIfHelper()
+	goleak.VerifyTestMain(m)
+}
 
 // workspace returns a directory with one file, and the real tools on it.
 func workspace(t testing.TB) (*tools.Set, string) {

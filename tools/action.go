@@ -72,6 +72,7 @@ type Outcome struct {
 // comes, on the caller's goroutine or another one, never after Run returned; it
 // may be nil, and must return soon once ctx is canceled. Canceling ctx ends the
 // action and everything it started. A panic of a tool is a failed Outcome.
+// See [WithReady] for what Run may have to wait for.
 func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outcome) {
 	start := time.Now()
 	defer func() {
@@ -86,7 +87,25 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 	if progress == nil {
 		progress = func(string) {}
 	}
+	if ready := readyOf(ctx); ready != nil && a.Command == "" { // a program waits itself: it has much to prepare
+		<-ready
+	}
 	return a.run(ctx, progress)
+}
+
+// readyKey is the key of what WithReady puts in a context.
+type readyKey struct{}
+
+// WithReady returns a context for [Action.Run] and [Set.RunProgram], which change nothing before
+// ready is closed: no instruction of a program runs until then. It has to be closed soon, also
+// once the context has ended. A nil one is as none.
+func WithReady(ctx context.Context, ready <-chan struct{}) context.Context {
+	return context.WithValue(ctx, readyKey{}, ready)
+}
+
+func readyOf(ctx context.Context) <-chan struct{} {
+	ready, _ := ctx.Value(readyKey{}).(<-chan struct{})
+	return ready
 }
 
 // WithNetwork returns the same action, allowed to reach the network from inside the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/tools/process"
+	"parley/tools/sandbox"
 )
 
 // A Program runs beside parley until it is ended, and dies with it.
@@ -72,7 +73,7 @@ func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc
 		cmd, letGo, err = confine(argv, env)
 	}
 	if err == nil && cmd == nil {
-		cmd, letGo, err = unsandboxedCommand(dir, env, argv, true)
+		cmd, letGo, err = unsandboxedCommand(sandbox.Policy{Workspace: dir, Env: env}, argv, true)
 	}
 	if err == nil && letGo != nil {
 		cmd.Env = append(cmd.Env, p.child.Mark()) // the helper's own

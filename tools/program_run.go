@@ -63,7 +63,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	defer endWatch()
 	streams := &programStreams{input: run.Input, stdout: new(limitedBuffer)}
 	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}
-	if err := r.start(s.workspace, argv); err != nil {
+	if err := r.start(ctx, s.workspace, argv); err != nil {
 		return ProgramResult{Exit: -1, Err: fmt.Errorf("%s did not start: %w", quotePath(argv[0]), err)}
 	}
 	r.collect(ctx)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -195,13 +196,15 @@ func ExpandHome(paths []string) []string {
 
 // newCommand returns argv in the workspace, not yet started: in the sandbox, or else in a
 // session of its own. LetGo, nil where there is no helper, ends what the helper
-// keeps. Mark is a variable that tells the command's processes.
-func (w *workspace) newCommand(held *sandbox.Policy, argv []string, mark string) (cmd *exec.Cmd, letGo func(), err error) {
-	if held != nil {
-		held.Env = append(held.Env, mark)
+// keeps.
+func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
+	mark := r.Mark() // a variable that tells the command's processes
+	if held := r.policy; held != nil {
+		held.Env, held.Ready = append(held.Env, mark), readyOf(ctx)
 		cmd, letGo, err = sandbox.Command(*held, argv...)
 	} else {
-		cmd, letGo, err = unsandboxedCommand(w.realDir, append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), argv, w.cmdSandbox.hasHelper)
+		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: readyOf(ctx)}
+		cmd, letGo, err = unsandboxedCommand(p, argv, w.cmdSandbox.hasHelper)
 	}
 	if err == nil && letGo != nil {
 		cmd.Env = append(cmd.Env, mark) // the helper's own
@@ -209,15 +212,18 @@ func (w *workspace) newCommand(held *sandbox.Policy, argv []string, mark string)
 	return cmd, letGo, err
 }
 
-// unsandboxedCommand returns argv, not yet started, with nothing held back. With a
-// helper, which the program has to provide for, nothing outlives parley's own death;
-// without, the first process does not.
-func unsandboxedCommand(dir string, env, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
+// unsandboxedCommand returns argv, not yet started, with nothing held back; see
+// [sandbox.Supervise]. With a helper, which the program has to provide for, nothing outlives
+// parley's own death; without, the first process does not.
+func unsandboxedCommand(p sandbox.Policy, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
 	if helper {
-		return sandbox.Supervise(dir, env, argv...)
+		return sandbox.Supervise(p, argv...)
+	}
+	if p.Ready != nil {
+		<-p.Ready
 	}
 	cmd = exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
+	cmd.Dir, cmd.Env = p.Workspace, p.Env
 	process.Detach(cmd)
 	return cmd, nil, nil
 }

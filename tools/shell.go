@@ -106,7 +106,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	told, endWatch := watchFolders(w, r.policy != nil)
 	defer endWatch()
 	start := time.Now()
-	if err := r.start(w, argv); err != nil {
+	if err := r.start(ctx, w, argv); err != nil {
 		return failedOutcome("the command did not start: %v", err)
 	}
 	defer r.cleanUp()
@@ -153,15 +153,15 @@ type runningCommand struct {
 }
 
 // start starts the command, with stdout and stderr in one pipe and nothing to
-// read.
-func (r *runningCommand) start(w *workspace, argv []string) error {
+// read. Ctx says when it may run, see WithReady.
+func (r *runningCommand) start(ctx context.Context, w *workspace, argv []string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	r.Child = process.New(in)
-	cmd, letGo, err := w.newCommand(r.policy, argv, r.Mark())
+	cmd, letGo, err := w.newCommand(ctx, r, argv)
 	if err != nil {
 		in.Close()
 		return err

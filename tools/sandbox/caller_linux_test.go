@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 
 	"parley/tools/sandbox"
 )
@@ -16,6 +17,8 @@ const (
 	role   = "call-sandbox"
 	policy = "SANDBOX_POLICY"
 	free   = "SANDBOX_FREE" // calls Supervise instead
+
+	holdUntil = "SANDBOX_HOLD_UNTIL" // file without which the command may not run
 )
 
 func runAsCaller(argv []string) int {
@@ -24,9 +27,22 @@ func runAsCaller(argv []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 200
 	}
+	if file := os.Getenv(holdUntil); file != "" {
+		ready := make(chan struct{})
+		p.Ready = ready
+		go func() {
+			defer close(ready)
+			for {
+				if _, err := os.Stat(file); err == nil {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+	}
 	cmd, cleanup, err := sandbox.Command(p, argv...)
 	if os.Getenv(free) != "" {
-		cmd, cleanup, err = sandbox.Supervise(p.Workspace, p.Env, argv...)
+		cmd, cleanup, err = sandbox.Supervise(p, argv...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

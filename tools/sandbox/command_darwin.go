@@ -22,7 +22,8 @@ func Probe() Backend {
 }
 
 // Command returns argv confined by p, not yet started, in a session of its own. Cleanup, to
-// be called after its end, removes the private temp directory.
+// be called after its end, removes the private temp directory. No helper can wait for p.Ready:
+// Command itself does.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
@@ -41,5 +42,6 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	cmd = exec.Command(seatbeltPath, append([]string{"-p", Profile(p)}, argv...)...)
 	cmd.Dir, cmd.Env = p.Workspace, append(p.Env, "TMPDIR="+p.TempDir)
 	process.Detach(cmd)
+	p.awaitReady()
 	return cmd, cleanup, nil
 }

@@ -29,7 +29,7 @@ const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWP
 // Command returns argv confined by p, not yet started, in a session of its own and in the
 // workspace directory. The caller may set its streams and Dir, and end it by cleanup: the
 // helper then ends every process of the command, with SIGTERM and after 0.7 s with SIGKILL,
-// restores protected paths, and exits. Cleanup must be called in any case, and may be again;
+// restores protected paths, and exits; a command that p.Ready holds back does not run then. Cleanup must be called in any case, and may be again;
 // it does not wait, and removes the private temp directory. The exit status is that of the
 // command, 128+n after signal n, 125 if the sandbox could not be set up, 126 or 127 if the
 // command could not be started. The helper reports what it had to do in a line on stderr.
@@ -78,10 +78,10 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	return cmd, func() { letGo(); remove() }, nil
 }
 
-// Supervise returns argv, not yet started and not confined, in dir and with the environment
-// env: the helper only ends all its processes with it, with cleanup, or with the caller, as
+// Supervise returns argv, not yet started and not confined, of p with its Workspace, Env and
+// Ready: the helper only ends all its processes with it, with cleanup, or with the caller, as
 // for [Command].
-func Supervise(dir string, env []string, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
+func Supervise(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
@@ -89,7 +89,7 @@ func Supervise(dir string, env []string, argv ...string) (cmd *exec.Cmd, cleanup
 	if err != nil {
 		return nil, nil, err
 	}
-	j := job{Policy: Policy{Workspace: dir, Env: env}, path: path, argv: argv, unrestricted: true}
+	j := job{Policy: Policy{Workspace: p.Workspace, Env: p.Env, Ready: p.Ready}, path: path, argv: argv, unrestricted: true}
 	return j.helperCommand()
 }
 
@@ -103,14 +103,14 @@ func findProgram(name string) (string, error) {
 
 // helperCommand returns the helper with this job.
 func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
-	instructions, wait, err := j.send()
+	instructions, end, err := j.send()
 	if err != nil {
 		return nil, nil, err
 	}
 	life, hold, err := os.Pipe()
 	if err != nil {
 		instructions.Close()
-		wait()
+		end()
 		return nil, nil, err
 	}
 	cmd = &exec.Cmd{
@@ -121,7 +121,7 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	}
 	return cmd, func() {
 		instructions.Close()
-		wait()
+		end()
 		life.Close()
 		hold.Close()
 	}, nil

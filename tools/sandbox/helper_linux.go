@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ const (
 	exitNoSandbox = 125
 	exitNoExec    = 126
 	exitNotFound  = 127
+	exitCanceled  = 128 + int(syscall.SIGTERM)
 )
 
 // RunIfHelper runs the helper and never returns in a process that was started as one; in all
@@ -47,6 +49,7 @@ func RunIfHelper() {
 // helper starts the command, and ends its processes.
 type helper struct {
 	job
+	orders       *bufio.Reader // rest of the pipe that the job came in
 	before       *snapshot
 	exited       chan syscall.WaitStatus // receives the status of the command, once
 	allExited    chan struct{}           // closed when no process is left
@@ -75,7 +78,8 @@ func runHelper() (int, error) {
 	}()
 
 	pid, status, err := h.start()
-	if err != nil {
+	if pid == 0 {
+		h.removeTemp() // the caller may be gone
 		return status, err
 	}
 	go h.reap(pid)
@@ -90,7 +94,6 @@ func runHelper() (int, error) {
 // waitForEnd waits for the end of the command and its background processes, or for a reason
 // to end them. It returns the exit status.
 func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) int {
-	const canceled = 128 + int(syscall.SIGTERM)
 	select {
 	case status := <-h.exited:
 		select {
@@ -107,7 +110,7 @@ func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) in
 	case <-stop:
 	case <-abandoned:
 	}
-	return canceled
+	return exitCanceled
 }
 
 // finish ends every process and then undoes forbidden changes. It returns the notices about
@@ -221,16 +224,13 @@ func (h *helper) reap(command int) {
 
 // prepare sets up the helper before it starts the command.
 func (h *helper) prepare() error {
-	f := os.NewFile(jobFD, "job")
-	text, err := io.ReadAll(f)
-	f.Close()
-	if err != nil {
-		return err
-	}
-	if h.job, err = decodeJob(string(text)); err != nil {
+	unix.CloseOnExec(jobFD)
+	unix.CloseOnExec(lifeFD)
+	h.orders = bufio.NewReader(os.NewFile(jobFD, "job"))
+	var err error
+	if h.job, err = receiveJob(h.orders); err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
-	unix.CloseOnExec(lifeFD)
 	// No process may read the helper's memory, and no orphan leaves it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
@@ -321,7 +321,8 @@ func (h *helper) start() (pid, status int, err error) {
 	return pid, status, err
 }
 
-// launch restricts the calling thread and starts the command from it.
+// launch restricts the calling thread and starts the command from it, once the caller lets it.
+// The pid is 0 if it did not start.
 func (h *helper) launch() (pid, status int, err error) {
 	if err := h.restrictThread(); err != nil {
 		return 0, exitNoSandbox, err
@@ -332,6 +333,9 @@ func (h *helper) launch() (pid, status int, err error) {
 	}
 	if h.TempDir != "" {
 		h.Env = append(h.Env, "TMPDIR="+h.TempDir)
+	}
+	if !awaitGoAhead(h.orders) {
+		return 0, exitCanceled, nil
 	}
 	pid, err = syscall.ForkExec(h.path, h.argv, &syscall.ProcAttr{
 		Env:   h.Env,

@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // job holds the instructions for the helper.
@@ -104,10 +107,19 @@ func decodeJob(text string) (job, error) {
 	return j, nil
 }
 
-// send returns a pipe with the encoded job: it contains the environment and so is in no
-// file. Finding the readable entries of /etc takes half as long as starting the helper, and
-// is done meanwhile. Wait returns when all is written, or r is closed.
-func (j *job) send() (r *os.File, wait func(), err error) {
+// goAhead follows a job in the pipe once the command may run. A pipe that ends without it is
+// that of a caller who is gone, or wants the command no longer.
+const goAhead = '\n'
+
+// maxJob bounds an encoded job, in bytes: more than a command can get of arguments and
+// environment.
+const maxJob = 64 << 20
+
+// send returns a pipe with the encoded job, behind its length: it contains the environment and
+// so is in no file. Finding the readable entries of /etc takes half as long as starting the
+// helper, and is done meanwhile. End ends it, and returns when nothing is written any more; r
+// is closed before.
+func (j *job) send() (r *os.File, end func(), err error) {
 	if _, err := j.encode(); err != nil {
 		return nil, nil, err
 	}
@@ -115,16 +127,50 @@ func (j *job) send() (r *os.File, wait func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	done, whole := make(chan struct{}), *j
+	done, ended, whole := make(chan struct{}), make(chan struct{}), *j
 	go func() {
 		defer close(done)
 		defer w.Close()
 		if !whole.unrestricted {
 			whole.listableEtc, whole.readableEtc = readableEtc("/etc", maxEtcEntries)
 		}
-		if text, err := whole.encode(); err == nil { // else the helper says that it is incomplete
-			_, _ = io.WriteString(w, text)
+		text, err := whole.encode()
+		if err != nil {
+			return // the helper says that there is none
 		}
+		_, _ = fmt.Fprintf(w, "%d\n%s", len(text), text)
+		if whole.Ready != nil {
+			select {
+			case <-whole.Ready:
+			case <-ended:
+				return
+			}
+		}
+		_, _ = w.Write([]byte{goAhead})
 	}()
-	return r, func() { <-done }, nil
+	return r, sync.OnceFunc(func() { close(ended); <-done }), nil
+}
+
+// receiveJob reads a job from the pipe that send returned. What the pipe has behind it stays
+// in r.
+func receiveJob(r *bufio.Reader) (job, error) {
+	head, err := r.ReadString('\n')
+	if err != nil {
+		return job{}, err
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(head, "\n"))
+	if err != nil || n < 0 || n > maxJob {
+		return job{}, fmt.Errorf("its length is %q", head)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return job{}, err
+	}
+	return decodeJob(string(text))
+}
+
+// awaitGoAhead waits until the command may run, and reports whether it may.
+func awaitGoAhead(r *bufio.Reader) bool {
+	b, err := r.ReadByte()
+	return err == nil && b == goAhead
 }

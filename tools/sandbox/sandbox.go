@@ -76,6 +76,8 @@ type Policy struct {
 	LongRunning   bool     // runs beside a user's own work, as a server does: only what configures new repositories is put back, and more is read-only
 	QuarantineDir string   // keeps what was in the place of a protected path; "": the workspace's own in the cache directory
 
+	Ready <-chan struct{} `json:"-"` // no instruction of the command runs before it is closed; nil: it need not wait
+
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
 	readOnlyParts  []string // paths in Folders that are read-only; needs namespaces

@@ -46,6 +46,7 @@ type History struct {
 	lefts   map[int]int // records until a branch was left, by its last message
 
 	*readers
+	ahead ahead
 }
 
 // History returns the history of a conversation in the workspace dir.

@@ -80,8 +80,8 @@ func (h *History) Warm(ctx context.Context) {
 }
 
 func (h *History) warm(ctx context.Context) {
-	l, err := h.workspace.see(ctx, nil)
-	if err != nil {
+	l, taken, err := h.walkAhead(ctx)
+	if err != nil || taken {
 		return
 	}
 	h.keep(ctx, l, true)
@@ -100,7 +100,7 @@ func (w *Watch) see(ctx context.Context) (*look, error) {
 	} else {
 		walking, cancel := context.WithTimeout(ctx, maxLook*2/3) // the rest is for what was found
 		defer cancel()
-		l, err = h.workspace.see(walking, nil)
+		l, err = h.walkNow(walking)
 	}
 	if err != nil {
 		return nil, err
@@ -183,6 +183,7 @@ func (w *Watch) Begin() error {
 		return w.err
 	}
 	h := w.history
+	h.leaveWalk()
 	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Folder: Name(w.call.Folder), Open: true, Partial: w.look.partial}
 	for _, file := range w.call.Paths {
 		was, there := w.look.found[file]
