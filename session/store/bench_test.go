@@ -150,6 +150,24 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
+// BenchmarkShortIDs asks for those of a page, among many.
+func BenchmarkShortIDs(b *testing.B) {
+	db := filled(b, 10_000, 1)
+	list, err := db.List(Query{Limit: 1000})
+	if err != nil || len(list) != 1000 {
+		b.Fatal(len(list), err)
+	}
+	var ids []string
+	for _, s := range list {
+		ids = append(ids, s.ID)
+	}
+	percentiles(b, func(int) {
+		if short, err := db.ShortIDs(13, ids...); err != nil || len(short) != len(ids) {
+			b.Fatal(len(short), err)
+		}
+	})
+}
+
 // BenchmarkFsync measures what the disk itself takes, to compare with BenchmarkPut.
 func BenchmarkFsync(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "f")

@@ -160,9 +160,51 @@ func TestJoinedSessionsInParts(t *testing.T) {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	for id, want := range map[string]string{"s004001": "s004001", "s000000": "s000000", "x": ""} {
-		if short, err := db.ShortID(id, 3); short != want || err != nil {
+		if short, err := db.ShortIDs(3, id); short[id] != want || err != nil {
 			t.Errorf("%s is %q for short, %v", id, short, err)
 		}
+	}
+}
+
+// A short ID finds its session among all that the store has, also those that were deleted since.
+func TestShortIDs(t *testing.T) {
+	db := fresh(t)
+	ids := []string{"0199a3c2-7b1a", "0199a3c2-7b2a", "0199a3c3-0000", "ab", "abc", "abd", "z", "\u00e9\u00e9", "\u00e9\u00ea"}
+	for _, id := range ids {
+		if _, err := db.Import(Session{ID: id, Title: "t", Dir: "/p"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		least int
+		of    []string
+		want  []string
+	}{
+		"all":           {4, ids[:7], []string{"0199a3c2-7b1", "0199a3c2-7b2", "0199a3c3", "ab", "abc", "abd", "z"}},
+		"one of many":   {4, ids[:1], []string{"0199a3c2-7b1"}},
+		"longer":        {100, ids[:2], ids[:2]},
+		"not there":     {4, []string{"0199a3c2-7b1", "y", ""}, []string{"", "", ""}},
+		"several bytes": {1, ids[7:], []string{"\u00e9\u00e9", "\u00e9\u00ea"}},
+		"none":          {4, nil, nil},
+	} {
+		short, err := db.ShortIDs(c.least, c.of...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range c.of {
+			if short[id] != c.want[i] {
+				t.Errorf("%s: %s is %q for short, want %q", name, id, short[id], c.want[i])
+			}
+			if found, err := db.Find(short[id]); err != nil || short[id] != "" && (len(found) != 1 || found[0].ID != id) {
+				t.Errorf("%s: %s finds %v, %v", name, short[id], found, err)
+			}
+		}
+	}
+	if err := db.Trash("0199a3c2-7b2a"); err != nil {
+		t.Fatal(err)
+	}
+	if short, err := db.ShortIDs(4, ids[:2]...); err != nil || len(short) != 1 || short[ids[0]] != "0199a3c2-7b1" {
+		t.Errorf("got %v, %v", short, err)
 	}
 }
 

@@ -225,25 +225,35 @@ func prefixRange(word string) []any {
 	return []any{word, word + "\U0010FFFF"}
 }
 
-// ShortID returns the beginning of the ID of a session by which Find knows it from all
-// others, of least bytes or more; "" for a session that is not there, or was deleted.
-func (db *DB) ShortID(id string, least int) (string, error) {
-	n, there := min(least, len(id)), false
-	err := db.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
-			var other string
-			err := rows.Scan(&other)
-			there = there || other == id
-			for other != id && n < len(id) && strings.HasPrefix(other, strings.ToLower(id[:n])) {
-				n++
-			}
-			return err
-		}, `SELECT s.id FROM sessions s `+idsFrom, prefixRange(id[:n])...)
-	})
-	if err != nil || !there {
-		return "", err
+// ShortIDs returns the beginnings of the IDs of sessions by which Find knows them from all others of the
+// store, each of least bytes or more, by the IDs; none for a session that is not there, or was deleted.
+func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
 	}
-	return id[:n], nil
+	short := make(map[string]string, len(ids))
+	err = db.read(func(q querier) error {
+		return each(q, func(rows *sql.Rows) error {
+			var id, before, after string // its neighbors in the order of IDs
+			if err := rows.Scan(&id, &before, &after); err != nil {
+				return err
+			}
+			size := max(least, 1+commonPrefix(id, before), 1+commonPrefix(id, after))
+			short[id] = id[:min(size, len(id))]
+			return nil
+		}, `SELECT s.id, coalesce((SELECT max(o.id) FROM sessions o WHERE o.id < s.id), ''), coalesce((SELECT min(o.id) FROM sessions o WHERE o.id > s.id), '')
+			FROM sessions s WHERE s.deleted IS NULL AND s.id IN (SELECT value FROM json_each(?))`, string(list))
+	})
+	return short, err
+}
+
+// commonPrefix returns how many bytes at the beginning are the same.
+func commonPrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // Latest returns the session that was begun in folder, by parley itself and not imported, and

@@ -174,8 +174,8 @@ func (a *program) printResumeHint(id string) {
 		return
 	}
 	const least = 8 // to be told from words of a title
-	if short, err := a.library.ShortID(id, least); err == nil && short != "" {
-		a.note("resume with: parley -r " + short)
+	if short, err := a.library.ShortIDs(least, id); err == nil && short[id] != "" {
+		a.note("resume with: parley -r " + short[id])
 	}
 }
 

@@ -2,7 +2,6 @@ package print
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -111,33 +110,17 @@ func cellWidth(line string) int {
 // ownID is the length of the IDs that parley gives, in bytes. Those of other programs are longer.
 const ownID = 13
 
-// shortIDs returns the beginning of each ID that is not the beginning of another one, of at
-// least the length of parley's own, so that the ID of an imported conversation leaves room for
-// its title.
-func shortIDs(found []session.Info) map[string]string {
-	ids := make([]string, len(found))
-	for i, f := range found {
-		ids[i] = f.ID
+// shortIDs returns the beginning of each ID that finds its conversation among all of the store, of at
+// least the length of parley's own, so that the ID of an imported conversation leaves room for its
+// title. It is empty where the store does not tell: the whole IDs are shown then.
+func shortIDs(lib *session.Store, shown []session.Info) map[string]string {
+	ids := make([]string, len(shown))
+	for i, s := range shown {
+		ids[i] = s.ID
 	}
-	slices.Sort(ids)
-	short := make(map[string]string, len(ids))
-	for i, id := range ids {
-		size := ownID
-		if i > 0 {
-			size = max(size, 1+commonPrefix(id, ids[i-1]))
-		}
-		if i+1 < len(ids) {
-			size = max(size, 1+commonPrefix(id, ids[i+1]))
-		}
-		short[id] = id[:min(size, len(id))]
+	short, err := lib.ShortIDs(ownID, ids...)
+	if err != nil {
+		return nil
 	}
 	return short
-}
-
-// commonPrefix returns how many bytes at the beginning are the same.
-func commonPrefix(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

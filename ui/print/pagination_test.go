@@ -42,10 +42,10 @@ func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list := func(terminal bool) string {
+	list := func(terminal bool, flags ...string) string {
 		var out bytes.Buffer
 		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: 80, Now: func() time.Time { return now }}.Sessions()
-		commands.SetArgs([]string{"list"})
+		commands.SetArgs(append([]string{"list"}, flags...))
 		if err := commands.Execute(); err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +65,11 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 	for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
 		if found, err := Find(lib, strings.Fields(line)[0]); err != nil || found.ID != ids[i] {
 			t.Errorf("%s: found %s, %v", line, found.ID, err)
+		}
+	}
+	for _, flags := range [][]string{{"--limit", "1"}, {"--since", "90m"}} { // one row, whose ID is told from those that are not shown
+		if got := list(true, flags...); !strings.HasPrefix(got, "0199a3c2-7e4f-7b1  1 h") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s: got %s", flags, got)
 		}
 	}
 	for i, line := range strings.Split(strings.TrimSpace(list(false)), "\n") {

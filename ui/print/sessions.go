@@ -131,7 +131,7 @@ func (s SessionCommands) list() *cobra.Command {
 			from, to := page.bounds(len(found))
 			var ids map[string]string
 			if s.Render && !q.Deleted { // those are found by their whole ID alone
-				ids = shortIDs(found)
+				ids = shortIDs(lib, found[from:to])
 			}
 			shown := s.rows(found[from:to], ids, asJSON)
 			if note := page.note(len(found), "conversations"); note != "" {
