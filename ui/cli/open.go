@@ -105,7 +105,10 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.fork {
+	switch {
+	case a.dryRun:
+		return a.library.Fork(about.ID, 0) // a copy, of which nothing is written: no turn follows
+	case a.fork:
 		return forkSession(a, about.ID, 0)
 	}
 	log, err := a.library.Resume(about.ID)
