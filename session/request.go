@@ -32,6 +32,38 @@ type requestSettings struct {
 	persona      Persona      // that system and onlyTools come from
 	systemOf     systemMaker  // nil: a persona does not follow when the branch changes
 	revert       func()       // takes back what holds for the running prompt alone; nil: nothing does
+	lent         lentModel
+}
+
+// A lentModel is a model and an effort that hold for a run alone, and what the conversation keeps
+// instead. The zero value lends nothing.
+type lentModel struct {
+	model, kept        string
+	effort, keptEffort llm.Effort
+}
+
+// LendModel says that the model and the effort of the session hold for this run alone, as those of
+// a prompt do: for the next one the conversation keeps these, and of the model the name. What is
+// chosen later is kept as ever.
+func LendModel(s *Session, kept string, effort llm.Effort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent = lentModel{s.model.Name, kept, s.effort, effort}
+}
+
+// keptModel returns the model and the effort that the conversation keeps. The session is locked.
+func (r *requestSettings) keptModel() (model string, effort llm.Effort) {
+	model, effort = r.model.Name, r.effort
+	if r.lent == (lentModel{}) {
+		return model, effort
+	}
+	if model == r.lent.model {
+		model = r.lent.kept
+	}
+	if effort == r.lent.effort {
+		effort = r.lent.keptEffort
+	}
+	return model, effort
 }
 
 func get[T any](s *Session, field *T) T {

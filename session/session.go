@@ -222,7 +222,8 @@ func (s *Session) saveInfo() {
 		return
 	}
 	s.mu.Lock()
-	model, effort, mode, title := s.model.Name, s.effort, s.mode, s.tree.title()
+	model, effort := s.keptModel()
+	mode, title := s.mode, s.tree.title()
 	s.mu.Unlock()
 	info := s.log.Session()
 	if info.Named {

@@ -47,23 +47,62 @@ func ask(t *testing.T, s *session.Session) {
 	}
 }
 
-// TestKeptFlags: what a flag says that does as a command of the chat stays with the conversation
-// that it was given for, whatever is set later, and with no other.
-func TestKeptFlags(t *testing.T) {
+// TestPromptFileHoldsForItsTurn: the model and the effort of a prompt file are those of the one answer,
+// whether the conversation is new or continued; what a flag says besides stays.
+func TestPromptFileHoldsForItsTurn(t *testing.T) {
+	keptFlagsHome(t, map[string]string{"review.md": "---\nmodel: local/other\neffort: high\n---\nReview it\n"})
+	for _, test := range []struct {
+		args, during, after string
+	}{
+		{"-P review", "local/other high", "local/m "},
+		{"-c -P review", "local/other high", "local/m low"},
+		{"-P review -m local/third", "local/third high", "local/third "},
+		{"-P review --effort max", "local/other max", "local/m max"},
+		{"-c -P review --effort max", "local/other max", "local/m max"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", t.TempDir())
+			if strings.HasPrefix(test.args, "-c") {
+				_, s, done := startSession(t, "--effort", "low")
+				ask(t, s)
+				done()
+			}
+			look := func(s *session.Session) string { return fmt.Sprint(s.Model().Name, " ", s.Effort()) }
+			_, s, done := startSession(t, strings.Fields(test.args)...)
+			if got := look(s); got != test.during {
+				t.Errorf("while it is answered: %q, want %q", got, test.during)
+			}
+			ask(t, s)
+			done()
+			_, s, done = startSession(t, "-c")
+			if got := look(s); got != test.after {
+				t.Errorf("continued: %q, want %q", got, test.after)
+			}
+			done()
+		})
+	}
+}
+
+// keptFlagsHome makes a home with a configuration and prompt files, and a working directory, which
+// it enters. Beside is a directory beside that.
+func keptFlagsHome(t *testing.T, promptFiles map[string]string) (beside string) {
+	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, beside, prompts := filepath.Join(home, "work"), filepath.Join(home, "beside"), filepath.Join(home, "config", "parley", "prompts")
+	config := filepath.Join(home, "config", "parley")
+	work, beside, prompts := filepath.Join(home, "work"), filepath.Join(home, "beside"), filepath.Join(config, "prompts")
 	for _, dir := range []string{work, beside, prompts} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for path, text := range map[string]string{
-		filepath.Join(prompts, "teacher.md"):        "---\nsystem: Teach.\ntools: [read]\n---\n",
-		filepath.Join(prompts, "..", "config.toml"): "model = \"local/m\"\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
-	} {
+	files := map[string]string{filepath.Join(config, "config.toml"): "model = \"local/m\"\n[providers.local]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n"}
+	for name, text := range promptFiles {
+		files[filepath.Join(prompts, name)] = text
+	}
+	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -72,6 +111,13 @@ func TestKeptFlags(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Chdir(work)
+	return beside
+}
+
+// TestKeptFlags: what a flag says that does as a command of the chat stays with the conversation
+// that it was given for, whatever is set later, and with no other.
+func TestKeptFlags(t *testing.T) {
+	beside := keptFlagsHome(t, map[string]string{"teacher.md": "---\nsystem: Teach.\ntools: [read]\n---\n"})
 	request := func(s *session.Session) llm.Request { _, req := s.Request(); return req }
 	system := func(s *session.Session) string {
 		first, _, _ := strings.Cut(request(s).System, "\n")
@@ -126,6 +172,13 @@ func TestKeptFlags(t *testing.T) {
 			done()
 			_, s, done = startSession(t, "-c")
 			check("continued", s, test.set)
+			done()
+
+			_, s, done = startSession(t, slices.Concat(flags, []string{"--dry-run", "-r", plain})...)
+			check("a dry run of an old conversation", s, test.set)
+			done()
+			_, s, done = startSession(t, "-r", plain)
+			check("after a dry run", s, test.unset)
 			done()
 
 			again := slices.Concat(flags, []string{"-r", plain})

@@ -28,6 +28,20 @@ type promptFile struct {
 	*prompts.Prompt // nil: none is
 	args            string
 	from            session.Template
+	model           string // provider/model that it is sent to, as no flag names one; "": that of the conversation
+	effort          string // in the same way
+}
+
+// lend has the conversation keep the model and the effort that it would have without the prompt.
+func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, flags *keptFlags) {
+	if p.model == "" && p.effort == "" {
+		return
+	}
+	model := cmp.Or(kept.Model, a.config.Model, a.project.model)
+	if p.model == "" || model == "" { // there is no other
+		model = s.Model().Name
+	}
+	session.LendModel(s, model, firstEffort(a, flags.effort, kept))
 }
 
 // searches reports whether the answer may search the web because the prompt says so, and no flag
@@ -95,7 +109,8 @@ func (a promptFiles) named(name string) (*prompts.Prompt, error) {
 	return nil, fmt.Errorf("no prompt %q: parley prompts list shows them", name)
 }
 
-// use reads the prompt of -P, whose settings hold where no flag says otherwise.
+// use reads the prompt of -P, whose settings hold where no flag says otherwise, and for this prompt
+// alone.
 func (a promptFiles) use() (err error) {
 	if err := a.usePersona(); err != nil || a.promptName == "" {
 		return err
@@ -105,8 +120,12 @@ func (a promptFiles) use() (err error) {
 		return usageError(fmt.Errorf("-P: %w", err))
 	}
 	a.prompt.Prompt = p
-	a.model = cmp.Or(a.model, a.config.Resolve(p.Model))
-	a.effort = cmp.Or(a.effort, string(p.Effort))
+	if a.model == "" {
+		a.prompt.model = a.config.Resolve(p.Model)
+	}
+	if a.effort == "" {
+		a.prompt.effort = string(p.Effort)
+	}
 	a.toolNames = cmp.Or(a.toolNames, strings.Join(p.Tools, ","))
 	if a.schema == nil {
 		if a.schema, err = app.PromptSchema(p); err != nil {

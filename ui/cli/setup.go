@@ -25,7 +25,7 @@ import (
 // flags say. Notice says what is not as it was, or not as one might expect.
 func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s *session.Session, notice string, err error) {
 	kept := log.Session()
-	model, notice, err := firstModel(a, screen, kept.Model, flags.model)
+	model, notice, err := firstModel(a, screen, kept.Model, cmp.Or(flags.model, a.prompt.model))
 	if err != nil {
 		return nil, "", errors.Join(err, log.Close())
 	}
@@ -40,7 +40,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s 
 		return nil, "", err
 	}
 	s = session.New(session.Options{
-		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: llm.Effort(cmp.Or(flags.effort, string(kept.Effort), string(a.config.Effort))), System: wholeSystem(a, ""),
+		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: firstEffort(a, cmp.Or(flags.effort, a.prompt.effort), kept), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
@@ -50,6 +50,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s 
 	if err != nil {
 		return nil, "", errors.Join(usageError(err), s.Close())
 	}
+	a.prompt.lend(a, s, kept, &flags)
 	if system := a.prompt.system(&flags); system != "" {
 		s.SetSystem(wholeSystem(a, system))
 	}
@@ -57,6 +58,12 @@ func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s 
 		notice = joinNotices(notice, more)
 	}
 	return s, notice, nil
+}
+
+// firstEffort returns the effort that a conversation begins with: the one that is asked for, or else
+// the one that was kept with it, or that of the configuration.
+func firstEffort(a *program, asked string, kept session.Info) llm.Effort {
+	return cmp.Or(llm.Effort(asked), kept.Effort, a.config.Effort)
 }
 
 // firstModel opens the model that a conversation begins with: the one that is asked for, or else
