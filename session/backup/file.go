@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"parley/session/store"
@@ -23,8 +24,10 @@ func create(name string, write func(f *os.File) error) (size int64, err error) {
 	exists := fmt.Errorf("%s exists: choose another name", name)
 	if _, err := os.Lstat(name); err == nil {
 		return 0, exists
+	} else if !errors.Is(err, fs.ErrNotExist) { // a name that cannot be is told before all is written
+		return 0, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".unfinished-*")
+	f, err := os.CreateTemp(filepath.Dir(name), unfinished(filepath.Base(name)))
 	if err != nil {
 		return 0, err
 	}
@@ -47,4 +50,11 @@ func create(name string, write func(f *os.File) error) (size int64, err error) {
 		err = os.Rename(f.Name(), name)
 	}
 	return info.Size(), err
+}
+
+// unfinished returns the pattern of the name that a file has until it is whole. It holds the beginning of
+// name: file systems take names of 255 bytes, encrypted ones of 143.
+func unfinished(name string) string {
+	const most = 100
+	return "." + strings.ToValidUTF8(name[:min(len(name), most)], "") + ".unfinished-*"
 }

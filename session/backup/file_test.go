@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // A backup has its name only once it is whole: whoever kills parley before that finds none, and
@@ -52,6 +53,26 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("left %v", left)
+	}
+}
+
+// Any name that the disk takes can be a backup's: what stands beside it meanwhile has a name of its own
+// length. One that it does not take is told before anything is written.
+func TestLongNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{strings.Repeat("b", 255), strings.Repeat("b", 240) + ".tar.gz", "x" + strings.Repeat("é", 127)} {
+		_, err := create(filepath.Join(dir, name), func(f *os.File) error {
+			if base := filepath.Base(f.Name()); len(base) > 143 || !utf8.ValidString(base) {
+				t.Errorf("written as %q", base)
+			}
+			return nil
+		})
+		if _, there := os.Lstat(filepath.Join(dir, name)); err != nil || there != nil {
+			t.Errorf("%.20s…, %d bytes: %v, %v", name, len(name), err, there)
+		}
+	}
+	if _, err := create(filepath.Join(dir, strings.Repeat("b", 256)), func(*os.File) error { t.Error("it was begun"); return nil }); err == nil {
+		t.Error("a name of 256 bytes is taken")
 	}
 }
 
