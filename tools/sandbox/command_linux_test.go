@@ -1,9 +1,12 @@
 package sandbox_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,8 +42,24 @@ func TestCommandWorks(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
-			for _, test := range tests {
-				out, status := p.run(test.command)
+			script := ""
+			for i, test := range tests {
+				if test.status == 0 { // one sandbox is enough for all of these
+					script += fmt.Sprintf("sh -c %s; echo \"test %d: $?\"\n", "'"+strings.ReplaceAll(test.command, "'", `'\''`)+"'", i)
+				}
+			}
+			all, _ := p.run(script)
+			for i, test := range tests {
+				var out string
+				var status int
+				if test.status == 0 {
+					if out, all, _ = strings.Cut(all, fmt.Sprintf("test %d: ", i)); !strings.HasPrefix(all, "0\n") {
+						status = 1
+					}
+					_, all, _ = strings.Cut(all, "\n")
+				} else {
+					out, status = p.run(test.command)
+				}
 				if !strings.HasSuffix(out, test.want) || status != test.status {
 					t.Errorf("%s: got %q, %d, want %q, %d", test.name, out, status, test.want, test.status)
 				}
@@ -63,17 +82,18 @@ func TestProtected(t *testing.T) {
 		{"a file that points elsewhere", "mv .git old; echo 'gitdir: evil' > .git"},
 		{"hard link", "echo evil > x; ln -f x .git/config; ln -f x .envrc"},
 		{"modes", "echo evil > .git/hooks/pre-commit; chmod 755 .git/hooks/old; chmod 0 .git/hooks/pre-commit; chmod 0 .git/hooks .git"},
-		{"from the background", "(setsid sh -c 'trap \"\" TERM; while :; do echo evil > .envrc; done' &)"},
+		{"from the background", "(setsid sh -c 'trap \"\" TERM; echo evil > .envrc; sleep 0.9; while :; do echo evil > .envrc; done' &)"},
 		{"by the last words", "trap 'echo evil > .envrc' EXIT"},
 		{"a device's name", "mkfifo .envrc; mkdir .mcp.json"},
 	}
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			workspace := newFixture(t, s)
+			workspace.startServer()
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) {
-					t.Parallel() // most of the time something is waited for
-					p := newFixture(t, s)
+					p := workspace.in(t)
 					out, _ := p.run(test.command + "; true")
 					p.assertUntouched()
 					if p.read("outside/file") != "canary" {
@@ -85,9 +105,31 @@ func TestProtected(t *testing.T) {
 					if !strings.Contains(out, "[the sandbox undid changes of ") && !strings.Contains(out, "Read-only file system") && !strings.Contains(out, "busy") {
 						t.Errorf("nothing is told: %q", out)
 					}
+					p.removeAround()
 				})
 			}
 		})
+	}
+}
+
+// in returns the fixture for a test inside of that of the fixture, which has a server.
+func (p *fixture) in(t *testing.T) *fixture {
+	inner := *p
+	inner.t = t
+	return &inner
+}
+
+// removeAround removes what commands made around the protected paths, for the next one.
+func (p *fixture) removeAround() {
+	p.t.Helper()
+	all, err := os.ReadDir(p.at("workspace"))
+	for _, e := range all {
+		if e.Name() != ".git" {
+			err = errors.Join(err, os.RemoveAll(p.at("workspace/"+e.Name())))
+		}
+	}
+	if err != nil {
+		p.t.Fatal(err)
 	}
 }
 
@@ -117,11 +159,12 @@ setsid sh -c '(sh -c "trap \"\" TERM HUP; while :; do sleep 1; done" &) >/dev/nu
 func TestProcessesEnd(t *testing.T) {
 	ways := []struct {
 		name, command string
+		everywhere    bool
 		end           func(caller *exec.Cmd)
 	}{
-		{"the command ends", stubborn + "echo evil > .envrc; echo 1 > started", func(*exec.Cmd) {}},
-		{"the caller is killed", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", func(c *exec.Cmd) { c.Process.Kill() }},
-		{"the helper is told to", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", func(c *exec.Cmd) {
+		{"the command ends", stubborn + "echo evil > .envrc; echo 1 > started", false, func(*exec.Cmd) {}},
+		{"the caller is killed", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", true, func(c *exec.Cmd) { c.Process.Kill() }},
+		{"the helper is told to", stubborn + "echo evil > .envrc; echo 1 > started; sleep 1000", false, func(c *exec.Cmd) {
 			for _, pid := range children(c.Process.Pid) {
 				syscall.Kill(pid, syscall.SIGTERM)
 			}
@@ -129,10 +172,12 @@ func TestProcessesEnd(t *testing.T) {
 	}
 	for _, s := range allSetups() {
 		for _, way := range ways {
+			if !way.everywhere && !slices.Contains(setups(), s) {
+				continue
+			}
 			t.Run(s.name+", "+way.name, func(t *testing.T) {
 				t.Parallel()
 				p := newFixture(t, s)
-				p.makeTemp()
 				cmd := p.caller("/bin/sh", "-c", "mkdir $TMPDIR/d; echo x > $TMPDIR/d/f; "+way.command)
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
@@ -148,18 +193,6 @@ func TestProcessesEnd(t *testing.T) {
 			})
 		}
 	}
-}
-
-// makeTemp creates the directory in which the caller creates the private temp directory.
-func (p *fixture) makeTemp() {
-	p.t.Helper()
-	if err := os.Mkdir(p.at("temp"), 0o777); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.Chmod(p.at("temp"), 0o777); err != nil {
-		p.t.Fatal(err)
-	}
-	p.env = append(p.env, "TMPDIR="+p.at("temp"))
 }
 
 // waitStarted waits until the command has started.
@@ -183,11 +216,11 @@ func (p *fixture) waitFor(name string) {
 // its end is checked.
 func (p *fixture) assertEnded() {
 	p.t.Helper()
-	for range 1000 {
+	for range 200 {
 		if len(processesIn(p.base)) == 0 {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	p.t.Errorf("still there: %v", processesIn(p.base))
 }
@@ -202,7 +235,7 @@ func processesIn(dir string) []int {
 		if err != nil {
 			continue
 		}
-		if at, err := os.Readlink("/proc/" + e.Name() + "/cwd"); err == nil && strings.HasPrefix(at, dir) {
+		if at, err := os.Readlink("/proc/" + e.Name() + "/cwd"); err == nil && strings.HasPrefix(at, dir+"/") {
 			out = append(out, pid)
 		}
 	}
@@ -260,7 +293,7 @@ func TestNetwork(t *testing.T) {
 			l := p.listen()
 			p.policy.Network = true
 			p.policy.Env = append(p.policy.Env, targetVariable+`={"TCP":"`+l.TCP+`","Outside":"`+p.at("outside")+`","Workspace":"`+p.at("workspace")+`"}`)
-			out, err := p.caller(p.at("bin/program"), probe).CombinedOutput()
+			out, err := p.caller(program(), probe).CombinedOutput()
 			heard := l.stop()
 			if !strings.Contains(string(out), "escaped: TCP\n") || heard == 0 {
 				t.Errorf("no TCP: %d, %v, %s", heard, err, out)

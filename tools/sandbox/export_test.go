@@ -7,3 +7,7 @@ import "time"
 func RaiseTimeLimits() {
 	findTimeout, searchTimeout, quarantineTimeout = time.Minute, time.Minute, time.Minute
 }
+
+// ReadFewNames has the search read few names of a directory in one turn, so that one of some
+// dozens takes several.
+func ReadFewNames() { readBatch = 32 }

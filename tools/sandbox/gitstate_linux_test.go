@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,11 @@ func TestStateFiles(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
-			script := "put() { mkdir -p $(dirname $1); printf \"$2\" > $1; }\n"
+			script := "put() { printf \"$2\" > $1; }\nmkdir -p"
+			for i, test := range tests {
+				script += fmt.Sprintf(" evil%d/.git/%s fine%[1]d/.git/%[2]s", i, filepath.Dir(test.file))
+			}
+			script += "\n"
 			for i, test := range tests {
 				for _, dir := range []string{"evil", "fine", "was"} {
 					p.write(fmt.Sprintf("workspace/%s%d/.git/config", dir, i), "")
@@ -110,12 +115,12 @@ func TestGitRunsNoLeftPrograms(t *testing.T) {
 		t.Skip(err)
 	}
 	const conflict = `git init -q .; echo 0 > f; git add f; git commit -qm 0; git checkout -q -b t
-echo 1 > f; for i in 1 2 3; do echo $i > g$i; git add .; git commit -qm $i; done; git checkout -q main; echo x > f; git commit -qam x
+echo 1 > f; for i in 1 2; do echo $i > g$i; git add .; git commit -qm $i; done; git checkout -q main; echo x > f; git commit -qam x
 mkdir git-merge-x; printf '#!/bin/sh\necho ran >> ../ran\n' > git-merge-x/evil; chmod +x git-merge-x/evil
 `
 	tests := []struct{ name, attack, goOn string }{
 		{"rebase", "git checkout -q t; git rebase -q main || true; echo x/evil > .git/rebase-merge/strategy", "rebase"},
-		{"cherry-pick", "git cherry-pick t~2 t~1 t || true; printf '[options]\\n\\tstrategy = x/evil\\n' > .git/sequencer/opts", "cherry-pick"},
+		{"cherry-pick", "git cherry-pick t~1 t || true; printf '[options]\\n\\tstrategy = x/evil\\n' > .git/sequencer/opts", "cherry-pick"},
 	}
 	for _, s := range setups() {
 		for _, test := range tests {
@@ -177,7 +182,7 @@ func TestRebaseStays(t *testing.T) {
 			}
 			p.git("workspace", "init", "-q")
 			p.chownWorkspace()
-			out, _ := p.run(gitSetup + "for i in 1 2 3; do echo $i > f; git add f; git commit -qm $i; done; git rebase -q -x 'false' -x 'echo went on' HEAD~1 || true")
+			out, _ := p.run(gitSetup + "for i in 1 2; do echo $i > f; git add f; git commit -qm $i; done; git rebase -q -x 'false' -x 'echo went on' HEAD~1 || true")
 			if !strings.Contains(out, "[CAUTION: .git/rebase-merge/git-rebase-todo is new") {
 				t.Errorf("it is not told: %s", out)
 			}

@@ -12,6 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.RaiseTimeLimits()
+	sandbox.ReadFewNames()
 	sandbox.RunIfHelper()
 	if len(os.Args) > 1 && os.Args[1] == role {
 		os.Exit(runAsCaller(os.Args[2:]))
@@ -23,5 +24,10 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if all, _ := fixtures(); all != "" {
+			os.RemoveAll(all)
+		}
+		os.Exit(code)
+	}))
 }

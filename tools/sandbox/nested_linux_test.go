@@ -2,14 +2,17 @@ package sandbox_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // gitSetup makes git in the sandbox independent of the user of the tests.
 const gitSetup = `set -e
+export GIT_TEMPLATE_DIR=
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=init.defaultBranch GIT_CONFIG_VALUE_0=main
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 `
@@ -33,7 +36,7 @@ git -C two fetch -q; test "$(git config user.name)" = me`
 				t.Fatal(err)
 			}
 			for _, commands := range []string{script, again} {
-				if out, status := p.run(gitSetup + commands); status != 0 || out != "" {
+				if out, status := p.run(gitSetup + "unset GIT_TEMPLATE_DIR\n" + commands); status != 0 || out != "" {
 					t.Errorf("got %d, %s", status, out)
 				}
 			}
@@ -119,9 +122,9 @@ func TestNestedRepositories(t *testing.T) {
 		"sub/.git", "sub/.git/config", "sub/.git/config.worktree", "sub/.git/commondir", "sub/.git/hooks/post-checkout", "sub/.git/hooks/pre-commit",
 		"sub/.git/hooks/x", "a/b/c/d/e/.git/config", "bad/config", "bad/hooks/pre-commit",
 	}
-	script := "umask 022\n"
+	script := "umask 022; mkdir '" + strings.Join(slices.Collect(maps.Keys(commands)), "' '") + "'\n"
 	for name, command := range commands {
-		script += fmt.Sprintf("(mkdir '%s'; cd '%[1]s'; %s)\n", name, command)
+		script += fmt.Sprintf("(cd '%s'; %s)\n", name, command)
 	}
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
@@ -197,14 +200,19 @@ func TestBareLayout(t *testing.T) {
 // directories, and not by their modes. With PARLEY_LONG=1 there are more of both than are
 // looked at before a command; without, directories still take several turns to read.
 func TestSearchUnderFlood(t *testing.T) {
-	names, dirs, beside := 1200, 200, 600
+	names, dirs, beside := 100, 40, 40
 	if long {
 		names, dirs, beside = 21000, 2100, 2000
 	}
 	command := fmt.Sprintf(`mkdir -p src/.git new/x/.git aaa bbb
 printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
 (cd aaa; seq %d | xargs touch); (cd bbb; seq %d | xargs mkdir); (cd src; seq %d | xargs touch)
+(cd bbb; mkdir $(seq 40 | sed 's:$:/.git:'); tee $(seq 40 | sed 's:$:/.git/config:')) < src/.git/config > aaa/1
 chmod 111 new src`, names, dirs, beside)
+	gone := []string{"src/.git/config", "new/x/.git/config"}
+	for i := range 40 { // more than are read in one turn
+		gone = append(gone, fmt.Sprintf("bbb/%d/.git/config", i+1))
+	}
 	for _, s := range allSetups() {
 		if s.spaces || s.uid != os.Getuid() {
 			continue // one will do: it takes many files
@@ -215,7 +223,7 @@ chmod 111 new src`, names, dirs, beside)
 			p.write("workspace/src/x", "")
 			p.chownWorkspace()
 			out, _ := p.run(command)
-			for _, name := range []string{"src/.git/config", "new/x/.git/config"} {
+			for _, name := range gone {
 				if got := p.read("workspace/" + name); got != "" || !strings.Contains(out, name) {
 					t.Errorf("%s is there (%v), or not told of: %s", name, got != "", out)
 				}

@@ -21,7 +21,6 @@ func TestReady(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, caller is killed: %v", s.name, killed), func(t *testing.T) {
 				t.Parallel()
 				p := newFixture(t, s)
-				p.makeTemp()
 				p.env = append(p.env, holdUntil+"="+p.at("go"))
 				confined := i < len(ways)-1
 				if !confined {

@@ -166,30 +166,35 @@ func TestMovedDirComesBack(t *testing.T) {
 		{"removed, with another in its place", "rm -rf .git; mkdir -p x/hooks; echo evil > x/config; mv x .git", true},
 	}
 	for _, s := range setups() {
-		for _, test := range tests {
-			t.Run(s.name+", "+test.name, func(t *testing.T) {
-				t.Parallel()
-				p := newFixture(t, s)
-				p.writeAsUser("workspace/.git/objects/aa/bb", "object")
-				p.chownWorkspace()
-				out, _ := p.run(test.command)
-				p.assertUntouched()
-				if s.spaces {
-					return // it was mounted
-				}
-				if got := p.read("workspace/.git/objects/aa/bb"); (got == "object") == test.gone {
-					t.Errorf("got %q, %s", got, out)
-				}
-				if strings.Contains(out, "[CAUTION: .git was changed") != test.gone || !strings.Contains(out, ".git") {
-					t.Errorf("it says %q", out)
-				}
-				if left, _ := filepath.Glob(p.at("workspace/.git?*")); len(left) > 0 {
-					t.Errorf("left: %v", left)
-				}
-				if got := p.quarantined(".git/other"); strings.Contains(test.command, "other") && (len(got) != 1 || got[0] != "other\n") {
-					t.Errorf("what was in its place is lost: %q", got)
-				}
-			})
-		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			workspace := newFixture(t, s)
+			workspace.startServer()
+			for _, test := range tests {
+				t.Run(test.name, func(t *testing.T) {
+					p := workspace.in(t)
+					p.writeAsUser("workspace/.git/objects/aa/bb", "object")
+					p.chownWorkspace()
+					out, _ := p.run(test.command)
+					p.assertUntouched()
+					if s.spaces {
+						return // it was mounted
+					}
+					if got := p.read("workspace/.git/objects/aa/bb"); (got == "object") == test.gone {
+						t.Errorf("got %q, %s", got, out)
+					}
+					if strings.Contains(out, "[CAUTION: .git was changed") != test.gone || !strings.Contains(out, ".git") {
+						t.Errorf("it says %q", out)
+					}
+					if left, _ := filepath.Glob(p.at("workspace/.git?*")); len(left) > 0 {
+						t.Errorf("left: %v", left)
+					}
+					if got := p.quarantined(".git/other"); strings.Contains(test.command, "other") && (len(got) != 1 || got[0] != "other\n") {
+						t.Errorf("what was in its place is lost: %q", got)
+					}
+					p.removeAround()
+				})
+			}
+		})
 	}
 }

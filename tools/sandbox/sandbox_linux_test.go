@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,9 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"parley/tools/sandbox"
 )
@@ -64,9 +68,55 @@ type fixture struct {
 	setup
 	policy sandbox.Policy
 	env    []string // of the caller
+	server *server  // nil: none has started
 }
 
-// newFixture uses no directory in /tmp, so that the command's /tmp can be its own.
+// fixtures returns the directory of all fixtures, with the test program in bin/program, where
+// every user can execute it. It is not in /tmp, so that the command's /tmp can be its own.
+// TestMain removes it at the end.
+var fixtures = sync.OnceValues(func() (dir string, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("/var/tmp", "parley-sandbox-test-"); err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(dir+"/bin", 0o755)); err != nil {
+		return dir, err
+	}
+	spread(dir)
+	if os.Link(exe, dir+"/bin/program") == nil {
+		return dir, nil
+	}
+	// Not by this process: one that is started meanwhile would keep the file open
+	// for writing, and then it cannot be executed.
+	if out, err := exec.Command("cp", exe, dir+"/bin/program").CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+})
+
+// spread has ext4 put the directories in dir far from others: without a journal it takes up to
+// half a millisecond to make a file where many have been removed in the last minutes.
+func spread(dir string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	const topDir = 0x20000 // FS_TOPDIR_FL
+	if flags, err := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS); err == nil {
+		_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(flags|topDir))
+	}
+}
+
+// program returns the test program.
+func program() string {
+	dir, _ := fixtures()
+	return dir + "/bin/program"
+}
+
 func newFixture(t *testing.T, s setup) *fixture {
 	t.Helper()
 	if b := sandbox.Probe(); !b.Available() {
@@ -74,11 +124,14 @@ func newFixture(t *testing.T, s setup) *fixture {
 	} else if s.spaces && !strings.Contains(b.Name, "pidns") {
 		t.Skipf("there are no namespaces here: %v", b.Details)
 	}
-	base, err := os.MkdirTemp("/var/tmp", "parley-sandbox-test-")
+	all, err := fixtures()
 	if err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(base) })
+	base, err := os.MkdirTemp(all, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := &fixture{t: t, base: base, setup: s}
 	p.write("outside/file", "canary")
 	p.write("home/.ssh/id_ed25519", "canary")
@@ -91,16 +144,15 @@ func newFixture(t *testing.T, s setup) *fixture {
 	if err := filepath.Walk(base, func(path string, _ os.FileInfo, _ error) error { return os.Lchown(path, s.uid, s.uid) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(base, 0o755); err != nil {
+	if err := errors.Join(os.Chmod(base, 0o755), os.Mkdir(p.at("temp"), 0o700), os.Chmod(p.at("temp"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	p.installProgram()
 	env := []string{"HOME=" + p.at("home"), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
 	p.policy = sandbox.Policy{
 		Workspace: p.at("workspace"), Protected: sandbox.Protected(), Env: env,
-		ReadPaths: append(sandbox.ReadablePaths(env), p.at("bin")),
+		ReadPaths: append(sandbox.ReadablePaths(env), all+"/bin"),
 	}
-	p.env = append(slices.Clone(env), "OPENAI_API_KEY=sk-canary")
+	p.env = append(slices.Clone(env), "OPENAI_API_KEY=sk-canary", "TMPDIR="+p.at("temp"))
 	if !s.spaces {
 		p.env = append(p.env, "PARLEY_TEST_NO_NAMESPACES=1")
 	}
@@ -120,26 +172,6 @@ func (p *fixture) write(name, content string) {
 	}
 }
 
-// installProgram puts the test program where every user can execute it.
-func (p *fixture) installProgram() {
-	p.t.Helper()
-	exe, err := os.Executable()
-	if err == nil {
-		err = os.Mkdir(p.at("bin"), 0o755)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if os.Link(exe, p.at("bin/program")) == nil {
-		return
-	}
-	// Not by this process: one that is started meanwhile would keep the file open
-	// for writing, and then it cannot be executed.
-	if out, err := exec.Command("cp", exe, p.at("bin/program")).CombinedOutput(); err != nil {
-		p.t.Fatal(err, string(out))
-	}
-}
-
 // read returns a file's content; "" if it is absent, its mode if it is no file.
 func (p *fixture) read(name string) string {
 	if info, err := os.Stat(p.at(name)); err == nil && !info.Mode().IsRegular() {
@@ -147,38 +179,6 @@ func (p *fixture) read(name string) string {
 	}
 	b, _ := os.ReadFile(p.at(name))
 	return string(b)
-}
-
-// caller returns a process that runs argv in the sandbox.
-func (p *fixture) caller(argv ...string) *exec.Cmd {
-	p.t.Helper()
-	text, err := json.Marshal(p.policy)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	cmd := exec.Command(p.at("bin/program"), append([]string{role}, argv...)...)
-	cmd.Env = append(slices.Clone(p.env), policy+"="+string(text))
-	cmd.Dir = p.at("home")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential()}
-	return cmd
-}
-
-func (p *fixture) credential() *syscall.Credential {
-	if p.uid == os.Getuid() {
-		return nil
-	}
-	return &syscall.Credential{Uid: uint32(p.uid), Gid: uint32(p.uid)}
-}
-
-// run runs a shell command in the sandbox.
-func (p *fixture) run(command string) (output string, status int) {
-	p.t.Helper()
-	cmd := p.caller("/bin/sh", "-c", command)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		p.t.Fatal(err)
-	}
-	return string(out), cmd.ProcessState.ExitCode()
 }
 
 // No escape works, for any caller; without namespaces only those of the package comment.
@@ -206,7 +206,7 @@ func TestEscapes(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			out, err := p.caller(p.at("bin/program"), probe).CombinedOutput()
+			out, err := p.caller(program(), probe).CombinedOutput()
 			if want := fmt.Sprintf("tried: %d\n", len(escapes())); err != nil || !strings.Contains(string(out), want) {
 				t.Fatalf("got %v, %s", err, out)
 			}

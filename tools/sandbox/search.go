@@ -19,8 +19,10 @@ import (
 const (
 	maxSearchDirs  = 2000
 	maxSearchNames = 20_000
-	readBatch      = 512 // names of a directory that are read in one turn
 )
+
+// readBatch is how many names of a directory are read in one turn. Tests lower it.
+var readBatch = 512
 
 // search walks the directories of a workspace: first those that were searched before a
 // command, then new ones, then all others, so that nothing a command creates delays the
