@@ -187,6 +187,9 @@ func (r Rule) matchesExactly(c Call) bool {
 
 // coversCommand reports whether an allowing rule matches one simple command.
 func (r Rule) coversCommand(words []string, folder string) bool {
+	if name, _, _ := strings.Cut(r.Match, " "); isPlain(name) && (len(words) == 0 || name != words[0]) {
+		return false // without parsing: most rules are for another program
+	}
 	own, err := singleCommand(r.Match)
 	if err != nil {
 		return false
@@ -198,6 +201,11 @@ func (r Rule) coversCommand(words []string, folder string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool { return !mayFollow(own, word, folder) })
+}
+
+// isPlain reports whether a word of a line stands for itself.
+func isPlain(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
 
 // Validate reports why r, if it allows, can never match; nil otherwise.
