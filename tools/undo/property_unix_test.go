@@ -124,7 +124,7 @@ func write(t testing.TB, path, content string) {
 // makeRepository makes a repository of n files, some of them of kinds that go wrong easily.
 func makeRepository(t testing.TB, dir string, n int, packed bool) {
 	t.Helper()
-	run(t, dir, "git", "init", "-q")
+	run(t, dir, "git", "init", "-q", "--template=")
 	for i := range n {
 		write(t, filepath.Join(dir, fmt.Sprintf("d%d/e%d/f%d.txt", i%7, i%31, i)), strings.Repeat(fmt.Sprintf("line %d\n", i), i%50+1))
 	}
@@ -159,7 +159,7 @@ var commands = []string{
 // each command to begin one; with PARLEY_LONG=1 there are more, and some in 5,000 files, with
 // PARLEY_LONG=all 200 of those, which take ten minutes.
 func TestUndoToAnyPoint(t *testing.T) {
-	undoSequences(t, len(commands)+8, 40)
+	undoSequences(t, len(commands), 20)
 	if large := map[string]int{"1": 12, "all": 200}[os.Getenv("PARLEY_LONG")]; large > 0 {
 		t.Run("more", func(t *testing.T) { undoSequences(t, 200, 40) })
 		t.Run("large", func(t *testing.T) { undoSequences(t, large, 5000) })

@@ -326,7 +326,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// TestKilled: a restore that is killed at any step leaves each file as it was or as it is to
+// TestKilled: a restore that is killed at any step, here at every other one and at all with
+// PARLEY_LONG=1, leaves each file as it was or as it is to
 // become, leaves nothing lying about, and the next start says which; going on restores all.
 func TestKilled(t *testing.T) {
 	files := map[string]string{}
@@ -337,12 +338,11 @@ func TestKilled(t *testing.T) {
 	old := treeOf(t, seed.dir, nil)
 	seed.shell("for i in 0 3 6 9; do echo changed >> d0/f$i; done; rm d1/f1 d1/f4; mkdir -p new/deep; echo n > new/deep/n; ln -s f2 d2/link; chmod 755 d2/f5; mv d2/f8 d2/moved")
 	changed := treeOf(t, seed.dir, nil)
-	steps := 40
-	if testing.Short() {
-		steps = 10
+	ended, stride := false, 2
+	if os.Getenv("PARLEY_LONG") != "" {
+		stride = 1
 	}
-	ended := false
-	for step := 0; step < steps && !ended; step++ {
+	for step := 0; step < 40 && !ended; step += stride {
 		base := fastDir(t)
 		run(t, base, "cp", "-a", filepath.Dir(seed.dir)+"/.", base)
 		dir, data := filepath.Join(base, "work"), filepath.Join(base, "data", "undo")
@@ -394,7 +394,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("step %d: a second look: %+v, %v", step, again, err)
 		}
 	}
-	if !ended && !testing.Short() {
+	if !ended {
 		t.Error("the restore never came to its end")
 	}
 }
