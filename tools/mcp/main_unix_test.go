@@ -43,6 +43,19 @@ func serveAs(name string) {
 	fakes[name](f)
 }
 
+// forever calls f without end: at once more often than anything may come, and then every
+// millisecond.
+func forever(f func()) {
+	for n := 0; ; n++ {
+		if f(); n > burst+1000 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// manyTools is how many the server "many tools" has.
+const manyTools = 2000
+
 // dot is an image of one dot.
 var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
 
@@ -235,7 +248,7 @@ var fakes = map[string]func(*fake){
 	},
 	"many tools": func(f *fake) {
 		var tools []string
-		for i := range 10_000 {
+		for i := range manyTools {
 			tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, i))
 		}
 		f.tools, f.call = strings.Join(tools, ","), saying("fine")
@@ -259,19 +272,11 @@ var fakes = map[string]func(*fake){
 	},
 	"changes for ever": func(f *fake) {
 		f.tools, f.call = oneTool, saying("fine")
-		go func() {
-			for {
-				fmt.Fprintln(os.Stdout, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-			}
-		}()
+		go forever(func() { fmt.Fprintln(os.Stdout, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`) })
 		f.serve()
 	},
 	"stderr flood": func(f *fake) {
-		go func() {
-			for {
-				fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 100))
-			}
-		}()
+		go forever(func() { fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 100)) })
 		f.tools, f.call = oneTool, saying("fine")
 		f.serve()
 	},

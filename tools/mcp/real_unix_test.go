@@ -214,6 +214,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere only the process group can be told")
 	}
+	t.Parallel() // it waits
 	b := start(t, self(t, "real"), Options{})
 	out := b.call("spawn", "")
 	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out.Text, head)))
