@@ -217,12 +217,17 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	if out := run("cat " + at("sub/a.txt") + " && echo omega > " + at("sub/a.txt") + " && echo b > " + at("sub/b.txt")); out.Failed {
 		t.Errorf("it cannot change the folder: %s", out.Text)
 	}
+	script, before := "", map[string]string{}
 	for name, command := range map[string]string{
 		".git/config": "echo x >> ", ".git/hooks/x": "echo x >> ", ".git/hooks/new": "echo x > ", "inner/.git/config": "echo x >> ", "inner/.git/hooks/new": "mkdir -p " + at("inner/.git/hooks") + "; echo x > ",
 	} {
-		before, _ := os.ReadFile(at(name))
-		_ = run(command + at(name))
-		if after, _ := os.ReadFile(at(name)); string(after) != string(before) {
+		b, _ := os.ReadFile(at(name))
+		before[name] = string(b)
+		script += command + at(name) + "\n"
+	}
+	_ = run(script)
+	for name, was := range before {
+		if after, _ := os.ReadFile(at(name)); string(after) != was {
 			t.Errorf("%s is changed (%s): %q", name, backend.Name, after)
 		}
 	}

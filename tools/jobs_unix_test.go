@@ -357,9 +357,9 @@ func TestJobsAreHeld(t *testing.T) {
 func TestUntoldJobsAreKept(t *testing.T) {
 	f, c := openJobs(t)
 	const all = maxEndedJobs + 3
-	run := func(i int, owner string) {
+	run := func(i int, owner, before string) {
 		name := fmt.Sprint("go", i)
-		call := f.start(owner, f.plan(owner, "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done; head -c 50000 /dev/zero | tr '\\0' 'x'; echo last"+name, "background", true))
+		call := f.start(owner, f.plan(owner, "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done; "+before+"echo last"+name, "background", true))
 		c.passes(settleTime)
 		<-call
 		ended := make(chan Job, 1)
@@ -367,9 +367,9 @@ func TestUntoldJobsAreKept(t *testing.T) {
 		write(t, f.at(name), "")
 		<-ended
 	}
-	run(1, "away")
+	run(1, "away", `head -c 50000 /dev/zero | tr '\0' 'x'; `)
 	for i := 2; i <= all; i++ {
-		run(i, "me")
+		run(i, "me", "")
 		f.Jobs().TellEnded("me")
 	}
 	list := f.Jobs().List()
@@ -383,7 +383,7 @@ func TestUntoldJobsAreKept(t *testing.T) {
 	if got := f.job("away", "read", 1); !strings.Contains(got, "xlastgo1\n[exit status 0]\n") || !strings.Contains(got, "[job 1 has ended") {
 		t.Errorf("the model reads %q", got)
 	}
-	run(all+1, "me")
+	run(all+1, "me", "")
 	if list = f.Jobs().List(); list[0].N == 1 {
 		t.Error("it is kept though the model knows of it")
 	}

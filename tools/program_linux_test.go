@@ -97,7 +97,7 @@ func TestJobsDieWithParley(t *testing.T) {
 			}
 			_ = cmd.Process.Signal(syscall.SIGKILL)
 			_ = cmd.Wait()
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 				all, err := process.List()
 				if err != nil {
 					t.Fatal(err)
@@ -131,7 +131,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 	}
 	dead := func(t *testing.T, pids []int) {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 			all, err := process.List()
 			if err != nil {
 				t.Fatal(err)

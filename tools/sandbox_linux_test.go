@@ -197,7 +197,7 @@ echo 'ref: refs/heads/main' > src/.git/HEAD
 printf '[core]\n\tfsmonitor = "evil; false"\n' > src/.git/config
 echo evil > .envrc
 mkdir .parley
-perl -e 'chdir ".parley"; for (1..400) { mkdir "d"; chdir "d" }'
+perl -e 'chdir ".parley"; for (1..200) { mkdir "d"; chdir "d" }'
 trap '' TERM
 echo > deep
 sleep 100`

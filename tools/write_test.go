@@ -168,7 +168,7 @@ func TestWritesAreWhole(t *testing.T) {
 			}
 		}
 	})
-	for i := range 20 {
+	for i := range 8 {
 		f.must("write", "path", "f", "content", contents[(i+1)%2])
 	}
 	close(stop)
@@ -194,7 +194,7 @@ func TestKilledWhileWriting(t *testing.T) {
 			f.do("write", "path", "f", "content", contents[i%2])
 		}
 	}
-	rounds, seen := 12, map[string]int{}
+	rounds, seen := 6, map[string]int{}
 	if long {
 		rounds = 300
 	}
@@ -211,7 +211,7 @@ func TestKilledWhileWriting(t *testing.T) {
 				break
 			}
 		}
-		time.Sleep(time.Duration(i%10) * time.Millisecond)
+		time.Sleep(time.Duration(i%5*2) * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 		b, err := os.ReadFile(filepath.Join(dir, "f"))
