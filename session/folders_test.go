@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
@@ -90,7 +91,7 @@ func TestMissingFolderIsKept(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
 	defer s.Close()
-	if err := errors.Join(SetFolders(s, gone), os.Remove(gone)); err != nil {
+	if err := errors.Join(SetFolders(s, gone), os.Rename(gone, other+"-aside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := SetFolders(s, gone, other); err == nil || !slices.Equal(FoldersOf(s), []string{gone, other}) || !slices.Equal(AddedFolders(s), []string{other}) || !slices.Equal(MissingFolders(s), []string{gone}) {
@@ -98,7 +99,7 @@ func TestMissingFolderIsKept(t *testing.T) {
 	}
 	for i, want := range []string{"hi", "hi<note>\nBack again: tools reach " + gone + " as before.\n</note>", "hi"} {
 		if i == 1 {
-			if err := os.Mkdir(gone, 0o755); err != nil {
+			if err := os.Rename(other+"-aside", gone); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -115,5 +116,75 @@ func TestMissingFolderIsKept(t *testing.T) {
 	}
 	if !slices.Equal(AddedFolders(s), []string{gone, other}) || len(MissingFolders(s)) > 0 {
 		t.Errorf("it reaches %q", AddedFolders(s))
+	}
+}
+
+// A folder of a conversation that comes back is used again if it is the same one. Another one that
+// stands at its path is not, until the user adds it.
+func TestFolderThatComesBack(t *testing.T) {
+	tests := []struct {
+		name, notice string
+		comeBack     func(gone, aside string) error
+		same         bool
+	}{
+		{name: "the same one", same: true, notice: "Back again: ", comeBack: func(gone, aside string) error { return os.Rename(aside, gone) }},
+		{name: "another one", notice: "another folder than the one that was added", comeBack: func(gone, _ string) error { return os.Mkdir(gone, 0o755) }},
+		{name: "a link", notice: "add that if you want it", comeBack: func(gone, aside string) error { return os.Symlink(aside, gone) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			set, dir := workspace(t)
+			temp, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone, aside := filepath.Join(temp, "gone"), filepath.Join(temp, "aside")
+			if err := os.Mkdir(gone, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			store := MemoryStore()
+			defer store.Close()
+			log := store.Create(Info{Dir: dir})
+			fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: log})
+			if err := AddFolder(s, gone); err != nil {
+				t.Fatal(err)
+			}
+			play(t.Context(), s, allow, say("hi"))
+			if err := errors.Join(s.Close(), os.Rename(gone, aside)); err != nil {
+				t.Fatal(err)
+			}
+			again, err := store.Resume(log.Session().ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: again})
+			defer s.Close()
+			if err := RestoreFolders(s, FoldersOf(s)...); !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("it is gone: %v", err)
+			}
+			if err := tt.comeBack(gone, aside); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []bool{true, false} {
+				notices := ""
+				for _, e := range play(t.Context(), s, allow, say("hi")) {
+					if n, ok := e.(llm.Notice); ok {
+						notices += n.Text
+					}
+				}
+				if strings.Contains(notices, tt.notice) != want || slices.Contains(AddedFolders(s), gone) != tt.same {
+					t.Errorf("turn %d: %q is told, tools reach %q", i, notices, AddedFolders(s))
+				}
+			}
+			if tt.name == "another one" {
+				if err := AddFolder(s, gone); err != nil || !slices.Equal(AddedFolders(s), []string{gone}) {
+					t.Errorf("added again: %v, tools reach %q", err, AddedFolders(s))
+				}
+				if err := RestoreFolders(s, FoldersOf(s)...); err != nil || len(MissingFolders(s)) > 0 {
+					t.Errorf("restored: %v, missing are %q", err, MissingFolders(s))
+				}
+			}
+		})
 	}
 }

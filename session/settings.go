@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -147,14 +148,27 @@ func useOwn(s *Session, own Settings) {
 // Folders are the directories beside the workspace that tools reach in a conversation. It is an
 // event: the last one on a branch holds.
 type Folders struct {
-	Dirs []string `json:"dirs"` // absolute, without links; some may be gone at the moment
+	Dirs []string          `json:"dirs"`          // absolute, without links; some may be gone at the moment
+	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
 }
 
 // FoldersOf returns the directories that were added on the current branch.
-func FoldersOf(s *Session) []string {
+func FoldersOf(s *Session) []string { return foldersOf(s).Dirs }
+
+func foldersOf(s *Session) Folders {
 	a, _ := s.lastAnnotation(store.KindFolders)
 	f, _ := DecodeAnnotation(a).(Folders)
-	return f.Dirs
+	return f
+}
+
+// AddFolder has tools reach one more directory, as CheckFolder returned it, as the user has agreed:
+// one that stood at its path before is so no longer.
+func AddFolder(s *Session, dir string) error {
+	others := slices.DeleteFunc(slices.Clone(FoldersOf(s)), func(other string) bool { return other == dir })
+	if slices.Contains(MissingFolders(s), dir) {
+		_ = SetFolders(s, others...) // what it says of others is said below
+	}
+	return SetFolders(s, append(others, dir)...)
 }
 
 // SetFolders has tools reach directories, in the place of those that were added before, in this
@@ -165,12 +179,16 @@ func SetFolders(s *Session, dirs ...string) error {
 		return errors.New("no tools are available")
 	}
 	err := RestoreFolders(s, dirs...)
-	before, now := FoldersOf(s), s.tools.Folders()
+	was, now := foldersOf(s), s.tools.Folders()
+	before := was.Dirs
 	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
 		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || isThere(dir))
 	})
 	if !slices.Equal(kept, before) {
-		s.Annotate(0, Folders{Dirs: kept})
+		ids := tools.FolderIDs(s.tools)
+		maps.Copy(ids, was.IDs)
+		maps.DeleteFunc(ids, func(dir, _ string) bool { return !slices.Contains(kept, dir) })
+		s.Annotate(0, Folders{Dirs: kept, IDs: ids})
 	}
 	return err
 }
@@ -187,18 +205,24 @@ func MissingFolders(s *Session) []string {
 }
 
 // withFoldersBack has tools reach the directories of the conversation that are back, and returns a
-// prompt with what the model is told of that.
+// prompt with what the model is told of that. Where another one stands by now it is no longer among
+// them, which the user is told.
 func withFoldersBack(t *turn, parts []llm.Part) []llm.Part {
 	missing := MissingFolders(t.Session)
 	if t.Session.tools == nil || !slices.ContainsFunc(missing, isThere) {
 		return parts
 	}
-	_ = RestoreFolders(t.Session, FoldersOf(t.Session)...) // those that cannot be used stay missing
+	there := slices.DeleteFunc(slices.Clone(FoldersOf(t.Session)), func(dir string) bool { return !isThere(dir) })
+	if err := RestoreFolders(t.Session, there...); err != nil {
+		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+		_ = SetFolders(t.Session, FoldersOf(t.Session)...) // those that are gone stay
+	}
 	now := AddedFolders(t.Session)
 	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })
 	if len(back) == 0 {
 		return parts
 	}
+	t.emit(llm.Notice{Text: "Back again: " + strings.Join(back, ", ") + " · tools reach it as before"})
 	told := "Back again: tools reach " + strings.Join(back, ", ") + " as before."
 	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
@@ -209,7 +233,7 @@ func RestoreFolders(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return nil
 	}
-	err := s.tools.SetFolders(dirs...)
+	err := tools.RestoreFolders(s.tools, foldersOf(s).IDs, dirs...)
 	s.files.AddFolders(s.tools.Folders()...)
 	return err
 }

@@ -81,7 +81,11 @@ func checkFolder(w *workspace, dir string, added []string) (real string, err err
 // that were added before, also for the views of s. They are as CheckFolder returned them, and as
 // the user saw them: where a link stands by now, or another reason is against one, it is left
 // out, as the error says.
-func (s *Set) SetFolders(dirs ...string) error {
+func (s *Set) SetFolders(dirs ...string) error { return RestoreFolders(s, nil, dirs...) }
+
+// RestoreFolders does as SetFolders for directories that were added before: of those with an id, as
+// FolderIDs told it then, another one that stands there by now is left out.
+func RestoreFolders(s *Set, ids map[string]string, dirs ...string) error {
 	s.folderMu.Lock()
 	defer s.folderMu.Unlock()
 	before := addedFolders(s.workspace)
@@ -97,16 +101,12 @@ func (s *Set) SetFolders(dirs ...string) error {
 			faults = append(faults, err)
 			continue
 		}
-		i := slices.IndexFunc(before, func(f *folder) bool { return f.dir == real })
-		if i >= 0 {
-			now = append(now, before[i])
-		} else if root, err := openFolder(real); err == nil {
-			now = append(now, &folder{root: root, dir: real})
-		} else {
+		f, err := openAdded(before, real, ids[real])
+		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		reached = append(reached, real)
+		now, reached = append(now, f), append(reached, real)
 	}
 	s.folders.Store(&now)
 	for _, f := range before { // what is open in them stays open
@@ -115,6 +115,46 @@ func (s *Set) SetFolders(dirs ...string) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// openAdded opens a directory that has this id, "" for any, unless it is open.
+func openAdded(before []*folder, dir, id string) (*folder, error) {
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{root: root, dir: dir}
+	if now := f.id(); id != "" && now != "" && now != id {
+		root.Close()
+		return nil, fmt.Errorf("%s is another folder than the one that was added: add it again if you want it", quotePath(dir))
+	}
+	if i := slices.IndexFunc(before, func(f *folder) bool { return f.dir == dir }); i >= 0 {
+		root.Close()
+		return before[i], nil
+	}
+	return f, nil
+}
+
+// id tells the directory from others; "" if that is not known.
+func (f *folder) id() string {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	return folderID(dir)
+}
+
+// FolderIDs returns what tells each added directory from another one that may stand at its path
+// later, by their paths. Of some nothing may do so.
+func FolderIDs(s *Set) map[string]string {
+	ids := map[string]string{}
+	for _, f := range addedFolders(s.workspace) {
+		if id := f.id(); id != "" {
+			ids[f.dir] = id
+		}
+	}
+	return ids
 }
 
 // openFolder opens a directory, unless a link took the place of something on the way to it.

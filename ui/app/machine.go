@@ -232,7 +232,9 @@ func addFolder(a *App, arg string) Effect {
 		if err != nil || !slices.Contains(now, dir) {
 			return Say(sanitize.Line(name) + " is not among the added folders")
 		}
-		return setFolders(a, slices.DeleteFunc(now, func(d string) bool { return d == dir }))
+		return setFolders(a, func() error {
+			return session.SetFolders(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
+		})
 	}
 	dir, err := a.absolute(arg)
 	if err == nil {
@@ -246,16 +248,16 @@ func addFolder(a *App, arg string) Effect {
 		if !yes {
 			return Effect{}
 		}
-		return setFolders(a, append(now, dir))
+		return setFolders(a, func() error { return session.AddFolder(a.Session, dir) })
 	}}}
 }
 
-// setFolders has tools reach these folders but for those that are missing, which the error of the
+// setFolders changes which folders tools reach but for those that are missing, which the error of the
 // effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
 // providers have in their caches.
-func setFolders(a *App, dirs []string) Effect {
+func setFolders(a *App, change func() error) Effect {
 	before, kept := session.AddedFolders(a.Session), session.FoldersOf(a.Session)
-	err := session.SetFolders(a.Session, dirs...)
+	err := change()
 	now, stay := session.AddedFolders(a.Session), session.Folders{Dirs: session.FoldersOf(a.Session)}
 	switch {
 	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):

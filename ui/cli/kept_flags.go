@@ -111,13 +111,12 @@ func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string,
 		}
 	}
 	for _, dir := range f.addDirs {
-		before := slices.Clone(session.FoldersOf(s))
-		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(before, real) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(session.AddedFolders(s), real) && slices.Contains(session.FoldersOf(s), real) {
 			continue
 		}
 		real, err := session.CheckFolder(s, dir)
 		if err == nil {
-			err = session.SetFolders(s, append(before, real)...)
+			err = session.AddFolder(s, real)
 		}
 		if err != nil && !slices.Contains(session.AddedFolders(s), real) { // others may be missing
 			return "", fmt.Errorf("--add-dir: %w", err)
