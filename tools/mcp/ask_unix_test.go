@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,8 +21,9 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// asking is a server that asks the client for whatever there is to ask for.
-func asking(t testing.TB) Config {
+// asking is a server that asks the client for whatever there is to ask for. It is told of each of
+// its requests first.
+func asking(t testing.TB, told ...func()) Config {
 	s := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
 	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
 		sdk.AddTool(s, &sdk.Tool{Name: name}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
@@ -69,8 +71,19 @@ func asking(t testing.TB) Config {
 		slices.Sort(all)
 		return all, nil
 	})
-	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
-	t.Cleanup(h.Close)
+	answers := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, f := range told {
+			f()
+		}
+		answers.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		for session := range s.Sessions() { // of clients that had no time to say that they leave
+			_ = session.Close()
+		}
+		h.Close()
+	})
 	return Config{URL: h.URL, Trusted: true, Sampling: "ask", Timeout: "100ms"}
 }
 
@@ -212,7 +225,9 @@ func TestQuestionsThatAreOver(t *testing.T) {
 
 func TestRoots(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "a b")
-	b := start(t, asking(t), Options{Roots: []string{dir}})
+	c := asking(t)
+	c.Timeout = "" // a server that asks back and gets no answer does not end
+	b := start(t, c, Options{Roots: []string{dir}})
 	if out := b.call("roots", ""); !strings.Contains(out.Text, fmt.Sprintf(`["%s file://%s"]`, filepath.Base(dir), dir)) {
 		t.Errorf("got %s", out.Text)
 	}
@@ -224,6 +239,32 @@ func TestRoots(t *testing.T) {
 		if got := (Config{URL: address}).getsRoots(); got != want {
 			t.Errorf("%s: got %v", address, got)
 		}
+	}
+}
+
+// A server that starts slowly has the folders as they are once it is there.
+func TestRootsWhileStarting(t *testing.T) {
+	first, last := t.TempDir(), t.TempDir()
+	arrived, changed := make(chan struct{}), make(chan struct{})
+	c := asking(t, sync.OnceFunc(func() {
+		close(arrived)
+		<-changed
+	}))
+	c.Timeout = ""
+	set, err := tools.Open(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	b := &testServer{Servers: Open(t.Context(), map[string]Config{"s": c}, Options{Dir: first, Roots: []string{first}}), t: t, set: set}
+	defer b.Close()
+	<-arrived
+	b.SetRoots(last)
+	close(changed)
+	b.Wait(t.Context())
+	b.offer()
+	if out, want := b.call("roots", "").Text, fmt.Sprintf(`["%s file://%s"]`, filepath.Base(last), last); !strings.Contains(out, want) {
+		t.Errorf("got %s, want %s", out, want)
 	}
 }
 
@@ -265,6 +306,9 @@ func TestFields(t *testing.T) {
 		{`{"type":"integer"}`, "7", `7`},
 		{`{"type":"integer"}`, "7.5", "a whole number"},
 		{`{"type":"integer"}`, "1e300", "a whole number"},
+		{`{"type":"integer"}`, "1e3", `1000`},
+		{`{"type":"integer"}`, "-9007199254740993", `-9007199254740993`},
+		{`{"type":"integer"}`, "9223372036854775808", "a whole number"},
 		{`{"type":"number","minimum":1}`, "0.5", "at least 1"},
 		{`{"type":"number","maximum":1}`, "1.5", "at most 1"},
 		{`{"type":"number"}`, "NaN", "a number"},
@@ -276,6 +320,8 @@ func TestFields(t *testing.T) {
 		{`{"type":"string","oneOf":[{"const":"a","title":"First"}]}`, "c", "one of First"},
 		{`{"type":"array","items":{"enum":["a","b"]}}`, "b, a,b", `["b","a"]`},
 		{`{"type":"array","minItems":1,"items":{"anyOf":[{"const":"a","title":"A"}]}}`, "", "at least 1 of A"},
+		{`{"type":"array","items":{"enum":["Lovelace, Ada","Ada"]}}`, "ada, Lovelace, Ada", `["Ada","Lovelace, Ada"]`},
+		{`{"type":"array","items":{"enum":["a","b"]}}`, "a, , c", "one of a, b"},
 		{`{"type":"array"}`, "", "no choices"},
 		{`{"type":"object"}`, "", "cannot be asked for"},
 		{`{"type":["string","null"]}`, "", "cannot be read"},

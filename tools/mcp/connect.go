@@ -30,6 +30,7 @@ type link struct {
 	service   *httpService   // nil: it is a program
 	drained   chan struct{}  // closed when nothing more comes from stderr
 	sandboxed bool           // the sandbox holds the program
+	given     []string       // the folders that it was given at first
 }
 
 // connect starts the server and greets it.
@@ -54,7 +55,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	l.client = sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
 	l.client.AddReceivingMiddleware(requireParams)
 	if s.config.getsRoots() {
-		s.roots.give(l.client)
+		l.given = s.roots.give(l.client)
 	}
 	type result struct {
 		session *sdk.ClientSession

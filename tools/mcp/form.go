@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -149,6 +150,8 @@ func parseField(name string, raw json.RawMessage) (Field, error) {
 	}
 	switch d := s.Default.(type) {
 	case nil:
+	case float64:
+		f.Default = strconv.FormatFloat(d, 'f', -1, 64)
 	case []any:
 		var parts []string
 		for _, one := range d {
@@ -238,8 +241,12 @@ var formats = map[string]struct {
 func (f Field) parseNumber(text string) (any, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	s := f.schema
+	whole, odd := strconv.ParseInt(text, 10, 64)
+	if odd != nil { // such as 1e6
+		whole = int64(n)
+	}
 	switch {
-	case s.Type == "integer" && (err != nil || n != float64(int64(n))):
+	case s.Type == "integer" && (err != nil || odd != nil && (n != float64(whole) || math.Abs(n) >= 1<<63)):
 		return nil, fmt.Errorf("%s: a whole number", f.Title)
 	case err != nil || n-n != 0:
 		return nil, fmt.Errorf("%s: a number", f.Title)
@@ -249,7 +256,7 @@ func (f Field) parseNumber(text string) (any, error) {
 		return nil, fmt.Errorf("%s: at most %g", f.Title, *s.Maximum)
 	}
 	if s.Type == "integer" {
-		return int64(n), nil
+		return whole, nil
 	}
 	return n, nil
 }
@@ -281,17 +288,24 @@ func (f Field) ChoiceTitles() string {
 
 func (f Field) parseSeveral(text string) (any, error) {
 	out := []string{}
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
+	most := 1 // parts of one choice, which may have commas itself
+	for _, c := range f.Choices {
+		most = max(most, strings.Count(c.Value, ",")+1, strings.Count(c.Title, ",")+1)
+	}
+	for parts := strings.Split(text, ","); len(parts) > 0; {
+		n := min(most, len(parts))
+		value, err := f.choice(strings.Join(parts[:n], ","))
+		for ; err != nil && n > 1; n-- {
+			value, err = f.choice(strings.Join(parts[:n-1], ","))
 		}
-		value, err := f.choice(part)
-		if err != nil {
+		blank := strings.TrimSpace(parts[0]) == ""
+		switch {
+		case err != nil && !blank:
 			return nil, err
-		}
-		if !slices.Contains(out, value) {
+		case err == nil && !slices.Contains(out, value):
 			out = append(out, value)
 		}
+		parts = parts[n:]
 	}
 	switch s := f.schema; {
 	case s.MinItems != nil && len(out) < *s.MinItems:

@@ -53,13 +53,32 @@ func (all *Servers) SetRoots(folders ...string) {
 // them but know them.
 func (c Config) getsRoots() bool { return c.URL == "" || isLoopback(hostOf(c.URL)) }
 
-// give offers the folders to a server.
-func (r *roots) give(client *sdk.Client) {
+// give offers the folders to a server, and returns them.
+func (r *roots) give(client *sdk.Client) (folders []string) {
 	var all []*sdk.Root
-	for _, f := range r.list() {
+	folders = r.list()
+	for _, f := range folders {
 		all = append(all, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
 	}
 	client.AddRoots(all...)
+	return folders
+}
+
+// giveAgain tells a server that was given folders before it was connected of those that changed until
+// then.
+func (r *roots) giveAgain(client *sdk.Client, given []string) {
+	now := r.list()
+	if slices.Equal(now, given) {
+		return
+	}
+	var gone []string
+	for _, f := range given {
+		if !slices.Contains(now, f) {
+			gone = append(gone, rootURI(f))
+		}
+	}
+	client.RemoveRoots(gone...)
+	r.give(client)
 }
 
 // rootURI returns the file URI of a folder.

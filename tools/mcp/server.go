@@ -158,6 +158,9 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	defer l.terminate()
 	defer s.detach()
 	s.attach(life, l)
+	if s.config.getsRoots() {
+		s.roots.giveAgain(l.client, l.given)
+	}
 	if err := s.loadLists(starting, l.session); err != nil {
 		if starting.Err() != nil {
 			err = context.Cause(starting)
