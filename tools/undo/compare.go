@@ -99,11 +99,14 @@ func (c *comparison) sameContent(was *entry, is seen) bool {
 
 // gone reports whether a path that is not there any more was deleted, and not left out.
 func (c *comparison) gone(file string) bool {
-	dir := path.Dir(file)
-	if above, there := c.after.found[dir]; c.isTop(dir) || there && above.kind == Folder {
-		return c.after.folders[dir]
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		switch above, there := c.after.found[dir]; {
+		case c.isTop(dir), there && above.kind == Folder:
+			return c.after.folders[dir]
+		case there: // something else stands in the place of a folder
+			return true
+		}
 	}
-	return true
 }
 
 // new reports whether a path that was not seen before was made since.

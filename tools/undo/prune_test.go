@@ -109,6 +109,32 @@ func FuzzGit(f *testing.F) {
 	})
 }
 
+// TestNotSeen: what a look did not get to is not taken for deleted, however deep it is.
+func TestNotSeen(t *testing.T) {
+	folder, file := seen{stamp: stamp{kind: Folder}}, seen{stamp: stamp{kind: File, size: 1}}
+	before := &look{found: map[string]*entry{}, folders: map[string]bool{".": true, "a": true, "a/b": true, "a/b/c": true}}
+	for name, s := range map[string]seen{"a": folder, "a/b": folder, "a/b/c": folder, "a/b/c/f": file} {
+		before.found[name] = &entry{file: name, seen: s}
+	}
+	for name, tt := range map[string]struct {
+		a    seen
+		seen []string // folders that were listed
+		want int      // paths that are gone
+	}{
+		"not listed":       {folder, []string{"."}, 0},
+		"listed, without":  {folder, []string{".", "a"}, 3},
+		"a link in it now": {seen{stamp: stamp{kind: Link}}, []string{"."}, 4}, // the first of them has changed
+	} {
+		after := &look{found: map[string]*entry{"a": {file: "a", seen: tt.a}}, folders: map[string]bool{}}
+		for _, dir := range tt.seen {
+			after.folders[dir] = true
+		}
+		if c := (&workspace{}).compare(before, after); len(c.changes) != tt.want {
+			t.Errorf("%s: %d changes: %+v", name, len(c.changes), c.changes)
+		}
+	}
+}
+
 // TestUnchanged: a stamp tells that a file is unchanged only if the file was older than the
 // clock of files can be wrong by when it was looked at; else its content is compared.
 func TestUnchanged(t *testing.T) {
