@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -482,6 +484,11 @@ func TestLoad(t *testing.T) {
 	elsewhere := t.TempDir()
 	if list, err = e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &elsewhere}); err != nil || len(list.Sessions) != 0 {
 		t.Errorf("elsewhere: %+v, %v", list, err)
+	}
+	for _, cursor := range []string{"50", strconv.Itoa(math.MaxInt)} {
+		if list, err = e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cursor: &cursor}); err != nil || len(list.Sessions) != 0 || list.NextCursor != nil {
+			t.Errorf("behind the end: %+v, %v", list, err)
+		}
 	}
 	if _, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "none", Cwd: e.dir, McpServers: []sdk.McpServer{}}); err == nil {
 		t.Error("what is not there is loaded")

@@ -150,7 +150,8 @@ func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sd
 	}
 	list = slices.DeleteFunc(list, func(s session.Info) bool { return !filepath.IsAbs(s.Dir) || dir != "" && s.Dir != dir })
 	r.Sessions = []sdk.SessionInfo{}
-	for _, s := range list[min(from, len(list)):min(from+page, len(list))] {
+	from = min(from, len(list))
+	for _, s := range list[from:min(from+page, len(list))] {
 		r.Sessions = append(r.Sessions, sdk.SessionInfo{
 			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(app.Title(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
 		})
