@@ -150,7 +150,7 @@ func (m *Model) placeSystem(r *run) (err error) {
 	case place == systemInFile || place == systemInArg:
 		r.file, err = r.writeTemp("parley-system-*.md", r.system)
 	default:
-		r.prompt.text = "Instructions for your answer:\n\n" + r.system + "\n\nThe message to answer:\n\n" + r.prompt.text
+		r.prompt.text = "Instructions for your answer:\n\n" + escapeMentions(r.system) + "\n\nThe message to answer:\n\n" + r.prompt.text
 		r.system = ""
 	}
 	return err
