@@ -186,10 +186,11 @@ func TestCompareFromTheCommandLine(t *testing.T) {
 		d, _ := comparing(t, func(o *app.Options, _ *session.Options) {
 			o.Start.Compare, o.Start.Prompt = []string{"fake/m", "fake/two"}, prompt
 		}, llmtest.Say("one"), llmtest.Say("two"))
+		d.heard("Next prompt goes to fake/m and fake/two")
 		if prompt == nil {
 			d.enter("which?")
 		}
-		d.idle().heard("Next prompt goes to fake/m and fake/two").heard("Continue with which answer?")
+		d.idle().heard("Continue with which answer?")
 	}
 }
 

@@ -31,6 +31,7 @@ type drive struct {
 	t    *testing.T
 	fake *llmtest.Fake
 	heap bytes.Buffer
+	past int // how much was said and typed before the front end got the last line
 	time atomic.Int64
 	dir  string
 }
@@ -131,6 +132,7 @@ func (d *drive) enter(lines ...string) *drive {
 func (d *drive) paste(lines ...string) {
 	for _, line := range lines {
 		d.heap.WriteString(line + "\n") // the terminal's echo
+		d.past = d.heap.Len()
 		d.line(console.Line{Text: line, At: d.clock()})
 	}
 	d.pass(together)
@@ -181,10 +183,10 @@ func (d *drive) idle() *drive {
 	return d
 }
 
-// heard lets the front end work until it has said text.
+// heard lets the front end work until it has said text since the last line that was typed.
 func (d *drive) heard(text string) *drive {
 	d.t.Helper()
-	return d.until(func() bool { return strings.Contains(d.said(), text) })
+	return d.until(func() bool { return strings.Contains(d.said()[d.past:], text) })
 }
 
 func (d *drive) said() string { return d.heap.String() }

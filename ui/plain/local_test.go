@@ -25,8 +25,8 @@ func aKeyless(o *app.Options, so *session.Options) {
 func TestLocalOffer(t *testing.T) {
 	d := talk(t, aKeyless, llmtest.Say("Hello."))
 	d.until(func() bool { return strings.Contains(d.said(), "use llama3.2?") })
-	d.enter("y", "hi")
-	d.heard("Using ollama/llama3.2").heard("Hello.")
+	d.enter("y").heard("Using ollama/llama3.2")
+	d.enter("hi").heard("Hello.")
 }
 
 // TestPromptWaitsForTheOffer: the prompt of the command line is a draft until that is

@@ -80,7 +80,7 @@ func (k *reopened) sameAgain() string {
 	again := newModel(o)
 	again.Later = k.m.Later
 	d := uitest.New(k.t, again, k.size[0], k.size[1])
-	again.Send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	d.WaitForText("Ask anything")
 	stored := scrolled(d)
 	if strings.Join(stored, "\n----\n") != strings.Join(live, "\n----\n") {
@@ -140,7 +140,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.idle()
 			k.ask("two", "answer of two")
 			k.idle()
-			k.Type("/model fake/two").Press("enter").WaitForText("Model: fake/one → fake/two")
+			k.Type("/model fake/two").Press("enter").WaitFor(func() bool { return strings.Count(k.Screen(), "Model: fake/one → fake/two") == 2 })
 			k.ask("three", "no luck today")
 			k.idle()
 			k.Press("ctrl+x", "r").WaitForText("it works now")
@@ -184,13 +184,13 @@ func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 	k.idle()
 	k.Press("tab").Press("r").WaitForText("answer 2") // another answer
 	k.idle()
-	k.WaitFor(contains("notice 2")).WaitFor(lacks("notice 1"))
+	k.WaitForScreen(contains("notice 2")).WaitForScreen(lacks("notice 1"))
 	k.Press("esc", "esc").WaitForText("Edit which message").Press("enter").WaitForText("Editing an earlier message")
 	k.Type(", edited").Press("enter").WaitForText("answer 3")
 	k.idle()
-	k.WaitFor(contains("notice 3")).WaitFor(lacks("notice 2"))
-	k.Press("ctrl+x", "t").WaitFor(contains("Branches", "answer 1")).Press("up").Press("up").Press("up").Press("down").Press("enter")
-	k.WaitFor(contains("notice 1", "answer 1")).WaitFor(lacks("notice 2")).WaitFor(lacks("notice 3"))
+	k.WaitForScreen(contains("notice 3")).WaitForScreen(lacks("notice 2"))
+	k.Press("ctrl+x", "t").WaitForScreen(contains("Branches", "answer 1")).Press("up").Press("up").Press("up").Press("down").Press("enter")
+	k.WaitForScreen(contains("notice 1", "answer 1")).Lacks("notice 2", "notice 3")
 	if all := k.sameAgain(); strings.Contains(all, "notice 2") || strings.Contains(all, "notice 3") {
 		t.Errorf("another branch's notices show:\n%s", all)
 	}

@@ -58,14 +58,14 @@ func TestDialogsOverApprovals(t *testing.T) {
 	t.Run("from the palette", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
 		s.ask("do it", "Run this command?")
-		s.seen().Press("ctrl+p").WaitForText("Commands").Type("context").Press("enter").WaitForText("Context")
+		s.seen().Press("ctrl+p").WaitForText("Commands").Type("context").Press("enter").WaitForText("next request  ")
 		s.Press("esc").WaitForText("Run this command?")
 		s.seen().Type("y").WaitForText("fine")
 	})
 	t.Run("a leader is no answer", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
 		s.ask("do it", "Run this command?")
-		s.seen().Press("ctrl+x", "esc").Press("ctrl+x", "a").Press("ctrl+x", "y").WaitForText("Run this command?")
+		s.seen().Press("ctrl+x", "esc").Press("ctrl+x", "a").Press("ctrl+x", "y").Shows("Run this command?")
 		s.clock.Add(time.Second)
 		s.Press("ctrl+c").WaitForText("stopped")
 	})
@@ -74,7 +74,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 		s.ask("do it", "Run this command?")
 		s.seen().Press("ctrl+p").WaitForText("Commands")
 		s.m.chat.Stop()
-		s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "waiting for you") })
+		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "waiting for you") })
 		s.Press("esc").WaitForText("Ask anything")
 	})
 }
@@ -83,7 +83,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 func TestEnterWhileWriting(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
 	s.Paste("a draft").Send(expandedMsg{text: "do it"}).WaitForText("Run this command?")
-	s.seen().Press("enter").WaitForText("Run this command?")
+	s.seen().Press("enter").Shows("Run this command?")
 	s.clock.Add(time.Second)
 	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil || !strings.Contains(s.Screen(), "up/down select") && !strings.Contains(s.Screen(), "y, n, a") {
 		t.Errorf("something is selected though there is a draft:\n%s", s.Screen())
@@ -139,22 +139,22 @@ func TestManyApprovals(t *testing.T) {
 				file := filepath.Join(s.dir, fmt.Sprint("f", i))
 				there := func(when string) {
 					t.Helper()
-					if _, err := os.Stat(file); err == nil || !strings.Contains(s.WaitForText(asks).Screen(), asks) {
+					if _, err := os.Stat(file); err == nil || !strings.Contains(s.Shows(asks).Screen(), asks) {
 						t.Fatalf("call %d was answered %s:\n%s", i, when, s.Screen())
 					}
 				}
-				s.WaitForText(asks)
+				s.Shows(asks)
 				for range random.IntN(6) { // before it can have been read
 					s.Press(blind[random.IntN(len(blind))])
 				}
 				there("before it was seen")
 				if random.IntN(2) == 0 {
 					other := over[random.IntN(len(over))]
-					s.seen().Press(other[1:]...).WaitForText(other[0])
+					s.seen().Press(other[1:]...)
 					if other[0] == "" { // a leader alone, which counts as writing
 						s.Press("enter")
 					} else {
-						s.Press("esc").WaitForText(asks).Press("enter").Press("esc")
+						s.WaitForText(other[0]).Press("esc").Shows(asks).Press("enter").Press("esc")
 					}
 					there("by what was meant for another dialog")
 				}
@@ -167,7 +167,7 @@ func TestManyApprovals(t *testing.T) {
 				if allowed[i] {
 					key = "y"
 				}
-				s.Press(key).WaitFor(func(screen string) bool { return !strings.Contains(screen, asks+"\n") || i == calls-1 })
+				s.Press(key).WaitFor(func() bool { return !strings.Contains(s.Screen(), asks+"\n") || i == calls-1 })
 			}
 			s.Resize(80, 24).WaitForText("all of it is done")
 			results := map[string]int{}

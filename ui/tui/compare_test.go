@@ -37,7 +37,7 @@ func TestCompare(t *testing.T) {
 				s.WaitForText("the first").WaitForText("the second")
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
-			s.Press("right").WaitForText("the second").Press("enter").WaitForText("Continuing with fake/two")
+			s.Press("right").Shows("the second").Press("enter").WaitForText("Continuing with fake/two")
 			if n := strings.Count(s.Screen(), "Model: fake/one → fake/two"); n != 1 {
 				t.Errorf("that it is another model is said %d times:\n%s", n, s.Screen())
 			}
@@ -65,7 +65,7 @@ func TestAnswers(t *testing.T) {
 		o.Start.Compare = []string{"fake/one", "fake/one"}
 	})
 	s.WaitForText("comparing: fake/one (1 of 2) + fake/one (2 of 2)")
-	s.Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("› fake/one (1 of 2)").WaitForText("fake/one (2 of 2)")
+	s.Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("› fake/one (1 of 2)").Shows("fake/one (2 of 2)")
 	s.Press("right").Press("enter").WaitForText("Continuing with fake/one (2 of 2)")
 	var branches []int
 	for _, n := range s.m.App.Session.Nodes() {
@@ -103,7 +103,7 @@ func TestCompareStops(t *testing.T) {
 				}
 				s.Press(key)
 			}
-			s.WaitFor(func(screen string) bool {
+			s.WaitForScreen(func(screen string) bool {
 				return !strings.Contains(screen, "Compare · choose an answer to continue with")
 			})
 			path := s.m.App.Session.Path()
@@ -126,7 +126,7 @@ func TestCompareNobody(t *testing.T) {
 func TestCompareFails(t *testing.T) {
 	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
 	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("no money left")
-	s.Press("enter").WaitForText("no answer")
+	s.Press("enter").Shows("no answer", "esc keep the first")
 	s.Press("right", "enter").WaitForText("Continuing with fake/two")
 	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
 		t.Errorf("the conversation is %+v", got)
@@ -205,8 +205,8 @@ func TestCompareWindows(t *testing.T) {
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 			s.Type(strings.Repeat("long ", 250)).Press("enter")
-			s.WaitFor(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
-			s.seen().Press(want.key).WaitFor(contains(append(want.see, "esc keep the")...))
+			s.WaitForScreen(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
+			s.seen().Press(want.key).WaitForScreen(contains(append(want.see, "esc keep the")...))
 			if n := len(models["fake/one"].Requests()); n > 0 {
 				t.Errorf("fake/one got %d requests", n)
 			}

@@ -95,13 +95,12 @@ func TestConnect(t *testing.T) {
 	s.Paste(keyCanary).WaitForText("20 characters")
 	s.Golden("connect-80x24")
 	s.Press("enter").WaitForText("OpenAI connected: 1 model · Key stored in the system keyring")
-	s.WaitFor(func(screen string) bool {
+	s.WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "› my prompt") && strings.Contains(screen, "\nopenai/gpt-x ")
 	})
 	s.Press("enter").WaitForText("the answer")
 	s.idle()
-	s.Press("ctrl+x", "m").WaitForText("openai/gpt-x")
-	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "no key") })
+	s.Press("ctrl+x", "m").WaitForText("openai/gpt-x · current").Lacks("no key")
 	s.Press("esc")
 	traceless(t, s)
 }
@@ -128,7 +127,7 @@ func TestConnectLeft(t *testing.T) {
 	s.Type("my prompt").Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
 	s.Golden("connect-50x15")
 	s.Paste(keyCanary).WaitForText("20 characters").Press("esc")
-	s.WaitFor(func(screen string) bool {
+	s.WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
 	})
 	k.mu.Lock()
@@ -136,10 +135,10 @@ func TestConnectLeft(t *testing.T) {
 	k.mu.Unlock()
 	s.Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
 	s.Paste(keyCanary).Press("enter").WaitForText("Checking it…").Press("esc")
-	s.WaitFor(func(screen string) bool {
+	s.WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
 	})
-	s.WaitFor(func(string) bool { k.mu.Lock(); defer k.mu.Unlock(); return k.stopped == 1 })
+	s.WaitFor(func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.stopped == 1 })
 	if screen := s.Screen(); strings.Contains(screen, "canceled") || !strings.Contains(screen, "fake/one") {
 		t.Errorf("it says what was left:\n%s", screen)
 	}
@@ -155,7 +154,7 @@ func TestConnectInterrupted(t *testing.T) {
 	s.WaitForText("Really?")
 	s.Send(dialog.SecretMsg{Line: keyCanary})
 	s.Press("esc")
-	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Really?") })
+	s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Really?") })
 	if k.ready() {
 		t.Error("the key was taken")
 	}

@@ -81,7 +81,7 @@ func TestEditedAnswerDoesNotRun(t *testing.T) {
 func TestStashIsRemembered(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("for later").Press("ctrl+x", "s")
-	s.WaitFor(func(string) bool {
+	s.WaitFor(func() bool {
 		past, err := s.m.App.Library.Prompts(10)
 		return err == nil && len(past) == 1 && past[0].Text == "for later"
 	})
@@ -100,7 +100,7 @@ func TestWheelOverTheComposer(t *testing.T) {
 	s.ask("go on", "the end")
 	s.idle()
 	s.Send(tea.MouseWheelMsg{X: 5, Y: 8, Button: tea.MouseWheelUp})
-	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "the end") })
+	s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "the end") })
 }
 
 // What is typed behind a slash is a command only if it is chosen: leaving the

@@ -82,7 +82,7 @@ func TestImagePromptEdited(t *testing.T) {
 	if got, want := strings.Join(sentTo(painter), " | "), "a fox | <fox.png> the sky dark | <fox.png> the sky darker"; got != want {
 		t.Errorf("sent %q, want %q", got, want)
 	}
-	s.Type("/tree").Press("enter").WaitForText("Branches").WaitForText("/image the sky darker · current").WaitForText("/image a fox")
+	s.Type("/tree").Press("enter").Shows("Branches").WaitForText("/image the sky darker · current").WaitForText("/image a fox")
 }
 
 // A space in front makes a line that begins as a command a prompt for the model that answers,

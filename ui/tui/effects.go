@@ -147,7 +147,7 @@ type preparedMsg func() app.Effect
 // held is what was submitted while it was not clear what it goes to, or with.
 type held struct {
 	preparing int
-	submitted []composer.SubmitMsg
+	submitted []composer.Submission
 	first     []llm.Part // of the command line
 }
 

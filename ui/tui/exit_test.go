@@ -417,8 +417,9 @@ func wait(t *testing.T, cmd *exec.Cmd) int {
 
 // screen keeps what a program wrote to its terminal.
 type screen struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	past int // bytes that waitFor went through
 }
 
 func (s *screen) Write(b []byte) (int, error) {
@@ -433,21 +434,19 @@ func (s *screen) String() string {
 	return s.buf.String()
 }
 
+// waitFor waits until text comes behind what it waited for before.
 func (s *screen) waitFor(t *testing.T, text string) {
 	t.Helper()
-	if !s.within(30*time.Second, text) {
-		t.Fatalf("%q never came:\n%q", text, s.String())
-	}
-}
-
-// within waits for text, and reports whether it came in time.
-func (s *screen) within(d time.Duration, text string) bool {
-	for deadline := time.Now().Add(d); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(s.String(), text) {
-			return true
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		all := s.String()
+		if at := strings.Index(all[s.past:], text); at >= 0 {
+			s.past += at + len(text)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%q never came:\n%q", text, all[s.past:])
 		}
 	}
-	return false
 }
 
 // waitForScreen waits until a terminal of 80x24 that got all of this shows text.

@@ -29,8 +29,8 @@ func TestFindAtStart(t *testing.T) {
 	again := newModel(o)
 	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 30)
-	d.WaitForText("Conversations  cats").WaitFor(func(screen string) bool { return strings.Contains(screen, "› cats") })
-	d.Press("enter").WaitForText("about cats").WaitForText("› the prompt")
+	d.WaitForText("Conversations  cats").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› cats") })
+	d.Press("enter").WaitForText("› the prompt").Shows("about cats")
 	if n := len(s.fake.Requests()); n != 2 {
 		t.Errorf("%d requests: the prompt was sent before a conversation was chosen", n)
 	}
@@ -48,7 +48,7 @@ func TestFindToFork(t *testing.T) {
 	again := newModel(o)
 	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 30)
-	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("about cats")
+	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForScreen(lacks("› cats")).Shows("about cats")
 	if id := again.App.Session.ID(); id == old || len(again.App.Session.History()) != 2 {
 		t.Errorf("continues in %s with %d messages, not in a copy of %s", id, len(again.App.Session.History()), old)
 	}
@@ -77,12 +77,12 @@ func TestEscapeWhileBrowsing(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")
 	s.Press("tab").WaitForText("browse: esc back")
-	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
+	s.Press("esc").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "browse:") })
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
-	s.Press("tab").Type("/half").Press("enter").WaitForText("search: esc exit")
-	s.Press("esc", "esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "browse:") })
+	s.Press("tab").Type("/half").WaitForText("search: esc exit").Press("enter")
+	s.Press("esc", "esc").WaitForScreen(lacks("search:")).Lacks("browse:")
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}

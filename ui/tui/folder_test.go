@@ -20,11 +20,11 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Type("/cd " + filepath.Join(s.dir, "project")).Press("enter")
-	s.WaitFor(func(string) bool { return entered == filepath.Join(s.dir, "project") })
+	s.WaitFor(func() bool { return entered == filepath.Join(s.dir, "project") })
 }
 
 // Where nobody could begin again elsewhere, that is said.
 func TestFolderIsFixed(t *testing.T) {
 	s := setUp(t, 80, 24)
-	s.Type("/cd /").Press("enter").WaitForText("The folder is fixed here")
+	s.Type("/cd /").Press("enter").WaitForText("• The folder is fixed here")
 }

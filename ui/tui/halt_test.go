@@ -36,7 +36,7 @@ func TestStopTheTool(t *testing.T) {
 		s.Press("esc").WaitForText("half an answer").WaitForText("Tool stopped; the model continues")
 		s.Press("esc")
 		s.idle()
-		s.WaitForText("half an answer").WaitForText("stopped")
+		s.WaitForText("· Stopped").Shows("half an answer")
 	})
 	t.Run("esc again shortly after, and another tool runs", func(t *testing.T) {
 		s := begin(t, llmtest.Call(llm.Part{ID: "2", Name: "shell", Input: `{"command":"printf ano%s ther; sleep 60"}`}), llmtest.Say("wrong"))

@@ -12,6 +12,7 @@ import (
 	"parley/tools"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
+	"parley/ui/uitest"
 )
 
 // What is sent while a conversation is opened goes to that one; if it cannot be opened,
@@ -36,7 +37,7 @@ func TestSentWhileOpening(t *testing.T) {
 			s.ask("ships", "about ships")
 			s.idle()
 			s.Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
-			s.WaitFor(func(screen string) bool {
+			s.WaitForScreen(func(screen string) bool {
 				return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
 			})
 			s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
@@ -45,11 +46,36 @@ func TestSentWhileOpening(t *testing.T) {
 				s.WaitForText("about krill").WaitForText("about whales")
 				return
 			}
-			s.WaitForText("The disk is gone").WaitForText("› what do they eat?")
+			s.WaitForText("The disk is gone").Shows("› what do they eat?")
 			if n := len(s.fake.Requests()); n != 2 {
 				t.Errorf("%d requests", n)
 			}
 		})
+	}
+}
+
+// Keys that came in one packet with enter are for what it opened, and prompts stay in order.
+func TestKeysBehindEnter(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+	press := func(keys ...string) {
+		s.Send(do(func() { // with no time for commands in between
+			for _, name := range keys {
+				k, err := uitest.Key(name)
+				if err != nil {
+					t.Error(err)
+				}
+				s.m.Update(k)
+			}
+		}))
+	}
+	s.m.input.Composer.SetValue("/history")
+	press("enter", "x", "y")
+	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows("› Ask anything")
+	s.ask("hi", "half an answer")
+	press("a", "enter", "b", "enter")
+	queued, _ := s.m.App.Session.Queued()
+	if len(queued) != 2 || queued[0].Text() != "a" || queued[1].Text() != "b" {
+		t.Errorf("queued %+v", queued)
 	}
 }
 
@@ -87,9 +113,9 @@ func TestQuitWhileOpening(t *testing.T) {
 	s.ask("ships", "about ships")
 	s.idle()
 	s.Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
-	s.WaitFor(func(screen string) bool {
+	s.WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
 	})
 	s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
-	s.Send(terminal.SignalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
+	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
 }

@@ -24,7 +24,7 @@ func TestBlockedPrompt(t *testing.T) {
 		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
 	})
 	s.ask("the secret", "no secrets")
-	s.WaitForText("› the secret")
+	s.Shows("› the secret")
 	s.Press("ctrl+u")
 	s.ask("hi", "hello")
 }

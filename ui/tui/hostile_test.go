@@ -180,7 +180,7 @@ func TestHostileTexts(t *testing.T) {
 			}
 			m.Crash = func(p any, stack []byte) { t.Errorf("panic: %v\n%s", p, stack) }
 			d := uitest.New(t, m, size[0], size[1])
-			m.Send = func(msg tea.Msg) { d.Send(msg) }
+			m.Send = func(msg tea.Msg) { d.Deliver(msg) }
 			t.Cleanup(func() { d.Send(terminal.SignalMsg{}); m.Running.Wait() })
 			seen := map[string]bool{}
 			look := func() {
@@ -202,7 +202,7 @@ func TestHostileTexts(t *testing.T) {
 				at.Add(time.Second) // what was pressed before is another matter
 				d.Press(strings.Fields(s.keys)...)
 				if s.until != "" {
-					d.WaitForText(s.until)
+					d.Shows(s.until)
 				}
 				look()
 				if s.then == "" && !strings.Contains(d.Screen(), "Ask anything") {
@@ -210,7 +210,7 @@ func TestHostileTexts(t *testing.T) {
 					look()
 					s.then = "esc"
 				}
-				d.Press(strings.Fields(s.then)...).WaitForText("Ask anything")
+				d.Press(strings.Fields(s.then)...).Shows("Ask anything")
 			}
 			for at := ""; at != d.Screen(); look() { // up to the top
 				at = d.Screen()

@@ -22,7 +22,7 @@ func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	again := newModel(s.m.options())
 	again.Later = s.m.Later
 	d := uitest.New(t, again, w, h)
-	again.Send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	return conversation(d.WaitForText(text).Screen())
 }
 

@@ -37,14 +37,13 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 	s.Press("ctrl+x", "b").WaitForText("Moved to the background").WaitForText("continues in the background as job 1").WaitForText("1 job")
 	s.Type("/jobs kil").Press("enter").WaitForText("did you mean /jobs kill?") // and nothing is killed
 	s.clock.Add(time.Minute)
-	s.Type("/jobs 1").Press("enter").WaitForText("ready").WaitForText("running")
+	s.Type("/jobs 1").Press("enter").WaitForText("Job 1: echo").Shows("› ready", "running")
 	step("go1")
 	s.WaitForText("step1-30")
 	s.Press("k", "k")
 	step("go2")
-	s.WaitForText("%") // of what there is by now
-	s.WaitFor(func(screen string) bool {
-		return strings.Contains(screen, "step1-30") && !strings.Contains(screen, "100%")
+	s.WaitForScreen(func(screen string) bool { // there is more than what is in sight
+		return strings.Contains(screen, "step1-30") && strings.Contains(screen, "%") && !strings.Contains(screen, "100%")
 	})
 	s.Press("end").WaitForText("step2-30")
 	step("go3")

@@ -39,19 +39,19 @@ func TestConversations(t *testing.T) {
 	s := setUp(t, 100, 30, llmtest.Say("answer one"), llmtest.Say("answer two"), llmtest.Say("answer three"))
 	s.ask("about whales", "answer one")
 	s.idle()
-	s.Press("ctrl+x", "n").WaitFor(lacks("answer one"))
+	s.Press("ctrl+x", "n").WaitForScreen(lacks("answer one"))
 	s.ask("about ships", "answer two")
 	s.idle()
-	s.Press("ctrl+x", "l").WaitFor(contains("about whales", "about ships", "current"))
+	s.Press("ctrl+x", "l").WaitForScreen(contains("about whales", "about ships", "current"))
 	s.Type("whales").WaitForText("1 of 2")
-	s.Press("enter").WaitFor(contains("▌ about whales", "answer one"))
+	s.Press("enter").WaitForScreen(contains("▌ about whales", "answer one"))
 	s.ask("go on", "answer three")
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[0].Text() != "about whales" {
 		t.Errorf("the conversation goes on with %+v", got)
 	}
 	s.idle()
-	s.Press("ctrl+x", "l").Type("answer two").WaitFor(contains("in messages", "about ships"))
-	s.Press("enter").WaitFor(contains("▌ about ships"))
+	s.Press("ctrl+x", "l").Type("answer two").WaitForScreen(contains("in messages", "about ships"))
+	s.Press("enter").WaitForScreen(contains("▌ about ships"))
 }
 
 func TestBranchesOnTheScreen(t *testing.T) {
@@ -60,17 +60,17 @@ func TestBranchesOnTheScreen(t *testing.T) {
 	s.idle()
 	s.Press("tab").Press("r").WaitForText("second answer") // another answer
 	s.idle()
-	s.WaitFor(lacks("first answer"))
+	s.Lacks("first answer")
 	s.Press("esc")
-	s.Press("ctrl+x", "t").WaitFor(contains("Branches", "first answer", "second answer"))
-	s.Press("up").Press("enter").WaitFor(contains("first answer"))
+	s.Press("ctrl+x", "t").WaitForScreen(contains("Branches", "first answer", "second answer"))
+	s.Press("up").Press("enter").WaitForScreen(lacks("Branches")).Shows("first answer")
 	s.Press("ctrl+x", "f").WaitForText("a copy")
 	s.ask("more", "third answer")
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[1].Text() != "first answer" {
 		t.Errorf("the copy goes on with %+v", got)
 	}
 	s.idle()
-	s.Press("ctrl+x", "l").WaitFor(contains("Conversations", "2"))
+	s.Press("ctrl+x", "l").WaitForScreen(contains("Conversations", "2"))
 }
 
 func TestAttachments(t *testing.T) {
@@ -78,14 +78,14 @@ func TestAttachments(t *testing.T) {
 	path := filepath.Join(s.dir, "a.txt")
 	s.Paste("'" + path + "'").WaitForText("[a.txt, 2 lines") // as a terminal does with a dragged file
 	s.ask("what is this", "seen")
-	s.WaitFor(contains("what is this", "[a.txt"))
+	s.Shows("what is this", "[a.txt")
 	parts := s.fake.Requests()[0].Messages[0].Parts
 	if len(parts) != 2 || !strings.Contains(parts[0].Text, "alpha\nbeta") || parts[1].Text != "what is this" {
 		t.Errorf("the request holds %+v", parts)
 	}
 	s.idle()
 	s.ask("and @"+path+", too?", "again")
-	s.WaitFor(contains("and @"))
+	s.Shows("and @")
 	last := s.fake.Requests()[1].Messages
 	parts = last[len(last)-1].Parts
 	if len(parts) != 2 || !strings.Contains(parts[0].Text, "alpha\nbeta") {
@@ -96,7 +96,7 @@ func TestAttachments(t *testing.T) {
 		s.Paste("/attach " + path)
 		s.clock.Add(time.Second)
 		s.Press("enter").WaitForText("[a.txt")
-		s.Press("backspace").WaitFor(lacks("[a.txt"))
+		s.Press("backspace").WaitForScreen(lacks("[a.txt"))
 	})
 	t.Run("what is not there is told", func(t *testing.T) {
 		s := setUp(t, 80, 24)
@@ -128,7 +128,7 @@ func TestDrafts(t *testing.T) {
 			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})
 		s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)
-		s.m.Send = func(msg tea.Msg) { s.Driver.Send(msg) }
+		s.m.Send = func(msg tea.Msg) { s.Driver.Deliver(msg) }
 		return s
 	}
 	s := open()
@@ -139,24 +139,24 @@ func TestDrafts(t *testing.T) {
 	s.WaitForText("› half a thought")
 	s.Press("enter").WaitForText("ok")
 	s.idle()
-	s.WaitFor(func(string) bool {
+	s.WaitFor(func() bool {
 		_, ok, _ := lib.Draft("folder:/work")
 		return !ok
 	})
 	s.Driver.Close()
 
 	s = open()
-	s.WaitForText("Ask anything")
-	s.Press("up").WaitForText("half a thought") // in the history of every conversation
+	s.WaitForText("› Ask anything")
+	s.Press("up").WaitForText("› half a thought") // in the history of every conversation
 	s.Driver.Close()
 }
 
 func TestNotSaved(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"))
 	s.Send(chat.SavedMsg{Err: errors.New("database or disk is full")})
-	s.WaitFor(contains("Not saved (database or disk is full)", "Messages are kept in memory"))
+	s.WaitForScreen(contains("Not saved (database or disk is full)", "Messages are kept in memory"))
 	s.ask("hi", "an answer")
-	s.WaitFor(contains("not saved"))
+	s.Shows("not saved")
 	s.Send(chat.SavedMsg{})
 	s.WaitForText("everything is on disk again")
 }
@@ -167,7 +167,7 @@ func TestCompactOnTheScreen(t *testing.T) {
 	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "too long for")
-	s.Press("y").WaitFor(contains("summarized", "three"))
+	s.Press("y").WaitForScreen(contains("summarized", "three"))
 	requests := s.fake.Requests()
 	last := requests[len(requests)-1].Messages
 	if text := last[0].Text(); len(last) != 1 || !strings.Contains(text, "They counted.") || !strings.HasSuffix(text, "second") {
@@ -195,8 +195,8 @@ func TestUsagePanel(t *testing.T) {
 		llm.Usage{Input: 1200, Output: 34, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop}))
 	s.ask("hi", "ok")
 	s.idle()
-	s.Press("ctrl+x", "u").WaitFor(contains("last answer: 1.2k in · 34 out · $0.50", "by day"))
-	s.Press("esc").WaitFor(lacks("by day"))
+	s.Press("ctrl+x", "u").WaitForScreen(contains("last answer: 1.2k in · 34 out · $0.50", "by day"))
+	s.Press("esc").WaitForScreen(lacks("by day"))
 }
 
 // A directory is trusted by a key that was pressed in sight of everything it would
@@ -237,7 +237,7 @@ func TestRewrite(t *testing.T) {
 	s.idle()
 	s.Press("tab").Press("e").WaitForText("Editing an earlier message")
 	s.Type(", mended").Press("enter").WaitForText("New branch created")
-	s.WaitForText("the first answer, mended")
+	s.Shows("the first answer, mended")
 	s.ask("two", "fine")
 	if got := s.fake.Requests()[1].Messages; len(got) != 3 || got[1].Text() != "the first answer, mended" {
 		t.Errorf("the request holds %+v", got)
@@ -253,14 +253,14 @@ func TestEditedMention(t *testing.T) {
 	s.ask("read @"+filepath.Join(s.dir, "a.txt"), "answer one")
 	s.idle()
 	s.Press("esc", "esc").WaitForText("Edit which message")
-	s.WaitFor(contains("read @", "a.txt")).WaitFor(lacks("<file"))
+	s.Shows("read @", "a.txt").Lacks("<file")
 	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Press("enter").WaitForText("answer two")
 	if got := s.fake.Requests()[1].Messages; len(got) != 1 || len(got[0].Parts) != 2 {
 		t.Errorf("the edited message is %+v", got)
 	}
 	s.idle()
-	s.Press("ctrl+x", "t").WaitFor(contains("Branches", "read @")).WaitFor(lacks("<file"))
+	s.Press("ctrl+x", "t").WaitForScreen(contains("Branches", "read @")).Lacks("<file")
 }
 
 // What is no file is told, for the model gets its name alone.
@@ -299,7 +299,7 @@ func TestEmptyAnswer(t *testing.T) {
 	s.ask("one", "Empty answer from the model · ctrl+x r retry")
 	s.idle()
 	s.Press("ctrl+x", "r").WaitForText("answer two")
-	s.WaitFor(lacks("answered nothing"))
+	s.Lacks("Empty answer")
 	if got := s.fake.Requests()[1].Messages; len(got) != 1 {
 		t.Errorf("the second request holds %+v", got)
 	}

@@ -27,7 +27,7 @@ func TestWhichKey(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Press("ctrl+x").Send(leaderMsg(1))
 		s.WaitForText("l sessions").Press("m").WaitForText("fake/two")
-		s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "l sessions") })
+		s.Press("esc").WaitForScreen(lacks("fake/two")).Lacks("l sessions")
 	})
 	t.Run("esc leaves silently", func(t *testing.T) {
 		s := setUp(t, 80, 24)

@@ -54,8 +54,8 @@ func TestLocalOfferDeclined(t *testing.T) {
 	s := setUpWith(t, 80, 24, withLocal(anOllama))
 	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
-	s.Press("n").WaitForText("No API key yet")
-	s.WaitFor(func(string) bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
+	s.Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
+	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
 }
 
 // TestLookingDoesNotHold: while the machine is looked at without end, the first frame is
@@ -83,7 +83,6 @@ func TestPromptOfTheCommandLineWaits(t *testing.T) {
 	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
 	s.Press("y").WaitForText("ollama/llama3.2")
-	s.WaitForText("explain this")
-	s.Press("enter").WaitForText("an answer")
-	s.WaitForText("ollama/llama3.2")
+	s.Shows("explain this")
+	s.Press("enter").WaitForText("an answer").Shows("ollama/llama3.2")
 }

@@ -10,7 +10,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
-	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/features"
 	"parley/ui/tui/input"
@@ -176,7 +175,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if !ok {
 		cmd = m.typed(msg)
 	}
-	cmd = tea.Batch(cmd, m.overlay.AskNext(), askForServer(m))
+	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	m.input.ShowQueue()
 	m.layout()
 	return m, m.Guarded(tea.Batch(append(m.TakeAfter(), cmd, statusChanged(m))...))
@@ -199,12 +198,6 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	case leaderMsg:
 		m.keymap.showsNext = m.keymap.leader != "" && int(msg) == m.keymap.presses
 		return nil, true
-	case composer.SubmitMsg:
-		if m.held.preparing > 0 {
-			m.held.submitted = append(m.held.submitted, msg)
-			return m.SayWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }), true
-		}
-		return m.submit(msg), true
 	case preparedMsg:
 		return m.prepared(msg), true
 	case expandedMsg:

@@ -16,8 +16,8 @@ import (
 func TestFoundCommandsDoNotRun(t *testing.T) {
 	for typed, found := range map[string]string{"free": "compact", "foo": "fold-output", "cmpct": "compact", "last": "retry"} {
 		for name, enter := range map[string]func(*stage){
-			"slash":   func(s *stage) { s.Type("/" + typed).WaitForText(found).Press("enter") },
-			"palette": func(s *stage) { s.Press("ctrl+p").Type(typed).WaitForText(found).Press("enter") },
+			"slash":   func(s *stage) { s.Type("/" + typed).Shows(found).Press("enter") },
+			"palette": func(s *stage) { s.Press("ctrl+p").Type(typed).Shows(found).Press("enter") },
 		} {
 			t.Run(name+" "+typed, func(t *testing.T) {
 				s := setUp(t, 100, 40, llmtest.Say("first answer"), llmtest.Say("never"))
@@ -92,7 +92,7 @@ func TestNamedModelWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
 			enter(s)
-			s.WaitFor(func(string) bool { return slices.Equal(s.m.App.Compared, []string{"fake/one", "mo/m1"}) })
+			s.WaitFor(func() bool { return slices.Equal(s.m.App.Compared, []string{"fake/one", "mo/m1"}) })
 		})
 	}
 	t.Run("the list offers it", func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestNamedModelWins(t *testing.T) {
 		s.m.App.Live = func() []app.Choice {
 			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
-		s.Press("ctrl+x", "m").WaitForText("show hidden (1)").Type("mo/m1").WaitFor(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
+		s.Press("ctrl+x", "m").WaitForText("show hidden (1)").Type("mo/m1").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
 		s.Press("enter").WaitForText("Model: fake/one → mo/m1")
 	})
 }

@@ -62,7 +62,7 @@ func TestNeighborsCommands(t *testing.T) {
 func TestAliasIsShown(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("/").Type("cos").WaitForText("usage (cost)")
-	s.Press("backspace", "backspace", "backspace").Type("usa").WaitFor(func(screen string) bool {
+	s.Press("backspace", "backspace", "backspace").Type("usa").WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "usage") && !strings.Contains(screen, "(")
 	})
 }
@@ -71,7 +71,7 @@ func TestAliasIsShown(t *testing.T) {
 func TestAttachCompletesPaths(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Press("ctrl+p").WaitForText("Suggested")
-	s.WaitFor(func(string) bool { return len(s.m.input.Paths()) > 0 })
+	s.WaitFor(func() bool { return len(s.m.input.Paths()) > 0 })
 	s.Type("attach a").WaitForText("attach a.txt")
 	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace, this test does not
 }

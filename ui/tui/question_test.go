@@ -41,7 +41,7 @@ func TestQuestionOnTheScreen(t *testing.T) {
 		want string
 	}{
 		"by number":          {[]string{"1"}, "whole"},
-		"the same one again": {[]string{"2"}, "again"},
+		"the same one again": {[]string{"2"}, "another answer"},
 		"by arrows":          {[]string{"up", "up", "enter"}, "whole"},
 		"enter stops":        {[]string{"enter"}, "Server error"},
 		"esc stops":          {[]string{"esc"}, "Server error"},
@@ -49,11 +49,10 @@ func TestQuestionOnTheScreen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := llmtest.New(llmtest.Say("whole"))
-			s := setUpWith(t, 80, 24, attended(other), half, llmtest.Say("again"))
+			s := setUpWith(t, 80, 24, attended(other), half, llmtest.Say("another answer"))
 			s.ask("hi", "Ask fake/one again")
-			s.WaitFor(contains("half an answer", "fake/one: Server error (fake): no luck", "1  Continue with other/two", "› 3  Stop", "waiting for you"))
-			s.seen().Press(tt.keys...).WaitForText(tt.want)
-			s.WaitFor(lacks("Ask fake/one again"))
+			s.WaitForScreen(contains("half an answer", "fake/one: Server error (fake): no luck", "1  Continue with other/two", "› 3  Stop", "waiting for you"))
+			s.seen().Press(tt.keys...).WaitForScreen(lacks("Ask fake/one again")).Shows(tt.want)
 		})
 	}
 }
@@ -63,8 +62,8 @@ func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s := setUpWith(t, 80, 24, attended(llmtest.New()), half)
 	s.ask("hi", "Ask fake/one again")
 	s.Type("1 more thing")
-	s.seen().Press("enter").WaitFor(contains("  1  Continue with other/two", "  3  Stop"))
-	s.Press("esc").WaitFor(contains("› 1 more thing"))
+	s.seen().Press("enter").Shows("  1  Continue with other/two", "  3  Stop")
+	s.Press("esc").WaitForScreen(contains("› 1 more thing"))
 }
 
 // Another model goes on by itself when the countdown is over: the question goes with it, and
@@ -78,12 +77,12 @@ func TestQuestionEndsByItself(t *testing.T) {
 	}
 	s.Press("f1").WaitForText("Keys")
 	s.Driver.Send(do(func() { s.m.event(q) }))
-	s.Press("esc").WaitFor(contains("› 1  Continue with b/y")).WaitFor(lacks("in 5.0 s"))
+	s.Press("esc").WaitForScreen(contains("› 1  Continue with b/y")).Lacks("in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.Countdown{Question: q}) }))
 	s.WaitForText("Continue with b/y in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.Answered{Question: q, Choice: q.Choices[0]}) }))
 	s.Send(overlay.PaintedMsg{})
-	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Continue with b/y") })
+	s.Lacks("Continue with b/y")
 }
 
 // do returns a message whose handling calls f.
@@ -128,7 +127,7 @@ func TestQuestionForks(t *testing.T) {
 			first.Queue(llm.Part{Kind: llm.Text, Text: "then this"})
 			s.Type(strings.Repeat("more ", 300)).Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
 			s.seen().Press("2").WaitForText("to what was queued")
-			s.WaitFor(contains("an answer in the copy"))
+			s.WaitForScreen(contains("an answer in the copy"))
 			if own := s.m.App.Session; own.ID() == first.ID() || len(first.History()) != 2 || first.QueueLen() > 0 {
 				t.Errorf("the original has %d messages, %d queued", len(first.History()), first.QueueLen())
 			}
@@ -166,7 +165,7 @@ func TestKeysWhileAModelRests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 50, 15, attended(llmtest.New()), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("again"))
 			s.ask("hi", "2  Wait for fake/one")
-			s.seen().Press("2").WaitFor(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
+			s.seen().Press("2").WaitForScreen(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
 			s.Press(strings.Fields(tt.keys)...).WaitForText(tt.want)
 		})
 	}

@@ -114,7 +114,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	s.m = newModel(o)
 	s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
 	s.Driver = uitest.New(t, s.m, w, h)
-	s.m.Send = func(msg tea.Msg) { s.Driver.Send(msg) }
+	s.m.Send = func(msg tea.Msg) { s.Driver.Deliver(msg) }
 	t.Cleanup(func() { // before the driver is closed
 		s.Send(terminal.SignalMsg{})
 		s.m.Running.Wait()
@@ -123,14 +123,12 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	return s
 }
 
-// ask types a prompt and waits for text on the screen.
-// ask sends a prompt and waits for text of the answer, which stands nowhere on the screen before:
-// not "one", which is in the name of the model.
+// ask sends a prompt and waits for text of the answer, which must not be on the screen before.
 func (s *stage) ask(prompt, text string) {
 	s.Type(prompt).Press("enter").WaitForText(text)
 }
 
-func (s *stage) idle() { s.WaitFor(func(string) bool { return !s.busy() }) }
+func (s *stage) idle() { s.WaitFor(func() bool { return !s.busy() }) }
 
 // busy reads the state where the loop wrote it: the status line.
 func (s *stage) busy() bool {
@@ -176,7 +174,7 @@ func TestScreens(t *testing.T) {
 			Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1",
 		})}, func(s *stage) { s.ask("hi", "was rejected") }},
 		{"models", nil, func(s *stage) { s.Press("ctrl+x", "m").WaitForText("fake/two") }},
-		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Choose a model") }},
+		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Commands  mod") }},
 		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Input & messages") }},
 		{"multiline", nil, func(s *stage) { s.Type("one").Press("ctrl+j").Type("two").Press("alt+enter").Type("three") }},
 	}
@@ -261,7 +259,7 @@ func TestLateThinking(t *testing.T) {
 		llm.Delta{Block: "0/answer", Part: llm.Part{Kind: llm.Text, Text: "the answer"}},
 		llm.Finish{Reason: llm.Stop}))
 	s.ask("hi", "the answer")
-	s.WaitFor(func(screen string) bool {
+	s.WaitForScreen(func(screen string) bool {
 		return strings.Contains(screen, "∴ thought") && !strings.Contains(screen, "hidden plan")
 	})
 }
@@ -292,7 +290,7 @@ func TestSlash(t *testing.T) {
 	})
 	t.Run("commands take an argument", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Type("/mode yolo").Press("enter").WaitForText("yolo")
+		s.Type("/mode yolo").Press("enter").WaitForText("Approval mode: yolo")
 		if got := s.m.App.Session.Policy().Mode(); got != tools.ModeYolo {
 			t.Errorf("mode %s, want yolo", got)
 		}
@@ -302,17 +300,23 @@ func TestSlash(t *testing.T) {
 // Every action can be run by its name at any time, and none breaks the screen.
 func TestEveryAction(t *testing.T) {
 	for _, a := range actions() {
-		if a.Name == "quit" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
+		if a.Name == "quit" || a.Name == "interrupt" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
 			continue // leave, or need a terminal
 		}
 		t.Run(a.Name, func(t *testing.T) {
-			s := setUp(t, 80, 24, llmtest.Say("one"), llmtest.Hang("two"))
+			s := setUp(t, 80, 24, llmtest.Say("the answer came"), llmtest.Hang("two"))
 			run := func() {
-				s.Paste("/" + a.Name).Press("enter").Press("esc")
+				s.Paste("/" + a.Name)
+				s.clock.Add(time.Second) // enter just after a paste is part of it
+				s.Press("enter").Press("esc")
 			}
 			run()
+			s.WaitFor(func() (done bool) { // prompts wait for the clipboard
+				s.Send(do(func() { done = s.m.held.preparing == 0 }))
+				return done
+			})
 			s.Press("esc").Press("ctrl+c")
-			s.ask("hi", "one")
+			s.ask("hi", "the answer came")
 			s.idle()
 			run()
 		})
@@ -374,7 +378,7 @@ func TestQuitWithQueue(t *testing.T) {
 	s := setUp(t, 80, 24, slow)
 	s.ask("one", "first answer")
 	s.Type("two").Press("enter").WaitForText("queued")
-	s.Send(terminal.SignalMsg{}).WaitFor(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
+	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
 }
 
 func TestRetryAfterFailure(t *testing.T) {
@@ -387,15 +391,15 @@ func TestRetryAfterFailure(t *testing.T) {
 }
 
 func TestSwitchModel(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Think("hm", "the answer"), llmtest.Say("two"), llmtest.Say("three"))
+	s := setUp(t, 80, 24, llmtest.Think("hm", "the answer"), llmtest.Say("another answer"))
 	s.ask("hi", "the answer")
 	s.idle()
 	s.Press("ctrl+x", "m").Type("two").Press("enter").WaitForText("fake/one → fake/two")
 	s.WaitForText("earlier models' thinking not sent")
-	s.ask("more", "two")
+	s.ask("more", "another answer")
 	s.idle()
 	s.Press("f2").WaitForText("fake/two → fake/one")
-	s.Press("ctrl+x", "m").Type("gpt").Press("enter").WaitForText("OPENAI_API_KEY")
+	s.Press("ctrl+x", "m").Type("gpt").Press("enter").WaitForText("OPENAI_API_KEY, which")
 	if got := s.m.App.Session.Model().Name; got != "fake/one" {
 		t.Errorf("a model that cannot be opened took over: %s", got)
 	}
@@ -419,13 +423,13 @@ func TestRewind(t *testing.T) {
 	s.idle()
 	s.Press("esc", "esc").WaitForText("Edit which message")
 	s.Press("enter").WaitForText("Editing an earlier message")
-	s.Press("esc").WaitFor(func(screen string) bool { // nothing has changed
+	s.Press("esc").WaitForScreen(func(screen string) bool { // nothing has changed
 		return strings.Contains(screen, "answer two") && strings.Contains(screen, "› Ask anything")
 	})
 	s.Press("esc", "esc").WaitForText("Edit which message")
 	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Type(" try").Press("enter").WaitForText("another")
-	s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "answer two") })
+	s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "answer two") })
 	if got := s.fake.Requests()[2].Messages; len(got) != 3 || got[2].Text() != "second try" {
 		t.Errorf("the branch holds %+v", got)
 	}
@@ -459,7 +463,7 @@ func TestQuit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, 80, 24)
 			tt.play(s)
-			s.WaitFor(func(string) bool { return s.Quit() == tt.want })
+			s.WaitFor(func() bool { return s.Quit() == tt.want })
 		})
 	}
 }

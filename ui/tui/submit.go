@@ -12,9 +12,28 @@ import (
 	"parley/ui/tui/composer"
 )
 
+// takeSubmitted handles what was sent from the composer.
+func takeSubmitted(m *Model) tea.Cmd {
+	var cmds []tea.Cmd
+	for {
+		sent := m.input.Composer.TakeSubmitted()
+		if len(sent) == 0 {
+			return tea.Batch(cmds...)
+		}
+		for _, s := range sent {
+			if m.held.preparing > 0 {
+				m.held.submitted = append(m.held.submitted, s)
+				cmds = append(cmds, m.SayWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }))
+				continue
+			}
+			cmds = append(cmds, m.submit(s))
+		}
+	}
+}
+
 // submit sends what was typed, runs it if it is a command, or queues it while
 // the model is busy.
-func (m *Model) submit(msg composer.SubmitMsg) tea.Cmd {
+func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	text := msg.Text
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -60,7 +79,7 @@ type expandedMsg struct {
 }
 
 // expand reads the files that a prompt mentions.
-func (m *Model) expand(typed composer.SubmitMsg) tea.Cmd {
+func (m *Model) expand(typed composer.Submission) tea.Cmd {
 	o := m.App.Options
 	return func() tea.Msg {
 		msg := expandedMsg{text: typed.Text, later: typed.Later}
@@ -118,7 +137,8 @@ func queue(m *Model, text string) tea.Cmd {
 		return m.Say("/queue and the text to send")
 	}
 	if text == "" {
-		return m.input.Composer.SendLater()
+		m.input.Composer.SendLater()
+		return nil
 	}
-	return m.submit(composer.SubmitMsg{Text: text, Typed: text, Later: true})
+	return m.submit(composer.Submission{Text: text, Typed: text, Later: true})
 }

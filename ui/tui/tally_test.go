@@ -31,7 +31,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 		llmtest.Think("hm", "It holds *two* lines."),
 		llmtest.Call(llm.Part{ID: "3", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("last answer"))
 	s.ask("one", "first answer")
-	s.Type("two").Press("ctrl+x", "q").Type("three").Press("ctrl+x", "q").WaitForText("queued")
+	s.Type("two").Press("ctrl+x", "q").WaitForText("queued").Type("three").Press("ctrl+x", "q").WaitFor(func() bool { return s.m.App.Session.QueueLen() == 2 })
 	close(release)
 	s.WaitForText("Run this command?")
 	s.Send(overlay.PaintedMsg{})
@@ -46,7 +46,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	again := newModel(s.m.options())
 	again.Later = s.m.Later
 	d := uitest.New(t, again, 80, 50)
-	again.Send = func(msg tea.Msg) { d.Send(msg) }
+	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	if stored := conversation(d.WaitForText("last answer").Screen()); stored != live {
 		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
 	}

@@ -33,10 +33,10 @@ func TestKnownCostStays(t *testing.T) {
 	s := setUp(t, 80, 24, paid(llm.Usage{Input: 10, Output: 5, Cost: 0.31, Priced: true}), paid(llm.Usage{Input: 20, Output: 6}))
 	s.ask("one", "answer of 5")
 	s.idle()
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), " $0.31") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), " $0.31") })
 	s.ask("two", "answer of 6")
 	s.idle()
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "≥$0.31") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "≥$0.31") })
 	s.Type("/usage").Press("enter").WaitForText("this conversation: 30 in · 11 out · ≥$0.31")
 }
 
@@ -52,12 +52,12 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 		out.Send(llm.Finish{Reason: llm.Stop})
 		return nil
 	})
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "3% · 3.0k") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "3% · 3.0k") })
 	s.Type("/context").Press("enter").WaitForText("3.0k tokens · 3% of the")
 	s.Press("esc")
 	s.ask("hi", "the answer")
 	s.idle()
-	s.WaitFor(func(string) bool { return strings.Contains(s.status(), "5% · 4.9k") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "5% · 4.9k") })
 	s.Type("/context").Press("enter").WaitForText("4.9k tokens · 5% of the").WaitForText("1.9k tokens") // of the conversation
 }
 
@@ -112,18 +112,18 @@ func TestToasts(t *testing.T) {
 		s.ask("the question", "first answer")
 		s.idle()
 		s.Press("esc", "esc").WaitForText("Edit which").Press("enter").WaitForText("Editing an earlier message")
-		s.Press("shift+tab").WaitForText("Approval mode: auto").WaitForText("Editing an earlier message")
+		s.Press("shift+tab").WaitForText("Approval mode: auto").Shows("Editing an earlier message")
 	})
 	t.Run("queued, until it is not", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 		s.ask("one", "half an answer")
 		s.Type("two").Press("enter").WaitForText("Queued – sent with")
-		s.Type("/unqueue").Press("enter").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Queued – sent with") })
+		s.Type("/unqueue").Press("enter").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Queued – sent with") })
 	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Press("ctrl+c").WaitForText("Press ctrl+c again to quit")
-		s.Type("x").WaitFor(func(screen string) bool { return !strings.Contains(screen, "Press ctrl+c again to quit") })
+		s.Type("x").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Press ctrl+c again to quit") })
 	})
 }
 
@@ -137,5 +137,5 @@ func TestStatusNamesWhoAnswers(t *testing.T) {
 		t.Errorf("the status says %q while fake/one answers", got)
 	}
 	s.Press("esc").WaitForText("Stopped")
-	s.WaitFor(func(string) bool { return strings.HasPrefix(s.status(), "fake/two") })
+	s.WaitFor(func() bool { return strings.HasPrefix(s.status(), "fake/two") })
 }

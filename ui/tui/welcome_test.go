@@ -110,7 +110,7 @@ func TestFirstScreenKeys(t *testing.T) {
 	t.Run("a conversation is continued", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged, "An older one", "The latest")
 		s.WaitForText("An older one").Press("down", "down", "down", "down", "down", "down", "up", "enter")
-		s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Continue") })
+		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Continue") })
 		s.ask("more", "fine")
 		if got := s.fake.Requests()[0].Messages[0].Parts[0].Text; got != "The latest" {
 			t.Errorf("continued %q", got)
@@ -143,7 +143,7 @@ func TestFirstScreenKeys(t *testing.T) {
 	t.Run("nothing of it is shown on a resumed conversation", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged, "The latest")
 		s.WaitForText("The latest").Press("down", "down", "down", "down", "enter")
-		s.WaitFor(func(screen string) bool { return !strings.Contains(screen, "Try") })
+		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Try") })
 		s.Press("ctrl+x", "n").WaitForText("Try")
 	})
 }

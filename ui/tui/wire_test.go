@@ -59,12 +59,12 @@ func TestWire(t *testing.T) {
 			s.Golden(fmt.Sprintf("wire-%dx%d", size[0], size[1]))
 			s.Press("down", "down", "enter").WaitForText("POST https://api.openai.com")
 			s.Golden(fmt.Sprintf("exchange-%dx%d", size[0], size[1]))
-			s.Press("tab", "tab").WaitForText("24.0 KB of base64")
-			s.Type("/DONE").Press("enter").WaitForText("data: [DONE]")
-			s.Type("/\"lo\"").Press("enter").WaitForText(`"lo"`)
+			s.Press("tab", "tab").Shows("24.0 KB of base64")
+			s.Type("/DONE").Press("enter").Shows("data: [DONE]")
+			s.Type("/\"lo\"").Press("enter").Shows(`"lo"`)
 			s.Press("enter").WaitForText(`"content": "lo"`)
 			s.Press("esc").WaitForText("429 rate limit")
-			s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "429 rate limit") })
+			s.Press("esc").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "429 rate limit") })
 		})
 	}
 }
@@ -80,7 +80,7 @@ func TestWireOfTurn(t *testing.T) {
 	all := exchanges(s.clock.Now())
 	list = all[2:]
 	s.Press("tab", "w").WaitForText("began ")
-	s.Press("esc").WaitFor(func(screen string) bool { return !strings.Contains(screen, "began ") })
+	s.Press("esc").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "began ") })
 	list = all
 	s.Press("w").WaitForText("429 rate limit")
 	s.Press("esc")

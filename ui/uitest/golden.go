@@ -44,7 +44,7 @@ func (d *Driver) golden(name string, screen func() string) *Driver {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if !d.waitUntil(func() bool { return screen()+"\n" == string(want) }) {
+	if !d.waitUntil(func() bool { return screen()+"\n" == string(want) }, nil) {
 		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(screen()), framed(string(want)))
 	}
 	return d

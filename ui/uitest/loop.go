@@ -51,7 +51,7 @@ func (d *Driver) post(p post) {
 func (d *Driver) publish(v tea.View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.view = v
+	d.view.now = v
 	if d.sized && d.unfit == "" {
 		d.unfit = unsuitable(v.Content, d.w, d.h)
 	}

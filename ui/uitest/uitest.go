@@ -44,7 +44,7 @@ type Driver struct {
 
 	mu      sync.Mutex // guards what the loop publishes
 	changed chan struct{}
-	view    tea.View
+	view    views
 	w, h    int
 	sized   bool // the model knows w and h
 	msgs    []tea.Msg
@@ -53,6 +53,9 @@ type Driver struct {
 	over    bool   // Close waits for what runs
 	unfit   string // the first view that did not fit, and why
 }
+
+// views are what is shown now, and what was before the last thing that the test did.
+type views struct{ now, earlier tea.View }
 
 // A post is a message on its way to the model. Whoever waits for it holds
 // pending, which counts the message and every command that follows from it.
@@ -86,10 +89,11 @@ func New(t testing.TB, model tea.Model, w, h int) *Driver {
 // Type presses a key for each character of s, and enter for each line end.
 func (d *Driver) Type(s string) *Driver {
 	d.t.Helper()
+	d.mark()
 	for s != "" {
 		char, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 		s = s[len(char):]
-		d.Send(typed(char))
+		d.Deliver(typed(char))
 	}
 	return d
 }
@@ -98,12 +102,13 @@ func (d *Driver) Type(s string) *Driver {
 // "enter", "ctrl+x", "alt+shift+up".
 func (d *Driver) Press(keys ...string) *Driver {
 	d.t.Helper()
+	d.mark()
 	for _, name := range keys {
 		k, err := Key(name)
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		d.Send(k)
+		d.Deliver(k)
 	}
 	return d
 }
@@ -120,9 +125,23 @@ func (d *Driver) Resize(w, h int) *Driver {
 	return d.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Send returns the model a message, and returns when the screen shows what it made
+// Send gives the model a message, and returns when the screen shows what it made
 // of it. Messages after a quit are dropped.
 func (d *Driver) Send(msg tea.Msg) *Driver {
+	d.mark()
+	return d.Deliver(msg)
+}
+
+// mark takes note of what is shown before the test does something.
+func (d *Driver) mark() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.view.earlier = d.view.now
+}
+
+// Deliver gives the model a message as Send does, for what the program sends to itself:
+// waits do not count it as something that the test did. Any goroutine may call it.
+func (d *Driver) Deliver(msg tea.Msg) *Driver {
 	var pending sync.WaitGroup
 	pending.Add(1)
 	shown := make(chan struct{})
@@ -137,8 +156,10 @@ func (d *Driver) Send(msg tea.Msg) *Driver {
 
 // Screen returns what the window shows: the text without styles, without spaces at
 // the end of lines and without empty lines at the end.
-func (d *Driver) Screen() string {
-	lines := strings.Split(ansi.Strip(d.Styled()), "\n")
+func (d *Driver) Screen() string { return plainText(d.Styled()) }
+
+func plainText(styled string) string {
+	lines := strings.Split(ansi.Strip(styled), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
 	}
@@ -152,7 +173,7 @@ func (d *Driver) Styled() string { return d.View().Content }
 func (d *Driver) View() tea.View {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.view
+	return d.view.now
 }
 
 // Messages lists what commands have returned so far, in the order in which the
@@ -177,28 +198,69 @@ func (d *Driver) Quit() bool {
 	return d.quit
 }
 
-// WaitFor waits until cond is true of the screen. It fails the test, showing
-// the screen, if that takes too long.
-func (d *Driver) WaitFor(cond func(screen string) bool) *Driver {
+// WaitFor waits until cond is true, which may be about something else than the screen. It
+// fails the test, showing the screen, if that takes too long.
+func (d *Driver) WaitFor(cond func() bool) *Driver {
 	d.t.Helper()
-	if !d.waitUntil(func() bool { return cond(d.Screen()) }) {
+	if !d.waitUntil(cond, time.Tick(5*time.Millisecond)) {
 		d.t.Fatalf("waited %v in vain; the screen is\n%s", patience, framed(d.Screen()))
 	}
 	return d
 }
 
-// WaitForText waits until text is on the screen.
-func (d *Driver) WaitForText(text string) *Driver {
+// WaitForScreen waits until cond is true of the screen. It fails the test if that takes too
+// long, and also if it was true before the last thing that the test did: such a wait
+// would wait for nothing.
+func (d *Driver) WaitForScreen(cond func(screen string) bool) *Driver {
 	d.t.Helper()
-	if !d.waitUntil(func() bool { return strings.Contains(d.Screen(), text) }) {
-		d.t.Fatalf("waited %v in vain for %q; the screen is\n%s", patience, text, framed(d.Screen()))
+	return d.waitForScreen("what is expected", cond)
+}
+
+// Shows waits until all texts are on the screen, which may have been there before: for what
+// stays or comes back. It proves nothing of the last thing that the test did.
+func (d *Driver) Shows(texts ...string) *Driver {
+	d.t.Helper()
+	for _, text := range texts {
+		d.WaitFor(func() bool { return strings.Contains(d.Screen(), text) })
 	}
 	return d
 }
 
-// waitUntil waits until cond is true, looking again whenever something changed. A
-// model that has quit changes no more.
-func (d *Driver) waitUntil(cond func() bool) bool {
+// Lacks fails the test if one of texts is on the screen now.
+func (d *Driver) Lacks(texts ...string) *Driver {
+	d.t.Helper()
+	for _, text := range texts {
+		if screen := d.Screen(); strings.Contains(screen, text) {
+			d.t.Errorf("%q is on the screen:\n%s", text, framed(screen))
+		}
+	}
+	return d
+}
+
+// WaitForText waits until text is on the screen, where it must not have been before the
+// last thing that the test did.
+func (d *Driver) WaitForText(text string) *Driver {
+	d.t.Helper()
+	return d.waitForScreen(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+func (d *Driver) waitForScreen(what string, cond func(screen string) bool) *Driver {
+	d.t.Helper()
+	d.mu.Lock()
+	earlier := plainText(d.view.earlier.Content)
+	d.mu.Unlock()
+	if cond(earlier) {
+		d.t.Fatalf("%s was on the screen before the last key or message, so waiting for it proves nothing. The screen was\n%s", what, framed(earlier))
+	}
+	if !d.waitUntil(func() bool { return cond(d.Screen()) }, nil) {
+		d.t.Fatalf("waited %v in vain for %s; the screen is\n%s", patience, what, framed(d.Screen()))
+	}
+	return d
+}
+
+// waitUntil waits until cond is true, looking again whenever the view changed, and at each
+// tick, if there are any. A model that has quit changes no more.
+func (d *Driver) waitUntil(cond func() bool, ticks <-chan time.Time) bool {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for {
@@ -210,6 +272,7 @@ func (d *Driver) waitUntil(cond func() bool) bool {
 		}
 		select {
 		case <-changed:
+		case <-ticks:
 		case <-d.ended:
 			return cond()
 		case <-deadline.C:

@@ -4,7 +4,9 @@ package uitest_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,7 +80,7 @@ func TestDriver(t *testing.T) {
 			d := uitest.New(t, &echo{}, 40, 20)
 			c.do(d)
 			want := strings.TrimSpace("init\n40×20\n" + c.want)
-			d.WaitFor(func(screen string) bool { return strings.Count(screen, "\n") >= strings.Count(want, "\n") })
+			d.WaitForScreen(func(screen string) bool { return strings.Count(screen, "\n") >= strings.Count(want, "\n") })
 			if got := d.Screen(); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -88,7 +90,7 @@ func TestDriver(t *testing.T) {
 
 func TestDriverKeepsWhatLeavesTheModel(t *testing.T) {
 	d := uitest.New(t, &echo{}, 40, 20).Press("c")
-	d.WaitFor(func(string) bool { return len(d.Clipboard()) == 1 })
+	d.WaitFor(func() bool { return len(d.Clipboard()) == 1 })
 	if got := d.Clipboard()[0]; got != "copied" {
 		t.Errorf("clipboard holds %q", got)
 	}
@@ -136,6 +138,11 @@ func (w *witness) Errorf(f string, args ...any) {
 	w.failures = append(w.failures, fmt.Sprintf(f, args...))
 }
 
+func (w *witness) Fatalf(f string, args ...any) {
+	w.Errorf(f, args...)
+	runtime.Goexit()
+}
+
 func TestViewsThatDoNotFitFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		line string
@@ -163,4 +170,33 @@ func TestViewsThatDoNotFitFail(t *testing.T) {
 
 func TestGolden(t *testing.T) {
 	uitest.New(t, &echo{}, 40, 20).Press("t").Golden("echo")
+}
+
+// A wait for what was there before the last key waits for nothing, and fails the test.
+func TestWaitsForWhatWasThereFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait func(d *uitest.Driver)
+		want string
+	}{
+		"new":                      {func(d *uitest.Driver) { d.Press("a").WaitForText("key a") }, ""},
+		"there before":             {func(d *uitest.Driver) { d.Press("a").Press("b").WaitForText("key a") }, "before the last key"},
+		"there before, a function": {func(d *uitest.Driver) { d.Press("a").WaitForScreen(func(s string) bool { return s != "" }) }, "before the last key"},
+		"two of one key":           {func(d *uitest.Driver) { d.Type("ab").WaitForText("key a").WaitForText("key b") }, ""},
+		"by the program itself":    {func(d *uitest.Driver) { d.Press("a").Deliver(said("late")).WaitForText("key a") }, ""},
+		"stays":                    {func(d *uitest.Driver) { d.Press("a").Press("b").Shows("key a", "key b") }, ""},
+		"is not there":             {func(d *uitest.Driver) { d.Press("a").Lacks("key b") }, ""},
+		"is there":                 {func(d *uitest.Driver) { d.Press("a").Lacks("key a") }, "is on the screen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{TB: t}
+			d := uitest.New(w, &echo{}, 40, 20)
+			var over sync.WaitGroup
+			over.Go(func() { c.wait(d) }) // a fatal failure ends it
+			over.Wait()
+			got := strings.Join(w.failures, "\n")
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
 }

@@ -3,7 +3,7 @@
 //
 //	keys, pastes ──► buffer of units ──► layout in rows ──► View
 //	                   │        ▲
-//	       SubmitMsg ◄─┘        └── Completer, by way of CompletedMsg
+//	 TakeSubmitted ◄─┘          └── Completer, by way of CompletedMsg
 //
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
 // of the cursor. Pastes never submit, nor does what comes on their heels; large
@@ -22,9 +22,9 @@ import (
 	"parley/ui/theme"
 )
 
-// SubmitMsg reports that the prompt was sent. The composer is empty again, and the
-// prompt in its history.
-type SubmitMsg struct {
+// A Submission is a prompt that was sent. The composer is empty again, and the prompt in
+// its history.
+type Submission struct {
 	Text  string
 	Typed string // the same without what large pastes hold
 	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
@@ -47,6 +47,7 @@ type Model struct {
 	goalColumn int       // column that up and down try to keep; -1 for none
 	lastPaste  time.Time // when the last paste ended, with the keys right behind it
 	focused    bool
+	submitted  []Submission
 }
 
 // An editor is text under a cursor, laid out in rows of which some are in sight.
@@ -76,8 +77,8 @@ type recall struct {
 type completion struct {
 	*editor
 	completer Completer
-	menu      *menu          // nil if nobody asked
-	submit    func() tea.Cmd // sends the prompt
+	menu      *menu  // nil if nobody asked
+	submit    func() // sends the prompt
 }
 
 // A promptQueue shows the prompts that wait to be sent.
@@ -288,28 +289,37 @@ func (m *Model) paste(content string) {
 	m.resetTransient()
 }
 
+// TakeSubmitted returns what was sent since the last call, oldest first. The parent takes
+// it after each Update: keys that wait behind enter may be for what the prompt opens, and
+// a message would come after them, or two in the wrong order.
+func (m *Model) TakeSubmitted() []Submission {
+	sent := m.submitted
+	m.submitted = nil
+	return sent
+}
+
 // send sends the prompt; a backslash before the cursor makes it a new line
 // instead. There is nothing to send in a prompt of white space.
-func (m *Model) send() tea.Cmd { return m.sendWith(false) }
+func (m *Model) send() { m.sendWith(false) }
 
 // SendLater sends the prompt for after the answer.
-func (m *Model) SendLater() tea.Cmd { return m.sendWith(true) }
+func (m *Model) SendLater() { m.sendWith(true) }
 
-func (m *Model) sendWith(later bool) tea.Cmd {
+func (m *Model) sendWith(later bool) {
 	if m.cur > 0 && m.units[m.cur-1].text == `\` {
 		m.replace(m.cur-1, m.cur, split("\n"))
-		return nil
+		return
 	}
-	msg := SubmitMsg{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later}
+	msg := Submission{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}
 	if strings.TrimSpace(msg.Text) == "" {
-		return nil
+		return
 	}
 	m.commitHistory()
 	m.Reset()
-	return func() tea.Msg { return msg }
+	m.submitted = append(m.submitted, msg)
 }
 
 // invalidate drops the view that was kept.

@@ -27,7 +27,15 @@ func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 		now = now.Add(time.Second)
 		return now
 	}
-	deliver := func(msg tea.Msg) { sent = append(sent, results(t, m, m.Update(msg))...) }
+	deliver := func(msg tea.Msg) {
+		sent = append(sent, results(t, m, m.Update(msg))...)
+		for _, prompt := range m.TakeSubmitted() {
+			if prompt.Shell {
+				prompt.Text = "shell: " + prompt.Text
+			}
+			sent = append(sent, prompt.Text)
+		}
+	}
 	for _, key := range keys {
 		if key == "clear" {
 			m.Clear()
@@ -61,11 +69,6 @@ func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
 		}
 	case composer.CompletedMsg:
 		return results(t, m, m.Update(msg))
-	case composer.SubmitMsg:
-		if msg.Shell {
-			return []string{"shell: " + msg.Text}
-		}
-		return []string{msg.Text}
 	case composer.UnqueueMsg:
 		return []string{fmt.Sprintf("unqueue %d %s, edit %v", msg.Index, msg.Text, msg.Edit)}
 	case composer.TooLongMsg:
@@ -276,18 +279,17 @@ func TestPastesCannotSendThemselves(t *testing.T) {
 			now := time.Unix(1e9, 0)
 			m.Now = func() time.Time { return now }
 			m.Update(tea.PasteMsg{Content: c.paste})
-			var cmd tea.Cmd
 			for _, r := range c.keys + "\n" {
 				now = now.Add(c.pause)
 				key := tea.KeyPressMsg{Code: r, Text: string(r)}
 				if r == '\n' {
 					key = tea.KeyPressMsg{Code: tea.KeyEnter}
 				}
-				cmd = m.Update(key)
+				m.Update(key)
 			}
 			got := "left: " + m.Value()
-			if cmd != nil {
-				got = cmd().(composer.SubmitMsg).Text
+			if sent := m.TakeSubmitted(); len(sent) > 0 {
+				got = sent[0].Text
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -306,12 +308,12 @@ func TestLargePastesCannotSendThemselves(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: large})
 	for _, pause := range []time.Duration{549 * time.Millisecond, 49 * time.Millisecond} {
 		now = now.Add(pause)
-		if cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd != nil {
+		if m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); len(m.TakeSubmitted()) > 0 {
 			t.Errorf("sent %s later", pause)
 		}
 	}
 	now = now.Add(50 * time.Millisecond)
-	if cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd == nil {
+	if m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); len(m.TakeSubmitted()) != 1 {
 		t.Error("a person cannot send it")
 	}
 }

@@ -248,7 +248,8 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 		c := o.candidates[o.selected]
 		cmd := m.acceptCandidate(c)
 		if c.Submit && !c.Directory {
-			return m.submit(), true
+			m.submit()
+			return nil, true
 		}
 		return cmd, true
 	case do == cancel && m.menuOpen():

@@ -1,6 +1,7 @@
 package composer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,9 +58,9 @@ func TestPastedCommand(t *testing.T) {
 		if got, want := m.Value(), " "+pasted; got != want {
 			t.Errorf("the draft is %.20q, want %.20q", got, want)
 		}
-		msg, ok := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})().(composer.SubmitMsg)
-		if !ok || msg.Text != pasted || msg.Shell || !msg.Plain {
-			t.Errorf("sends %.20q, %+v", msg.Text, msg.Plain)
+		m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		if sent := m.TakeSubmitted(); len(sent) != 1 || sent[0].Text != pasted || sent[0].Shell || !sent[0].Plain {
+			t.Errorf("sends %.50q", fmt.Sprint(sent))
 		}
 		if play(t, m, "up"); m.Value() != " "+pasted || m.Shell() {
 			t.Errorf("the history holds %.20q", m.Value())
