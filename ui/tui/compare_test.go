@@ -95,7 +95,7 @@ func TestCompareStops(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := comparing(t, 80, 24, llmtest.Hang("half"), llmtest.Hang("less"))
-			s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
+			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ").Type("which?").Press("enter").WaitForText("half").WaitForText("less")
 			for _, key := range test.keys {
 				if key == "wait" {
 					s.WaitForText("esc keep the first")
@@ -125,7 +125,7 @@ func TestCompareNobody(t *testing.T) {
 // own column, and leaves the others to be chosen.
 func TestCompareFails(t *testing.T) {
 	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
-	s.Type("/compare fake/two").Press("enter").Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("no money left")
+	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ").Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("no money left")
 	s.Press("enter").Shows("no answer", "esc keep the first")
 	s.Press("right", "enter").WaitForText("Continuing with fake/two")
 	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {

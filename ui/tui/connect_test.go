@@ -199,7 +199,7 @@ func TestQuestionNotNeeded(t *testing.T) {
 	first := make(chan struct{})
 	ask("The first", first)
 	close(first)
-	s.WaitForText("The first is over").WaitFor(func(screen string) bool { return !strings.Contains(screen, "n no") })
+	s.WaitForText("The first is over").WaitFor(func() bool { return !strings.Contains(s.Screen(), "n no") })
 	second := make(chan struct{})
 	ask("The second", second)
 	ask("The third", nil)

@@ -91,7 +91,7 @@ func TestPathsAreCompleted(t *testing.T) {
 	at = filepath.ToSlash(at) + "/"
 	lists := func(command string, has, lacks []string) {
 		t.Helper()
-		s.WaitFor(func(screen string) bool {
+		s.WaitForScreen(func(screen string) bool {
 			missing := func(name string) bool { return !strings.Contains(screen, command+at+name) }
 			return !slices.ContainsFunc(has, missing) && !slices.ContainsFunc(lacks, func(name string) bool { return !missing(name) })
 		})
