@@ -158,10 +158,7 @@ func (f Fetched) compare(before List) (List, []Change) {
 // ShownID returns an id as a list can say it that cannot be kept: on one line, and not long.
 func ShownID(id string) string {
 	const most = 60 // bytes
-	if len(id) > most {
-		id = strings.ToValidUTF8(id[:most], "") + "…"
-	}
-	return sanitize.Line(id)
+	return sanitize.Line(sanitize.TruncateBytes(id, most))
 }
 
 // differences returns how the price and the window of a known model changed.

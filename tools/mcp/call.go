@@ -12,6 +12,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools"
+	"parley/tools/sanitize"
 )
 
 // The bounds of what comes with a call besides its text.
@@ -108,10 +109,7 @@ type resultBuilder struct {
 // it, which is counted with that of the whole answer.
 func singleLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return text
+	return sanitize.Truncate(text, limit)
 }
 
 func (a *resultBuilder) note(format string, args ...any) {

@@ -8,7 +8,8 @@
 //	invisible runes      dropped, counted; combining marks beyond Marks too
 //
 // Nothing visible is ever swallowed: an unterminated escape sequence is shown
-// as the characters it consists of. Every function is idempotent, and a Stream
+// as the characters it consists of. Every function but Truncate and
+// TruncateBytes is idempotent, and a Stream
 // gives the same text at every cut, because each rune is judged by what stands
 // before it and never by what follows (the LF after a CR excepted).
 //

@@ -163,8 +163,8 @@ const longest = 200
 
 func destination(s string) string {
 	s = sanitize.Line(s)
-	if !linkable(s) && len(s) > longest {
-		return strings.ToValidUTF8(s[:longest], "") + "…"
+	if !linkable(s) {
+		return sanitize.TruncateBytes(s, longest)
 	}
 	return s
 }

@@ -264,10 +264,6 @@ func usageLine(a session.Response) string {
 
 // short cuts text to one line for a glance.
 func short(s string) string {
-	s = sanitize.Line(strings.TrimSpace(s))
 	const most = 160
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return sanitize.Truncate(sanitize.Line(strings.TrimSpace(s)), most)
 }

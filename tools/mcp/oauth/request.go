@@ -205,12 +205,7 @@ func isHeaderSafe(text string) bool {
 }
 
 // clean returns a stranger's text on one line.
-func clean(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		text = string(runes[:limit]) + "…"
-	}
-	return sanitize.Line(text)
-}
+func clean(text string, limit int) string { return sanitize.Line(sanitize.Truncate(text, limit)) }
 
 // plainError returns the error of a request without its address, which may hold a secret, and
 // with why its time ended.

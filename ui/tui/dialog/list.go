@@ -3,7 +3,6 @@ package dialog
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -126,18 +125,7 @@ func (b *base) sign(selected bool) string {
 const maxRowBytes = 1000
 
 // printableRow returns the beginning of s, printable on one line.
-func printableRow(s string) string { return sanitize.Line(truncateBytes(s, maxRowBytes)) }
-
-// truncateBytes returns the beginning of s, n bytes at most, and a sign if there is more.
-func truncateBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func printableRow(s string) string { return sanitize.Line(sanitize.TruncateBytes(s, maxRowBytes)) }
 
 // padRight returns line with spaces up to width.
 func padRight(line string, width int) string {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/tools/sanitize"
 	"parley/ui/describe"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
@@ -70,7 +71,7 @@ func (l *PermissionList) detail() []row {
 	}
 	r := l.rules[l.selected]
 	lines := []describe.Line{{}}
-	for part := range strings.SplitSeq(truncateBytes(r.Rule, maxRowBytes), "\n") {
+	for part := range strings.SplitSeq(sanitize.TruncateBytes(r.Rule, maxRowBytes), "\n") {
 		lines = append(lines, describe.Line{Gutter: "  ", Text: describe.Reveal(part), Style: describe.Text, Exact: true})
 	}
 	where, how := l.where(r), describe.Dim
@@ -170,6 +171,6 @@ func (l *PermissionList) row(i int) string {
 	}
 	start := l.sign(i == l.selected) + effect.Render(padRight(ansi.Truncate(printableRow(r.Effect), 5, ""), 5)) + "  "
 	room := max(l.width-ansi.StringWidth(start)-textwrap.Width(origin)-columnGap, 0)
-	line := start + rule.Render(ansi.Truncate(describe.Reveal(strings.ReplaceAll(truncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
+	line := start + rule.Render(ansi.Truncate(describe.Reveal(strings.ReplaceAll(sanitize.TruncateBytes(r.Rule, maxRowBytes), "\n", "␊")), room, "…"))
 	return ansi.Truncate(padRight(line, l.width-textwrap.Width(origin))+l.theme.Faint.Render(origin), l.width, "…")
 }

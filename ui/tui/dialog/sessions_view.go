@@ -253,7 +253,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	}
 	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
 	for _, text := range lines {
-		for line := range strings.Lines(truncateBytes(text, most)) {
+		for line := range strings.Lines(sanitize.TruncateBytes(text, most)) {
 			if strings.TrimSpace(line) == "" {
 				continue // what is said counts where there is so little room
 			}

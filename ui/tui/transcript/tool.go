@@ -51,7 +51,7 @@ func (b *call) set(t Tool) {
 	title, output, diff := b.tool.Title, b.tool.Output, b.tool.Diff
 	switch {
 	case t.Title != "":
-		title = sanitize.Line(truncateBytes(t.Title, maxTitleBytes))
+		title = sanitize.Line(sanitize.TruncateBytes(t.Title, maxTitleBytes))
 	case t.Input != b.received.Input:
 		title = sanitize.Line(b.readTitle(t))
 	}
@@ -83,14 +83,6 @@ func (b *call) readTitle(t Tool) string {
 	}
 	b.preview.read(t.Input)
 	return b.preview.title()
-}
-
-// truncateBytes cuts s to at most n bytes and not inside a character.
-func truncateBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + textwrap.Ellipsis
 }
 
 // add takes live output.
