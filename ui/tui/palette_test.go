@@ -91,7 +91,8 @@ func TestPathsAreCompleted(t *testing.T) {
 	at = filepath.ToSlash(at) + "/"
 	lists := func(command string, has, lacks []string) {
 		t.Helper()
-		s.WaitForScreen(func(screen string) bool {
+		s.WaitFor(func() bool {
+			screen := s.Screen()
 			missing := func(name string) bool { return !strings.Contains(screen, command+at+name) }
 			return !slices.ContainsFunc(has, missing) && !slices.ContainsFunc(lacks, func(name string) bool { return !missing(name) })
 		})
