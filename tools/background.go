@@ -56,16 +56,15 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, args she
 // attend waits for the end of a command, or until it goes on in the background.
 func (l *Jobs) attend(ctx context.Context, j *job, args shellCommand, ended <-chan Outcome) (out Outcome, moved bool) {
 	var expired, due <-chan time.Time
-	switch {
-	case args.own:
-		expired = l.timer(maxTimeout)
-	case args.Timeout == 0:
+	if !args.own && args.Timeout == 0 {
 		expired = l.timer(defaultTimeout)
 	}
 	switch after := l.backgroundAfter(); {
 	case args.Background:
 		due, expired = l.timer(settleTime), nil
-	case after > 0 && !args.own:
+	case after > 0 && args.own:
+		due = l.timer(max(after, maxTimeout)) // they look on meanwhile
+	case after > 0:
 		due = l.timer(after)
 	}
 	canceled, wanted, refused := ctx.Done(), j.wanted, false
@@ -99,8 +98,8 @@ func (l *Jobs) attend(ctx context.Context, j *job, args shellCommand, ended <-ch
 }
 
 // RunOwn runs a command that the user typed in dir: with all of their rights, and neither asked
-// about nor held. Once they want that, it goes on in the background among jobs, for the
-// conversation of [WithJobOwner].
+// about nor held. Once they want that, and by itself after ten minutes if commands do so, it goes
+// on in the background among jobs, for the conversation of [WithJobOwner].
 func RunOwn(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) Outcome {
 	set, err := Open(dir)
 	if err != nil {

@@ -5,7 +5,9 @@ package tools
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -389,30 +391,49 @@ func TestUntoldJobsAreKept(t *testing.T) {
 	}
 }
 
-// A command of the user's own goes to the background when they want that, and not by itself.
+// A command of the user's own goes to the background when they want that, and by itself only after
+// ten minutes, if commands do so at all.
 func TestOwnCommandInTheBackground(t *testing.T) {
-	f, c := openJobs(t)
-	shown, ended := make(chan string, 2), make(chan Outcome, 1)
-	go func() {
-		ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
-	}()
-	if got := <-shown; got != "one\n" {
-		t.Fatalf("the user sees %q", got)
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		move  func(t *testing.T, f fixture, c *clock)
+		waits []time.Duration // what it may go there after
+	}{
+		{"when they want that", time.Minute, moveByUser, []time.Duration{maxTimeout}},
+		{"by itself", time.Minute, func(_ *testing.T, _ fixture, c *clock) { c.passes(maxTimeout) }, []time.Duration{maxTimeout}},
+		{"none does by itself", 0, moveByUser, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, c := openJobs(t)
+			f.SetBackground(test.after)
+			shown, ended := make(chan string, 2), make(chan Outcome, 1)
+			go func() {
+				ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
+			}()
+			if got := <-shown; got != "one\n" {
+				t.Fatalf("the user sees %q", got)
+			}
+			test.move(t, f, c)
+			if out := <-ended; out.Job != 1 || !strings.HasPrefix(out.Text, "one\n[it continues in the background as job 1") {
+				t.Errorf("got %+v", out)
+			}
+			c.mu.Lock()
+			if got := slices.Collect(maps.Keys(c.timers)); !slices.Equal(got, test.waits) {
+				t.Errorf("it waited for %v", got)
+			}
+			c.mu.Unlock()
+			write(t, f.at("go"), "")
+			f.until(1)
+			if got := f.job("me", "read", 1); !strings.HasPrefix(got, "two\n"+f.dir+"\n[exit status 0]") {
+				t.Errorf("the model reads %q", got)
+			}
+		})
 	}
+}
+
+func moveByUser(t *testing.T, f fixture, _ *clock) {
 	if n, err := f.Jobs().Move(); n != 1 || err != nil {
 		t.Fatalf("%d are moved: %v", n, err)
-	}
-	if out := <-ended; out.Job != 1 || !strings.HasPrefix(out.Text, "one\n[it continues in the background as job 1") {
-		t.Errorf("got %+v", out)
-	}
-	c.mu.Lock()
-	if c.timers[time.Minute] != nil {
-		t.Error("it would go there by itself")
-	}
-	c.mu.Unlock()
-	write(t, f.at("go"), "")
-	f.until(1)
-	if got := f.job("me", "read", 1); !strings.HasPrefix(got, "two\n"+f.dir+"\n[exit status 0]") {
-		t.Errorf("the model reads %q", got)
 	}
 }

@@ -35,7 +35,7 @@ type shellArgs struct {
 // A shellCommand is a command to be run.
 type shellCommand struct {
 	shellArgs
-	own bool // the user typed it: it has more time, and goes to the background if they want that
+	own bool // the user typed it: it has all the time it needs, and goes to the background later
 }
 
 func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error) {
