@@ -74,8 +74,8 @@ const lastWords = 10 * time.Second
 func Serve(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &agent{Options: o, ctx: ctx, open: map[sdk.SessionId]*conversation{}}
-	owed := &answers{}
+	owed := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
+	a := &agent{Options: o, ctx: ctx, owed: owed, open: map[sdk.SessionId]*conversation{}}
 	in := &gatedReader{Reader: countedReader{o.In, owed}, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, countedWriter{o.Out, owed}, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
@@ -123,6 +123,7 @@ type agent struct {
 	Options
 	ctx  context.Context // ends with the connection
 	conn *sdk.AgentSideConnection
+	owed *answers
 
 	mu     sync.Mutex
 	closed bool

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 	"go.uber.org/goleak"
@@ -41,6 +42,7 @@ type editor struct {
 	dir    string
 	answer func(sdk.RequestPermissionRequest) string // the id of an option; "": canceled
 	leave  func()                                    // closes the editor's side, and waits for parley
+	hasty  bool                                      // each prompt is canceled with the same write
 
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
@@ -90,7 +92,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		ours.w.Close()
 	}()
 	e := &editor{t: t, dir: dir, news: make(chan struct{}, 1), answer: func(sdk.RequestPermissionRequest) string { return "deny" }}
-	e.ClientSideConnection = sdk.NewClientSideConnection(e, theirs.w, ours.r)
+	e.ClientSideConnection = sdk.NewClientSideConnection(e, hastyWriter{e, theirs.w}, ours.r)
 	e.SetLogger(slog.New(slog.DiscardHandler))
 	e.leave = sync.OnceFunc(func() {
 		theirs.w.Close()
@@ -101,6 +103,23 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 	})
 	t.Cleanup(func() { e.leave(); lib.Close() })
 	return e
+}
+
+// A hastyWriter cancels each prompt as soon as it is written, if its editor is hasty.
+type hastyWriter struct {
+	*editor
+	to io.Writer
+}
+
+func (w hastyWriter) Write(line []byte) (int, error) {
+	var m struct {
+		Method string
+		Params struct{ SessionID string }
+	}
+	if json.Unmarshal(line, &m) == nil && m.Method == "session/prompt" && w.hasty {
+		line = fmt.Appendf(line, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", m.Params.SessionID)
+	}
+	return w.to.Write(line)
 }
 
 type ends struct {
@@ -311,6 +330,32 @@ func TestCancel(t *testing.T) {
 	}
 	if r := e.prompt(id, text("go on")); r != sdk.StopReasonEndTurn {
 		t.Errorf("then %q", r)
+	}
+}
+
+// TestCancelAtOnce: a cancel that comes with its prompt stops it, and no other.
+func TestCancelAtOnce(t *testing.T) {
+	const n = 50
+	var e *editor
+	turn := func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		if !e.hasty {
+			return llmtest.Say("whole")(ctx, req, out)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Second):
+			return errors.New("nobody canceled")
+		}
+	}
+	e = newEditor(t, session.Options{}, slices.Repeat([]llmtest.Turn{turn}, n)...)
+	id := e.begin()
+	for i := range n {
+		e.hasty = i%2 == 0
+		want := map[bool]sdk.StopReason{true: sdk.StopReasonCancelled, false: sdk.StopReasonEndTurn}[e.hasty]
+		if r := e.prompt(id, text("hi")); r != want {
+			t.Fatalf("prompt %d: stop reason %q, want %q", i, r, want)
+		}
 	}
 }
 

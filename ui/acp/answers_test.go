@@ -56,3 +56,41 @@ func TestAnswersAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// TestPromptsBeforeACancel holds what a cancel waits for: the prompts that came before it, until they
+// have begun or are refused.
+func TestPromptsBeforeACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
+		a.read([]byte(`{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}
+{"id":"1","method":"session/prompt","params":{"sessionId":"other"}}
+{"method":"session/cancel","params":{"sessionId":"s"}}
+{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}
+{"method":"session/cancel","params":{"sessionId":"s"}}
+{"id":[3],"method":"session/prompt","params":7}
+`))
+		first, second := a.canceled("s"), a.canceled("s")
+		if len(first) != 1 || len(second) != 2 || a.canceled("s") != nil || a.canceled("none") != nil {
+			t.Fatalf("prompts before the cancels: %v, %v", first, second)
+		}
+		began, begun := time.Now(), 0
+		if a.waitBegun(second, func() int { return begun }, time.Minute); time.Since(began) != time.Minute {
+			t.Errorf("waited %s for what never begins", time.Since(began))
+		}
+		ended := make(chan struct{})
+		go func() {
+			a.waitBegun(second, func() int { return begun }, time.Hour)
+			close(ended)
+		}()
+		synctest.Wait()
+		a.wrote([]byte(`{"jsonrpc":"2.0","id":1,"error":{}}`)) // refused
+		synctest.Wait()
+		a.mu.Lock()
+		begun++
+		a.mu.Unlock()
+		a.began()
+		if <-ended; time.Since(began) != time.Minute {
+			t.Errorf("waited %s", time.Since(began))
+		}
+	})
+}

@@ -23,12 +23,24 @@ import (
 // Cancel stops the prompt that is answered, and those that wait for that: the conversation
 // stays one that can go on, as after esc on the screen.
 func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
+	prompts := a.owed.canceled(string(p.SessionId))
 	c, err := a.find(p.SessionId)
 	if err != nil {
 		return err
 	}
+	a.owed.waitBegun(prompts, c.begun, promptTime)
 	c.cancel()
 	return nil
+}
+
+// promptTime is how long a prompt that came may take to begin.
+const promptTime = 2 * time.Second
+
+// begun counts the prompts that cancel would stop.
+func (c *conversation) begun() int {
+	c.cancelMu.Lock()
+	defer c.cancelMu.Unlock()
+	return len(c.cancels)
 }
 
 func (c *conversation) cancel() {
@@ -46,6 +58,7 @@ func (c *conversation) cancelable(ctx context.Context) (_ context.Context, done 
 	c.cancelMu.Lock()
 	c.cancels[&cancel] = true
 	c.cancelMu.Unlock()
+	c.owed.began()
 	return ctx, func() {
 		unhook()
 		c.cancelMu.Lock()
@@ -66,12 +79,12 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	if err != nil {
 		return r, err
 	}
+	ctx, end := c.cancelable(ctx)
+	defer end()
 	parts, err := promptParts(p.Prompt, c.opened.App.Folder)
 	if err != nil {
 		return r, err
 	}
-	ctx, end := c.cancelable(ctx)
-	defer end()
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
 	if c.closed {
