@@ -8,10 +8,10 @@
 //	invisible runes      dropped, counted; combining marks beyond Marks too
 //
 // Nothing visible is ever swallowed: an unterminated escape sequence is shown
-// as the characters it consists of. Every function but Truncate and
-// TruncateBytes is idempotent, and a Stream
-// gives the same text at every cut, because each rune is judged by what stands
-// before it and never by what follows (the LF after a CR excepted).
+// as the characters it consists of. Every function but Truncate and TruncateBytes
+// is idempotent, and a Stream gives the same text at every cut, because each rune is
+// judged by what stands before it and never by what follows (the LF after a CR
+// excepted).
 //
 // A model reads what a program wrote as Output makes it: escape sequences and control
 // characters are removed and counted, for they mean nothing to it.
