@@ -76,7 +76,7 @@ func (t Target) dropUnsupported(s *object) {
 		p := s.text("pattern")
 		f, _ := toFloat(v)
 		switch {
-		case key == "additionalProperties" && t.ClosedObjects, key == "oneOf":
+		case key == "oneOf":
 			continue
 		case t.isDropped(key),
 			key == "format" && t.Formats != "" && !slices.Contains(strings.Fields(t.Formats), s.text("format")),
