@@ -77,6 +77,7 @@ func TestDialogues(t *testing.T) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
 		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.Enter = func(string) {} }, do: func(d *drive) {
+			d.out.Width = func() int { return 1000 } // the path of the test's directory wraps nowhere
 			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
 		}},
 		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
