@@ -31,9 +31,13 @@ func Format(p Prompt) string {
 	}
 	line("description", p.Description)
 	line("argument-hint", p.Hint)
+	line("arguments", strings.Join(p.Arguments, ", "))
 	line("model", p.Model)
 	line("effort", string(p.Effort))
 	line("tools", strings.Join(p.Tools, ", "))
+	if p.Web {
+		line("web", "true")
+	}
 	line("system", p.System)
 	if len(p.Schema) > 0 {
 		fmt.Fprintf(&b, "schema: %s\n", p.Schema)

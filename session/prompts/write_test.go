@@ -34,6 +34,7 @@ func TestFormat(t *testing.T) {
 		{Body: "--- a rule"},
 		{Body: "Go\n\n  there", Settings: prompts.Settings{Description: "a: b # c", Hint: "[x] [y]", Model: "a/b", Effort: "low", Tools: []string{"read", "grep"}, System: "Be\n\n  short", Schema: []byte(`{"type":"object"}`)}},
 		{Body: "", Settings: prompts.Settings{System: "'quoted' \"text\"", SchemaFile: "schema.json"}},
+		{Body: "Close $issue for $who", Settings: prompts.Settings{Arguments: []string{"issue", "who"}, Web: true}},
 		{Body: "x", Settings: prompts.Settings{Description: "- dash\ttab", System: "  indented\nlines"}},
 	} {
 		text := prompts.Format(p)
