@@ -241,13 +241,14 @@ func List() (map[int]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[int]Info{}
+	all := make(map[int]Info, len(names))
+	buffer := make([]byte, 1<<10) // a line is shorter
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		stat, err := readStat("/proc/"+name+"/stat", buffer)
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			return nil, err
 		}
@@ -262,6 +263,24 @@ func List() (map[int]Info, error) {
 		return nil, errors.New("no process in /proc")
 	}
 	return all, nil
+}
+
+// readStat reads the beginning of a file of /proc into buffer. It is read once for each process
+// that there is: os.ReadFile takes three times as many system calls.
+func readStat(path string, buffer []byte) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	for err == syscall.EINTR {
+		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	n, err := syscall.Read(fd, buffer)
+	for err == syscall.EINTR {
+		n, err = syscall.Read(fd, buffer)
+	}
+	return buffer[:max(n, 0)], err
 }
 
 // parseStat reads /proc/PID/stat, see proc_pid_stat(5). The name of the program
