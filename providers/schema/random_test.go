@@ -3,16 +3,20 @@ package schema
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // TestRandom fits schemas that nobody would write: every keyword beside every
-// other.
+// other; many more of them with PARLEY_LONG=1.
 func TestRandom(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
+	r, rounds := rand.New(rand.NewPCG(3, 4)), 100
+	if os.Getenv("PARLEY_LONG") == "1" {
+		rounds = 2000
+	}
+	for range rounds {
 		raw := json.RawMessage(encode(random(r, 0)))
 		for _, target := range targets {
 			got := For(raw, target)

@@ -50,9 +50,5 @@ func Validate(raw json.RawMessage, value []byte) error {
 	if err != nil {
 		return err
 	}
-	c := d.checker()
-	if err := c.checkRoot(v).toError(); err != nil || c.unchecked == 0 {
-		return err
-	}
-	return ErrUnchecked
+	return d.checker().validate(v)
 }

@@ -48,6 +48,14 @@ func (c *checker) isSpent() bool {
 // check returns what is wrong with v.
 func (d *document) check(v any) problems { return d.checker().checkRoot(v) }
 
+// validate returns what is wrong with v as an error, or ErrUnchecked.
+func (c *checker) validate(v any) error {
+	if err := c.checkRoot(v).toError(); err != nil || c.unchecked == 0 {
+		return err
+	}
+	return ErrUnchecked
+}
+
 func (c *checker) checkRoot(v any) problems {
 	var found problems
 	c.check(&found, c.root, v, nil, 0)
