@@ -12,7 +12,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestPrefixStays holds that nothing misses a provider's cache needlessly: in 14 turns, or 30 with PARLEY_LONG=1,
+// TestPrefixStays holds that nothing misses a provider's cache needlessly: in 10 turns, or 30 with PARLEY_LONG=1,
 // with thinking, calls, results with images, answers that broke off and words of other
 // models in between, each request begins with the bytes of the one before, for every
 // wire format; tools that come late change the tools alone. Marks for the cache move
@@ -34,7 +34,7 @@ func TestPrefixStays(t *testing.T) {
 				now.holds(t, before, n, late)
 				before, late = now, false
 			}
-			turns := 14
+			turns := 10
 			if llmtest.Long {
 				turns = 30
 			}
