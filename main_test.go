@@ -38,6 +38,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -67,21 +68,22 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.RunIfHelper()
-	programs := map[string]func(){"parley": main, "mcp-sink": serveSink}
+	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
 		flag.Parse()
 		if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 			flag.Set("test.parallel", "6")
 		}
 	}
-	testscript.Main(m, programs)
+	testscript.Main(withResidents{m}, programs)
 }
 
 // TestScript runs the program as people do: flags, pipes, exit statuses. In the
 // scripts "server NAME" starts one of the servers below and writes config.toml
 // for it, "requests N" checks how many requests it got, and "status N COMMAND"
 // runs a command that has to exit with N. For "leaky", "screen" and "traceless"
-// see there.
+// see there. "exec parley" is a process of its own, as of users; "run parley" and
+// "status N parley" are runs in a resident.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -99,10 +101,16 @@ func TestScript(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Values["requests"] = &counter{}
 			e.Values["echo"] = &echo{}
+			variables := []string{"URL", "MOCK_KEY", "KEY"} // of serve, leaky and serveKeys
+			for _, variable := range e.Vars {
+				name, _, _ := strings.Cut(variable, "=")
+				variables = append(variables, name)
+			}
+			e.Values["variables"] = variables
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": serve, "requests": requests, "status": status,
+			"server": serve, "requests": requests, "status": status, "run": run,
 			"leaky": leaky, "screen": screen, "traceless": traceless, "keyserver": serveKeys,
 			"embedserver": embedServer, "killed": killedCommand,
 		},
@@ -114,15 +122,204 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND...")
 	}
-	err := ts.Exec(args[1], args[2:]...)
-	code := 0
+	if code := exitStatus(ts, args[1:]); fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit status %d, want %s", code, args[0])
+	}
+}
+
+// run runs a command, which has to succeed, or with "!" to fail.
+func run(ts *testscript.TestScript, neg bool, args []string) {
+	if code := exitStatus(ts, args); (code != 0) != neg {
+		ts.Fatalf("exit status %d", code)
+	}
+}
+
+// settings finds the variables that a script sets.
+var settings = regexp.MustCompile(`(?m)^env (\w+)=`)
+
+// exitStatus runs a command and returns its exit status: parley in a resident, "exec parley" and
+// others in a process of their own.
+func exitStatus(ts *testscript.TestScript, args []string) int {
+	if args[0] == "parley" && !ownProcesses {
+		script, err := os.ReadFile(filepath.Join("testdata/script", ts.Name()+".txtar"))
+		ts.Check(err)
+		variables := slices.Clone(ts.Value("variables").([]string))
+		for _, m := range settings.FindAllSubmatch(script, -1) {
+			variables = append(variables, string(m[1]))
+		}
+		var env []string
+		for _, name := range variables {
+			env = append(env, name+"="+ts.Getenv(name))
+		}
+		stdout, stderr, status, err := runProgram(ts.MkAbs("."), env, args[1:])
+		ts.Check(err)
+		_, _ = io.WriteString(ts.Stdout(), stdout)
+		_, _ = io.WriteString(ts.Stderr(), stderr)
+		return status
+	}
+	if args[0] == "exec" {
+		args = args[1:]
+	}
+	err := ts.Exec(args[0], args[1:]...)
 	if exit, ok := err.(*exec.ExitError); ok {
-		code = exit.ExitCode()
+		return exit.ExitCode()
 	} else if err != nil {
 		ts.Fatalf("%v", err)
 	}
-	if fmt.Sprint(code) != args[0] {
-		ts.Fatalf("exit status %d, want %s", code, args[0])
+	return 0
+}
+
+// long asks for what tests do only in part by default, for their speed.
+var long = os.Getenv("PARLEY_LONG") == "1"
+
+// ownProcesses has each run of the program be a process, and none in a resident.
+var ownProcesses = long || builtWith("-race", "true")
+
+// A resident is a process that runs the program many times, one run after the other, each with
+// arguments, an environment, a folder and outputs of its own: to start a process, and what packages
+// do before main and when they are first used, is most of what a short run costs. Nothing is kept
+// between two runs but what is on the disk, what packages derive from themselves alone, and the
+// tokens of commands. With PARLEY_LONG=1, or built with -race, each run is a process of its own.
+type resident struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *json.Decoder
+	dir string // of its outputs
+}
+
+// A residentRun is what a resident is asked for. It answers with the exit status.
+type residentRun struct {
+	Args, Env           []string
+	Dir, Stdout, Stderr string
+}
+
+// residents are those that have nothing to do.
+var residents struct {
+	sync.Mutex
+	idle []*resident
+}
+
+// runProgram runs parley in a folder, with an environment and nothing on standard input.
+func runProgram(dir string, env, args []string) (stdout, stderr string, status int, err error) {
+	if ownProcesses {
+		exe, err := exec.LookPath("parley")
+		if err != nil {
+			return "", "", 0, err
+		}
+		var out, errs strings.Builder
+		cmd := exec.Command(exe, args...)
+		cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(""), &out, &errs
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			return "", "", 0, err
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode(), nil
+	}
+	residents.Lock()
+	var r *resident
+	if last := len(residents.idle) - 1; last >= 0 {
+		r, residents.idle = residents.idle[last], residents.idle[:last]
+	}
+	residents.Unlock()
+	if r == nil {
+		if r, err = newResident(); err != nil {
+			return "", "", 0, err
+		}
+	}
+	stdout, stderr, status, err = r.run(dir, env, args)
+	if err != nil {
+		return "", "", 0, errors.Join(fmt.Errorf("parley %q ended the process: %w", args, err), r.end())
+	}
+	residents.Lock()
+	defer residents.Unlock()
+	residents.idle = append(residents.idle, r)
+	return stdout, stderr, status, nil
+}
+
+func newResident() (*resident, error) {
+	exe, err := exec.LookPath("parley-resident")
+	if err != nil {
+		return nil, err
+	}
+	r := &resident{cmd: exec.Command(exe)}
+	r.cmd.Stderr = os.Stderr
+	if r.in, err = r.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if r.dir, err = os.MkdirTemp("", "parley-resident"); err != nil {
+		return nil, err
+	}
+	r.out = json.NewDecoder(out)
+	return r, r.cmd.Start()
+}
+
+func (r *resident) run(dir string, env, args []string) (stdout, stderr string, status int, err error) {
+	run := residentRun{Args: args, Env: env, Dir: dir, Stdout: filepath.Join(r.dir, "stdout"), Stderr: filepath.Join(r.dir, "stderr")}
+	if err := json.NewEncoder(r.in).Encode(run); err != nil {
+		return "", "", 0, err
+	}
+	if err := r.out.Decode(&status); err != nil {
+		return "", "", 0, err
+	}
+	out, err := os.ReadFile(run.Stdout)
+	if err != nil {
+		return "", "", 0, err
+	}
+	errs, err := os.ReadFile(run.Stderr)
+	return string(out), string(errs), status, err
+}
+
+func (r *resident) end() error {
+	r.in.Close()
+	return errors.Join(r.cmd.Wait(), os.RemoveAll(r.dir))
+}
+
+// withResidents are tests that end their residents.
+type withResidents struct{ *testing.M }
+
+func (m withResidents) Run() int {
+	status := m.M.Run()
+	for _, r := range residents.idle {
+		if err := r.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "a resident:", err)
+			status = 1
+		}
+	}
+	return status
+}
+
+// reside is what a resident does.
+func reside() {
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	in, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var run residentRun
+		if in.Decode(&run) != nil {
+			return
+		}
+		os.Clearenv()
+		for _, variable := range run.Env {
+			name, value, _ := strings.Cut(variable, "=")
+			check(os.Setenv(name, value))
+		}
+		check(os.Chdir(run.Dir))
+		empty, input, err := os.Pipe()
+		check(errors.Join(err, input.Close()))
+		os.Stdin = empty
+		os.Stdout, err = os.Create(run.Stdout)
+		check(err)
+		os.Stderr, err = os.Create(run.Stderr)
+		check(err)
+		status := cli.Main(run.Args)
+		check(errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close()))
+		check(answers.Encode(status))
 	}
 }
 
@@ -387,8 +584,22 @@ const canary = `sk-Canary/8f3a+Q7="&<'%41z`
 // An echo is what a leaky server saw.
 type echo struct {
 	sync.Mutex
-	keyed int      // requests that had the key
-	seen  []string // bodies of requests, and command lines of all processes at their time
+	keyed int             // requests that had the key
+	seen  map[string]bool // bodies of requests, and command lines of all processes at their time
+}
+
+// look adds what there is to see when a request with a body comes.
+func (e *echo) look(body string) {
+	if e.seen == nil {
+		e.seen = map[string]bool{}
+	}
+	e.seen[body] = true
+	processes, _ := os.ReadDir("/proc")
+	for _, p := range processes {
+		if line, err := os.ReadFile("/proc/" + p.Name() + "/cmdline"); err == nil {
+			e.seen[string(line)] = true
+		}
+	}
 }
 
 // leaky runs "leaky ANSWER SOURCE": it starts a server that gives back the key
@@ -402,14 +613,9 @@ func leaky(ts *testscript.TestScript, _ bool, args []string) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		e.Lock()
 		defer e.Unlock()
-		e.seen = append(e.seen, string(body))
-		for _, path := range lines {
-			line, _ := os.ReadFile(path)
-			e.seen = append(e.seen, string(line))
-		}
+		e.look(string(body))
 		if key == canary || r.Header.Get("X-Key") == canary {
 			e.keyed++
 		}
@@ -523,8 +729,8 @@ func traceless(ts *testscript.TestScript, _ bool, except []string) {
 		ts.Fatalf("no server got the key, so nothing was shown")
 	}
 	places := map[string]string{"standard output": ts.ReadFile("stdout"), "standard error": ts.ReadFile("stderr")}
-	for i, seen := range e.seen {
-		places[fmt.Sprint("request or process ", i)] = seen
+	for seen := range e.seen {
+		places["request or process: "+seen] = seen
 	}
 	work := ts.Getenv("WORK")
 	ts.Check(filepath.WalkDir(work, func(path string, d os.DirEntry, err error) error {
@@ -690,10 +896,15 @@ func TestImports(t *testing.T) {
 // docs/dependencies.md says what they would cost the program.
 var onlyTested = []string{"charm.land/glamour/v2", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai"}
 
-// TestOraclesAreNotLinked holds that the program is built without them, on every
-// system it is built for.
+// TestOraclesAreNotLinked holds that the program is built without them: on this system, with
+// PARLEY_LONG=1 on all it is built for.
 func TestOraclesAreNotLinked(t *testing.T) {
-	for _, system := range []string{"linux", "darwin", "windows"} {
+	t.Parallel()
+	systems := []string{runtime.GOOS}
+	if long {
+		systems = []string{"linux", "darwin", "windows"}
+	}
+	for _, system := range systems {
 		list := exec.Command("go", "list", "-tags", "oracle", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
 		list.Env = append(os.Environ(), "GOOS="+system)
 		out, err := list.Output()
@@ -817,26 +1028,16 @@ func measure(t *testing.T) map[string]size {
 		key := kind + " " + name
 		sizes[key] = size{sizes[key].got + n, limit}
 	}
-	files := token.NewFileSet()
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.'):
-			return filepath.SkipDir
-		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		dir := filepath.ToSlash(filepath.Dir(path))
-		add("file", filepath.ToSlash(path), files.File(f.Pos()).LineCount(), fileLines)
+	source := readSource(t)
+	lines := func(n ast.Node) int {
+		return source.positions.Position(n.End()).Line - source.positions.Position(n.Pos()).Line + 1
+	}
+	for name, f := range source.files {
+		dir := path.Dir(name)
+		add("file", name, source.positions.File(f.Pos()).LineCount(), fileLines)
 		if dir != "ui/cli" && dir != "tools" {
 			add("package", dir, 1, packageFiles)
 		}
-		lines := func(n ast.Node) int { return files.Position(n.End()).Line - files.Position(n.Pos()).Line + 1 }
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
@@ -855,10 +1056,6 @@ func measure(t *testing.T) map[string]size {
 				}
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	depth := map[string]int{}
 	imports := ownPackages(t)
@@ -919,26 +1116,63 @@ func receiver(typ ast.Expr) string {
 	return "?"
 }
 
-// ownPackages returns which of our packages each of them imports, by their paths
-// below the module; "" is the program.
-func ownPackages(t *testing.T) map[string][]string {
+// A source is all Go files of the module, as they are on every system.
+type source struct {
+	positions *token.FileSet
+	files     map[string]*ast.File // without tests, by paths with slashes
+	tests     map[string]string    // the text of tests, by the same
+}
+
+// ourSource is read once.
+var ourSource = sync.OnceValues(func() (source, error) {
+	s := source{token.NewFileSet(), map[string]*ast.File{}, map[string]string{}}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			s.tests[filepath.ToSlash(path)] = string(text)
+			return err
+		case strings.HasSuffix(path, ".go"):
+			s.files[filepath.ToSlash(path)], err = parser.ParseFile(s.positions, path, nil, parser.SkipObjectResolution)
+		}
+		return err
+	})
+	return s, err
+})
+
+// readSource returns ourSource.
+func readSource(t *testing.T) source {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	s, err := ourSource()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// ownPackages returns which of our packages each of them imports, on any system, by their paths
+// below the module; "" is the program.
+func ownPackages(t *testing.T) map[string][]string {
+	t.Helper()
 	module := modulePath(t)
-	ours := func(path string) (string, bool) {
-		rest, ok := strings.CutPrefix(path, module)
-		return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
-	}
 	imports := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Fields(line)
-		from, _ := ours(fields[0])
-		imports[from] = nil
-		for _, path := range fields[1:] {
-			if to, mine := ours(path); mine {
+	for name, f := range readSource(t).files {
+		from := path.Dir(name)
+		if from == "." {
+			from = ""
+		}
+		imports[from] = imports[from]
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to, ours := strings.CutPrefix(imported+"/", module+"/")
+			if to = strings.TrimSuffix(to, "/"); ours && !slices.Contains(imports[from], to) {
 				imports[from] = append(imports[from], to)
 			}
 		}
@@ -1085,7 +1319,7 @@ func TestStdinLeftOpen(t *testing.T) {
 
 // rounds is how often TestKill kills the program: far more often with PARLEY_LONG=1.
 func rounds() int {
-	if os.Getenv("PARLEY_LONG") == "1" {
+	if long {
 		return 300
 	}
 	return 12
@@ -1509,14 +1743,10 @@ func (t *tty) kill() {
 	t.read.Wait()
 }
 
-// builtWithC reports whether this binary was linked by a C linker, without the
-// race detector, whose own runtime needs more address space than Go's.
-func builtWithC() bool {
+// builtWith reports whether this binary was built with a setting.
+func builtWith(key, value string) bool {
 	info, _ := debug.ReadBuildInfo()
-	has := func(key, value string) bool {
-		return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: key, Value: value})
-	}
-	return has("CGO_ENABLED", "1") && !has("-race", "true")
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: key, Value: value})
 }
 
 // What the program cannot work with ends it with a sentence that says what to do.
@@ -1532,7 +1762,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits := []string{"1500000"}
-		if builtWithC() {
+		if builtWith("CGO_ENABLED", "1") && !builtWith("-race", "true") { // linked by a C linker; the race detector needs more address space than Go
 			limits = append(limits, "100000") // which Go's runtime alone does not begin with
 		}
 		for _, kilobytes := range limits {
@@ -1561,14 +1791,9 @@ func keyServer(e *echo) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		e.Lock()
 		defer e.Unlock()
-		e.seen = append(e.seen, string(body))
-		for _, path := range lines {
-			line, _ := os.ReadFile(path)
-			e.seen = append(e.seen, string(line))
-		}
+		e.look(string(body))
 		if key != canary {
 			fail(w, 401, `{"error":{"message":"Incorrect API key provided: `+key+`","code":"invalid_api_key"}}`)
 			return
@@ -1773,16 +1998,14 @@ func (h aHome) configure(text string) {
 	}
 }
 
-// run runs parley, and returns what it wrote on both outputs, and its status.
+// run runs parley in the folder work, and returns what it wrote on both outputs, and its status.
 func (h aHome) run(args ...string) (out, errs string, status int) {
 	h.Helper()
-	cmd := h.command(args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+	out, errs, status, err := runProgram(filepath.Join(h.dir, "work"), h.env(), args)
+	if err != nil {
 		h.Fatal(err)
 	}
-	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+	return out, errs, status
 }
 
 // command is parley in the folder work.
@@ -2137,18 +2360,19 @@ func (s *studio) command(args ...string) *exec.Cmd {
 func (s *studio) run(status int, args ...string) (stdout, stderr string) {
 	s.Helper()
 	cmd := s.command(args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run()
-	if got := cmd.ProcessState.ExitCode(); got != status {
-		s.Errorf("%q: exit status %d, want %d\n%s%s", args, got, status, out.String(), errs.String())
+	out, errs, got, err := runProgram(cmd.Dir, cmd.Env, cmd.Args[1:])
+	if err != nil {
+		s.Fatal(err)
 	}
-	for _, text := range []string{out.String(), errs.String()} {
+	if got != status {
+		s.Errorf("%q: exit status %d, want %d\n%s%s", args, got, status, out, errs)
+	}
+	for _, text := range []string{out, errs} {
 		if strings.Contains(text, "\x1b") || strings.Contains(text, "sk-canary") {
 			s.Errorf("%q prints %q", args, text)
 		}
 	}
-	return out.String(), errs.String()
+	return out, errs
 }
 
 func (s *studio) wants(text, part string) {
@@ -2615,29 +2839,20 @@ var mediaFaults = []struct {
 	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/picture TestSupported", "ui/tui/picture TestHalfBlocks"}},
 }
 
-// isTest finds the names of tests: a TestMain tests nothing.
-var isTest = regexp.MustCompile(`^(Test|Fuzz|Benchmark)([^a-z]|$)`)
+// isTest finds the tests, fuzz tests and benchmarks of a file: a TestMain tests nothing.
+var isTest = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)(?:[^a-z(]\w*)?)\(`)
 
 // namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
-var namedTests = sync.OnceValues(func() (map[string]bool, error) {
+func namedTests(t *testing.T) map[string]bool {
+	t.Helper()
 	tests := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
+	for name, text := range readSource(t).tests {
+		for _, m := range isTest.FindAllStringSubmatch(text, -1) {
+			tests[path.Dir(name)+" "+m[1]] = m[1] != "TestMain"
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, declared := range file.Decls {
-			if f, ok := declared.(*ast.FuncDecl); ok && f.Recv == nil && isTest.MatchString(f.Name.Name) {
-				tests[filepath.ToSlash(filepath.Dir(path))+" "+f.Name.Name] = f.Name.Name != "TestMain"
-			}
-		}
-		return nil
-	})
-	return tests, err
-})
+	}
+	return tests
+}
 
 // checkNamedTest reports a test of what that is not there. Test is "folder Test", "script NAME: a
 // piece of it" for testdata/script, or "ci: a piece of it" for .ci/run.
@@ -2665,10 +2880,7 @@ func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
 
 // TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
 func TestMediaFaultsHaveTests(t *testing.T) {
-	tests, err := namedTests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := namedTests(t)
 	for _, f := range mediaFaults {
 		for _, test := range f.tests {
 			checkNamedTest(t, tests, f.fault, test)
@@ -2682,10 +2894,7 @@ func TestPromisesHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := namedTests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := namedTests(t)
 	promises := 0
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "# ") {
