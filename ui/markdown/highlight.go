@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"parley/tools/diff"
@@ -36,17 +37,43 @@ type span struct {
 // for good when it is complete, in linear time.
 type scanner struct {
 	grammar *grammar
-	words   map[string]role // reserved words and built-in types
+	words   map[string]role // reserved words and built-in types; of all scanners of the language
 	inside  *span
 }
 
 // newScanner returns a scanner for a language. One it does not know is left
 // uncoloured.
 func newScanner(lang string) *scanner {
-	g := grammarOf(strings.ToLower(lang))
-	if g == nil {
+	l, known := languages()[strings.ToLower(lang)]
+	if !known {
 		return &scanner{}
 	}
+	return &scanner{grammar: l.grammar, words: l.words()}
+}
+
+// A codeLanguage is a grammar and its words, which are found when they are first needed and shared
+// by all scanners.
+type codeLanguage struct {
+	grammar *grammar
+	words   func() map[string]role
+}
+
+// languages holds the languages by their names. Of two with the same name the first one counts.
+var languages = sync.OnceValue(func() map[string]codeLanguage {
+	all := map[string]codeLanguage{}
+	for i := range grammars {
+		l := codeLanguage{&grammars[i], sync.OnceValue(grammars[i].roles)}
+		for name := range strings.FieldsSeq(l.grammar.names) {
+			if _, known := all[name]; !known {
+				all[name] = l
+			}
+		}
+	}
+	return all
+})
+
+// roles returns the roles of reserved words and built-in types.
+func (g *grammar) roles() map[string]role {
 	words := map[string]role{}
 	for w := range strings.FieldsSeq(g.words) {
 		words[w] = keyword
@@ -54,18 +81,7 @@ func newScanner(lang string) *scanner {
 	for w := range strings.FieldsSeq(g.types) {
 		words[w] = typeName
 	}
-	return &scanner{grammar: g, words: words}
-}
-
-func grammarOf(lang string) *grammar {
-	for i := range grammars {
-		for name := range strings.FieldsSeq(grammars[i].names) {
-			if name == lang {
-				return &grammars[i]
-			}
-		}
-	}
-	return nil
+	return words
 }
 
 // clone returns a scanner that goes on from here by itself.

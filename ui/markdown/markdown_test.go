@@ -121,7 +121,11 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 	}
 	inset := []string{"", "", "", "", " ", "   ", "    ", "> ", "- ", "1. ", "\t"}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 500 {
+	rounds := 200
+	if os.Getenv("PARLEY_LONG") == "1" {
+		rounds = 2000
+	}
+	for range rounds {
 		var b strings.Builder
 		for range 1 + random.IntN(12) {
 			b.WriteString(inset[random.IntN(len(inset))])

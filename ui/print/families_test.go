@@ -109,25 +109,25 @@ var models = map[string]string{
 	"ollama": "qwen3:8b", "llamacpp": "gemma", "vllm": "Qwen/Qwen3-32B", "lmstudio": "glm-4.6v",
 }
 
-// long asks programs for every sample, instead of once in each manner.
+// long asks every family for every sample, instead of most once in each manner.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
 // TestFamilies holds every family to every sample, each answered in one of the
 // manners: standard output is the JSON, or nothing. Programs, which are told of the schema
 // in the same words, share the samples: each gets as many as there are manners, and together
-// they get all.
+// they get all. So do services that speak as OpenAI's Chat Completions does.
 func TestFamilies(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where programs run
 	list := samples(t)
-	programs := 0
+	sharing := map[string]int{}
 	for row, kind := range providers.Kinds() {
 		share := list
-		if strings.HasSuffix(kind, "-cli") && !long {
+		if with := sharesWith(kind); with != "" && !long {
 			share = nil
 			for i := range len(manners) {
-				share = append(share, list[(programs*len(manners)+i)%len(list)])
+				share = append(share, list[(sharing[with]*len(manners)+i)%len(list)])
 			}
-			programs++
+			sharing[with]++
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -156,9 +156,23 @@ func TestFamilies(t *testing.T) {
 			}
 		})
 	}
-	if !long && programs*len(manners) < len(list) {
-		t.Errorf("%d programs in %d manners are not asked for all of %d samples", programs, len(manners), len(list))
+	for with, n := range sharing {
+		if n*len(manners) < len(list) {
+			t.Errorf("%d %s in %d manners are not asked for all of %d samples", n, with, len(manners), len(list))
+		}
 	}
+}
+
+// sharesWith returns what a family shares the samples with; "" if it gets all of them, as the one
+// that speaks its format.
+func sharesWith(kind string) string {
+	switch {
+	case strings.HasSuffix(kind, "-cli"):
+		return "programs"
+	case slices.Contains([]string{"openai", "openai-responses", "gemini", "anthropic", "demo"}, kind):
+		return ""
+	}
+	return "services"
 }
 
 // offline asks the demo, which may fail at what it does not understand.

@@ -111,14 +111,13 @@ func TestRunningStandsAboveWaiting(t *testing.T) {
 	s.WaitForText("fine")
 }
 
-// Thirty approvals in a row, with keys at random, other dialogs over them and resizes in
+// Fifteen approvals in a row, with keys at random, other dialogs over them and resizes in
 // between: nothing runs without an answer that allows it, every call has one result, and the
-// next request is one that a provider takes. With PARLEY_LONG=1 ten times over.
+// next request is one that a provider takes. With PARLEY_LONG=1 thirty, ten times over.
 func TestManyApprovals(t *testing.T) {
-	const calls = 30
-	seeds := uint64(1)
+	calls, seeds := 15, uint64(1)
 	if long {
-		seeds = 10
+		calls, seeds = 30, 10
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

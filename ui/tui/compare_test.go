@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -204,7 +205,9 @@ func TestCompareWindows(t *testing.T) {
 				o.Session = session.New(session.Options{Model: one, Attended: true, Now: o.Now, OpenModel: o.Open, Alternatives: session.FallbackModels("fake/two", "fake/three")})
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
-			s.Type(strings.Repeat("long ", 250)).Press("enter")
+			s.Paste(strings.Repeat("long ", 250))
+			s.clock.Add(time.Second) // behind a paste enter is part of it
+			s.Press("enter")
 			s.WaitForScreen(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
 			s.seen().Press(want.key).WaitForScreen(contains(append(want.see, "esc keep the")...))
 			if n := len(models["fake/one"].Requests()); n > 0 {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -218,8 +217,8 @@ func operations(tb testing.TB, n int) map[string]func() {
 // conversation, or among many; the rest grows with what it reads. PARLEY_LONG=1 logs the table
 // of it up to 100,000.
 func TestCostBySize(t *testing.T) {
-	sizes := []int{12, 1000}
-	if os.Getenv("PARLEY_LONG") == "1" {
+	sizes := []int{12, 300}
+	if long {
 		sizes = []int{12, 100, 1000, 10_000, 100_000}
 	}
 	table := map[string][]cost{}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -9,9 +10,14 @@ import (
 )
 
 // What a terminal hands over as a paste is text, also where it holds the end of a paste and a
-// return, which not every terminal takes out, and however large it is: nothing of it is sent
-// until somebody presses enter.
+// return, which not every terminal takes out, and however large it is, 1 MB or with PARLEY_LONG=1
+// 10 MB: nothing of it is sent until somebody presses enter.
 func TestPastesAreText(t *testing.T) {
+	lines := 1 << 20 / 9
+	if long {
+		lines *= 10
+	}
+	many, chip := strings.Repeat("rm -rf /\r", lines), fmt.Sprintf("[pasted %d lines]", lines)
 	for name, c := range map[string]struct {
 		paste string
 		shows []string // in the input
@@ -20,8 +26,8 @@ func TestPastesAreText(t *testing.T) {
 		"the end of a paste in it": {"ls\x1b[201~rm -rf /\r", []string{"lsrm -rf /"}, "lsrm -rf /"},
 		"lines behind that":        {"ls\x1b[201~rm -rf /\rid\r\r", []string{"lsrm -rf /", "id"}, "lsrm -rf /"},
 		"a paste that begins anew": {"ls\x1b[201~\x1b[200~\rrm -rf /\r", []string{"ls", "rm -rf /"}, "rm -rf /"},
-		"10 MB":                    {strings.Repeat("rm -rf /\r", 10<<20/9), []string{"[pasted 1165084 lines]"}, ""},
-		"10 MB with the end in it": {strings.Repeat("rm -rf /\r", 10<<20/9) + "\x1b[201~\r", []string{"[pasted 1165084 lines]"}, ""},
+		"many":                     {many, []string{chip}, ""},
+		"many with the end behind": {many + "\x1b[201~\r", []string{chip}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -125,7 +125,9 @@ func TestQuestionForks(t *testing.T) {
 			s.idle()
 			first := s.m.App.Session
 			first.Queue(llm.Part{Kind: llm.Text, Text: "then this"})
-			s.Type(strings.Repeat("more ", 300)).Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
+			s.Paste(strings.Repeat("more ", 300))
+			s.clock.Add(time.Second) // behind a paste enter is part of it
+			s.Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
 			s.seen().Press("2").WaitForText("to what was queued")
 			s.WaitForScreen(contains("an answer in the copy"))
 			if own := s.m.App.Session; own.ID() == first.ID() || len(first.History()) != 2 || first.QueueLen() > 0 {
@@ -148,7 +150,9 @@ func TestQuestionForkFails(t *testing.T) {
 	}, said, llmtest.Say("an answer"))
 	s.ask("one", "word")
 	s.idle()
-	s.Type(strings.Repeat("more ", 300)).Press("enter").WaitForText("2  Fork")
+	s.Paste(strings.Repeat("more ", 300))
+	s.clock.Add(time.Second) // behind a paste enter is part of it
+	s.Press("enter").WaitForText("2  Fork")
 	s.seen().Press("2").WaitForText("The disk is full")
 	s.Press("ctrl+x", "r").WaitForText("4  Send anyway")
 	s.seen().Press("4").WaitForText("an answer")

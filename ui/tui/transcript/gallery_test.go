@@ -146,13 +146,14 @@ func TestGallery(t *testing.T) {
 			file := fmt.Sprintf("gallery-%s-%dx%d", name, size[0], size[1])
 			t.Run(file, func(t *testing.T) {
 				th, _ := theme.ByName(name)
+				names := namesOf(th)
 				var b strings.Builder
 				for _, c := range gallery {
 					m := New(th)
 					m.SetSize(max(size[0], c.width), 200)
 					c.fill(m)
 					check(t, m, c.name)
-					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(th, m.View()), "\n"))
+					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(names, m.View()), "\n"))
 				}
 				for _, c := range screens {
 					m := New(th)
@@ -170,7 +171,7 @@ func TestGallery(t *testing.T) {
 						press(m, key)
 					}
 					check(t, m, c.name)
-					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(th, m.View()), "\n"))
+					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(names, m.View()), "\n"))
 				}
 				golden(t, file, b.String(), true)
 			})
@@ -178,15 +179,15 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-// styled writes styles as tags: {dim …}, or what a sequence says where a theme has
-// no word for it.
-func styled(th *theme.Theme, view string) string {
+// namesOf returns what a theme has a word for, by its sequences.
+func namesOf(th *theme.Theme) map[string]string {
 	names := map[string]string{theme.NewSGR(th.Code).On: "code"}
 	k := newStyler(th)
 	for i, on := range [numSides]string{"", " on added", " on removed"} {
 		for t, name := range toneNames {
 			name += on
-			for open, name := range map[string]string{k.code[i][t].quiet.On: name, k.code[i][t].loud.On: name + "!"} {
+			look := k.code()[i][t]
+			for open, name := range map[string]string{look.quiet.On: name, look.loud.On: name + "!"} {
 				if names[open] == "" || names[open] == "code" {
 					names[open] = name
 				}
@@ -211,6 +212,11 @@ func styled(th *theme.Theme, view string) string {
 			}
 		}
 	}
+	return names
+}
+
+// styled writes styles as tags: {dim …}, or what a sequence says where names has no word for it.
+func styled(names map[string]string, view string) string {
 	var b strings.Builder
 	end := ""
 	for i, part := range strings.Split(view, "\x1b[") {

@@ -75,7 +75,11 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 // wherever the reader goes.
 func TestPagesReadAsTheWhole(t *testing.T) {
 	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
-	for seed := range uint64(60) {
+	seeds := uint64(30)
+	if long {
+		seeds = 200
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 2))
 		turns := 4 + r.IntN(12)
 		whole := New(theme.Dark())

@@ -55,8 +55,12 @@ var awkward = map[string]string{
 // does where the terminal changed its size in the middle.
 func TestStreamedLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
+	widths := []int{80, 20}
+	if long {
+		widths = []int{120, 80, 50, 20}
+	}
 	for name, text := range awkward {
-		for _, width := range []int{120, 80, 50, 20} {
+		for _, width := range widths {
 			t.Run(fmt.Sprintf("%s/%d", name, width), func(t *testing.T) {
 				want := loaded(text, width)
 				for _, most := range []int{1, 3, 30} {

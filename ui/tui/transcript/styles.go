@@ -3,6 +3,7 @@ package transcript
 import (
 	"math"
 	"strings"
+	"sync"
 
 	"charm.land/lipgloss/v2"
 
@@ -46,31 +47,47 @@ const (
 // microsecond a line, so that each style is taken apart once.
 type styler struct {
 	text          [numRoles]theme.SGR
-	code          [numSides][numRoles]struct{ quiet, loud theme.SGR }
-	hasBackground [numSides]bool // lines of that side lie on a background
-	band          theme.SGR      // behind the user's own messages; without sequences if there is none
+	code          func() *codeStyles // made for the first line of code
+	hasBackground [numSides]bool     // lines of that side lie on a background
+	band          theme.SGR          // behind the user's own messages; without sequences if there is none
 }
 
+// codeStyles are the tones of code on each side of a diff.
+type codeStyles [numSides][numRoles]struct{ quiet, loud theme.SGR }
+
 func newStyler(th *theme.Theme) *styler {
-	k := styler{band: theme.NewSGR(th.Band)}
-	backgrounds := [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
-	changed := [numSides]lipgloss.Style{sideAdded: th.Diff.AddedWord, sideRemoved: th.Diff.RemovedWord}
+	k := styler{band: theme.NewSGR(th.Band), code: sync.OnceValue(func() *codeStyles { return newCodeStyles(th) })}
 	for t, style := range styles(th) {
 		k.text[t] = theme.NewSGR(style)
-		for s, behind := range backgrounds {
+	}
+	for s, behind := range backgrounds(th) {
+		k.hasBackground[s] = behind.GetBackground() != (lipgloss.NoColor{})
+	}
+	return &k
+}
+
+// backgrounds returns what lies behind the lines of each side.
+func backgrounds(th *theme.Theme) [numSides]lipgloss.Style {
+	return [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
+}
+
+func newCodeStyles(th *theme.Theme) *codeStyles {
+	var code codeStyles
+	changed := [numSides]lipgloss.Style{sideAdded: th.Diff.AddedWord, sideRemoved: th.Diff.RemovedWord}
+	for t, style := range styles(th) {
+		for s, behind := range backgrounds(th) {
 			on, loud := style, style.Bold(true).Underline(true)
 			if color := behind.GetBackground(); color != (lipgloss.NoColor{}) {
-				on, k.hasBackground[s] = style.Background(color), true
-				loud = loud.Background(color)
+				on, loud = style.Background(color), loud.Background(color)
 			}
 			if color := changed[s].GetBackground(); color != (lipgloss.NoColor{}) {
 				loud = style.Bold(true).Background(color)
 			}
-			k.code[s][t].quiet = theme.NewSGR(on)
-			k.code[s][t].loud = theme.NewSGR(loud)
+			code[s][t].quiet = theme.NewSGR(on)
+			code[s][t].loud = theme.NewSGR(loud)
 		}
 	}
-	return &k
+	return &code
 }
 
 // styles returns what a theme has for the tones.
@@ -149,14 +166,15 @@ func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
 func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 	var b strings.Builder
 	b.Grow(256)
+	looks := &k.code()[s]
 	var now theme.SGR
 	for _, p := range pieces {
 		if p.text == "" {
 			continue
 		}
-		look := k.code[s][p.role].quiet
+		look := looks[p.role].quiet
 		if p.emphasized {
-			look = k.code[s][p.role].loud
+			look = looks[p.role].loud
 		}
 		if look != now {
 			b.WriteString(now.Off)
