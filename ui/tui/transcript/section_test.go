@@ -61,7 +61,7 @@ func TestLongAnswersAreHeldOnce(t *testing.T) {
 			stream(m, "a", text)
 			held := int64(heap()) - int64(before)
 			runtime.KeepAlive(m)
-			if most := int64(minSharedBytes + 8<<20); held > most {
+			if most := int64(minSharedBytes + 5<<20); held > most {
 				t.Errorf("%d KB are held beside the text, at most %d expected", held>>10, most>>10)
 			}
 			if got := m.LastAnswer(); got != text {
