@@ -75,7 +75,7 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 // wherever the reader goes.
 func TestPagesReadAsTheWhole(t *testing.T) {
 	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
-	seeds := uint64(30)
+	seeds := uint64(60)
 	if long {
 		seeds = 200
 	}
