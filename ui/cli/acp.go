@@ -77,7 +77,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	if info, err := os.Stat(a.dir); err != nil || !info.IsDir() {
 		return nil, errors.Join(err, errors.New(a.dir+" is no folder"))
 	}
-	lookForSkills(a.program)
+	findSkills(a.program)
 	doubt := a.loadProjectTrust(false)
 	for _, s := range r.Servers {
 		a.addServer(s)

@@ -29,8 +29,8 @@ type foundSkills struct {
 	problems []error
 }
 
-// lookForSkills begins to look for the user's skills, beside what else there is to open.
-func lookForSkills(a *program) {
+// findSkills starts finding the user's skills, beside what else there is to open.
+func findSkills(a *program) {
 	dir, home := "", ""
 	if config := configDir(); config != "" {
 		dir = filepath.Join(config, "skills")

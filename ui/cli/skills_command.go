@@ -29,7 +29,7 @@ func newSkillsCommand(a *program) *cobra.Command {
 	var format string
 	find := func(f func([]app.Skill) error) error {
 		return (&promptsCommand{program: a}).run(func() error {
-			lookForSkills(a)
+			findSkills(a)
 			gatherSkills(a)
 			rows, problems := skillRows(a)
 			for _, err := range problems {
