@@ -23,7 +23,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
 	findSkills(a)
-	go lookAtProject(a)()
+	go projectReader(a)()
 	var trouble error
 	a.library, trouble = a.openLibrary()
 	doubt := a.loadProjectTrust(screen)

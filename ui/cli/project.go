@@ -30,13 +30,13 @@ type project struct {
 	tools   map[string]tools.OwnConfig
 	hooks   []hooks.Hook
 	runner  *hooks.Runner                 // of all hooks; nil: there are none
-	read    func() (trust.Project, error) // of lookAtProject; nil: not called yet
+	read    func() (trust.Project, error) // of projectReader; nil: not called yet
 	own     string                        // the user's instructions for all projects; "" if there are none
 }
 
-// lookAtProject returns what reads the files of the working directory, once, so that it can be done
+// projectReader returns what reads the files of the working directory, once, so that it can be done
 // beside something else.
-func lookAtProject(a *program) func() (trust.Project, error) {
+func projectReader(a *program) func() (trust.Project, error) {
 	if a.project.read == nil {
 		own, _ := a.config.Permissions.Rules(a.config.toolNames()...) // an error is told with the policy
 		policy := tools.NewPolicy(tools.ModeAsk)
@@ -78,7 +78,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 	if a.project.own, err = ownInstructions(); err != nil {
 		a.note(err.Error())
 	}
-	if a.project.offer, err = lookAtProject(a)(); err != nil {
+	if a.project.offer, err = projectReader(a)(); err != nil {
 		return err
 	}
 	lib := a.library
