@@ -122,8 +122,8 @@ var writeWords = sync.OnceValue(func() *regexp.Regexp {
 
 // explainRefusal tells from how a program failed what it was refused. Grantable says which
 // file or directory would have to be allowed for a path to be reached; "" for none.
-// Ended is its exit status, -1 if it did not end.
-func explainRefusal(c Config, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
+// Ended is its exit status, -1 if it did not end. No reason holds what mask takes out.
+func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
 	r := &Refusal{}
 	want := func(path string, write bool, reason string) {
 		grant := grantable(path, write)
@@ -135,7 +135,7 @@ func explainRefusal(c Config, stderr string, ended int, grantable func(path stri
 		} else {
 			r.Needs = r.Needs.Union(Access{Read: []string{grant}})
 		}
-		r.addReason("file: %s", reason)
+		r.addReason(mask, "file: %s", reason)
 	}
 	if filepath.IsAbs(c.Command) {
 		want(c.Command, false, "its program is "+c.Command)
@@ -155,7 +155,7 @@ func explainRefusal(c Config, stderr string, ended int, grantable func(path stri
 		}
 		if strings.HasPrefix(what, "the network") && !c.Network {
 			r.Needs.Network = true
-			r.addReason("network: %s", strings.TrimSpace(line))
+			r.addReason(mask, "network: %s", strings.TrimSpace(line))
 			continue
 		}
 		paths := absolutePath().FindAllString(line, 4)
@@ -163,23 +163,23 @@ func explainRefusal(c Config, stderr string, ended int, grantable func(path stri
 			want(path, writeWords().MatchString(line), strings.TrimSpace(line))
 		}
 		if len(paths) == 0 {
-			r.addReason("%s", strings.TrimSpace(line))
+			r.addReason(mask, "%s", strings.TrimSpace(line))
 		}
 	}
 	if c.mayDownload() && !c.Network && !r.Needs.Network {
 		r.Needs.Network = true
-		r.addReason("network: %s downloads what it starts", filepath.Base(c.Command))
+		r.addReason(mask, "network: %s downloads what it starts", filepath.Base(c.Command))
 	}
 	if len(r.Reasons) == 0 && (ended == 126 || ended == 127) {
-		r.addReason("file: its program %s could not be started", c.Command)
+		r.addReason(mask, "file: its program %s could not be started", c.Command)
 	}
 	return r
 }
 
-// addReason adds a reason, once.
-func (r *Refusal) addReason(format string, args ...any) {
+// addReason adds a reason without secrets, once.
+func (r *Refusal) addReason(mask secretMask, format string, args ...any) {
 	const most = 8
-	reason := sanitizeText(fmt.Sprintf(format, args...), 300)
+	reason := mask.sanitizeText(fmt.Sprintf(format, args...), 300)
 	if len(r.Reasons) < most && !slices.Contains(r.Reasons, reason) {
 		r.Reasons = append(r.Reasons, reason)
 	}

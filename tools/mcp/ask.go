@@ -191,7 +191,7 @@ func (f *inFlight) untilIdle(ctx context.Context, then func()) {
 	}()
 }
 
-// askUser has a question asked, and waits for the answer until ctx, the connection or the
+// askUser has a question asked, with its text made fit for the user, and waits for the answer until ctx, the connection or the
 // calls that were under way end. The time of the call that it belongs to stands still meanwhile.
 func askUser(ctx context.Context, s *server, q *Question) reply {
 	if !s.opts.Interactive {
@@ -207,7 +207,7 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	s.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
-	q.Server, q.Text = s.name, mask.redact(q.Text)
+	q.Server, q.Text = s.name, mask.sanitizeText(q.Text, maxQuestionText)
 	q.answer = make(chan reply, 1)
 	if q.Refused == "" {
 		q.ended = ctx.Done()
@@ -234,7 +234,7 @@ const maxQuestionText = 2000
 
 // elicit asks the user for the server.
 func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	q := &Question{Text: sanitizeText(p.Message, maxQuestionText)}
+	q := &Question{Text: p.Message}
 	var err error
 	if p.URL != "" || p.Mode == "url" {
 		q.URL, err = pageURL(p.URL)

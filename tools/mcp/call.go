@@ -105,10 +105,10 @@ type resultBuilder struct {
 	media  []llm.Part
 }
 
-// singleLine returns text of a server's for a note: on one line, with what cannot be seen in
-// it, which is counted with that of the whole answer.
-func singleLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+// singleLine returns text of a server's for a note: on one line, without secrets, with what
+// cannot be seen in it, which is counted with that of the whole answer.
+func (a *resultBuilder) singleLine(text string, limit int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(a.mask.redact(text), "\uFFFD")), " ")
 	return sanitize.Truncate(text, limit)
 }
 
@@ -138,9 +138,9 @@ func (a *resultBuilder) addContent(c sdk.Content) {
 	case *sdk.ImageContent:
 		a.addImage(c.Data)
 	case *sdk.AudioContent:
-		a.note("audio, %s, %d bytes: not shown", singleLine(c.MIMEType, 100), len(c.Data))
+		a.note("audio, %s, %d bytes: not shown", a.singleLine(c.MIMEType, 100), len(c.Data))
 	case *sdk.ResourceLink:
-		a.note("a resource: %s %s", singleLine(c.URI, 1000), singleLine(c.Name, 200))
+		a.note("a resource: %s %s", a.singleLine(c.URI, 1000), a.singleLine(c.Name, 200))
 	case *sdk.EmbeddedResource:
 		if c.Resource != nil {
 			a.addResource(c.Resource)
@@ -158,7 +158,7 @@ func (a *resultBuilder) addResource(r *sdk.ResourceContents) {
 	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
 		a.addImage(r.Blob)
 	default:
-		a.note("%s, %s, %d bytes: not shown", singleLine(r.URI, 1000), singleLine(r.MIMEType, 100), len(r.Blob))
+		a.note("%s, %s, %d bytes: not shown", a.singleLine(r.URI, 1000), a.singleLine(r.MIMEType, 100), len(r.Blob))
 	}
 }
 

@@ -223,3 +223,16 @@ func (m secretMask) redact(text string) string {
 	}
 	return text
 }
+
+// trimCutSecret returns the end of a longer text without that of a secret that it begins with.
+func (m secretMask) trimCutSecret(text string) string {
+	longest := 0
+	for _, secret := range m {
+		for n := min(len(secret)-1, len(text)); n > longest; n-- {
+			if strings.HasPrefix(text, secret[len(secret)-n:]) {
+				longest = n
+			}
+		}
+	}
+	return text[longest:]
+}

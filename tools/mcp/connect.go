@@ -99,16 +99,16 @@ func (s *server) addRefusal(l *link, err error) error {
 		ended, _ = strconv.Atoi(code)
 	}
 	c := s.effectiveConfig()
-	r := explainRefusal(c, s.stderr.String(), ended, func(path string, write bool) string {
+	s.mu.Lock()
+	mask := s.secrets()
+	s.mu.Unlock()
+	r := explainRefusal(c, mask, s.stderr.tail(mask), ended, func(path string, write bool) string {
 		if s.opts.GrantablePath == nil {
 			return ""
 		}
 		return s.opts.GrantablePath(s.name, c, path, write)
 	})
 	s.mu.Lock()
-	for i := range r.Reasons {
-		r.Reasons[i] = s.mask.redact(r.Reasons[i])
-	}
 	s.refusal = *r
 	s.mu.Unlock()
 	if what := r.String(); what != "" {

@@ -20,7 +20,7 @@ const (
 // A page is one that has to be opened before a request can be answered: an elicitation in URL mode.
 type page struct {
 	id   string // the server's, of the elicitation
-	text string // what the server says
+	text string // what the server says, as it came
 	url  string
 }
 
@@ -52,7 +52,7 @@ func requiredPages(err error) ([]page, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, page{e.ElicitationID, sanitizeText(e.Message, maxQuestionText), address})
+		out = append(out, page{e.ElicitationID, e.Message, address})
 	}
 	return out, nil
 }

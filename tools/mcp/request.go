@@ -135,7 +135,7 @@ func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
 		text += fmt.Sprintf(" of %g", p.Total)
 	}
 	if p.Message != "" {
-		text += ": " + secrets.redact(sanitizeText(p.Message, 500))
+		text += ": " + secrets.sanitizeText(p.Message, 500)
 	}
 	tell(text + "\n")
 }

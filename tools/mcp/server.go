@@ -239,7 +239,7 @@ func (s *server) beginStart() {
 func (s *server) setEnded(status Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
-	s.reason = sanitizeText(s.secrets().redact(err.Error()), 500)
+	s.reason = s.secrets().sanitizeText(err.Error(), 500)
 	s.finishStart()
 	s.mu.Unlock()
 	s.notifyChange()
@@ -280,7 +280,7 @@ func (s *server) attach(life context.Context, l *link) {
 		s.pid = l.program.PID()
 	}
 	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
-		s.serverInfo = sanitizeText(r.ServerInfo.Name+" "+r.ServerInfo.Version, 100)
+		s.serverInfo = s.secrets().sanitizeText(r.ServerInfo.Name+" "+r.ServerInfo.Version, 100)
 	}
 }
 
@@ -310,16 +310,15 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 
 // state returns what Servers.State tells.
 func (s *server) state() State {
-	written := sanitizeText(s.stderr.String(), maxStderr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mask := s.secrets()
 	out := State{
-		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: sanitizeText(mask.redact(s.config.location()), 1000), ServerInfo: s.serverInfo,
+		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: mask.sanitizeText(s.config.location(), 1000), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
 		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
 		Session: Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},
-		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: mask.redact(written), NonMessages: int(s.nonMessages.Load())},
+		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: mask.sanitizeText(s.stderr.tail(mask), maxStderr), NonMessages: int(s.nonMessages.Load())},
 	}
 	for _, t := range s.tools.tools {
 		out.Tools = append(out.Tools, t.Tool)

@@ -202,6 +202,7 @@ func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
 type tailBuffer struct {
 	mu   sync.Mutex
 	data []byte
+	cut  bool // more was written
 }
 
 func (r *tailBuffer) Write(p []byte) (int, error) {
@@ -209,10 +210,10 @@ func (r *tailBuffer) Write(p []byte) (int, error) {
 	defer r.mu.Unlock()
 	n := len(p)
 	if n > maxStderr {
-		p = p[n-maxStderr:]
+		p, r.cut = p[n-maxStderr:], true
 	}
 	if over := len(r.data) + len(p) - maxStderr; over > 0 {
-		r.data = r.data[:copy(r.data, r.data[over:])]
+		r.data, r.cut = r.data[:copy(r.data, r.data[over:])], true
 	}
 	r.data = append(r.data, p...)
 	return n, nil
@@ -221,11 +222,16 @@ func (r *tailBuffer) Write(p []byte) (int, error) {
 func (r *tailBuffer) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.data = nil
+	r.data, r.cut = nil, false
 }
 
-func (r *tailBuffer) String() string {
+// tail returns what is kept, without the end of a secret that it begins with because the rest
+// is not kept. It is not fit to be shown, see secretMask.
+func (r *tailBuffer) tail(mask secretMask) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.cut {
+		return mask.trimCutSecret(string(r.data))
+	}
 	return string(r.data)
 }

@@ -81,6 +81,13 @@ func sanitizeText(text string, limit int) string {
 	return strings.TrimSpace(text)
 }
 
+// sanitizeText does as the function, and takes out secrets before the text is shortened: a cut
+// through one would leave a part of it. One that something invisible ran through counts as well.
+func (m secretMask) sanitizeText(text string, limit int) string {
+	plain, _ := tools.Sanitize(m.redact(text))
+	return sanitizeText(m.redact(plain), limit)
+}
+
 // A fingerprint tells whether tools are what somebody has seen: a sum of everything a
 // model is told of each, by its name, and one of what the server was started by.
 type fingerprint map[string]string

@@ -215,8 +215,8 @@ func TestRing(t *testing.T) {
 		if n, err := r.Write(piece); n != len(piece) || err != nil {
 			t.Fatalf("got %d, %v", n, err)
 		}
-		if want := all.Bytes()[max(0, all.Len()-maxStderr):]; i%500 == 0 && r.String() != string(want) {
-			t.Fatalf("after %d pieces: got %d bytes, want %d", i, len(r.String()), len(want))
+		if want := all.Bytes()[max(0, all.Len()-maxStderr):]; i%500 == 0 && r.tail(nil) != string(want) {
+			t.Fatalf("after %d pieces: got %d bytes, want %d", i, len(r.tail(nil)), len(want))
 		}
 	}
 }
@@ -296,6 +296,69 @@ func TestSampleShowsRoles(t *testing.T) {
 		}
 		if got := strings.Join(roles, ", "); got != "── System prompt, ── User, ── Assistant, ── User" {
 			t.Errorf("%q is shown with the roles %s", fake, got)
+		}
+	}
+}
+
+// Whatever a server says is shortened once its secrets are out: no cut leaves a part of one,
+// wherever in the text it stands.
+func TestMaskBeforeCut(t *testing.T) {
+	const secret = "QXZKVWJYQUZXKVJWQZYX"
+	config := Config{URL: "http://127.0.0.1:1/", Trusted: true}
+	mask := newMask(config, map[string]string{"A": secret})
+	s := newServer("s", config, Options{Interactive: true}, asks{questions: &questions{}, inFlight: &inFlight{}})
+	s.setMask(mask)
+	s.life = t.Context()
+	told := ""
+	s.progressFuncs["p"] = func(text string) { told = text }
+	places := []struct {
+		name  string
+		limit int
+		shown func(text string) string
+	}{
+		{"a refusal", 300, func(text string) string {
+			r := explainRefusal(Config{Command: "srv"}, mask, "EACCES: permission denied "+text, 1, nil)
+			return strings.Join(r.Reasons, "\n")
+		}},
+		{"progress", 500, func(text string) string {
+			s.onProgress(&sdk.ProgressNotificationParams{ProgressToken: "p", Message: text})
+			return told
+		}},
+		{"a question", maxQuestionText, func(text string) string {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			q := &Question{Text: text}
+			askUser(ctx, s, q)
+			return q.Text
+		}},
+		{"a note", 1000, func(text string) string {
+			a := resultBuilder{server: "s", mask: mask}
+			a.addContent(&sdk.ResourceLink{URI: text})
+			shown, _ := a.sanitizedText(maxText)
+			return shown
+		}},
+		{"the end of stderr", maxStderr, func(text string) string {
+			s.stderr.reset()
+			io.WriteString(&s.stderr, text)
+			return s.state().Stderr
+		}},
+	}
+	part := regexp.MustCompile(`[JKQUVWXYZ]`)
+	for _, place := range places {
+		text := strings.Repeat("a", place.limit)
+		for _, at := range []int{place.limit / 2, place.limit} { // where text is cut: the middle goes, or the end
+			for i := max(0, at-2*len(secret)-40); i <= at; i++ {
+				if shown := place.shown(text[:i] + secret + text); part.MatchString(shown) {
+					t.Fatalf("%s: at %d: got %q", place.name, i, part.FindAllString(shown, -1))
+				}
+			}
+		}
+		if place.name == "the end of stderr" { // whose beginning goes
+			for i := range len(secret) + 1 {
+				if shown := place.shown(text + secret + text[i:]); part.MatchString(shown) {
+					t.Fatalf("%s: its last %d: got %q", place.name, i, part.FindAllString(shown, -1))
+				}
+			}
 		}
 	}
 }
