@@ -191,7 +191,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			return err
 		}
 		m.notices.SendOnce(out, r.notices...)
-		a := &answer{out: out, run: r, flavor: m.flavor}
+		a := &answer{out: out, run: r, flavor: m.flavor, mask: m.maskCredentials}
 		err = m.run(ctx, program, a)
 		r.cleanUp()
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {

@@ -30,6 +30,8 @@ type answer struct {
 	noticed     string // last notice that came as the program's words
 	plain       []byte // lines that are no events, as long as none was
 	firstStderr string // the first that the program said on stderr
+
+	mask func(string) string // takes credentials out of its words, before they are shortened; nil: it does nothing
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
@@ -68,7 +70,8 @@ func (a *answer) noticeOnce(words string) {
 // skip notes an event that a decoder does not know.
 func (a *answer) skip(line []byte) {
 	if a.unknown == "" {
-		a.unknown = string(line[:min(len(line), maxShown)])
+		words := a.masked(string(line))
+		a.unknown = words[:min(len(words), maxShown)]
 	}
 }
 
@@ -82,7 +85,20 @@ func (a *answer) complete(f llm.Finish) {
 }
 
 func (a *answer) notice(format string, args ...any) {
-	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(fmt.Sprintf(format, args...), maxNotice)})
+	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(a.masked(fmt.Sprintf(format, args...)), maxNotice)})
+}
+
+// toError returns the error for words of the program, as flavor.toError does, without credentials.
+func (a *answer) toError(code string, status int, words string) *llm.Error {
+	return a.flavor.toError(code, status, a.masked(words))
+}
+
+// masked returns words of the program without credentials.
+func (a *answer) masked(words string) string {
+	if a.mask == nil {
+		return words
+	}
+	return a.mask(words)
 }
 
 // maxNotice bounds how long a notice may be, in bytes.

@@ -140,7 +140,7 @@ func (g *antigravity) result(r *antigravityResult) {
 	switch {
 	case r.Status != "" && !strings.EqualFold(r.Status, "success"):
 		words := cmp.Or(r.Error.words, r.Error.code, string(r.Message), g.last, denied, "it ended with "+r.Status)
-		g.done, g.fault = true, g.flavor.toError("", 0, words)
+		g.done, g.fault = true, g.toError("", 0, words)
 	case denied != "" && !g.text:
 		g.done, g.fault = true, &llm.Error{Fault: llm.Permission, Message: "no answer, for agy denied its model: " + denied}
 	default:
@@ -159,5 +159,5 @@ func (g *antigravity) denied(actions []json.RawMessage) string {
 		decodeLenient(raw, &word)
 		list = append(list, cmp.Or(string(word), string(raw)))
 	}
-	return oneLineHead(strings.Join(list, ", "))
+	return oneLineHead(g.masked(strings.Join(list, ", ")))
 }

@@ -69,7 +69,7 @@ func (c *claude) system(l *claudeLine) {
 		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
-		e := c.flavor.toError(l.Error.code, l.Status, "")
+		e := c.toError(l.Error.code, l.Status, "")
 		if !c.shown {
 			c.out.Send(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait, Fault: e.Fault})
 			return
@@ -178,7 +178,7 @@ func (c *claude) setModel(model string) {
 func (c *claude) assistant(l *claudeLine) {
 	if l.Error.code != "" {
 		c.failed, c.failureText = l.Error.code, l.Message.Content.text()
-		c.fault = c.flavor.toError(l.Error.code, 0, c.failureText) // stands if no result comes
+		c.fault = c.toError(l.Error.code, 0, c.failureText) // stands if no result comes
 		return
 	}
 	c.failed, c.fault = "", nil // it went on
@@ -338,7 +338,7 @@ func (c *claude) reportError(l *claudeLine) {
 	if l.Subtype != "success" {
 		code = cmp.Or(code, l.Subtype)
 	}
-	c.fault = c.flavor.toError(code, l.APIStatus, words)
+	c.fault = c.toError(code, l.APIStatus, words)
 	if wait := time.Until(c.resets); wait > 0 && (c.fault.Fault == llm.Quota || c.fault.Fault == llm.RateLimit) {
 		c.fault.Wait = wait
 	}
@@ -350,7 +350,7 @@ func (c *claude) reportLimit(l *claudeLine, limit string) {
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
 	words := strings.Join(l.Errors, "; ")
-	c.fault = c.flavor.toError(l.Subtype, l.APIStatus, words)
+	c.fault = c.toError(l.Subtype, l.APIStatus, words)
 	c.fault.Message = c.flavor.program + " " + limit
 	if l.Subtype == "error_max_turns" && l.Turns > 0 {
 		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)

@@ -125,7 +125,7 @@ func (c *codex) line(data []byte) {
 		c.trouble(string(l.Message))
 	case "turn.failed":
 		c.done = true
-		c.fault = c.flavor.toError("", 0, cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed"))
+		c.fault = c.toError("", 0, cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed"))
 	case "turn.completed":
 		c.done = true
 		if u := l.Usage; u.Input+u.Output > 0 {
@@ -144,7 +144,7 @@ func (c *codex) trouble(words string) {
 	if m := codexReconnectRE().FindStringSubmatch(words); m != nil && !c.shown {
 		attempt, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
-		c.out.Send(llm.Retry{Attempt: attempt, Max: most, Fault: c.flavor.toError("", 0, m[3]).Fault})
+		c.out.Send(llm.Retry{Attempt: attempt, Max: most, Fault: c.toError("", 0, m[3]).Fault})
 		return
 	}
 	c.untold = words

@@ -142,10 +142,10 @@ func (c *copilot) trouble(l *copilotLine) {
 	case "assistant.turn_retry":
 		c.retries++
 		if !c.shown {
-			c.out.Send(llm.Retry{Attempt: c.retries, Fault: c.flavor.toError("", 0, c.failure).Fault})
+			c.out.Send(llm.Retry{Attempt: c.retries, Fault: c.toError("", 0, c.failure).Fault})
 		}
 	case "session.error":
-		c.fault = c.flavor.toError(d.Kind, d.Status, cmp.Or(string(d.Words), c.failure))
+		c.fault = c.toError(d.Kind, d.Status, cmp.Or(string(d.Words), c.failure))
 	case "result":
 		c.done = true
 		if c.usage.Input+c.usage.Output > 0 {
@@ -154,7 +154,7 @@ func (c *copilot) trouble(l *copilotLine) {
 		if l.Exit == 0 {
 			c.fault = nil // it went on
 		} else if c.fault == nil {
-			c.fault = c.flavor.toError("", 0, cmp.Or(c.failure, "it did not say why it failed"))
+			c.fault = c.toError("", 0, cmp.Or(c.failure, "it did not say why it failed"))
 		}
 		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: cmp.Or(c.model, c.run.model)}
 	}

@@ -62,7 +62,7 @@ const maxShown = 1 << 10
 // exitError returns why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
 func (m *Model) exitError(a *answer, e exitInfo) error {
-	code, signal, said := e.code, e.signal, e.stderr
+	code, signal, said := e.code, e.signal, a.masked(e.stderr)
 	switch {
 	case a.fault != nil:
 		return a.fault
@@ -79,7 +79,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	case code == 0 && a.unknown != "":
 		return a.unknownForm()
 	case said == "":
-		said = oneLine(sanitize.Plain(string(a.plain)), maxStderrTail)
+		said = oneLine(a.masked(sanitize.Plain(string(a.plain))), maxStderrTail)
 	}
 	fault := m.flavor.toError("", 0, said)
 	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)

@@ -137,7 +137,7 @@ func (g *gemini) result(l *geminiLine) {
 	g.done = true
 	g.report(l)
 	if l.Status == "error" {
-		g.fault = g.flavor.toError(l.Error.Type, 0, cmp.Or(l.Error.Message, g.lastError, "it did not say why it failed"))
+		g.fault = g.toError(l.Error.Type, 0, cmp.Or(l.Error.Message, g.lastError, "it did not say why it failed"))
 		return
 	}
 	g.model = cmp.Or(g.model, g.requestedModel)

@@ -90,7 +90,7 @@ func (g *grok) line(data []byte) {
 			g.say(llm.Thinking, string(l.Data))
 		}
 	case "error":
-		g.done, g.fault = true, g.flavor.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
+		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
 	case "end":
 		g.report(l.Usage.tokenCounts)
 		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session, Model: g.run.model})

@@ -73,7 +73,7 @@ func (q *qwen) line(data []byte) {
 		q.streaming = false
 	case l.Type == "result" && q.held != "":
 		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.held), "]") {
-			q.done, q.fault = true, q.flavor.toError("", 0, strings.TrimSpace(q.held))
+			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.held))
 			return
 		}
 		text := q.held

@@ -1,0 +1,45 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What a program says is shortened once credentials are out: no cut leaves a part of one.
+func TestMaskBeforeCut(t *testing.T) {
+	const secret = "QXZKVWJYQUZXKVJWQZYX"
+	part := regexp.MustCompile(`[JKQUVWXYZ]`)
+	says := map[string]func(a *answer, m *Model, words string) error{
+		"at its end": func(a *answer, m *Model, words string) error {
+			return m.exitError(a, exitInfo{code: 1, stderr: words, byItself: true})
+		},
+		"in plain text": func(a *answer, m *Model, words string) error {
+			a.plain = []byte(words)
+			return m.exitError(a, exitInfo{code: 1, byItself: true})
+		},
+		"in an error": func(a *answer, m *Model, words string) error { return a.toError("", 0, words) },
+		"in an event that is not known": func(a *answer, m *Model, words string) error {
+			a.skip([]byte(words))
+			return a.unknownForm()
+		},
+		"of what it denied": func(a *answer, m *Model, words string) error {
+			return errors.New((&antigravity{answer: a}).denied([]json.RawMessage{[]byte(`"` + words + `"`)}))
+		},
+	}
+	for name, say := range says {
+		m := New(Options{Provider: "mine", Kind: "antigravity-cli", Env: []string{"A_TOKEN=" + secret}})
+		for _, limit := range []int{maxShown, maxNotice} {
+			for i := limit - 2*len(secret); i <= limit; i++ {
+				for _, words := range []string{strings.Repeat("a", i) + secret + strings.Repeat("a", limit), strings.Repeat("a", limit) + secret + strings.Repeat("a", i)} {
+					a := &answer{run: &run{}, flavor: m.flavor, mask: m.maskCredentials}
+					if e := m.withProvider(say(a, m, words)); part.MatchString(strings.TrimPrefix(e.Message, "agy exited with status 1 before the answer was complete")) {
+						t.Fatalf("%s: %d before it: %q", name, i, e.Message)
+					}
+				}
+			}
+		}
+	}
+}
