@@ -272,8 +272,7 @@ func TestMentionOfNothing(t *testing.T) {
 	} {
 		t.Run(prompt, func(t *testing.T) {
 			s := setUp(t, 80, 24, llmtest.Say("fine"))
-			s.Type(prompt).Press("esc") // leaves the paths that "@/" offers
-			s.Press("enter").WaitForText("fine")
+			s.Type(prompt).Press("enter").WaitForText("fine")
 			if got := strings.Contains(s.Screen(), "sent as text"); got != (want != "") || !strings.Contains(s.Screen(), want) {
 				t.Errorf("want %q on the screen\n%s", want, s.Screen())
 			}

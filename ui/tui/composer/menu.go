@@ -234,7 +234,8 @@ func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candid
 
 // menuKey deals with a key while something is offered, and reports whether that
 // is all it does. A list of what the word was before is shown, but nothing of it
-// is taken.
+// is taken. Behind a whole name, or a folder of which nothing more is typed, enter sends
+// the prompt until something is chosen.
 func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	o := m.menu
 	current := m.menuOpen() && o.answered == o.wanted
@@ -244,7 +245,7 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 		return nil, true
 	case do == complete:
 		return m.acceptCandidate(o.candidates[o.selected]), true
-	case do == submit && current && (o.moved || o.candidates[o.selected].Text != o.answered):
+	case do == submit && current && (o.moved || o.candidates[o.selected].Text != o.answered && !strings.HasSuffix(o.answered, "/")):
 		c := o.candidates[o.selected]
 		cmd := m.acceptCandidate(c)
 		if c.Submit && !c.Directory {
