@@ -96,16 +96,19 @@ func (g *antigravity) line(data []byte) {
 }
 
 func (g *antigravity) step(s *antigravityStep, data []byte) {
-	switch {
-	case s.Type == "user_input":
-	case s.Think != "":
+	if s.Type == "user_input" {
+		return
+	}
+	if s.Think != "" {
 		g.delta("thinking "+strconv.Itoa(g.n), llm.Part{Kind: llm.Thinking, Text: string(s.Think)})
+	}
+	switch {
 	case s.Type == "tool" && s.Tool != "":
 		g.tool(s)
 	case s.Delta != "":
 		g.text = true
 		g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(s.Delta)})
-	case s.Type != "agent_response" && s.Type != "tool":
+	case s.Think == "" && s.Type != "agent_response" && s.Type != "tool":
 		g.skip(data)
 	}
 }

@@ -154,9 +154,9 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	id := strings.TrimPrefix(c.thread+"-"+item.ID, "-") // item_0 is in every run
 	switch {
 	case item.Type == "agent_message":
-		c.grow(id, llm.Text, string(item.Text))
+		c.grow(id, llm.Text, string(item.Text), completed)
 	case item.Type == "reasoning":
-		c.grow(id, llm.Thinking, string(item.Text))
+		c.grow(id, llm.Thinking, string(item.Text), completed)
 	case item.Type == "error":
 		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version lacks a feature that is off
 			c.noticeOnce(string(item.Message))
@@ -166,16 +166,20 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	}
 }
 
-// grow shows what an item's text has more than before. Text that changed is left as it was
-// shown until it is complete.
-func (c *codex) grow(id string, kind llm.Kind, text string) {
+// grow shows what an item's text has more than before. Codex 0.169 sends texts once, completed, and
+// updates lists of tasks alone (event_processor_with_jsonl_output.rs). Text that changed is left as
+// it was shown; when it is complete, the new one stands behind it, whole.
+func (c *codex) grow(id string, kind llm.Kind, text string, completed bool) {
 	more, grown := strings.CutPrefix(text, c.said[id])
-	if !grown || more == "" {
+	block := id
+	if !grown && completed && !strings.HasPrefix(c.said[id], text) {
+		more, block = text, "all of "+id
+	} else if !grown || more == "" {
 		return
 	}
 	c.out.Hold(len(more))
 	c.said[id] = text
-	c.delta(id, llm.Part{Kind: kind, Text: more})
+	c.delta(block, llm.Part{Kind: kind, Text: more})
 }
 
 func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed bool) {

@@ -134,6 +134,10 @@ func TestCodex(t *testing.T) {
 			[]llm.Part{thinking("Hm."), text("Hello")}, ""},
 		{"text that grows", lines(started, `{"type":"item.started","item":{"id":"item_0","type":"agent_message","text":"He"}}`, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"Hell"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hello"}}`, completed),
 			[]llm.Part{text("Hello")}, ""},
+		{"text that is another one when it is complete", lines(started, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"It is 4"}}`, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"No"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"It was 5."}}`, completed),
+			[]llm.Part{text("It is 4"), text("It was 5.")}, ""},
+		{"text that is shorter when it is complete", lines(started, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"Hello"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hell"}}`, completed),
+			[]llm.Part{text("Hello")}, ""},
 		{"a command", lines(started, `{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"touch x","aggregated_output":"","exit_code":null,"status":"in_progress"}}`,
 			`{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"touch x","aggregated_output":"read-only","exit_code":1,"status":"failed"}}`, completed),
 			[]llm.Part{called("t-1-item_0", "command_execution", `{"command":"touch x"}`), answered("t-1-item_0", "command_execution", "read-only", true)}, ""},
@@ -247,6 +251,9 @@ func TestSparse(t *testing.T) {
 		says       string // in a notice or the error
 	}{
 		{"agy, fields beside the event", "antigravity-cli", []step{{Out: lines(`{"event":"step_update","step_type":"agent_response","text_delta":"Hello"}`, `{"event":"result","status":"SUCCESS","response":"Hello"}`)}}, []llm.Part{text("Hello")}, "", ""},
+		{"agy, a step with two pieces", "antigravity-cli", []step{{Out: lines(`{"event":"step_update","step_update":{"step_type":"agent_response","thinking_delta":"Hm.","text_delta":"Hel"}}`, `{"event":"step_update","step_update":{"step_type":"agent_response","text_delta":"lo"}}`, `{"event":"result","result":{"status":"SUCCESS","response":"Hello"}}`)}}, []llm.Part{thinking("Hm."), text("Hello")}, "", ""},
+		{"agy, a tool and why", "antigravity-cli", []step{{Out: lines(`{"event":"step_update","step_update":{"step_type":"tool","step_index":3,"tool_name":"view","thinking_delta":"Hm."}}`, `{"event":"result","result":{"status":"SUCCESS","response":"Hello"}}`)}},
+			[]llm.Part{thinking("Hm."), called("tool-1", "view", "{}"), answered("tool-1", "view", "Run by agy, which does not tell its output.", false), text("Hello")}, "", ""},
 		{"agy, only the result", "antigravity-cli", []step{{Out: lines(`{"event":"result","result":{"status":"SUCCESS","response":"Hello"}}`)}}, []llm.Part{text("Hello")}, "", ""},
 		{"agy, a success that hides a refusal", "antigravity-cli", []step{{Out: lines(`{"event":"result","result":{"status":"SUCCESS","response":"I could not.","denied_actions":["run_command: rm -rf x",{"tool":"edit"}]}}`)}},
 			[]llm.Part{text("I could not.")}, "", `denied its model: run_command: rm -rf x, {"tool":"edit"}`},
