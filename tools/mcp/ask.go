@@ -212,12 +212,12 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 	if q.Refused == "" {
 		q.ended = ctx.Done()
 	}
+	s.asking.Add(1) // before anybody sees the question
+	defer s.asking.Add(-1)
 	if !s.questions.add(q) || q.Refused != "" {
 		s.notifyChange()
 		return reply{action: actionDecline}
 	}
-	s.asking.Add(1)
-	defer s.asking.Add(-1)
 	s.notifyChange()
 	select {
 	case r := <-q.answer:

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -84,7 +86,7 @@ func asking(t testing.TB, told ...func()) Config {
 		}
 		h.Close()
 	})
-	return Config{URL: h.URL, Trusted: true, Sampling: "ask", Timeout: "100ms"}
+	return Config{URL: h.URL, Trusted: true, Sampling: "ask"}
 }
 
 // answers has every question answered by f, which the tests' own deadline ends.
@@ -99,8 +101,8 @@ func (b *testServer) answers(calls string, f func(*Question)) tools.Outcome {
 				f(q)
 			}
 			return out
-		default:
-			if q := b.NextQuestion(); q != nil {
+		case <-b.changed:
+			for q := b.NextQuestion(); q != nil; q = b.NextQuestion() {
 				f(q)
 			}
 		}
@@ -149,30 +151,41 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// The time of a call stands still while the user answers, and a call that is canceled takes
-// its question along.
+// The time of a call stands still while the user answers.
 func TestQuestionTakesTime(t *testing.T) {
 	b := start(t, asking(t), Options{Interactive: true})
-	late := b.servers["s"]
+	s := b.servers["s"]
 	out := b.answers("form", func(q *Question) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		go late.watchTime(ctx, 1, cancel) // would have ended it at once
-		for range 1000 {
-			if ctx.Err() != nil {
-				t.Fatal("its time ran")
-			}
+		if n := s.asking.Load(); n != 1 {
+			t.Errorf("%d questions wait", n)
 		}
 		q.Answer(map[string]any{"name": "Ada"})
 	})
-	if !strings.Contains(out.Text, "accept") {
-		t.Errorf("got %s", out.Text)
+	if n := s.asking.Load(); n != 0 || !strings.Contains(out.Text, "accept") {
+		t.Errorf("%d questions wait, got %s", n, out.Text)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	late.watchTime(ctx, 1, cancel)
-	if err := context.Cause(ctx); err == nil || !strings.Contains(err.Error(), "did not answer within") {
-		t.Errorf("got %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var asked inFlight
+		asked.asking.Store(1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go asked.watchTime(ctx, time.Second, cancel)
+		time.Sleep(time.Hour)
+		if ctx.Err() != nil {
+			t.Error("its time ran")
+		}
+		asked.asking.Store(0)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if err := context.Cause(ctx); err == nil || !strings.Contains(err.Error(), "did not answer within") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A call that is canceled takes its question along.
+func TestCanceledQuestion(t *testing.T) {
+	b := start(t, asking(t), Options{Interactive: true})
 	canceled, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	a, err := b.set.Plan(t.Context(), "mcp__s__form", "")
@@ -182,14 +195,14 @@ func TestQuestionTakesTime(t *testing.T) {
 	go func() { a.Run(canceled, nil); close(done) }()
 	var q *Question
 	for q == nil {
+		<-b.changed
 		q = b.NextQuestion()
 	}
 	stop()
 	<-done
-	for !q.Over() { // the server is told, and takes it back
-		if b.NextQuestion() != nil {
-			t.Error("it asks again")
-		}
+	<-q.ended // the server is told, and takes it back
+	if b.NextQuestion() != nil {
+		t.Error("it asks again")
 	}
 }
 
@@ -226,7 +239,6 @@ func TestQuestionsThatAreOver(t *testing.T) {
 func TestRoots(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "a b")
 	c := asking(t)
-	c.Timeout = "" // a server that asks back and gets no answer does not end
 	b := start(t, c, Options{Roots: []string{dir}})
 	if out := b.call("roots", ""); !strings.Contains(out.Text, fmt.Sprintf(`["%s file://%s"]`, filepath.Base(dir), dir)) {
 		t.Errorf("got %s", out.Text)
@@ -250,7 +262,6 @@ func TestRootsWhileStarting(t *testing.T) {
 		close(arrived)
 		<-changed
 	}))
-	c.Timeout = ""
 	set, err := tools.Open(first)
 	if err != nil {
 		t.Fatal(err)
