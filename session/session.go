@@ -138,6 +138,7 @@ func New(o Options) *Session {
 		s.mode = s.log.Session().History
 		s.total = s.restore()
 		s.last = s.tree.lastUsage()
+		s.titles.asked = s.tree.answered()
 		restoreSettings(s)
 	}
 	s.files = openFiles(s, o.Undo)

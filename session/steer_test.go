@@ -118,3 +118,72 @@ func TestQueueOrder(t *testing.T) {
 		t.Errorf("%d messages were taken back, %d are left", len(all), s.QueueLen())
 	}
 }
+
+// A conversation has its title once there is an answer: also if the user said more meanwhile, or
+// the first turn failed; one that had an answer before is not asked about.
+func TestTitleAfterMore(t *testing.T) {
+	var s *Session
+	meanwhile := func(do func(), then llmtest.Turn) llmtest.Turn {
+		return func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			do()
+			return then(ctx, req, out)
+		}
+	}
+	more := func(text string) func() { return func() { s.Steer(say(text)) } }
+	list := llmtest.Call(call("1", "list", "{}"))
+	tests := []struct {
+		name    string
+		prompts []string // a turn each
+		says    []llmtest.Turn
+		asked   string // "": never
+	}{
+		{"steered", []string{"mend it"}, []llmtest.Turn{meanwhile(more("tests first"), list), llmtest.Say("done")}, "mend it\n\ndone\n\n"},
+		{"said during the last answer", []string{"mend it"}, []llmtest.Turn{meanwhile(more("thanks"), llmtest.Say("done")), llmtest.Say("welcome")}, "mend it\n\ndone\n\n"},
+		{"queued", []string{"mend it"}, []llmtest.Turn{meanwhile(func() { s.Queue(say("go on")) }, llmtest.Say("done")), llmtest.Say("went")}, "mend it\n\ndone\n\n"},
+		{"after a turn that failed", []string{"mend it", "now"}, []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest}), llmtest.Say("done")}, "mend it\n\ndone\n\n"},
+		{"no answer", []string{"mend it"}, []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest})}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			lib, _ := newTestStore(t)
+			set, _ := workspace(t)
+			small := llmtest.New(llmtest.Say("A title"))
+			o := Options{
+				Model: endpoint("a/a", llmtest.New(test.says...)), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"}, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo),
+				OpenModel: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
+			}
+			s = New(o)
+			for _, prompt := range test.prompts {
+				play(t.Context(), s, nil, say(prompt))
+				for range 2 {
+					if err := s.GenerateTitle(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			asked := ""
+			for _, req := range small.Requests() {
+				asked += req.Messages[0].Text()
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if test.asked != "" {
+				log, err := lib.Resume(o.Log.Session().ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Log, o.Model = log, endpoint("a/a", llmtest.New(llmtest.Say("again")))
+				s = New(o)
+				defer s.Close()
+				play(t.Context(), s, nil, say("again"))
+				if err := s.GenerateTitle(t.Context()); err != nil || len(small.Requests()) != 1 {
+					t.Errorf("gone on with: asked %d times, %v", len(small.Requests()), err)
+				}
+			}
+			if asked != test.asked {
+				t.Errorf("asked about %q, want %q", asked, test.asked)
+			}
+		})
+	}
+}
