@@ -1165,7 +1165,9 @@ func ownPackages(t *testing.T) map[string][]string {
 		if from == "." {
 			from = ""
 		}
-		imports[from] = imports[from]
+		if _, known := imports[from]; !known {
+			imports[from] = nil // it may import none
+		}
 		for _, spec := range f.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
