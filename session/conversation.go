@@ -356,6 +356,23 @@ func (q *promptQueue) Unqueue() []llm.Message {
 	return queued
 }
 
+// Dequeue takes the message of s that is sent next, for a turn to begin with; false if none waits.
+// Those behind it stay what they are: some may steer that turn.
+func Dequeue(s *Session) (llm.Message, bool) { return s.dequeue(false) }
+
+// MoveQueued has the messages that wait in from wait in to, those that steer before the others.
+func MoveQueued(from, to *Session) {
+	waiting, steer := from.Queued()
+	from.Unqueue()
+	for i, m := range waiting {
+		if i < steer {
+			to.Steer(m.Parts...)
+		} else {
+			to.Queue(m.Parts...)
+		}
+	}
+}
+
 // dequeue takes the next message, or the next that steers; false if none waits.
 func (q *promptQueue) dequeue(steers bool) (llm.Message, bool) {
 	q.lock.Lock()

@@ -187,3 +187,23 @@ func TestTitleAfterMore(t *testing.T) {
 		})
 	}
 }
+
+// What waits goes on waiting in another conversation as what it was.
+func TestMoveQueued(t *testing.T) {
+	from, to := New(Options{}), New(Options{})
+	from.Queue(say("c"))
+	from.Steer(say("a"))
+	from.Steer(say("b"))
+	MoveQueued(from, to)
+	if m, ok := Dequeue(to); !ok || m.Text() != "a" {
+		t.Errorf("got %q, %v first", m.Text(), ok)
+	}
+	waiting, steer := to.Queued()
+	if got := spoken(waiting); !slices.Equal(got, []string{"user: b", "user: c"}) || steer != 1 || from.QueueLen() != 0 {
+		t.Errorf("got %q, %d of them steer, %d were left", got, steer, from.QueueLen())
+	}
+	to.Unqueue()
+	if m, ok := Dequeue(to); ok {
+		t.Errorf("got %q of nothing", m.Text())
+	}
+}

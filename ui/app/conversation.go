@@ -86,9 +86,7 @@ func ContinueInFork(a *App, head int) Effect {
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
 				_, _ = left.Edit(head) // which is no turn of its own any more
 			}
-			for _, m := range left.Unqueue() {
-				own.Queue(m.Parts...)
-			}
+			session.MoveQueued(left, own)
 			if e.Toast == openedCopy {
 				e.Toast = "Forked: this copy continues from a summary; the original is unchanged"
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +237,27 @@ func TestStop(t *testing.T) {
 	if got := last[len(last)-1].Text(); got != "and another\n\nand a third" {
 		t.Errorf("sent %q", got)
 	}
+}
+
+// TestSteersBehindTurn: messages that still wait when a turn has ended begin the next one; those
+// that steer go along with its results.
+func TestSteersBehindTurn(t *testing.T) {
+	list := llmtest.Call(llm.Part{Kind: llm.Call, ID: "1", Name: "list", Input: "{}"})
+	d := talk(t, func(_ *app.Options, so *session.Options) { so.Policy = tools.NewPolicy(tools.ModeYolo) }, list, llmtest.Say("Done."), llmtest.Say("Bye."))
+	s := d.app.Session
+	s.Queue(llm.Part{Kind: llm.Text, Text: "third"})
+	s.Steer(llm.Part{Kind: llm.Text, Text: "first"})
+	s.Steer(llm.Part{Kind: llm.Text, Text: "second"})
+	d.turns.follow(session.Done{})
+	d.idle()
+	var last []string
+	for _, req := range d.fake.Requests() {
+		last = append(last, req.Messages[len(req.Messages)-1].Text())
+	}
+	if want := []string{"first", "second", "third"}; !slices.Equal(last, want) {
+		t.Errorf("the requests end with %q, want %q", last, want)
+	}
+	d.valid()
 }
 
 // TestQueue: what is typed while a reply is running is sent behind it.

@@ -160,11 +160,8 @@ func (t *turns) follow(d session.Done) {
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		t.offerSummary()
 	case t.app.Session.QueueLen() > 0: // queued after the turn's last look
-		waiting := t.app.Session.Unqueue()
-		for _, later := range waiting[1:] {
-			t.app.Session.Queue(later.Parts...)
-		}
-		t.run(false, waiting[0].Parts...)
+		next, _ := session.Dequeue(t.app.Session)
+		t.run(false, next.Parts...)
 	case d.Err == nil:
 		t.name()
 	}

@@ -74,11 +74,8 @@ func (c *Chat) news(msg newsMsg) tea.Cmd {
 
 // Next sends the first of the messages that wait.
 func (c *Chat) Next() tea.Cmd {
-	waiting := c.App.Session.Unqueue()
-	for _, later := range waiting[1:] {
-		c.App.Session.Queue(later.Parts...)
-	}
-	return c.Run(waiting[0].Parts...)
+	next, _ := session.Dequeue(c.App.Session)
+	return c.Run(next.Parts...)
 }
 
 // escWithin is how soon a second esc follows the first one.
