@@ -77,13 +77,19 @@ func TestStreamedEqualsWhole(t *testing.T) {
 			for _, at := range []struct{ width, step int }{{24, 1}, {1, 17}, {7, 6}, {500, 40}} {
 				checkStream(t, text, at.width, at.step)
 			}
+			checkResized(t, text, 24, 11)
 		})
 	}
 }
 
 func TestDeepTextsStreamLikeWhole(t *testing.T) {
 	for name, text := range deep(maxTail + maxTail/4) {
-		t.Run(name, func(t *testing.T) { checkStream(t, text, 60, 700) })
+		t.Run(name, func(t *testing.T) {
+			checkStream(t, text, 60, 700)
+			if long || name == "long prose" || name == "quote" {
+				checkResized(t, text, 60, 200)
+			}
+		})
 	}
 	texts := deep(9 * window / 4) // some of these are cut into parts
 	for _, name := range []string{
@@ -122,7 +128,7 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 	inset := []string{"", "", "", "", " ", "   ", "    ", "> ", "- ", "1. ", "\t"}
 	random := rand.New(rand.NewPCG(1, 2))
 	rounds := 200
-	if os.Getenv("PARLEY_LONG") == "1" {
+	if long {
 		rounds = 2000
 	}
 	for range rounds {
@@ -134,63 +140,8 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 		}
 		checkStream(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
 		checkParts(t, b.String(), 1+random.IntN(60), 1+random.IntN(20), 16+random.IntN(60))
+		checkResized(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
 	}
-}
-
-// checkStream streams text in pieces of step bytes and compares with one render
-// of the whole, while holding what is settled to its promise.
-func checkStream(t *testing.T, text string, width, step int) {
-	t.Helper()
-	checkParts(t, text, width, step, window)
-}
-
-// checkParts runs checkStream with long blocks cut after so many bytes.
-func checkParts(t *testing.T, text string, width, step, window int) {
-	t.Helper()
-	th := theme.Dark()
-	New := func(th *theme.Theme) *Doc {
-		d := New(th)
-		d.split.window, d.whole.window = window, window
-		return d
-	}
-	whole := New(th)
-	whole.append(text)
-	whole.Finish()
-	want := slices.Clone(whole.Lines(width))
-	d := New(th)
-	seen := map[string]bool{}
-	for rest := text; rest != ""; {
-		n := min(step, len(rest))
-		renewed := len(d.wants) + looseable(d)
-		before := slices.Clone(d.lines[:d.settled])
-		d.append(rest[:n])
-		rest = rest[n:]
-		lines := d.Lines(width)
-		checkLines(t, lines, width, seen)
-		if renewed == 0 && d.split.open == nil && !slices.Equal(before, lines[:min(len(before), len(lines))]) {
-			t.Fatalf("settled lines changed\nbefore %q\n after %q", before, lines)
-		}
-	}
-	d.Finish()
-	got := d.Lines(width)
-	checkLines(t, got, width, seen)
-	if !slices.Equal(got, want) {
-		t.Fatalf("width %d, step %d: %q\n got %s\nwant %s", width, step, clip(text), strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if gc, wc := d.Code(), whole.Code(); !slices.Equal(gc, wc) {
-		t.Fatalf("Code: %q\n got %+v\nwant %+v", clip(text), gc, wc)
-	}
-	if d.Source() != text {
-		t.Fatalf("Source is not what was appended")
-	}
-}
-
-// looseable returns 1 if the tail continues a tight list, which may turn loose.
-func looseable(d *Doc) int {
-	if d.split.list != nil && !d.split.list.loose {
-		return 1
-	}
-	return 0
 }
 
 func clip(s string) string { return s[:min(len(s), 300)] }
@@ -248,6 +199,12 @@ func TestWhileItStreams(t *testing.T) {
 		{"an underline is held back", "Hello\n--", "Hello"},
 		{"and decides when it ends", "Hello\n--\n", "Hello"},
 		{"a marker is held back", "a\n\n- ", "a"},
+		{"a number is held back", "a\n\n12", "a"},
+		{"a number with its dot is held back", "a\n\n12.", "a"},
+		{"a number with its bracket is held back", "a\n\n12) ", "a"},
+		{"a number with its unit is shown", "a\n\n12%", "a\n\n12%"},
+		{"more signs than anybody writes are shown", "a\n\n" + strings.Repeat("#", 81), "a\n\n" + strings.Repeat("#", 40) + "\n" + strings.Repeat("#", 40) + "\n#"},
+		{"the second line of a table is held back", "| a | b |\n| :---: | --", "| a | b |"},
 		{"a list as it comes", "- a\n- b", "• a\n• b"},
 		{"an open fence", "```go\nx := 1\ny", "  go\n  x := 1\n  y"},
 		{"a fence about to close", "```\nx\n``", "  x"},
@@ -273,6 +230,19 @@ func TestWhileItStreams(t *testing.T) {
 		}
 		if got := sgr(strings.Join(d.Lines(40), "\n")); got != tt.want {
 			t.Errorf("%s: %q\n got %q\nwant %q", tt.name, tt.in, got, tt.want)
+		}
+	}
+}
+
+// No sign of which a marker, an underline or a fence may be made is shown before it is known.
+func TestSignsAreHeldBack(t *testing.T) {
+	for _, sign := range "-=*_+#>`~|: \t" {
+		for n := range 3 {
+			d := New(theme.Plain())
+			d.append("a\n\n" + strings.Repeat(string(sign), n+1))
+			if got := sgr(strings.Join(d.Lines(40), "\n")); got != "a" {
+				t.Errorf("%q %d times: got %q", sign, n+1, got)
+			}
 		}
 	}
 }
@@ -346,7 +316,7 @@ func TestTableWidth(t *testing.T) {
 		}
 		d.Finish()
 	}
-	if d.SetTableWidth(0); slices.Equal(d.Lines(20), strings.Split(want, "\n")) {
+	if d.SetTableWidth(0); sgr(strings.Join(d.Lines(20), "\n")) == want {
 		t.Error("a table keeps a width that is gone")
 	}
 }

@@ -86,18 +86,18 @@ type tailView struct {
 	seen int
 }
 
-// showTail adds what is not closed yet.
+// showTail adds what is not closed yet: of a finished text nothing.
 func (d *Doc) showTail() {
 	d.tail.codes = nil
+	if d.done {
+		return
+	}
 	src := d.src.String()
 	if d.split.open != nil {
 		d.showFence(src)
 		return
 	}
-	end := len(src)
-	if !d.done {
-		end -= undecided(src[d.line:])
-	}
+	end := len(src) - undecided(src[d.line:])
 	start := d.split.tail
 	if end <= start {
 		return
@@ -110,11 +110,7 @@ func (d *Doc) showTail() {
 	at := open.place(d.wide(len(d.blocks)))
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
-		tail := src[start:end]
-		if !d.done {
-			tail = closeMarks(tail)
-		}
-		t.rendered = d.styles.render(tail, d.width, d.split.refs, at)
+		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, at)
 	}
 	if t.shown > 0 && t.from == len(d.lines) { // they stand there still
 		d.lines = d.lines[:t.shown]
@@ -217,7 +213,7 @@ func (d *Doc) showFence(src string) {
 		return
 	}
 	d.settled = len(d.lines)
-	if rest != "" && (d.done || !v.fence.mayClose(rest)) {
+	if rest != "" && !v.fence.mayClose(rest) {
 		draft := *v
 		draft.scanner = v.scanner.clone()
 		d.codeLine(&draft, rest)

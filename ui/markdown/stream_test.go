@@ -1,0 +1,147 @@
+package markdown
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/ui/theme"
+)
+
+var long = os.Getenv("PARLEY_LONG") == "1"
+
+// checkStream streams text in pieces of step bytes and compares with one render
+// of the whole, while holding what is settled to its promise.
+func checkStream(t *testing.T, text string, width, step int) {
+	t.Helper()
+	checkParts(t, text, width, step, window)
+}
+
+// checkParts runs checkStream with long blocks cut after so many bytes.
+func checkParts(t *testing.T, text string, width, step, window int) {
+	t.Helper()
+	checkWidths(t, text, []int{width}, step, window)
+}
+
+// checkResized runs checkStream with another width for every second three pieces.
+func checkResized(t *testing.T, text string, width, step int) {
+	t.Helper()
+	other := 1 + (width+30)%60
+	checkWidths(t, text, []int{width, width, width, other, other, other}, step, window)
+}
+
+// checkWidths streams text, the pieces at these widths over and over; it ends at the first.
+func checkWidths(t *testing.T, text string, widths []int, step, window int) {
+	t.Helper()
+	whole := newWindowed(window)
+	whole.append(text)
+	whole.Finish()
+	want := slices.Clone(whole.Lines(widths[0]))
+	d := newWindowed(window)
+	seen := map[int]map[string]bool{}
+	for _, width := range widths {
+		seen[width] = map[string]bool{}
+	}
+	every := max(1, len(text)/step/4) // pieces after which all that is shown is looked at
+	if long {
+		every = max(1, len(text)/step/40)
+	}
+	for n, rest := 0, text; rest != ""; n++ {
+		size, width := min(step, len(rest)), widths[n%len(widths)]
+		renewed := len(d.wants) + looseable(d)
+		resized := width != d.width
+		before := slices.Clone(d.lines[:d.settled])
+		d.append(rest[:size])
+		rest = rest[size:]
+		lines := d.Lines(width)
+		checkLines(t, lines, width, seen[width])
+		if renewed == 0 && !resized && !slices.Equal(before, lines[:min(len(before), len(lines))]) {
+			t.Fatalf("settled lines changed\nbefore %q\n after %q", before, lines)
+		}
+		if n%every == 0 {
+			checkNow(t, d, width)
+		}
+	}
+	d.Finish()
+	got := d.Lines(widths[0])
+	checkLines(t, got, widths[0], seen[widths[0]])
+	if !slices.Equal(got, want) {
+		t.Fatalf("widths %d, step %d: %q\n got %s\nwant %s", widths, step, clip(text), strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if gc, wc := d.Code(), whole.Code(); !slices.Equal(gc, wc) {
+		t.Fatalf("Code: %q\n got %+v\nwant %+v", clip(text), gc, wc)
+	}
+	if d.Source() != text {
+		t.Fatalf("Source is not what was appended")
+	}
+}
+
+// newWindowed returns a Doc that cuts long blocks after so many bytes.
+func newWindowed(window int) *Doc {
+	d := New(theme.Dark())
+	d.split.window, d.whole.window = window, window
+	return d
+}
+
+// checkNow holds what d shows in mid-stream to what a Doc shows that got the same text
+// at once, and what is settled of it to what that shows when it ends here. Where blocks
+// are cut differently is left to the end: there Finish mends it.
+func checkNow(t *testing.T, d *Doc, width int) {
+	t.Helper()
+	at := newWindowed(d.split.window)
+	at.append(d.Source())
+	want := at.Lines(width)
+	if !slices.EqualFunc(d.blocks, at.blocks, func(a, b block) bool { return a.same(b.cut) }) {
+		return
+	}
+	if len(d.Source())-d.split.tail <= maxTail && !slices.Equal(d.lines, want) {
+		t.Fatalf("width %d, so far %q\n got %q\nwant %q", width, clip(d.Source()), d.lines, want)
+	}
+	at.Finish()
+	ended := at.Lines(width)
+	n := len(d.blocks)
+	if len(d.wants)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
+		return
+	}
+	if n := d.Settled(); n > len(ended) || !slices.Equal(d.lines[:n], ended[:n]) {
+		t.Fatalf("width %d, settled in %q\n got %q\nwant %q", width, clip(d.Source()), d.lines[:n], ended)
+	}
+}
+
+// looseable returns 1 if the tail continues a tight list, which may turn loose.
+func looseable(d *Doc) int {
+	if d.split.list != nil && !d.split.list.loose {
+		return 1
+	}
+	return 0
+}
+
+// Each block of code begins anew, whatever the one before it left open; the styles are those
+// that a terminal gets to see.
+func TestBlocksOfCodeBeginAnew(t *testing.T) {
+	const (
+		off     = "\x1b[m"
+		lang    = "\x1b[38;2;124;124;124mgo" + off
+		comment = "\x1b[38;2;154;154;154m/* open" + off
+		keyword = "\x1b[38;2;215;175;135mvar" + off + "\x1b[38;2;228;228;228m x" + off
+		bullet  = "\x1b[38;2;154;154;154m•" + off + " \x1b[38;2;228;228;228ma" + off
+	)
+	text := "```go\n/* open\n```\n\n```go\nvar x\n```\n\n- a\n\n  ```go\n  /* open\n  ```\n\n  ```go\n  var x\n  ```\n\n```go\nvar x\n/* open\n"
+	want := []string{"  " + lang, "  " + comment, "", "  " + lang, "  " + keyword, "", bullet,
+		"", "    " + lang, "    " + comment, "", "    " + lang, "    " + keyword, "", "  " + lang, "  " + keyword, "  " + comment}
+	for step := 1; step <= len(text); step += 3 {
+		d := New(theme.Dark())
+		for piece := range slices.Chunk([]byte(text), step) {
+			d.append(string(piece))
+			d.Lines(30)
+			d.Lines(40)
+		}
+		for _, state := range []string{"streamed", "whole"} {
+			if got := d.Lines(40); !slices.Equal(got, want) {
+				t.Fatalf("%s in pieces of %d\n got %q\nwant %q", state, step, got, want)
+			}
+			d.Finish()
+		}
+	}
+}
