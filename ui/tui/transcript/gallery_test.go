@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,8 @@ func brief(m *Model) {
 }
 
 // Every block in every state and every theme. Styles are written as tags: what a
-// theme calls them, so that the pages differ only where the themes do.
+// theme calls them, so that the pages differ only where the themes do. At the end
+// stands what the terminal gets for each of them, so that no style changes unseen.
 func TestGallery(t *testing.T) {
 	for _, name := range theme.Names() {
 		for _, size := range [][2]int{{80, 24}, {50, 15}} {
@@ -173,7 +175,7 @@ func TestGallery(t *testing.T) {
 					check(t, m, c.name)
 					fmt.Fprintf(&b, "== %s\n%s\n", c.name, strings.TrimRight(styled(names, m.View()), "\n"))
 				}
-				golden(t, file, b.String(), true)
+				golden(t, file, b.String()+legend(names, b.String()), true)
 			})
 		}
 	}
@@ -240,4 +242,17 @@ func styled(names map[string]string, view string) string {
 	return b.String() + end
 }
 
-var toneNames = [numRoles]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad"}
+// legend lists the sequences of the tags in a page.
+func legend(names map[string]string, page string) string {
+	var lines []string
+	for open, name := range names {
+		if open != "" && strings.Contains(page, "{"+name+" ") {
+			lines = append(lines, name+" "+strings.TrimPrefix(open, "\x1b["))
+		}
+	}
+	slices.Sort(lines)
+	return "== what the tags are\n" + strings.Join(lines, "\n") + "\n"
+}
+
+var toneNames = [numRoles]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad",
+	"comment", "keyword", "string", "number", "function", "type"}

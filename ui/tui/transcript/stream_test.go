@@ -52,7 +52,8 @@ var awkward = map[string]string{
 
 // An answer that streamed, cut anywhere and drawn at every cut, looks in the end
 // as if it had come at once: on every screen from the first to the last. So it
-// does where the terminal changed its size in the middle.
+// does where the terminal changed its size in the middle, and before the end, where
+// it looks as what came so far.
 func TestStreamedLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	widths := []int{80, 20}
@@ -80,6 +81,11 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 						if most > 1 && rnd.IntN(10) == 0 {
 							m.SetSize(1+rnd.IntN(130), 1+rnd.IntN(30))
 							m.View()
+						}
+						if so := text[:len(text)-len(rest)]; len(so) < 2000 && (long || rnd.IntN(8) == 0) {
+							if got, want := m.View(), soFar(so, m.width, m.height); got != want {
+								t.Fatalf("%q in pieces of %v:\n%s\nwant\n%s", so, cuts, got, want)
+							}
 						}
 					}
 					m.SetSize(width, 12)
@@ -185,6 +191,15 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 			}
 		}
 	}
+}
+
+// soFar returns the screen of an answer of which this much came at once.
+func soFar(text string, width, height int) string {
+	m := New(theme.Dark())
+	m.SetSize(width, height)
+	m.User("go on")
+	m.AppendAnswer("a", text)
+	return m.View()
 }
 
 func loaded(text string, width int) string {
