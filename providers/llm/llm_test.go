@@ -168,11 +168,11 @@ func TestPortable(t *testing.T) {
 	sig := json.RawMessage(`{"signature": "c2ln" }`)
 	history := []Message{
 		UserText("hi"),
-		assistant("a", Part{Kind: Thinking, Text: "hm", State: sig}, text("answer"),
-			Part{Kind: Source, Name: "A page", Text: "which says so", URL: "https://a.example"}, text("and more"),
+		assistant("a", Part{Kind: Thinking, Text: "hm", State: sig}, Part{Kind: Text, Text: "answer", State: sig},
+			Part{Kind: Source, Name: "A page", Text: "which says so", URL: "https://a.example", State: sig}, text("and more"),
 			Part{Kind: Source, Text: "Another\npage", URL: "https://b.example"},
-			Part{Kind: Opaque, State: sig},
-			Part{Kind: Call, ID: "r", Name: "web_search", Input: `{"q":"x"}`, Remote: true},
+			Part{Kind: Opaque, State: sig}, Part{Kind: Text, State: sig}, Part{Kind: Media, Name: "a.png", Data: []byte{1}, State: sig},
+			Part{Kind: Call, ID: "r", Name: "web_search", Input: `{"q":"x"}`, Remote: true, State: sig},
 			Part{Kind: Call, ID: "1", Name: "read", Input: "{}", State: sig}),
 		toolMessage(result("1", "out")),
 		assistant("a", Part{Kind: Thinking, Text: "only thinking", State: sig}),
@@ -189,6 +189,7 @@ func TestPortable(t *testing.T) {
 		assistant("a", text("answer"), text("and more"), text(`[used the tool web_search: {"q":"x"}]`),
 			text("[sources: [1] A page https://a.example; [2] Another page https://b.example]"), call("1", "{}")),
 		toolMessage(result("1", "out")),
+		{Role: RoleUser, Parts: []Part{text("Made by the assistant: a.png"), {Kind: Media, Name: "a.png", Data: []byte{1}}}},
 	}
 	if !reflect.DeepEqual(foreign, want) {
 		t.Errorf("to another origin:\n got %+v\nwant %+v", foreign, want)
