@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/sanitize"
 )
 
 // An answer is what a run of the program says, on its way to the consumer.
@@ -93,8 +94,9 @@ func (a *answer) toError(code string, status int, words string) *llm.Error {
 	return a.flavor.toError(code, status, a.masked(words))
 }
 
-// masked returns words of the program without credentials.
+// masked returns words of the program without escape sequences, what nobody sees, and credentials.
 func (a *answer) masked(words string) string {
+	words = sanitize.Plain(words) // first: they could part a credential
 	if a.mask == nil {
 		return words
 	}
@@ -201,7 +203,7 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 // too long.
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
-	if said := p.stderr.text(); said != "" {
+	if said := m.maskCredentials(p.stderr.text()); said != "" {
 		message += "; last output: " + oneLine(said, maxShown)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}

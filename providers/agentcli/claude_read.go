@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/tools/sanitize"
 )
 
 // claude decodes the output of Claude Code. With partial messages everything is
@@ -356,6 +355,6 @@ func (c *claude) reportLimit(l *claudeLine, limit string) {
 		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)
 	}
 	if words != "" {
-		c.fault.Message += ": " + oneLine(sanitize.Plain(words), maxShown)
+		c.fault.Message += ": " + oneLine(c.masked(words), maxShown)
 	}
 }

@@ -43,7 +43,7 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 		}
 	}
 	e := wire.StatusError(status, nil, body, time.Now())
-	e.Message = oneLine(sanitize.Plain(e.Message), maxShown)
+	e.Message = oneLine(e.Message, maxShown)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault
 	}
@@ -79,7 +79,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	case code == 0 && a.unknown != "":
 		return a.unknownForm()
 	case said == "":
-		said = oneLine(a.masked(sanitize.Plain(string(a.plain))), maxStderrTail)
+		said = oneLine(a.masked(string(a.plain)), maxStderrTail)
 	}
 	fault := m.flavor.toError("", 0, said)
 	how := fmt.Sprintf("%s exited with status %d before the answer was complete", m.flavor.program, code)
@@ -116,9 +116,9 @@ func (a *answer) unknownForm() *llm.Error {
 // secretVariable matches how variables are called that hold what nobody may see.
 var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
-// oneLineHead puts the beginning of s into one line.
+// oneLineHead puts the beginning of s, which is masked, into one line.
 func oneLineHead(s string) string {
-	if s = sanitize.Words(sanitize.Plain(s)); len(s) > maxNotice {
+	if s = sanitize.Line(sanitize.Words(s)); len(s) > maxNotice {
 		s = strings.ToValidUTF8(s[:maxNotice], "") + " …"
 	}
 	return s
@@ -127,7 +127,7 @@ func oneLineHead(s string) string {
 // oneLine puts s into one line of at most limit bytes, of which the last ones
 // stay: that is where programs say why they end.
 func oneLine(s string, limit int) string {
-	s = sanitize.Words(s)
+	s = sanitize.Line(sanitize.Words(s))
 	if len(s) <= limit {
 		return s
 	}

@@ -109,7 +109,7 @@ func TestFault(t *testing.T) {
 		{"cloudflare", 401, `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"result":null}`, llm.Authentication, "10000||Authentication error"},
 		{"a gateway's JSON in text", 400, `{"error":{"message":"litellm.BadRequestError: {\"error\":{\"message\":\"prompt is too long\",\"type\":\"x\"}}"}}`, llm.ContextOverflow, "x||litellm.BadRequestError: prompt is too long"},
 		{"fastapi", 404, `{"detail":"Not Found"}`, llm.InvalidRequest, "||Not Found"},
-		{"plain text", 502, "upstream\r\n\tdown\x1b[31m", llm.Server, "||upstream down [31m"},
+		{"plain text", 502, "upstream\r\n\tdown\x1b[31m", llm.Server, "||upstream down"},
 		{"nothing", 503, "", llm.Server, "||Service Unavailable"},
 		{"numbers in words are no status", 400, `{"error":{"message":"tool 401 returned 429 tokens, 500 wanted"}}`, llm.InvalidRequest, ""},
 		{"a path", 404, "404 page not found", llm.InvalidRequest, ""},
@@ -305,7 +305,7 @@ func TestCaught(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"violence":{"filtered":true,"severity":"medium"},"hate":{"filtered":false,"severity":"safe"}}`: "violence (medium)",
 		`{"jailbreak":{"detected":true,"filtered":true},"custom_blocklists":{"filtered":true}}`:          "custom blocklists, jailbreak",
-		`{"x":{"filtered":true,"severity":"a\nb\u001b[31m"}}`:                                            "x (a b [31m)",
+		`{"x":{"filtered":true,"severity":"a\nb\u001b[31m"}}`:                                            "x (a b)",
 		`{"x":"filtered"}`: "", `[]`: "", `null`: "", ``: "", `{`: "",
 	} {
 		if got := wire.FilteredCategories([]byte(raw)); got != want {

@@ -156,7 +156,7 @@ func (m mask) header(h http.Header) http.Header {
 }
 
 // oneLine returns s as one line of at most limit runes.
-func oneLine(s string, limit int) string { return truncate(sanitize.Words(s), limit) }
+func oneLine(s string, limit int) string { return truncate(sanitize.Words(sanitize.Plain(s)), limit) }
 
 // truncate shortens s to limit runes.
 func truncate(s string, limit int) string {
