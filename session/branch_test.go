@@ -98,7 +98,7 @@ func TestWindow(t *testing.T) {
 	}{
 		{"everything", HistoryFull, 200, []string{"first", "a1", "second", "a2", "third"}, ""},
 		{"nothing of before", HistoryStateless, 200, []string{"third"}, ""},
-		{"whole turns that fit", HistoryDynamic, 200, []string{"second", "a2", "third"}, "the oldest 1 turn is not sent: the context window of m/m is 200 tokens"},
+		{"whole turns that fit", HistoryDynamic, 200, []string{"second", "a2", "third"}, "the oldest turn is not sent: the context window of m/m is 200 tokens"},
 		{"all of it fits", HistoryDynamic, 2000, []string{"first", "a1", "second", "a2", "third"}, ""},
 		{"what is asked always goes out", HistoryDynamic, 10, []string{"third"}, "the oldest 2 turns are not sent: the context window of m/m is 10 tokens"},
 		{"an unknown window leaves nothing out", HistoryDynamic, 0, []string{"first", "a1", "second", "a2", "third"}, ""},
@@ -129,6 +129,52 @@ func TestWindow(t *testing.T) {
 				t.Errorf("told %q, want %q", notice, tt.notice)
 			}
 		})
+	}
+}
+
+// What a summary stands for is not left out, and a summary is no turn.
+func TestWindowWithSummary(t *testing.T) {
+	count := func(text string) int { return len(strings.Fields(text)) }
+	long := strings.Repeat("word ", 30)
+	tests := []struct {
+		window int
+		want   []string // what the request for "fourth" holds, the summary as "sum"
+		notice string
+	}{
+		{2000, []string{"sum", "third", "a3", "fourth"}, ""},
+		{450, []string{"third", "a3", "fourth"}, "the summary of what was said before is not sent: the context window of m/m is 450 tokens"},
+		{10, []string{"fourth"}, "the summary and the oldest turn are not sent: the context window of m/m is 10 tokens"},
+	}
+	for _, tt := range tests {
+		fake := llmtest.New(llmtest.Say("a1 "+strings.Repeat(long, 30)), llmtest.Say("a2"), llmtest.Say("sum "+strings.Repeat(long, 10)), llmtest.Say("a3"), llmtest.Say("a4"))
+		model := endpoint("m/m", fake)
+		s := New(Options{Model: model, Config: Config{History: string(HistoryDynamic)}, EstimateTokens: count})
+		play(t.Context(), s, nil, say("first"))
+		play(t.Context(), s, nil, say("second"))
+		for range s.Compact(t.Context()) {
+		}
+		play(t.Context(), s, nil, say("third "+long))
+		model.Context = tt.window
+		s.SetModel(model)
+		notice := ""
+		for _, e := range play(t.Context(), s, nil, say("fourth")) {
+			if n, ok := e.(llm.Notice); ok {
+				notice = n.Text
+			}
+		}
+		var got []string
+		for _, m := range fake.Requests()[4].Messages {
+			for _, p := range m.Parts {
+				word := strings.Fields(p.Text)[0]
+				if strings.Contains(p.Text, "sum ") {
+					word = "sum"
+				}
+				got = append(got, word)
+			}
+		}
+		if !slices.Equal(got, tt.want) || notice != tt.notice {
+			t.Errorf("window of %d: sent %q and told %q, want %q and %q", tt.window, got, notice, tt.want, tt.notice)
+		}
 	}
 }
 

@@ -126,19 +126,24 @@ func (s *Session) SetHistoryMode(h History) {
 // messages returns what path holds for a model: a summary stands for everything in
 // front of it.
 func messages(path []store.Node) []llm.Message {
-	from := 0
-	for i, n := range path {
-		if n.Summary {
-			from = i
-		}
-	}
-	out := make([]llm.Message, 0, len(path)-from)
-	for _, n := range path[from:] {
+	path = sinceSummary(path)
+	out := make([]llm.Message, 0, len(path))
+	for _, n := range path {
 		if len(n.Parts) > 0 {
 			out = append(out, n.Message)
 		}
 	}
 	return out
+}
+
+// sinceSummary returns path from the last summary in it on; all of it if there is none.
+func sinceSummary(path []store.Node) []store.Node {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i].Summary {
+			return path[i:]
+		}
+	}
+	return path
 }
 
 // messages returns the current branch, whole.
@@ -168,24 +173,20 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	model := t.answering()
 	req, omitted := t.compile(model, nil)
 	t.mu.Unlock()
-	if omitted > t.omittedTurns {
-		turns := "turn is"
-		if omitted > 1 {
-			turns = "turns are"
-		}
-		t.emit(llm.Notice{Text: fmt.Sprintf("the oldest %d %s not sent: the context window of %s is %d tokens", omitted, turns, model.Name, model.Context)})
+	if omitted.turns > t.omitted.turns || omitted.summary && !t.omitted.summary {
+		t.emit(llm.Notice{Text: fmt.Sprintf("%s not sent: the context window of %s is %d tokens", omitted, model.Name, model.Context)})
 	}
-	t.omittedTurns = omitted
+	t.omitted = omitted
 	return model, req
 }
 
 // compile makes a request to model of the current branch, with parts behind it, and
-// returns how many turns were left out of it. The session is locked.
-func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted int) {
+// returns what was left out of it. The session is locked.
+func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
 	req = s.emptyRequest(model)
 	if s.historyMode() == HistoryFull {
 		req.Messages = s.kept.portable(&s.tree, model, parts)
-		return req, 0
+		return req, omitted
 	}
 	path := s.tree.Path()
 	if len(parts) > 0 {
@@ -195,7 +196,7 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 	case HistoryStateless:
 		path = path[turnStart(path, s.turnSeq):]
 	case HistoryDynamic:
-		path, omitted = s.newestTurns(path, s.messageBudget(model, req))
+		path, omitted = s.newestTurns(sinceSummary(path), s.messageBudget(model, req))
 	}
 	req.Messages, _ = model.Portable(messages(path))
 	return req, omitted
@@ -319,33 +320,6 @@ func (s *Session) messageBudget(model llm.Endpoint, req llm.Request) int {
 		response = min(req.MaxTokens, model.Context/2)
 	}
 	return max(model.Context*9/10-response-s.tokens.overhead(req), 1)
-}
-
-// newestTurns leaves out the oldest whole turns of path until the rest takes no more
-// than room; the last one always stays.
-func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, omitted int) {
-	if room == 0 {
-		return path, 0
-	}
-	last, size := turnStart(path, s.turnSeq), 0
-	cut := len(path)
-	for i := len(path) - 1; i >= 0; i-- {
-		size += s.tokens.message(path[i])
-		if path[i].Role != llm.RoleUser || path[i].Steers {
-			continue
-		}
-		if size > room && i < last {
-			break
-		}
-		cut = i
-	}
-	cut = min(cut, last)
-	for _, n := range path[:cut] {
-		if n.Role == llm.RoleUser && !n.Steers {
-			omitted++
-		}
-	}
-	return path[cut:], omitted
 }
 
 // ContextTokens returns about how many tokens the next request takes: what the

@@ -146,7 +146,7 @@ func noticeUnread(t *turn) error {
 // streamFrom does so with a model and a request of the caller's.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = t.omittedTurns > 0 || t.HistoryMode() == HistoryStateless
+	r.trimmed = t.omitted != omission{} || t.HistoryMode() == HistoryStateless
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()

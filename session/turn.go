@@ -18,13 +18,13 @@ import (
 // A turn is one run of the loop.
 type turn struct {
 	*Session
-	ctx          context.Context
-	emit         func(Event)
-	start        time.Time
-	done         Done
-	tried        map[string]bool // models that failed in this turn
-	tools        *tools.Set      // the tools as they were when it began; nil: none
-	omittedTurns int             // turns the last request left out
+	ctx     context.Context
+	emit    func(Event)
+	start   time.Time
+	done    Done
+	tried   map[string]bool // models that failed in this turn
+	tools   *tools.Set      // the tools as they were when it began; nil: none
+	omitted omission        // what the last request left out
 
 	results             toolResults    // of the last response's calls, while they run
 	compactedOnOverflow bool           // the conversation was summarized because it did not fit

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -221,4 +222,54 @@ func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
 		}
 	}
 	return ""
+}
+
+// An omission is what the history mode leaves out of a request. The zero value is nothing.
+type omission struct {
+	turns   int
+	summary bool // and the summary of what was in front of them
+}
+
+// String says what is left out, with the verb for it.
+func (o omission) String() string {
+	turns := "the oldest turn is"
+	if o.turns > 1 {
+		turns = fmt.Sprintf("the oldest %d turns are", o.turns)
+	}
+	switch {
+	case !o.summary:
+		return turns
+	case o.turns == 0:
+		return "the summary of what was said before is"
+	}
+	return "the summary and " + strings.TrimSuffix(strings.TrimSuffix(turns, " is"), " are") + " are"
+}
+
+// newestTurns leaves out the oldest whole turns of path until the rest takes no more
+// than room; the last one always stays.
+func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, omitted omission) {
+	if room == 0 {
+		return path, omitted
+	}
+	last, size := turnStart(path, s.turnSeq), 0
+	cut := len(path)
+	for i := len(path) - 1; i >= 0; i-- {
+		size += s.tokens.message(path[i])
+		if path[i].Role != llm.RoleUser || path[i].Steers {
+			continue
+		}
+		if size > room && i < last {
+			break
+		}
+		cut = i
+	}
+	cut = min(cut, last)
+	for _, n := range path[:cut] {
+		if n.Summary {
+			omitted.summary = true
+		} else if beginsTurn(&n) {
+			omitted.turns++
+		}
+	}
+	return path[cut:], omitted
 }
