@@ -2,7 +2,9 @@ package transcript
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,13 +74,14 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 }
 
 // What is read of a conversation that comes in pages is what is read of one that is there,
-// wherever the reader goes.
+// wherever the reader goes while another answer arrives.
 func TestPagesReadAsTheWhole(t *testing.T) {
 	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
 	seeds := uint64(60)
 	if long {
 		seeds = 200
 	}
+	names := slices.Sorted(maps.Keys(awkward))
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 2))
 		turns := 4 + r.IntN(12)
@@ -86,14 +89,18 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 		whole.SetSize(60, 12)
 		fillTurns(whole, 0, turns)
 		paged, _ := inPages(turns, r)
-		said := ""
+		said, rest := "", awkward[names[r.IntN(len(names))]]
 		both := func(name string, do func(*Model)) {
 			said += name + " "
 			do(whole)
 			do(paged)
 		}
 		for step := range 60 {
-			switch n := r.IntN(14); n {
+			switch n := r.IntN(15); n {
+			case 14: // the next answer arrives
+				piece := rest[:min(1+r.IntN(40), len(rest))]
+				rest = rest[len(piece):]
+				both(fmt.Sprintf("arrives(%q)", piece), func(m *Model) { m.AppendAnswer("live", piece) })
 			case 0:
 				lines := r.IntN(30) - 20
 				both(fmt.Sprintf("scroll(%d)", lines), func(m *Model) { m.Scroll(lines) })
