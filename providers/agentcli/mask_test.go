@@ -16,6 +16,9 @@ func TestMaskBeforeCut(t *testing.T) {
 		"at its end": func(a *answer, m *Model, words string) error {
 			return m.exitError(a, exitInfo{code: 1, stderr: words, byItself: true})
 		},
+		"before it was silent": func(_ *answer, m *Model, words string) error {
+			return m.timeoutError(&process{stderr: &stderrBuffer{last: []byte(words)}}, "nothing", 0)
+		},
 		"in plain text": func(a *answer, m *Model, words string) error {
 			a.plain = []byte(words)
 			return m.exitError(a, exitInfo{code: 1, byItself: true})
