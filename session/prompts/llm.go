@@ -32,6 +32,9 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 		switch v := f.Value; f.Key {
 		case "prompt":
 			p.Body = llmBody(strings.TrimRight(v.Text, "\n"), defaults)
+			if strings.Contains(p.Body, "{{llm_args}}") {
+				notes = append(notes, fmt.Sprintf("%s:%d: prompt: its $args is {{llm_args}} here, for {{args}} stands for all arguments", path, v.Line))
+			}
 		case "system":
 			p.System = strings.TrimSpace(v.Text)
 			if strings.Contains(p.System, "$") {
@@ -93,6 +96,8 @@ func llmBody(text string, defaults map[string]string) string {
 			b.WriteString("$ARGUMENTS")
 		case has:
 			b.WriteString("{{" + name + "=" + preset + "}}")
+		case name == "args": // which is what {{args}} has of all arguments
+			b.WriteString("{{llm_args}}")
 		default:
 			b.WriteString("{{" + name + "}}")
 		}

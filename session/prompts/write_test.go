@@ -56,6 +56,8 @@ func TestFromLLM(t *testing.T) {
 		{"a text", "Summarize $input", "Summarize $ARGUMENTS\n"},
 		{"a prompt", "prompt: 'Price: $$5 for $who, $input. !`ls`'\n", "Price: \\$5 for {{who}}, $ARGUMENTS. \\!`ls`\n"},
 		{"defaults", "prompt: |\n  In ${lang} for $who\ndefaults:\n  lang: plain Czech\n", "In {{lang=plain Czech}} for {{who}}\n"},
+		{"a name that means all arguments here", "prompt: $args and $input\n", "{{llm_args}} and $ARGUMENTS\n · t.yaml:1: prompt: its $args is {{llm_args}} here, for {{args}} stands for all arguments"},
+		{"such a name with a default", "prompt: $args\ndefaults:\n  args: x\n", "{{args=x}}\n"},
 		{"a system prompt", "system: You are terse\nmodel: gpt-x\n", "---\nmodel: gpt-x\nsystem: You are terse\n---\n\n"},
 		{"a schema", "prompt: Go\nschema_object:\n  type: object\n  properties:\n    n: {type: integer}\n", "---\nschema: {\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}\n---\nGo\n"},
 		{"fragments", "prompt: Go\nfragments:\n- a b.txt\n- github:x/y\n", "@\"a b.txt\"\n\nGo\n · t.yaml:3: fragments: github:x/y is no file: attach it yourself"},
