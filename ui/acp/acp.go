@@ -69,8 +69,8 @@ type Opened struct {
 // does not read could hold them up for ever.
 const lastWords = 10 * time.Second
 
-// Serve speaks with a client until it closes its side, or ctx ends. All turns are canceled then,
-// and it returns when they have ended.
+// Serve speaks with a client until it closes its side, sends a message of more than 10 MiB, which
+// is an error, or ctx ends. All turns are canceled then, and it returns when they have ended.
 func Serve(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -101,8 +101,15 @@ func Serve(ctx context.Context, o Options) error {
 	if err := context.Cause(ctx); err != errGone {
 		return err
 	}
+	if !owed.isClosed() {
+		return errTooLong
+	}
 	return nil
 }
+
+// errTooLong is why the connection ends while the client has not closed its side: acp-go-sdk reads
+// lines of 10 MiB at most, and says so to nobody.
+var errTooLong = errors.New("the client sent a message of more than 10 MB: attach smaller files")
 
 // errGone is why turns are canceled when the client has closed its side.
 var errGone = errors.New("the client closed the connection")

@@ -19,6 +19,7 @@ type answers struct {
 	open    int
 	news    chan struct{} // closed with each answer and each prompt that begins, and made anew
 	partial []byte        // of a line that the client has not ended
+	closed  bool          // by the client
 
 	prompts map[any]string     // sessions of the prompts that are not answered, by the id of the request
 	cancels map[string][][]any // by session: of each cancel that nobody took yet, the prompts before it
@@ -60,7 +61,14 @@ func (a *answers) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.line(a.partial)
-	a.partial = nil
+	a.partial, a.closed = nil, true
+}
+
+// isClosed reports whether the client has closed its side.
+func (a *answers) isClosed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closed
 }
 
 func (a *answers) line(line []byte) {

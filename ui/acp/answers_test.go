@@ -26,6 +26,21 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// TestMessageTooLong holds that a message which the library does not take ends the connection with
+// a word, and that one which it takes does not.
+func TestMessageTooLong(t *testing.T) {
+	message := func(size int) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("a", size) + `"}` + "\n"
+	}
+	var out bytes.Buffer
+	if err := Serve(t.Context(), Options{In: strings.NewReader(message(9 << 20)), Out: &out}); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("9 MiB: %v, answers %s", err, out.String())
+	}
+	if err := Serve(t.Context(), Options{In: strings.NewReader(message(11 << 20)), Out: io.Discard}); err != errTooLong {
+		t.Errorf("11 MiB: %v, want %v", err, errTooLong)
+	}
+}
+
 // TestAnswersAreCounted holds what counts as a request and as an answer, however the bytes come.
 func TestAnswersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
