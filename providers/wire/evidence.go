@@ -138,7 +138,7 @@ func (w *evidence) readInner(e map[string]any) {
 	}
 	azure, _ := e["innererror"].(map[string]any)
 	w.addCode(scalarText(azure["code"]))
-	w.param = oneLine(scalarText(e["param"]), 200)
+	w.param = oneLine(scalarText(e["param"]), rawLimit)
 	w.setMessage(firstText(e, "message", "Message", "msg", "error_description", "status_msg")) // Message is of AWS
 	if w.message == "" {
 		w.setMessage(validationDetail(e["message"]))
@@ -263,7 +263,7 @@ func (w *evidence) addCode(c string) {
 		return
 	}
 	if c != "" && c != "0" && c != "error" {
-		w.codes = append(w.codes, oneLine(c, 200))
+		w.codes = append(w.codes, oneLine(c, rawLimit))
 	}
 }
 

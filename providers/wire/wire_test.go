@@ -172,6 +172,7 @@ func TestSecrets(t *testing.T) {
 			string(must(json.Marshal(map[string]any{"error": map[string]any{"message": "bad " + echo, "code": echo, "param": echo}}))),
 			"<title>" + echo + "</title><html>",
 			strings.Repeat("x", 1990) + echo,
+			string(must(json.Marshal(map[string]any{"error": map[string]any{"message": "bad", "code": strings.Repeat("x", 190) + echo, "param": strings.Repeat("y", 190) + echo}}))),
 		} {
 			client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.Contains(body, "<html>") {
