@@ -142,7 +142,7 @@ func TestWindowWithSummary(t *testing.T) {
 		notice string
 	}{
 		{2000, []string{"sum", "third", "a3", "fourth"}, ""},
-		{450, []string{"third", "a3", "fourth"}, "the summary of what was said before is not sent: the context window of m/m is 450 tokens"},
+		{450, []string{"third", "a3", "fourth"}, "the summary of the messages before is not sent: the context window of m/m is 450 tokens"},
 		{10, []string{"fourth"}, "the summary and the oldest turn are not sent: the context window of m/m is 10 tokens"},
 	}
 	for _, tt := range tests {

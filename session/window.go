@@ -240,7 +240,7 @@ func (o omission) String() string {
 	case !o.summary:
 		return turns
 	case o.turns == 0:
-		return "the summary of what was said before is"
+		return "the summary of the messages before is"
 	}
 	return "the summary and " + strings.TrimSuffix(strings.TrimSuffix(turns, " is"), " are") + " are"
 }
