@@ -122,8 +122,7 @@ func TestMistypedCommands(t *testing.T) {
 	} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 100, 24, llmtest.Say("understood"))
-			s.m.input.Composer.SetValue(typed)
-			s.Press("enter")
+			s.Do(func() { s.m.input.Composer.SetValue(typed) }).Press("enter")
 			if want == "" {
 				s.WaitForText("understood")
 				return

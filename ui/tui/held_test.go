@@ -68,7 +68,7 @@ func TestKeysBehindEnter(t *testing.T) {
 			}
 		}))
 	}
-	s.m.input.Composer.SetValue("/history")
+	s.Do(func() { s.m.input.Composer.SetValue("/history") })
 	press("enter", "x", "y")
 	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows("› Ask anything")
 	s.ask("hi", "half an answer")

@@ -46,8 +46,7 @@ func TestBeginningsRun(t *testing.T) {
 		})
 		t.Run("pasted "+typed, func(t *testing.T) {
 			s := setUp(t, 80, 30)
-			s.m.input.Composer.SetValue(typed)
-			s.Press("enter").WaitForText("Usage (last 30 days)")
+			s.Do(func() { s.m.input.Composer.SetValue(typed) }).Press("enter").WaitForText("Usage (last 30 days)")
 		})
 	}
 }
@@ -72,11 +71,10 @@ func TestNamedModelWins(t *testing.T) {
 	for name, enter := range map[string]func(*stage){
 		"slash":        func(s *stage) { s.Type("/model mo/m1").Press("enter") },
 		"palette":      func(s *stage) { s.Press("ctrl+p").Type("model mo/m1").Press("enter") },
-		"pasted":       func(s *stage) { s.m.input.Composer.SetValue("/model mo/m1"); s.Press("enter") },
+		"pasted":       func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue("/model mo/m1") }).Press("enter") },
 		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
 		"list not known": func(s *stage) {
-			s.m.App.Choices = func() []app.Choice { return nil }
-			s.Type("/model mo/m1").Press("enter")
+			s.Do(func() { s.m.App.Choices = func() []app.Choice { return nil } }).Type("/model mo/m1").Press("enter")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +85,7 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	for name, enter := range map[string]func(*stage){
 		"compare by slash": func(s *stage) { s.Type("/compare mo/m1").Press("enter") },
-		"compare pasted":   func(s *stage) { s.m.input.Composer.SetValue("/compare mo/m1"); s.Press("enter") },
+		"compare pasted":   func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue("/compare mo/m1") }).Press("enter") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
@@ -97,9 +95,11 @@ func TestNamedModelWins(t *testing.T) {
 	}
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.App.Live = func() []app.Choice {
-			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
-		}
+		s.Do(func() {
+			s.m.App.Live = func() []app.Choice {
+				return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
+			}
+		})
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
 		s.Press("enter").WaitForText("Model: fake/one → mo/m1")
 	})

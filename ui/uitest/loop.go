@@ -19,7 +19,10 @@ func (d *Driver) loop(model tea.Model) {
 		case <-d.done:
 			return
 		case p := <-d.posts:
-			if !d.intercept(p) {
+			if change, ok := p.msg.(func()); ok {
+				change()
+				d.publish(model.View())
+			} else if !d.intercept(p) {
 				var cmd tea.Cmd
 				model, cmd = model.Update(p.msg)
 				d.publish(model.View())

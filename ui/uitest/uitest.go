@@ -132,6 +132,9 @@ func (d *Driver) Send(msg tea.Msg) *Driver {
 	return d.Deliver(msg)
 }
 
+// Do calls change, which may reach into the model, while nothing else does.
+func (d *Driver) Do(change func()) *Driver { return d.Send(change) }
+
 // mark takes note of what is shown before the test does something.
 func (d *Driver) mark() {
 	d.mu.Lock()
