@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,10 +50,18 @@ func (p *payable) refusal() error {
 	return sdk.URLElicitationRequiredError(p.pages)
 }
 
-// done tells the client that a page is done.
+// done tells the client that a page is done, as soon as the client listens.
 func (p *payable) done(t *testing.T, id string) {
 	for session := range p.server.Sessions() {
-		if err := session.NotifyElicitationComplete(t.Context(), &sdk.ElicitationCompleteParams{ElicitationID: id}); err != nil {
+		tell := func() error {
+			return session.NotifyElicitationComplete(t.Context(), &sdk.ElicitationCompleteParams{ElicitationID: id})
+		}
+		err := tell()
+		for tries := 0; err != nil && strings.Contains(err.Error(), "stream not connected") && tries < 5000; tries++ {
+			time.Sleep(time.Millisecond)
+			err = tell()
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	}
