@@ -97,7 +97,7 @@ func TestMissingFolderIsKept(t *testing.T) {
 	if err := SetFolders(s, gone, other); err == nil || !slices.Equal(FoldersOf(s), []string{gone, other}) || !slices.Equal(AddedFolders(s), []string{other}) || !slices.Equal(MissingFolders(s), []string{gone}) {
 		t.Errorf("it has %q, and reaches %q: %v", FoldersOf(s), AddedFolders(s), err)
 	}
-	for i, want := range []string{"hi", "hi<note>\nBack again: tools reach " + gone + " as before.\n</note>", "hi"} {
+	for i, want := range []string{"hi", "hi<note>\nTools reach " + gone + " again, as before.\n</note>", "hi"} {
 		if i == 1 {
 			if err := os.Rename(other+"-aside", gone); err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestFolderThatComesBack(t *testing.T) {
 		comeBack     func(gone, aside string) error
 		same         bool
 	}{
-		{name: "the same one", same: true, notice: "Back again: ", comeBack: func(gone, aside string) error { return os.Rename(aside, gone) }},
+		{name: "the same one", same: true, notice: "Tools reach ", comeBack: func(gone, aside string) error { return os.Rename(aside, gone) }},
 		{name: "another one", notice: "another folder than the one that was added", comeBack: func(gone, _ string) error { return os.Mkdir(gone, 0o755) }},
 		{name: "a link", notice: "add that if you want it", comeBack: func(gone, aside string) error { return os.Symlink(aside, gone) }},
 	}

@@ -222,8 +222,8 @@ func withFoldersBack(t *turn, parts []llm.Part) []llm.Part {
 	if len(back) == 0 {
 		return parts
 	}
-	t.emit(llm.Notice{Text: "Back again: " + strings.Join(back, ", ") + " · tools reach it as before"})
-	told := "Back again: tools reach " + strings.Join(back, ", ") + " as before."
+	t.emit(llm.Notice{Text: "Tools reach " + strings.Join(back, ", ") + " again"})
+	told := "Tools reach " + strings.Join(back, ", ") + " again, as before."
 	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
 

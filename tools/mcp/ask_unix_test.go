@@ -202,7 +202,7 @@ func TestCanceledQuestion(t *testing.T) {
 	<-done
 	<-q.ended // the server is told, and takes it back
 	if b.NextQuestion() != nil {
-		t.Error("it asks again")
+		t.Error("a second question")
 	}
 }
 

@@ -23,11 +23,11 @@ func TestPastesAreText(t *testing.T) {
 		shows []string // in the input
 		left  string   // of it when it is sent; "" where that is not tried
 	}{
-		"the end of a paste in it": {"ls\x1b[201~rm -rf /\r", []string{"lsrm -rf /"}, "lsrm -rf /"},
-		"lines behind that":        {"ls\x1b[201~rm -rf /\rid\r\r", []string{"lsrm -rf /", "id"}, "lsrm -rf /"},
-		"a paste that begins anew": {"ls\x1b[201~\x1b[200~\rrm -rf /\r", []string{"ls", "rm -rf /"}, "rm -rf /"},
-		"many":                     {many, []string{chip}, ""},
-		"many with the end behind": {many + "\x1b[201~\r", []string{chip}, ""},
+		"the end of a paste in it":        {"ls\x1b[201~rm -rf /\r", []string{"lsrm -rf /"}, "lsrm -rf /"},
+		"lines behind that":               {"ls\x1b[201~rm -rf /\rid\r\r", []string{"lsrm -rf /", "id"}, "lsrm -rf /"},
+		"a second paste behind the first": {"ls\x1b[201~\x1b[200~\rrm -rf /\r", []string{"ls", "rm -rf /"}, "rm -rf /"},
+		"many":                            {many, []string{chip}, ""},
+		"many with the end behind":        {many + "\x1b[201~\r", []string{chip}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

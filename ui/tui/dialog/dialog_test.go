@@ -350,7 +350,7 @@ func TestPathsDoNotKeepWaiting(t *testing.T) {
 		t.Errorf("asked %q: %s", d.asked, screen)
 	}
 	if cmd := p.Update(tea.KeyPressMsg{Code: tea.KeyDown}); cmd != nil {
-		t.Error("an arrow asks again")
+		t.Error("an arrow reads the paths once more")
 	}
 	late := type1("x")
 	p.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})

@@ -10,7 +10,7 @@ import (
 )
 
 func TestComplete(t *testing.T) {
-	top := tree(t, "work/main/src/a.go", "work/fork/x", "work/food/y", "work/Fold/z", "work/four", "work/.forge/k", "work/.hidden", "home/notes/day.md", "home/.config/p", "spaced/a b/c d/e")
+	top := tree(t, "projects/main/src/a.go", "projects/fork/x", "projects/food/y", "projects/Fold/z", "projects/four", "projects/.forge/k", "projects/.hidden", "home/notes/day.md", "home/.config/p", "spaced/a b/c d/e")
 	t.Setenv("HOME", filepath.Join(top, "home"))
 	t.Setenv("USERPROFILE", filepath.Join(top, "home"))
 	for _, test := range []struct {
@@ -42,10 +42,10 @@ func TestComplete(t *testing.T) {
 		{"~/.", true, "~/../ ~/.config/"},
 		{"~other/", true, ""},
 		{"../../spaced/a b/c", true, "../../spaced/a b/c d/"},
-		{filepath.ToSlash(top) + "/work/fo", true, filepath.ToSlash(top) + "/work/food/ " + filepath.ToSlash(top) + "/work/fork/"},
+		{filepath.ToSlash(top) + "/projects/fo", true, filepath.ToSlash(top) + "/projects/food/ " + filepath.ToSlash(top) + "/projects/fork/"},
 		{"\x00", true, ""},
 	} {
-		if got := names(Complete(test.typed, Completion{Folder: filepath.Join(top, "work", "main"), Folders: test.folders, Limit: 50})); got != test.want {
+		if got := names(Complete(test.typed, Completion{Folder: filepath.Join(top, "projects", "main"), Folders: test.folders, Limit: 50})); got != test.want {
 			t.Errorf("%q, folders %v: got %s, want %s", test.typed, test.folders, got, test.want)
 		}
 	}
