@@ -229,6 +229,9 @@ func validCandidates(found []Candidate) []Candidate {
 	return kept
 }
 
+// isUndecided reports whether nothing is chosen: behind a folder of which nothing more is typed.
+func (o *menu) isUndecided() bool { return !o.moved && strings.HasSuffix(o.answered, "/") }
+
 // menuOpen reports whether a list is shown.
 func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
 
@@ -245,7 +248,7 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 		return nil, true
 	case do == complete:
 		return m.acceptCandidate(o.candidates[o.selected]), true
-	case do == submit && current && (o.moved || o.candidates[o.selected].Text != o.answered && !strings.HasSuffix(o.answered, "/")):
+	case do == submit && current && !o.isUndecided() && (o.moved || o.candidates[o.selected].Text != o.answered):
 		c := o.candidates[o.selected]
 		cmd := m.acceptCandidate(c)
 		if c.Submit && !c.Directory {
@@ -258,6 +261,9 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 		return nil, true
 	case do == up && m.menuOpen():
 		o.selected, o.moved = (o.selected+len(o.candidates)-1)%len(o.candidates), true
+		return nil, true
+	case do == down && o.isUndecided() && m.menuOpen():
+		o.moved = true
 		return nil, true
 	case do == down && m.menuOpen():
 		o.selected, o.moved = (o.selected+1)%len(o.candidates), true
@@ -332,7 +338,7 @@ func (m *completion) menuLines(rows int) []string {
 	}
 	for i, c := range shown {
 		sign, look := menuIndent, m.theme.Text
-		if first+i == m.menu.selected {
+		if first+i == m.menu.selected && !m.menu.isUndecided() {
 			sign, look = m.theme.Accent.Render(menuSign), m.theme.Strong
 		}
 		line := sign + look.Render(names[i])
