@@ -229,16 +229,10 @@ func validCandidates(found []Candidate) []Candidate {
 	return kept
 }
 
-// isUndecided reports whether nothing is chosen: behind a folder of which nothing more is typed.
-func (o *menu) isUndecided() bool { return !o.moved && strings.HasSuffix(o.answered, "/") }
-
-// menuOpen reports whether a list is shown.
-func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
-
 // menuKey deals with a key while something is offered, and reports whether that
-// is all it does. A list of what the word was before is shown, but nothing of it
-// is taken. Behind a whole name, or a folder of which nothing more is typed, enter sends
-// the prompt until something is chosen.
+// is all it does. Of a list for what the word was before nothing is taken. Behind a whole
+// name, or a folder of which nothing more is typed, enter sends the prompt until something
+// is chosen.
 func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	o := m.menu
 	current := m.menuOpen() && o.answered == o.wanted
@@ -262,11 +256,11 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	case do == up && m.menuOpen():
 		o.selected, o.moved = (o.selected+len(o.candidates)-1)%len(o.candidates), true
 		return nil, true
-	case do == down && o.isUndecided() && m.menuOpen():
-		o.moved = true
-		return nil, true
 	case do == down && m.menuOpen():
-		o.selected, o.moved = (o.selected+1)%len(o.candidates), true
+		if !o.isUndecided() {
+			o.selected = (o.selected + 1) % len(o.candidates)
+		}
+		o.moved = true
 		return nil, true
 	}
 	return nil, false
