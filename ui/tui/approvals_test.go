@@ -168,7 +168,7 @@ func TestManyApprovals(t *testing.T) {
 				}
 				s.Press(key).WaitFor(func() bool { return !strings.Contains(s.Screen(), asks+"\n") || i == calls-1 })
 			}
-			s.Resize(80, 24).WaitForText("all of it is done")
+			s.WaitForText("all of it is done")
 			results := map[string]int{}
 			for _, m := range s.m.App.Session.History() {
 				for _, p := range m.Parts {
