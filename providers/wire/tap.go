@@ -299,9 +299,9 @@ func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Unlock()
 	e.Args = slices.Clone(e.Args)
 	for i, arg := range e.Args {
-		e.Args[i] = x.mask.text(arg)
+		e.Args[i] = x.mask.Text(arg)
 	}
-	e.URL, e.Reason = x.mask.text(e.URL), x.mask.text(e.Reason)
+	e.URL, e.Reason = x.mask.Text(e.URL), x.mask.Text(e.Reason)
 	for i, side := range []*Message{&e.Request, &e.Response} {
 		side.Header = x.mask.secretHeaders(side.Header)
 		if bodies {

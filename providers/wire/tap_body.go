@@ -183,54 +183,20 @@ func (k *boundedBody) copy() bodyCopy {
 // body returns p without secrets. A secret of which only a piece is there, for it was
 // cut or did not come to its end, goes as well.
 func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
-	head = m.text(p.head)
+	head = m.Text(p.head)
 	if p.omitted > 0 {
-		tail = m.dropTornStart(m.text(p.tail))
+		tail = m.DropTornStart(m.Text(p.tail))
 	}
 	switch {
 	case p.omitted > 0:
-		head = m.dropTornEnd(head)
+		head = m.DropTornEnd(head)
 		if open {
-			tail = m.dropTornEnd(tail)
+			tail = m.DropTornEnd(tail)
 		}
 	case open:
-		head = m.dropTornEnd(head)
+		head = m.DropTornEnd(head)
 	}
 	return head, tail, p.omitted
-}
-
-// minTorn bounds how much of a secret there must be to be taken for one.
-const minTorn = 4
-
-// dropTornEnd returns s without the beginning of a secret at its end.
-func (m mask) dropTornEnd(s string) string {
-	n := m.torn(s, func(form string, n int) bool { return strings.HasSuffix(s, form[:n]) })
-	if n == 0 {
-		return s
-	}
-	return s[:len(s)-n] + redacted
-}
-
-// dropTornStart returns s without the end of a secret at its beginning.
-func (m mask) dropTornStart(s string) string {
-	n := m.torn(s, func(form string, n int) bool { return strings.HasPrefix(s, form[len(form)-n:]) })
-	if n == 0 {
-		return s
-	}
-	return redacted + s[n:]
-}
-
-// torn returns the length of the longest piece of a secret that stands in s, as isTorn
-// finds the n bytes of one; 0 if there is none.
-func (m mask) torn(s string, isTorn func(form string, n int) bool) (longest int) {
-	for _, form := range m.forms {
-		for n := min(len(form)-1, len(s)); n >= minTorn && n > longest; n-- {
-			if isTorn(form, n) {
-				longest = n
-			}
-		}
-	}
-	return longest
 }
 
 // secretNames lists parts of the names of headers that hold keys and what is as good as

@@ -151,7 +151,7 @@ func (t *transport) statusError(res *http.Response, b *timedBody) error {
 	if t.EmptyBadRequest != "" && res.StatusCode == http.StatusBadRequest && len(bytes.TrimSpace(head)) == 0 {
 		e.Fault = t.EmptyBadRequest
 	}
-	e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
+	e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.Text(string(head)))}
 	return t.complete(e)
 }
 
@@ -170,7 +170,7 @@ func (t *transport) jsonError(res *http.Response, b *timedBody) error {
 	}
 	if e := EventError(head); e != nil {
 		e.ID = requestID(res.Header, e.ID)
-		e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.text(string(head)))}
+		e.Err = &Answer{Status: res.StatusCode, Header: t.mask.header(res.Header), Body: []byte(t.mask.Text(string(head)))}
 		return t.complete(e)
 	}
 	res.Body = struct {
@@ -192,7 +192,7 @@ func (t *transport) readErrorBody(b *timedBody) ([]byte, error) {
 func (t *transport) complete(e *llm.Error) error {
 	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
 	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
-		*field = truncate(t.mask.text(*field), messageLimit)
+		*field = truncate(t.mask.Text(*field), messageLimit)
 	}
 	return e
 }

@@ -66,7 +66,7 @@ func Client(o Options) *http.Client {
 		o.Transport = t
 	}
 	m := newMask(o.Secrets)
-	o.URL = m.text(Public(o.URL))
+	o.URL = m.Text(Public(o.URL))
 	return &http.Client{Transport: &transport{Options: o, mask: m, tokenMask: new(atomic.Pointer[maskOfToken])}}
 }
 

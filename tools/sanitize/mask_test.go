@@ -1,0 +1,45 @@
+package sanitize
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestMask(t *testing.T) {
+	const secret = `s3cret/"key"+1`
+	m := NewMask([]string{secret, " padded-one\n", "word", ""}, 5)
+	quoted, _ := json.Marshal(secret)
+	forms := []string{
+		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`), hex.EncodeToString([]byte(secret)),
+		"padded-one",
+	}
+	for _, form := range forms {
+		if got := m.Text("the " + form + " word"); got != "the [redacted] word" {
+			t.Errorf("%q: got %q", form, got)
+		}
+		if got := m.Plain("the " + form[:4] + "\x1b[1m\u200b" + form[4:] + " word"); got != "the [redacted] word" {
+			t.Errorf("%q, parted: got %q", form, got)
+		}
+		for limit := range len(form) + 20 { // masked before it is shortened
+			if got := m.Line("the\n"+form, limit); !strings.HasPrefix("the [redacted]", strings.TrimSuffix(got, ellipsis)) {
+				t.Errorf("%q: %d runes: got %q", form, limit, got)
+			}
+		}
+		for n := range len(form) {
+			if got := m.TrimTornStart(form[n:] + " word"); n > 0 && got != " word" {
+				t.Errorf("%q from %d: got %q", form, n, got)
+			}
+		}
+	}
+	if got := m.Text(base64.StdEncoding.EncodeToString([]byte("user:" + secret))); strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(secret))[2:12]) || !strings.Contains(got, Redacted) {
+		t.Errorf("in base64: got %q", got)
+	}
+	var none Mask
+	if got := none.TrimTornStart(none.Text(secret)); got != secret || !none.IsZero() {
+		t.Errorf("got %q", got)
+	}
+}
