@@ -35,6 +35,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/sanitize"
 )
 
 // Options say which program a Model runs.
@@ -63,7 +64,8 @@ const (
 type Model struct {
 	o       Options
 	flavor  flavor
-	notices llm.Notices // those the user has seen
+	notices llm.Notices          // those the user has seen
+	mask    func() sanitize.Mask // takes credentials out of what the program says
 
 	mu           sync.Mutex
 	refused      map[string]bool // flags that this version of the program does not know
@@ -78,12 +80,14 @@ func New(o Options) *Model {
 	}
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
-	return &Model{
+	m := &Model{
 		o:            o,
 		flavor:       flavors[o.Kind],
 		refused:      map[string]bool{},
 		idleSessions: map[string]int{},
 	}
+	m.mask = sync.OnceValue(func() sanitize.Mask { return sanitize.NewMask(m.credentials(), minSecret) })
+	return m
 }
 
 // Origin names the program: any of its models can go on with its sessions.
@@ -167,7 +171,7 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 	for _, arg := range r.args {
 		b.WriteString(" " + strconv.Quote(arg))
 	}
-	return m.maskCredentials(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
+	return m.mask().Text(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
 }
 
 // attempts bounds how often a program is started that refuses its arguments,
@@ -191,7 +195,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			return err
 		}
 		m.notices.SendOnce(out, r.notices...)
-		a := &answer{out: out, run: r, flavor: m.flavor, mask: m.maskCredentials}
+		a := &answer{out: out, run: r, flavor: m.flavor, mask: m.mask()}
 		err = m.run(ctx, program, a)
 		r.cleanUp()
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
@@ -272,6 +276,6 @@ func (m *Model) withProvider(err error) *llm.Error {
 	if fault.Fault == llm.Authentication {
 		fault.Login = m.flavor.login
 	}
-	fault.Message = m.maskCredentials(fault.Message)
+	fault.Message = m.mask().Text(fault.Message)
 	return fault
 }

@@ -32,7 +32,7 @@ type answer struct {
 	plain       []byte // lines that are no events, as long as none was
 	firstStderr string // the first that the program said on stderr
 
-	mask func(string) string // takes credentials out of its words, before they are shortened; nil: it does nothing
+	mask sanitize.Mask // takes credentials out of its words, before they are shortened
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
@@ -95,13 +95,7 @@ func (a *answer) toError(code string, status int, words string) *llm.Error {
 }
 
 // masked returns words of the program without escape sequences, what nobody sees, and credentials.
-func (a *answer) masked(words string) string {
-	words = sanitize.Plain(words) // first: they could part a credential
-	if a.mask == nil {
-		return words
-	}
-	return a.mask(words)
-}
+func (a *answer) masked(words string) string { return a.mask.Plain(words) }
 
 // maxNotice bounds how long a notice may be, in bytes.
 const maxNotice = 400
@@ -112,7 +106,7 @@ func (m *Model) run(ctx context.Context, program string, a *answer) error {
 	if m.o.Replay != nil {
 		return m.replay(a)
 	}
-	p, err := start(ctx, program, a.run, m.flavor.endSignal, m.o.Grace)
+	p, err := start(ctx, program, a, m.flavor.endSignal, m.o.Grace)
 	if err != nil {
 		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
 	}
@@ -203,7 +197,7 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 // too long.
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
-	if said := m.maskCredentials(p.stderr.text()); said != "" {
+	if said := p.stderr.text(); said != "" {
 		message += "; last output: " + oneLine(said, maxShown)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}

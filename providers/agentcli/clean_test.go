@@ -53,7 +53,7 @@ func TestCleanWords(t *testing.T) {
 		m := New(Options{Provider: "mine", Kind: tt.kind})
 		secret(&m.o)
 		check(tt.kind+", "+tt.name, m, llm.Produce(t.Context(), func(_ context.Context, out *llm.Out) error {
-			a := &answer{out: out, run: &run{}, flavor: m.flavor, mask: m.maskCredentials}
+			a := &answer{out: out, run: &run{}, flavor: m.flavor, mask: m.mask()}
 			d := a.flavor.decoder(a)
 			for line := range strings.Lines(strings.Replace(tt.lines, "%s", string(mustJSON(dirty)), 1)) {
 				a.onLine(d, []byte(strings.TrimRight(line, "\n")))

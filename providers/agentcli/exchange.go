@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"parley/providers/wire"
@@ -41,14 +39,7 @@ func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 		return nil
 	}
 	e, stdin := m.exchange(r)
-	secrets := slices.Clone(m.o.Secrets)
-	for _, v := range append(os.Environ(), m.o.Env...) {
-		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secretVariable().MatchString(name) {
-			secrets = append(secrets, value)
-		}
-	}
-	return m.o.Tap.Program(e, stdin, secrets)
+	return m.o.Tap.Program(e, stdin, m.credentials())
 }
 
 // replay returns run from a recording.

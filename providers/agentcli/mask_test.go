@@ -1,8 +1,11 @@
 package agentcli
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,7 +20,7 @@ func TestMaskBeforeCut(t *testing.T) {
 			return m.exitError(a, exitInfo{code: 1, stderr: words, byItself: true})
 		},
 		"before it was silent": func(_ *answer, m *Model, words string) error {
-			return m.timeoutError(&process{stderr: &stderrBuffer{last: []byte(words)}}, "nothing", 0)
+			return m.timeoutError(&process{stderr: &stderrBuffer{last: []byte(words), mask: m.mask()}}, "nothing", 0)
 		},
 		"in plain text": func(a *answer, m *Model, words string) error {
 			a.plain = []byte(words)
@@ -37,10 +40,31 @@ func TestMaskBeforeCut(t *testing.T) {
 		for _, limit := range []int{maxShown, maxNotice} {
 			for i := limit - 2*len(secret); i <= limit; i++ {
 				for _, words := range []string{strings.Repeat("a", i) + secret + strings.Repeat("a", limit), strings.Repeat("a", limit) + secret + strings.Repeat("a", i)} {
-					a := &answer{run: &run{}, flavor: m.flavor, mask: m.maskCredentials}
+					a := &answer{run: &run{}, flavor: m.flavor, mask: m.mask()}
 					if e := m.withProvider(say(a, m, words)); part.MatchString(strings.TrimPrefix(e.Message, "agy exited with status 1 before the answer was complete")) {
 						t.Fatalf("%s: %d before it: %q", name, i, e.Message)
 					}
+				}
+			}
+		}
+	}
+}
+
+// The end of stderr that is kept may begin anywhere in a credential, in whatever form it stands there.
+func TestTornCredential(t *testing.T) {
+	const secret = "QXZKVWJYQUZXKVJWQZYX"
+	m := New(Options{Provider: "mine", Kind: "gemini-cli", Env: []string{"A_TOKEN=" + secret}})
+	part := regexp.MustCompile(`[JKQUVWXYZ]|5158|UVhaS`)
+	for _, form := range []string{secret, secret[:9] + "\x1b[1m" + secret[9:], hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))} {
+		for left := range len(form) + 1 {
+			b := &stderrBuffer{onWrite: func() {}, mask: m.mask()}
+			io.WriteString(b, strings.Repeat("a", maxStderrTail)+" "+form)
+			io.WriteString(b, " "+strings.Repeat("e", maxStderrTail-1-left))
+			e := m.exitError(&answer{run: &run{}, flavor: m.flavor, mask: m.mask()}, exitInfo{code: 1, stderr: b.text(), byItself: true})
+			timeout := m.timeoutError(&process{stderr: b}, "nothing", 0)
+			for name, said := range map[string]string{"kept": b.text(), "error": e.Error(), "silent": timeout.Error()} {
+				if found := part.FindString(said); found != "" {
+					t.Fatalf("%s: the last %d of %q: %q", name, left, form, found)
 				}
 			}
 		}

@@ -47,7 +47,8 @@ type exitInfo struct {
 const drainTimeout = time.Second
 
 // start runs the program, in a session of its own.
-func start(ctx context.Context, program string, r *run, polite syscall.Signal, grace time.Duration) (*process, error) {
+func start(ctx context.Context, program string, a *answer, polite syscall.Signal, grace time.Duration) (*process, error) {
+	r := a.run
 	in, out, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func start(ctx context.Context, program string, r *run, polite syscall.Signal, g
 		abandoned: make(chan struct{}), outputRead: make(chan struct{}),
 		endSignal: polite, grace: grace, readDelay: llm.ReadDelay(ctx),
 	}
-	p.stderr = &stderrBuffer{onWrite: p.onOutput}
+	p.stderr = &stderrBuffer{onWrite: p.onOutput, mask: a.mask}
 	cmd := exec.Command(program, r.args...)
 	cmd.Dir, cmd.Env = r.dir, append(r.env, p.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
@@ -194,6 +195,7 @@ const (
 // A stderrBuffer keeps the beginning and the end of what is written to it.
 type stderrBuffer struct {
 	onWrite func()
+	mask    sanitize.Mask // takes credentials out of it
 	mu      sync.Mutex
 	head    []byte
 	last    []byte
@@ -212,15 +214,16 @@ func (t *stderrBuffer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns the end of it, in one line.
+// text returns the end of it, in one line and without credentials: also without the end of
+// one whose beginning is gone.
 func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := oneLine(sanitize.Plain(string(t.last)), maxStderrTail)
+	text, mark := sanitize.Plain(string(t.last)), ""
 	if t.cut {
-		text = "… " + text
+		text, mark = t.mask.TrimTornStart(text), "… "
 	}
-	return text
+	return mark + oneLine(t.mask.Text(text), maxStderrTail)
 }
 
 // beginning returns the beginning of it, in one line.

@@ -196,13 +196,16 @@ func (r *run) cleanUp() {
 	}
 }
 
-// maskCredentials takes credentials out of what a program said.
-func (m *Model) maskCredentials(text string) string {
+// minSecret is how long a secret of the environment is at least, in bytes.
+const minSecret = 8
+
+// credentials returns what nobody may see of what a program said.
+func (m *Model) credentials() []string {
+	secrets := slices.Clone(m.o.Secrets)
 	for _, v := range append(os.Environ(), m.o.Env...) {
-		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && secretVariable().MatchString(name) {
-			text = strings.ReplaceAll(text, value, "[redacted]")
+		if name, value, _ := strings.Cut(v, "="); len(value) >= minSecret && secretVariable().MatchString(name) {
+			secrets = append(secrets, value)
 		}
 	}
-	return text
+	return secrets
 }
