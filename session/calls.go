@@ -58,7 +58,7 @@ func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
 	}
 	keepLastPlan(t, jobs)
 	t.results = t.newResults(jobs)
-	t.warmFiles()
+	t.warmFiles(false)
 	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && t.planCall(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {

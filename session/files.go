@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,13 +117,28 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 	return ""
 }
 
-// warmFiles reads what looks before calls will want to know, beside the turn, once in it.
-func (t *turn) warmFiles() {
-	if t.files == nil || t.warmed || t.tools.WorkspaceProblem() != "" {
+// warmFiles reads what looks before calls will want to know, beside the turn, once in it. Soon says
+// that a command has arrived, which runs once the answer has ended: the look before it begins now.
+func (t *turn) warmFiles(soon bool) {
+	if t.files == nil || t.warmed && !soon || t.tools.WorkspaceProblem() != "" {
 		return
 	}
 	t.warmed = true
-	go t.files.Warm(t.ctx)
+	go t.files.Warm(t.ctx, soon)
+}
+
+// maxAwaited is up to how many bytes the arguments of a call are looked at for their end.
+const maxAwaited = 8 << 10
+
+// lookAhead begins to look at the files while the rest of an answer arrives, which has a call that
+// the delta d belongs to.
+func (t *turn) lookAhead(p *partialResponse, d llm.Delta) {
+	soon := false
+	if t.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
+		call := p.call(d.Block)
+		soon = len(call.Input) <= maxAwaited && json.Valid([]byte(call.Input)) && tools.MayChangeAnything(call.Name)
+	}
+	t.warmFiles(soon)
 }
 
 // FilesSince counts the paths that are not as they were before the record with the number from, as

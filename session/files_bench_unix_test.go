@@ -48,7 +48,7 @@ func (m *commander) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// BenchmarkUndoAdds measures what undo adds between the end of a call and the first instruction of
+// BenchmarkUndoAdds measures what undo adds between the end of an answer and the first instruction of
 // its command, in a repository of 5,000 files: conversations with undo and without take turns.
 func BenchmarkUndoAdds(b *testing.B) {
 	dir := b.TempDir()

@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/providers/llm"
@@ -73,6 +75,60 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 	}
 	if turn != 2 {
 		t.Errorf("%d calls arrived", turn)
+	}
+}
+
+// The look before a call that may change any file begins once the call has arrived whole, in each
+// step, and not when its answer ends: what changes in between is taken for the call's.
+func TestLookBeginsWhereTheCallEnds(t *testing.T) {
+	tests := map[string]struct {
+		name, input string
+		ahead       bool
+	}{
+		"a server's tool":       {"mcp_do", `{"a":1}`, true},
+		"a tool that reads":     {"list", `{"path":"."}`, false},
+		"one that is not whole": {"mcp_do", `{"a":{}`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			set, dir := workspace(t)
+			do := tools.External{Name: "mcp_do", Schema: json.RawMessage(`{"type":"object"}`)}
+			do.Plan = func(context.Context, json.RawMessage) (*tools.Action, error) {
+				return tools.NewAction(tools.Action{Access: tools.AccessRun, Title: "do"}, func(context.Context, func(string)) tools.Outcome { return tools.Outcome{} }), nil
+			}
+			if err := set.AddExternal(do); err != nil {
+				t.Fatal(err)
+			}
+			path, kept := filepath.Join(dir, "file.txt"), filepath.Join(t.TempDir(), "undo")
+			synctest.Test(t, func(t *testing.T) {
+				store := MemoryStore()
+				defer store.Close()
+				step := 0
+				write := func() {
+					if err := os.WriteFile(path, fmt.Append(nil, "step ", step), 0o644); err != nil {
+						t.Error(err)
+					}
+				}
+				write()
+				arrived := func() {
+					synctest.Wait()
+					step++
+					write()
+				}
+				fake := llmtest.New(llmtest.Call(call("1", tt.name, tt.input)), llmtest.Call(call("2", "mcp_do", `{}`)), llmtest.Say("done"))
+				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+				defer s.Close()
+				for range s.Turn(t.Context(), say("go")) {
+				}
+				changed := map[string]int{}
+				for _, r := range Files(s).Records() {
+					changed[r.Call] = len(r.Changes)
+				}
+				if (changed["1"] == 1) != tt.ahead || changed["2"] != 1 {
+					t.Errorf("files that calls are taken to have changed: %v", changed)
+				}
+			})
+		})
 	}
 }
 

@@ -82,6 +82,14 @@ func (p *partialResponse) Add(d llm.Delta) llm.Kind {
 	return p.draft.Kind(d.Block)
 }
 
+// call returns the call of a block, as far as it has arrived.
+func (p *partialResponse) call(block string) llm.Part {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	part, _ := p.draft.Part(block)
+	return part
+}
+
 // thinkingDurations returns how long each part of thinking took that stays of a
 // response; nil if it has none.
 func (p *partialResponse) thinkingDurations(interrupted bool) []time.Duration {

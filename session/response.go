@@ -157,10 +157,10 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		if r.err = err; err != nil {
 			break
 		}
-		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
-			t.warmFiles() // while the rest of the call arrives
-		}
 		shown := r.take(e)
+		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
+			t.lookAhead(r.partial, d)
+		}
 		if shown == nil {
 			continue
 		}

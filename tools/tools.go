@@ -192,6 +192,12 @@ func (s *Set) Reading() *Set {
 // readingTools lists the tools whose actions have AccessRead, or are refused.
 var readingTools = []string{readTool, "list", "glob", "grep"}
 
+// MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
+// program, or is a server's. The other tools that write name the file.
+func MayChangeAnything(name string) bool {
+	return name == shellTool || !slices.Contains(Names(), name)
+}
+
 func (s *Set) toolNames() []string {
 	var names []string
 	for _, e := range s.allEntries() {

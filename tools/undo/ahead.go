@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An ahead is the walk that goes on for no call yet: the next call can have it, instead of going
-// through all the files beside it. The zero value has none.
+// An ahead is the walk that was begun for no call yet: the next call can have it, instead of going
+// through all the files itself. The zero value has none.
 type ahead struct {
 	mu   sync.Mutex
 	walk *aheadWalk // nil: there is none that a call can have
@@ -23,26 +23,49 @@ type aheadWalk struct {
 	err   error
 }
 
-// walkAhead goes through the workspace. Taken says that the look is a call's.
-func (h *History) walkAhead(ctx context.Context) (l *look, taken bool, err error) {
+// walkAhead goes through the workspace, unless a walk has just begun and soon is true, and returns
+// what it saw, which is only to be read: until it is no longer fresh, a call may take it. Nil: there
+// is nothing, or a call has it.
+func (h *History) walkAhead(ctx context.Context, soon bool) *look {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &aheadWalk{began: time.Now(), stop: stop, done: make(chan struct{})}
 	h.ahead.mu.Lock()
+	if w := h.ahead.walk; w != nil && soon && time.Since(w.began) < fresh/2 {
+		h.ahead.mu.Unlock()
+		return nil
+	}
+	w := &aheadWalk{began: time.Now(), stop: stop, done: make(chan struct{})}
 	h.ahead.walk = w
 	h.ahead.mu.Unlock()
 	w.look, w.err = h.workspace.see(ctx, nil)
 	close(w.done)
 	h.ahead.mu.Lock()
 	defer h.ahead.mu.Unlock()
-	if h.ahead.walk == w {
-		h.ahead.walk = nil
+	if w.err != nil || w.taken {
+		h.ahead.drop(w)
+		return nil
 	}
-	return w.look, w.taken, w.err
+	if w.look.partial != "" {
+		h.ahead.drop(w)
+		return w.look
+	}
+	time.AfterFunc(fresh-time.Since(w.began), func() {
+		h.ahead.mu.Lock()
+		defer h.ahead.mu.Unlock()
+		h.ahead.drop(w)
+	})
+	return w.look
 }
 
-// walkNow goes through the workspace for a call, until ctx ends, or takes the walk that goes on and
-// has just begun.
+// drop has no call take the walk w. The mutex is held.
+func (a *ahead) drop(w *aheadWalk) {
+	if a.walk == w {
+		a.walk = nil
+	}
+}
+
+// walkNow goes through the workspace for a call, until ctx ends, or takes the walk that was begun
+// shortly before.
 func (h *History) walkNow(ctx context.Context) (*look, error) {
 	h.ahead.mu.Lock()
 	w := h.ahead.walk
@@ -57,7 +80,7 @@ func (h *History) walkNow(ctx context.Context) (*look, error) {
 	return w.look, w.err
 }
 
-// leaveWalk has no call take the walk that goes on: what changes from now on is another call's.
+// leaveWalk has no call take the walk that was begun: what changes from now on is another call's.
 func (h *History) leaveWalk() {
 	h.ahead.mu.Lock()
 	defer h.ahead.mu.Unlock()

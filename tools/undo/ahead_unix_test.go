@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -63,6 +64,87 @@ func TestCallTakesTheWalkThatGoesOn(t *testing.T) {
 			if r, err := w.End(); err != nil || len(r.Changes) != 1 || !r.Changes[0].Before.Kept {
 				t.Errorf("%+v, %v", r, err)
 			}
+		})
+	}
+}
+
+// A walk that was begun for a call which has arrived can be had for as long as it is fresh. Files
+// are read ahead meanwhile.
+func TestWalkStaysWhileFresh(t *testing.T) {
+	tests := map[string]struct {
+		began bool          // another walk has just begun
+		after time.Duration // the call is made so long after the walk
+		other bool          // another call has begun meanwhile
+		taken bool
+	}{
+		"at once":                 {taken: true},
+		"a little later":          {after: fresh - time.Millisecond, taken: true},
+		"too late":                {after: fresh + time.Millisecond},
+		"another call began":      {other: true},
+		"behind a walk":           {began: true, taken: true},
+		"behind a walk, too late": {began: true, after: fresh + time.Millisecond},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := fastDir(t)
+				h, err := Open(filepath.Join(fastDir(t), "undo")).History("one", dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer h.Close()
+				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				var began *aheadWalk
+				if tt.began { // and has not ended
+					began = &aheadWalk{began: time.Now(), stop: func() {}, done: make(chan struct{})}
+					h.ahead.walk = began
+				}
+				go h.Warm(t.Context(), true)
+				synctest.Wait()
+				stays := func() *aheadWalk {
+					h.ahead.mu.Lock()
+					defer h.ahead.mu.Unlock()
+					return h.ahead.walk
+				}
+				walk := stays()
+				if tt.began {
+					if walk != began {
+						t.Fatal("a walk was begun beside one that had just begun")
+					}
+					walk.look, walk.err = h.workspace.see(t.Context(), nil)
+					close(walk.done)
+				}
+				read := h.workspace.known["file"] != nil
+				time.Sleep(tt.after)
+				synctest.Wait()
+				if tt.after > fresh && !tt.began && stays() != nil {
+					t.Error("a walk stays that no call can have")
+				}
+				if tt.other {
+					if err := h.Watch(Call{ID: "other", Paths: []string{"file"}}).Begin(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait()
+				w := h.Watch(Call{ID: "command"})
+				if said := w.Coverage(); said != "" {
+					t.Error(said)
+				}
+				if (w.look == walk.look) != tt.taken || walk.taken != tt.taken || !w.look.found["file"].kept {
+					t.Errorf("taken: %v, kept: %v", w.look == walk.look, w.look.found["file"].kept)
+				}
+				if !tt.began && !read {
+					t.Error("nothing was read ahead")
+				}
+				if err := w.Begin(); err != nil {
+					t.Fatal(err)
+				}
+				if looked := w.look; looked != walk.look && tt.taken {
+					t.Error("it looked again")
+				}
+			})
 		})
 	}
 }

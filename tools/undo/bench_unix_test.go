@@ -63,7 +63,7 @@ func BenchmarkLook(b *testing.B) {
 						b.Fatal(err)
 					}
 					if warm && i == 0 {
-						h.Warm(b.Context())
+						h.Warm(b.Context(), false)
 					}
 					b.StartTimer()
 					start, cpu := time.Now(), cpuTime(b)

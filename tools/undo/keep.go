@@ -20,26 +20,23 @@ import (
 const smallFile = 64 << 10
 
 // keep finds the contents of the files that were seen: in git, or else in the store, the small
-// ones first. What is not kept when ctx ends is named. Ahead says that nobody waits for it: it
-// gives way to those somebody waits for.
-func (w *workspace) keep(ctx context.Context, l *look, ahead bool) {
-	if !ahead {
+// ones first. What is not kept when ctx ends is named.
+func (w *workspace) keep(ctx context.Context, l *look) {
+	w.mu.Lock()
+	w.looks++
+	w.mu.Unlock()
+	defer func() {
 		w.mu.Lock()
-		w.looks++
-		w.mu.Unlock()
-		defer func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.looks--; w.looks == 0 {
-				w.idle.Broadcast()
-			}
-		}()
-	}
+		defer w.mu.Unlock()
+		if w.looks--; w.looks == 0 {
+			w.idle.Broadcast()
+		}
+	}()
 	if l.git == nil {
 		l.git = openGit(w.dir)
 	}
 	l.unkept = map[string]Uncovered{}
-	r := reader{workspace: w, look: l, ctx: ctx, ahead: ahead}
+	r := reader{workspace: w, look: l, git: l.git, ctx: ctx}
 	r.until, _ = ctx.Deadline()
 	late := r.findKnown()
 	r.run()
@@ -48,14 +45,25 @@ func (w *workspace) keep(ctx context.Context, l *look, ahead bool) {
 	}
 }
 
+// readAhead does so for no call yet: what it reads is known to the next look. It gives way to those
+// that a call waits for, and leaves l as it is, which may be a call's meanwhile.
+func (w *workspace) readAhead(ctx context.Context, l *look) {
+	r := reader{workspace: w, look: l, git: openGit(w.dir), ctx: ctx, ahead: true}
+	defer r.git.close()
+	r.until, _ = ctx.Deadline()
+	r.findKnown()
+	r.run()
+}
+
 // A reader reads files of a look with several goroutines.
 type reader struct {
 	*workspace
 	look  *look
+	git   *gitObjects
 	todo  []*entry
 	ctx   context.Context
-	until time.Time // as ctx says; zero: any time
-	ahead bool
+	until time.Time    // as ctx says; zero: any time
+	ahead bool         // no call waits for it: look is only read
 	next  atomic.Int64 // of todo
 	done  atomic.Int64 // of todo, how many
 	total atomic.Int64 // bytes that are kept for this look
@@ -79,12 +87,16 @@ func (r *reader) findKnown() (late int) {
 		n += len(listed)
 		for i := range listed {
 			e := &listed[i]
-			switch {
-			case e.kind == Other:
-				r.look.unkept[e.file] = Uncovered{Path: Name(e.file), Why: "it is no regular file"}
-			case e.kind != File:
-			case r.isKnown(e, now):
-				if e.sum != "" {
+			if e.kind == Other {
+				r.leave(e, Uncovered{Path: Name(e.file), Why: "it is no regular file"})
+			}
+			if e.kind != File {
+				continue
+			}
+			switch from, ok := r.findSource(e, now); {
+			case ok:
+				r.setSource(e, from)
+				if from.sum != "" {
 					total += e.size
 				}
 			case e.size > smallFile:
@@ -105,15 +117,30 @@ func (r *reader) findKnown() (late int) {
 	return len(r.look.found) - n
 }
 
-// isKnown notes where the content of a file is kept, if it was read as it is now. The workspace
+// setSource notes where the content of a file is kept.
+func (r *reader) setSource(e *entry, from source) {
+	if !r.ahead {
+		e.source, e.kept = from, true
+	}
+}
+
+// leave notes that the content of a file is not kept.
+func (r *reader) leave(e *entry, u Uncovered) {
+	if !r.ahead {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.look.unkept[e.file] = u
+	}
+}
+
+// findSource returns where the content of a file is kept, if it was read as it is now. The workspace
 // is locked.
-func (r *reader) isKnown(e *entry, now time.Time) bool {
+func (r *reader) findSource(e *entry, now time.Time) (from source, ok bool) {
 	k := r.known[e.file]
 	if k == nil || !k.settled || k.stamp != e.stamp || !r.isKept(k, now) {
-		return false
+		return source{}, false
 	}
-	e.source, e.kept = k.source, true
-	return true
+	return k.source, true
 }
 
 // chunk is how many files one goroutine takes at a time: they are often in one folder.
@@ -180,7 +207,7 @@ func (b *bench) close() {
 
 // one finds or keeps the content of one file.
 func (b *bench) one(e *entry) {
-	why := ""
+	from, why := source{}, ""
 	switch {
 	case e.ignored && e.size >= maxIgnored:
 		why = "git ignores it, and it is not small"
@@ -189,24 +216,23 @@ func (b *bench) one(e *entry) {
 	}
 	if why == "" {
 		b.workspace.mu.Lock()
-		known := b.isKnown(e, time.Now()) // another look was faster
+		known, ok := b.findSource(e, time.Now()) // another look was faster
 		b.workspace.mu.Unlock()
-		if known {
-			if e.sum != "" {
+		if ok {
+			b.setSource(e, known)
+			if known.sum != "" {
 				b.total.Add(e.size)
 			}
 			return
 		}
-		e.source, why = b.find(e)
+		from, why = b.find(e)
 	}
 	if why != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.look.unkept[e.file] = Uncovered{Path: Name(e.file), Size: e.size, Why: why}
+		b.leave(e, Uncovered{Path: Name(e.file), Size: e.size, Why: why})
 		return
 	}
-	e.kept = true
-	k := &known{stamp: e.stamp, source: e.source, settled: e.ctime < b.look.began-clockError, checked: time.Now()}
+	b.setSource(e, from)
+	k := &known{stamp: e.stamp, source: from, settled: e.ctime < b.look.began-clockError, checked: time.Now()}
 	b.workspace.mu.Lock()
 	b.known[e.file] = k
 	b.workspace.mu.Unlock()
@@ -222,7 +248,7 @@ func (b *bench) find(e *entry) (from source, why string) {
 	case err != nil || now != e.stamp:
 		return from, "it changed while it was looked at"
 	}
-	if id := blobOf(content); b.look.git.has(id) {
+	if id := blobOf(content); b.git.has(id) {
 		return source{git: id}, ""
 	}
 	if b.total.Add(e.size) > MaxBytes {

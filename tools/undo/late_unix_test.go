@@ -49,7 +49,7 @@ func TestLateLook(t *testing.T) {
 	if l, err = w.see(context.Background(), nil); err != nil || len(l.found) != n || l.partial != "" {
 		t.Fatalf("%d files, told %q: %v", len(l.found), l.partial, err)
 	}
-	w.keep(shortly(100), l, false)
+	w.keep(shortly(100), l)
 	kept := 0
 	for _, e := range l.found {
 		if e.kept {
@@ -62,7 +62,7 @@ func TestLateLook(t *testing.T) {
 	if l, err = w.see(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	w.keep(shortly(0), l, false)
+	w.keep(shortly(0), l)
 	if !strings.HasPrefix(l.partial, fmt.Sprint(n, " of its ", n)) {
 		t.Errorf("told %q", l.partial)
 	}
@@ -92,15 +92,15 @@ func TestReadingAheadGivesWay(t *testing.T) {
 	ahead, done := see(), make(chan struct{})
 	go func() {
 		defer close(done)
-		w.keep(context.Background(), ahead, true)
+		w.readAhead(context.Background(), ahead)
 	}()
 	waited := see()
-	w.keep(context.Background(), waited, false)
-	for _, e := range ahead.found {
-		if e.kept {
-			t.Errorf("%s was read while a call waited", e.file)
-		}
+	w.mu.Lock()
+	if n := len(w.known); n > 0 {
+		t.Errorf("%d files were read while a call waited", n)
 	}
+	w.mu.Unlock()
+	w.keep(context.Background(), waited)
 	w.mu.Lock()
 	if w.looks--; w.looks == 0 {
 		w.idle.Broadcast()
@@ -108,8 +108,8 @@ func TestReadingAheadGivesWay(t *testing.T) {
 	w.mu.Unlock()
 	<-done
 	for file, e := range waited.found {
-		if e.kind == File && (!e.kept || !ahead.found[file].kept) {
-			t.Errorf("%s is not kept", file)
+		if e.kind == File && (!e.kept || ahead.found[file].kept) {
+			t.Errorf("%s: kept %v, and %v in the look that is only read", file, e.kept, ahead.found[file].kept)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -120,7 +120,7 @@ func TestReadingAheadGivesWay(t *testing.T) {
 	done, ahead = make(chan struct{}), see()
 	go func() {
 		defer close(done)
-		w.keep(ctx, ahead, true)
+		w.readAhead(ctx, ahead)
 	}()
 	cancel()
 	<-done // who gives way still ends with its context

@@ -121,6 +121,7 @@ type look struct {
 	left    []Uncovered          // folders that were not seen
 	partial string               // why not all was seen; "": it was
 	began   int64                // when, in ns
+	at      time.Time            // when it had seen what is there
 	unkept  map[string]Uncovered // files whose content is not kept
 	git     *gitObjects
 }
@@ -159,7 +160,7 @@ func (w *workspace) see(ctx context.Context, before *look) (*look, error) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.found)), nil
 	}
-	l.found, l.listed, l.folders, l.left = k.found, k.listed, k.folders, k.left
+	l.found, l.listed, l.folders, l.left, l.at = k.found, k.listed, k.folders, k.left, time.Now()
 	return l, err
 }
 

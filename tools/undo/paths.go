@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 )
 
 // A parent is the folder of a path, opened without following a link.
@@ -101,7 +102,7 @@ func (p *parent) see(base string) (s seen, ok bool, err error) {
 
 // seePaths returns a look at a few paths and the folders above them.
 func (w *workspace) seePaths(files []string, began int64) (*look, error) {
-	l := &look{began: began, found: map[string]*entry{}, folders: map[string]bool{".": true}}
+	l := &look{began: began, at: time.Now(), found: map[string]*entry{}, folders: map[string]bool{".": true}}
 	for _, file := range files {
 		_, top, _ := w.rootOf(file)
 		for at := file; at != "." && at != top && at != "/"; at = path.Dir(at) {

@@ -28,7 +28,7 @@ func TestCloseEndsReading(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		h.Warm(t.Context())
+		h.Warm(t.Context(), false)
 		close(ended)
 	}()
 	for contents() == 0 {
@@ -36,7 +36,7 @@ func TestCloseEndsReading(t *testing.T) {
 	h.Close()
 	at := contents()
 	<-ended
-	h.Warm(t.Context())
+	h.Warm(t.Context(), false)
 	w := h.Watch(Call{ID: "1", Title: "true"})
 	if now := contents(); now != at || now == n {
 		t.Errorf("%d of %d were kept when it was closed, and %d later", at, n, now)

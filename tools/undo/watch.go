@@ -33,8 +33,10 @@ type Watch struct {
 	unseen  string        // why more changes than was seen; "": nothing does
 }
 
-// fresh is how old a look may be for a call to begin after it: nobody was asked in between.
-const fresh = 50 * time.Millisecond
+// fresh is how old a look may be for a call to begin after it: nobody was asked in between, and the
+// end of an answer may arrive that much behind its call. What somebody else changes in that time is
+// taken for the call's, as is what they change while it runs.
+const fresh = 250 * time.Millisecond
 
 // Watch begins to look at what a call may change, beside what the caller does.
 func (h *History) Watch(call Call) *Watch {
@@ -54,10 +56,12 @@ func (h *History) Watch(call Call) *Watch {
 		defer h.leave()
 		defer close(w.warm)
 		w.look, w.err = w.see(ctx)
-		w.at = time.Now()
+		if w.at = time.Now(); w.err == nil {
+			w.at = w.look.at
+		}
 		close(w.done)
 		if w.err == nil && len(call.Paths) == 0 && w.look.partial != "" {
-			h.warm(ctx) // while the user thinks
+			h.warm(ctx, false) // while the user thinks
 		}
 	}()
 	return w
@@ -67,8 +71,10 @@ func (h *History) Watch(call Call) *Watch {
 const maxWarm = 5 * time.Second
 
 // Warm reads what a look before a call will want to know, until ctx ends, for 5 s at most. It
-// is for the time in which a model answers.
-func (h *History) Warm(ctx context.Context) {
+// is for the time in which a model answers. Soon says that a call which may change any file has
+// arrived and is made as soon as the answer has ended: it can have the look, if that was begun
+// less than 250 ms before.
+func (h *History) Warm(ctx context.Context, soon bool) {
 	if h == nil || !h.enter() {
 		return
 	}
@@ -76,16 +82,13 @@ func (h *History) Warm(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxWarm)
 	defer cancel()
 	defer context.AfterFunc(h.life, cancel)()
-	h.warm(ctx)
+	h.warm(ctx, soon)
 }
 
-func (h *History) warm(ctx context.Context) {
-	l, taken, err := h.walkAhead(ctx)
-	if err != nil || taken {
-		return
+func (h *History) warm(ctx context.Context, soon bool) {
+	if l := h.walkAhead(ctx, soon); l != nil {
+		h.readAhead(ctx, l)
 	}
-	h.keep(ctx, l, true)
-	l.git.close()
 }
 
 // see looks once, for as long as a call may be held up.
@@ -105,7 +108,7 @@ func (w *Watch) see(ctx context.Context) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.keep(ctx, l, false)
+	h.keep(ctx, l)
 	return l, nil
 }
 
