@@ -19,7 +19,7 @@ const maxAnnotationText = 64 << 10
 // they are read back.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall], store.KindPersona: decodeEvent[Persona], store.KindFolders: decodeEvent[Folders], store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
+	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[Directories], store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
 }
 
 func decodeEvent[T Event](data []byte) (Event, error) {
@@ -51,8 +51,8 @@ func kindOf(e Event) (string, Event) {
 		return "dropped", e
 	case Persona:
 		return store.KindPersona, e
-	case Folders:
-		return store.KindFolders, e
+	case Directories:
+		return store.KindDirectories, e
 	case Settings:
 		return store.KindSettings, e
 	case Verdict:
@@ -156,7 +156,7 @@ func (t *Tree) annotate(a store.Annotation) (dropped int, ok bool) {
 			}
 		}
 	}
-	if here <= store.MaxPerPlace {
+	if here <= store.MaxAnnotationsPerPlace {
 		return 0, false
 	}
 	dropped = t.annotations[oldest].N
@@ -188,7 +188,7 @@ var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
 // MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.
 func (d Done) MarshalJSON() ([]byte, error) {
-	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.Whole}
+	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.AnswerComplete}
 	for _, end := range endErrors {
 		if errors.Is(d.Err, end) {
 			s.Is = end.Error()
@@ -218,7 +218,7 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 	if s.Error != nil {
 		e.is = append(e.is, s.Error)
 	}
-	d.Err, d.Whole = e, s.Whole
+	d.Err, d.AnswerComplete = e, s.Whole
 	return nil
 }
 

@@ -91,7 +91,7 @@ func TestWindow(t *testing.T) {
 	long := strings.Repeat("word ", 30)
 	tests := []struct {
 		name   string
-		mode   History
+		mode   HistoryMode
 		window int
 		want   []string // what the request for "third" holds
 		notice string

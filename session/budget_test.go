@@ -107,7 +107,7 @@ func TestTurnLimitBeginsAnew(t *testing.T) {
 		"compare": func(s *Session) iter.Seq[Event] {
 			return s.Compare(t.Context(), []llm.Endpoint{endpoint("a/b", llmtest.New(spends())), endpoint("a/c", llmtest.New(spends()))}, nil, say("which?"))
 		},
-		"draw":      func(s *Session) iter.Seq[Event] { return s.Draw(t.Context(), images, true, say("a cat")) },
+		"draw":      func(s *Session) iter.Seq[Event] { return s.GenerateImage(t.Context(), images, true, say("a cat")) },
 		"summarize": func(s *Session) iter.Seq[Event] { return s.Compact(t.Context()) },
 	} {
 		s := New(Options{Model: endpoint("a/a", llmtest.New(three, spends())), Limits: []Limit{{Period: PerTurn, Cost: 3}}})
@@ -207,7 +207,7 @@ func TestExpenseOfAnImage(t *testing.T) {
 		model.Cost = func(llm.Usage) (float64, bool) { return 2, true }
 		s := New(Options{Model: endpoint("m/m", llmtest.New()), Attended: true, ConfirmCost: confirm})
 		asked := 0
-		for e := range s.Draw(t.Context(), model, false, say("a fox")) {
+		for e := range s.GenerateImage(t.Context(), model, false, say("a fox")) {
 			if q, ok := e.(Question); ok {
 				asked++
 				if q.About != (Expense{Model: "i/draw", Cost: 2}) {
@@ -284,7 +284,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 	})
 	t.Run("draw", func(t *testing.T) {
 		s, limited := begin(t, Options{})
-		reached(t, doneOf(t, slices.Collect(s.Draw(t.Context(), endpoint("b/b", limited), false, say("a fox")))).Err, limited)
+		reached(t, doneOf(t, slices.Collect(s.GenerateImage(t.Context(), endpoint("b/b", limited), false, say("a fox")))).Err, limited)
 	})
 	t.Run("summary", func(t *testing.T) {
 		s, limited := begin(t, Options{Config: Config{SummaryModel: "b/b"}})
@@ -304,7 +304,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 	t.Run("another provider", func(t *testing.T) {
 		s, _ := begin(t, Options{})
 		s.SetModel(endpoint("b/b", llmtest.New()))
-		if err := doneOf(t, slices.Collect(s.Draw(t.Context(), endpoint("c/c", llmtest.New(spends())), false, say("a fox")))).Err; err != nil {
+		if err := doneOf(t, slices.Collect(s.GenerateImage(t.Context(), endpoint("c/c", llmtest.New(spends())), false, say("a fox")))).Err; err != nil {
 			t.Error(err)
 		}
 	})

@@ -334,7 +334,7 @@ func TestCacheMissIsStored(t *testing.T) {
 	c.Session = reopen(t, c.lib, c.Session, c.o)
 	path := c.Path()
 	n := path[len(path)-1]
-	if m := n.Missed; m.Tokens < 25_000 || m.Cause != cachewatch.SystemChanged || m.Cost < 0.06 || n.Cache == nil || !n.Cache.Told {
+	if m := n.Missed; m.Tokens < 25_000 || m.Cause != cachewatch.SystemChanged || m.Cost < 0.06 || n.Cache == nil || !n.Cache.Notified {
 		t.Errorf("stored %+v and %+v", m, n.Cache)
 	}
 	if data, _ := json.Marshal(n.Cache); strings.Contains(string(data), "secret") {

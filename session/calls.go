@@ -30,19 +30,19 @@ const (
 
 // A job is one call on its way to a result.
 type job struct {
-	call     llm.Part
-	project  string        // the file of the working directory that wants it; "": the model does, or the user
-	action   *tools.Action // what it would do
-	err      error         // why it cannot be understood, in words for the model
-	rejected bool          // err stands, whatever the tools say
-	notice   string        // told to the model in front of the output
-	started  bool          // it runs, or ran, and may have changed something
-	outcome  tools.Outcome // of one that ran beside others, until result says it
-	result   *Result
-	media    []llm.Part      // that goes with it
-	watch    *undo.Watch     // looks at what it changes; nil: nothing does
-	kept     <-chan struct{} // closed once that is kept; nil: nothing is
-	hook     hookWord        // what hooks say of it
+	call          llm.Part
+	project       string        // the file of the working directory that wants it; "": the model does, or the user
+	action        *tools.Action // what it would do
+	err           error         // why it cannot be understood, in words for the model
+	rejected      bool          // err stands, whatever the tools say
+	notice        string        // told to the model in front of the output
+	started       bool          // it runs, or ran, and may have changed something
+	outcome       tools.Outcome // of one that ran beside others, until result says it
+	result        *Result
+	media         []llm.Part      // that goes with it
+	fileWatch     *undo.Watch     // looks at what it changes; nil: nothing does
+	filesRecorded <-chan struct{} // closed once that is kept; nil: nothing is
+	hook          hookVerdict     // what hooks say of it
 
 	denied, stopped bool // why there is no better result
 }
@@ -218,7 +218,7 @@ func (t *turn) decide(j *job) bool {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
 			j.unwatch()
-			j.notice, j.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookWord{}
+			j.notice, j.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
 			if !t.planCall(j, answer.Input) {
 				t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 				return false

@@ -38,12 +38,12 @@ func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	})
 }
 
-// autoCompact summarizes the conversation if it fills as much of the model's window
-// as Options.Compact allows. Where that failed, it is tried again once there is a tenth more.
+// autoCompact summarizes the conversation once it fills Config.CompactAt of the model's window.
+// After a failure it tries again once the conversation is a tenth longer.
 func (t *turn) autoCompact() error {
 	t.mu.Lock()
 	full := t.compactAt > 0 && t.answering().Context > 0 && t.mode == HistoryFull &&
-		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(t.asked.summary)) && t.tree.messagesSinceSummary() > 2
+		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(t.asked.failedSummaryAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -51,8 +51,8 @@ func (t *turn) autoCompact() error {
 	return summarizeOrTell(t)
 }
 
-// summarizeOrTell summarizes the conversation. That it could not is told, unless it ends the
-// turn, which the error is for then.
+// summarizeOrTell summarizes the conversation, or emits a notice why it could not. It returns an
+// error only if that ends the turn: a cancel, or a spending limit.
 func summarizeOrTell(t *turn) error {
 	err := t.summarize()
 	switch {
@@ -62,7 +62,7 @@ func summarizeOrTell(t *turn) error {
 	case errors.Is(err, ErrBudget):
 		return err
 	default:
-		t.asked.summary = t.ContextTokens()
+		t.asked.failedSummaryAt = t.ContextTokens()
 		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 	"parley/tools"
 )
 
-// MostCompared is how many models can be asked at once. Each may be asked several times.
-const MostCompared = 4
+// MaxCompared is how many models can be asked at once. Each may be asked several times.
+const MaxCompared = 4
 
 // comparedSteps sets how many requests one of several models may take.
 const comparedSteps = 8
@@ -31,20 +31,20 @@ const (
 	comparedAskText   = "This was not run: several models are asked at once, and the user is not asked about their calls."
 )
 
-// A CandidateEvent is something that happened to one of the models that are compared: the
-// nth. Its events are those of a turn: Step, what the model sent, a Response, and for each
-// call of it Call and Result. The last one is a Response.
+// A CandidateEvent is an event of one of the compared models. Its events are those of a turn:
+// Step, what the model sent, a Response, and for each call of it Call and Result. The last one
+// is a Response.
 type CandidateEvent struct {
-	N     int
+	N     int // index of the model in the list that Compare got
 	Event Event
-	Err   error // why the answer, which is the Event then, broke off
-	Over  bool  // nothing more comes
+	Err   error // of a Response: why it was interrupted; nil: it was not
+	Done  bool  // it is the last event of this model
 }
 
 // Compare asks several models the same at once. Each answer is a branch of the
 // conversation, which goes on with the first of models that answered until
-// Switch says otherwise. They may read in the workspace, each in a branch of its own, and
-// call no other tool: models at work in one directory would be in each other's way.
+// SwitchBranch chooses another. They may call tools that only read, and no others: models
+// that write in one directory at once would be in each other's way.
 //
 // Its events are Prompt, then CandidateEvents, then, if judge is not nil, a Verdict of that
 // model, then Done, whose error is that of the context, or what every model failed with.
@@ -59,8 +59,8 @@ func CheckCompared(names []string) error {
 	switch {
 	case len(names) < 2:
 		return fmt.Errorf("comparing needs two or more models, not %d", len(names))
-	case len(different) > MostCompared:
-		return fmt.Errorf("%d models are too many to compare: use at most %d", len(different), MostCompared)
+	case len(different) > MaxCompared:
+		return fmt.Errorf("%d models are too many to compare: use at most %d", len(different), MaxCompared)
 	}
 	return nil
 }
@@ -68,30 +68,30 @@ func CheckCompared(names []string) error {
 // A comparison is several models that are being asked.
 type comparison struct {
 	*turn
-	ctx   context.Context
-	stop  context.CancelCauseFunc
-	base  int // Seq of the message that all of them answer
-	list  []*candidate
-	reads *tools.Set // that they may call; nil: none
-	all   chan modelEvent
-	asked sync.WaitGroup
+	ctx                context.Context
+	stop               context.CancelCauseFunc
+	base               int // Seq of the message that all of them answer
+	list               []*candidate
+	toolsForCandidates *tools.Set // that they may call; nil: none
+	all                chan modelEvent
+	asked              sync.WaitGroup
 }
 
 // A candidate is one of the models, and its branch.
 type candidate struct {
-	n      int
-	model  llm.Endpoint
-	tip    int // Seq where its branch ends
-	steps  int
-	whole  bool            // it answered
-	over   bool            // it is not asked any more
-	ended  bool            // its first response did
-	billed bool            // it has the usage of those that share its response
-	shared *llm.Candidate  // it may share a response as; nil: it was not asked
-	last   *responseStream // its last request
-	room   Reservation     // of what its request may cost
-	left   error           // why it is not asked at all; nil: it is
-	sends  bool            // that a request of it does not fit was told, or asked about
+	n            int
+	model        llm.Endpoint
+	tip          int // Seq where its branch ends
+	steps        int
+	answered     bool            // it answered
+	done         bool            // it is not asked any more
+	ended        bool            // its first response did
+	billed       bool            // it has the usage of those that share its response
+	shared       *llm.Candidate  // it may share a response as; nil: it was not asked
+	last         *responseStream // its last request
+	reservation  Reservation     // of what its request may cost
+	skipped      error           // why it is not asked at all; nil: it is
+	overflowTold bool            // that a request of it does not fit was told, or asked about
 }
 
 // modelEvent holds what the nth model sent, or that it is done.
@@ -131,7 +131,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	c.base = t.Head()
 	if t.tools != nil {
 		if reads := t.tools.Reading(); len(reads.Tools()) > 0 {
-			c.reads = reads
+			c.toolsForCandidates = reads
 			set(t.Session, &t.turnTools, reads)
 		}
 	}
@@ -147,7 +147,7 @@ func (c *comparison) run() error {
 	defer c.wait()
 	var asked []*candidate
 	for _, one := range c.list {
-		if one.tip = c.base; one.left != nil {
+		if one.tip = c.base; one.skipped != nil {
 			c.leaveOut(one)
 			continue
 		}
@@ -156,7 +156,7 @@ func (c *comparison) run() error {
 	}
 	for i, shared := range newCandidates(modelsOf(asked)) {
 		if asked[i].shared = shared; i < len(c.reservations) { // there is a room for each
-			asked[i].room = c.reservations[i]
+			asked[i].reservation = c.reservations[i]
 		}
 		c.ask(asked[i], shared)
 	}
@@ -165,9 +165,9 @@ func (c *comparison) run() error {
 		if e.crash != "" {
 			panic(e.crash) // as it would be if this model answered alone
 		}
-		over := c.take(c.list[e.n], e)
+		over := c.handle(c.list[e.n], e)
 		if over {
-			c.list[e.n].over = true
+			c.list[e.n].done = true
 			running--
 		}
 		if e.over && running > 0 { // not one request more
@@ -201,14 +201,14 @@ func (c *comparison) prepare(one *candidate) {
 	over, _, _ := overflowOf(c.Session, one.model)
 	c.tree.head = c.base
 	c.mu.Unlock()
-	if one.steps++; c.reads == nil || one.steps == comparedSteps {
+	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, c.now())
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
-	if over.Tokens > 0 && !one.sends {
-		one.sends = true
+	if over.Tokens > 0 && !one.overflowTold {
+		one.overflowTold = true
 		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: sentAnyway(over)}})
 	}
 }
@@ -235,8 +235,8 @@ func (c *comparison) ask(one *candidate, shared *llm.Candidate) {
 	})
 }
 
-// take does what follows from what happened to a candidate, and reports whether it is over.
-func (c *comparison) take(one *candidate, e modelEvent) (over bool) {
+// handle does what follows from what happened to a candidate, and reports whether it is over.
+func (c *comparison) handle(one *candidate, e modelEvent) (over bool) {
 	switch {
 	case e.err != nil:
 		one.last.err = e.err
@@ -278,8 +278,8 @@ type Verdict struct {
 	Reason string `json:"reason"`          // in the judge's words
 }
 
-// Letter returns what a judge, and a user who compares blindly, knows the nth candidate as.
-func Letter(n int) string { return string(rune('A' + n)) }
+// CandidateLetter returns what a judge, and a user who compares blindly, knows the nth candidate as.
+func CandidateLetter(n int) string { return string(rune('A' + n)) }
 
 // judgePrompt holds what a judge is told. What it judges was written by models, and may be
 // written for it.
@@ -296,7 +296,7 @@ const maxJudged = 64 << 10
 func (c *comparison) judge(model llm.Endpoint) error {
 	var answered []*candidate
 	for _, one := range c.list {
-		if one.whole && one.last.event.Message.Text() != "" {
+		if one.answered && one.last.event.Message.Text() != "" {
 			answered = append(answered, one)
 		}
 	}
@@ -324,7 +324,7 @@ func (c *comparison) judge(model llm.Endpoint) error {
 // askJudge asks for a verdict, and once more if that does not fit its form.
 func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdict, error) {
 	form := verdictForm(answered)
-	req := llm.Request{System: judgePrompt, Session: c.id, AnswerSchema: form, Messages: []llm.Message{c.judged(answered)}}
+	req := llm.Request{System: judgePrompt, Session: c.id, AnswerSchema: form, Messages: []llm.Message{c.judgePromptOf(answered)}}
 	for again := false; ; again = true {
 		sent := req
 		sent.Messages, _ = model.Portable(req.Messages)
@@ -352,7 +352,7 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 func verdictForm(answered []*candidate) *llm.Schema {
 	letters := []string{"none"}
 	for _, one := range answered {
-		letters = append(letters, Letter(one.n))
+		letters = append(letters, CandidateLetter(one.n))
 	}
 	names, _ := json.Marshal(letters)
 	return &llm.Schema{Name: "verdict", JSON: fmt.Appendf(nil, `{"type":"object","properties":{"reason":{"type":"string"},"winner":{"type":"string","enum":%s}},"required":["reason","winner"],"additionalProperties":false}`, names)}
@@ -368,17 +368,17 @@ func readVerdict(judge string, value []byte, answered []*candidate) (Verdict, er
 	}
 	v := Verdict{Judge: judge, Winner: -1, Reason: elideMiddle(strings.TrimSpace(said.Reason), maxAnnotationText)}
 	for _, one := range answered {
-		if Letter(one.n) == said.Winner {
+		if CandidateLetter(one.n) == said.Winner {
 			v.Winner, v.Model = one.n, one.model.Name
 		}
 	}
 	return v, nil
 }
 
-// judged returns the message that a judge gets: the prompt, with what was attached, and the
+// judgePromptOf returns the message that a judge gets: the prompt, with what was attached, and the
 // answers without the names of their models. The tags end in a word that nobody knew who wrote
 // the answers.
-func (c *comparison) judged(answered []*candidate) llm.Message {
+func (c *comparison) judgePromptOf(answered []*candidate) llm.Message {
 	word := strings.ToLower(rand.Text()[:12])
 	text := func(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
 	m := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{text("<prompt-" + word + ">")}}
@@ -391,7 +391,7 @@ func (c *comparison) judged(answered []*candidate) llm.Message {
 	}
 	m.Parts = append(m.Parts, text("</prompt-"+word+">"))
 	for _, one := range answered {
-		tag := "answer-" + Letter(one.n) + "-" + word
+		tag := "answer-" + CandidateLetter(one.n) + "-" + word
 		m.Parts = append(m.Parts, text("<"+tag+">\n"+elideMiddle(one.last.event.Message.Text(), maxJudged)+"\n</"+tag+">"))
 	}
 	m.Parts = append(m.Parts, text("Which of the answers is best?"))

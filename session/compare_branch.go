@@ -26,8 +26,8 @@ func (c *comparison) onEvent(one *candidate, e llm.Event) {
 
 // leaveOut ends a candidate that is not asked.
 func (c *comparison) leaveOut(one *candidate) {
-	one.over, one.last = true, newResponseStream(one.model, llm.Request{}, c.now())
-	c.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.left, Over: true})
+	one.done, one.last = true, newResponseStream(one.model, llm.Request{}, c.now())
+	c.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.skipped, Done: true})
 }
 
 // beginBranch begins to store a response of a candidate, next to those of others.
@@ -47,7 +47,7 @@ func (c *comparison) beginBranch(one *candidate, m llm.Message) *partialResponse
 // whole answer, or else where all of them begin.
 func (c *comparison) saveHead() {
 	head := c.base
-	if i := slices.IndexFunc(c.list, func(one *candidate) bool { return one.whole }); i >= 0 {
+	if i := slices.IndexFunc(c.list, func(one *candidate) bool { return one.answered }); i >= 0 {
 		head = c.list[i].tip
 	}
 	c.persistHead(head)
@@ -61,25 +61,25 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
 	one.billed = one.billed || r.event.Usage.Shared
-	r.answers = c.uncounted(one)
+	r.answers = c.unbilledAnswers(one)
 	c.endStream(r)
 	if r.partial != nil {
 		c.addResponse(r)
 	}
-	settle(c.turn, one.room)
-	one.ended, one.room = true, Reservation{}
+	endReservationsOf(c.turn, one.reservation)
+	one.ended, one.reservation = true, Reservation{}
 	calls := r.event.Message.Calls()
-	over = len(calls) == 0 || c.reads == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
+	over = len(calls) == 0 || c.toolsForCandidates == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
 	if r.event.Seq > 0 {
-		one.tip, one.whole = r.event.Seq, over && r.err == nil
+		one.tip, one.answered = r.event.Seq, over && r.err == nil
 	}
 	if over && len(calls) > 0 {
 		c.refuseCalls(one, calls)
 	}
 	c.saveHead()
-	c.emit(CandidateEvent{N: one.n, Event: r.event, Err: r.err, Over: over})
+	c.emit(CandidateEvent{N: one.n, Event: r.event, Err: r.err, Done: over})
 	if !over {
-		c.read(one, calls, r.event.Finish.Reason)
+		c.runReadCalls(one, calls, r.event.Finish.Reason)
 	}
 	return over
 }
@@ -93,12 +93,12 @@ func (c *comparison) reserveNext(one *candidate) {
 	}
 	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))
 	noticeUnreserved(c.turn, err)
-	one.room, c.reservations = room, append(c.reservations, room)
+	one.reservation, c.reservations = room, append(c.reservations, room)
 }
 
-// uncounted returns how many answers have no usage, if the one that ended has none: 0 if
+// unbilledAnswers returns how many answers have no usage, if the one that ended has none: 0 if
 // another one that shares its response has the usage, or ends later.
-func (c *comparison) uncounted(one *candidate) (answers int) {
+func (c *comparison) unbilledAnswers(one *candidate) (answers int) {
 	answers = 1
 	if one.steps > 1 || !one.shared.Shares() {
 		return answers
@@ -115,8 +115,8 @@ func (c *comparison) uncounted(one *candidate) (answers int) {
 	return answers
 }
 
-// read runs the calls of a candidate that only read, beside whatever the others do.
-func (c *comparison) read(one *candidate, calls []llm.Part, reason llm.Reason) {
+// runReadCalls runs the calls of a candidate that only read, beside whatever the others do.
+func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.Reason) {
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
 		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
@@ -131,15 +131,15 @@ func (c *comparison) read(one *candidate, calls []llm.Part, reason llm.Reason) {
 			c.all <- done
 		}()
 		for _, j := range jobs {
-			j.outcome = c.readNow(j)
+			j.outcome = c.runReadCall(j)
 		}
 	})
 }
 
-// readNow runs a call if it only reads, and nobody has to be asked about it.
-func (c *comparison) readNow(j *job) tools.Outcome {
+// runReadCall runs a call if it only reads, and nobody has to be asked about it.
+func (c *comparison) runReadCall(j *job) tools.Outcome {
 	fail := func(text string) tools.Outcome { return tools.Outcome{Text: text, Failed: true} }
-	reads := slices.ContainsFunc(c.reads.Tools(), func(t llm.Tool) bool { return t.Name == j.call.Name })
+	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == j.call.Name })
 	input := j.call.Input
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
@@ -152,7 +152,7 @@ func (c *comparison) readNow(j *job) tools.Outcome {
 	case !reads:
 		return fail(comparedWriteText)
 	}
-	action, err := c.reads.Plan(c.ctx, j.call.Name, input)
+	action, err := c.toolsForCandidates.Plan(c.ctx, j.call.Name, input)
 	if err != nil {
 		return fail(err.Error())
 	}
@@ -215,7 +215,7 @@ func (c *comparison) chooseBranch() error {
 	for _, whole := range []bool{true, false} {
 		for _, one := range c.list {
 			r := one.last
-			if whole && one.left == nil {
+			if whole && one.skipped == nil {
 				asked++
 			}
 			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {

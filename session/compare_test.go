@@ -387,7 +387,7 @@ func TestCompareReads(t *testing.T) {
 	}
 	over := map[int]int{}
 	for _, e := range events {
-		if l, ok := e.(CandidateEvent); ok && l.Over {
+		if l, ok := e.(CandidateEvent); ok && l.Done {
 			over[l.N]++
 		}
 	}

@@ -20,8 +20,8 @@ type conversation struct {
 	id   string     // as requests name it
 	now  func() time.Time
 
-	caches cachewatch.Ledger // what providers have in their caches of it
-	kept   keptHistories     // what requests hold of it
+	caches    cachewatch.Tracker // of providers' prompt caches
+	histories historyCache       // messages as requests hold them
 }
 
 // locked returns what f does while mu is held.
@@ -85,8 +85,8 @@ func (c *conversation) Empty() bool {
 	return true
 }
 
-// Asked reports whether the current branch has a message of the user's.
-func (c *conversation) Asked() bool {
+// HasPrompt reports whether the current branch has a message of the user's.
+func (c *conversation) HasPrompt() bool {
 	return locked(&c.mu, func() bool { return c.tree.lastPrompt(0) > 0 })
 }
 
@@ -144,15 +144,15 @@ func (c *conversation) At(seq int) (Node, error) {
 // Head returns the Seq of the last message of the current branch; 0 if there is none.
 func (c *conversation) Head() int { return locked(&c.mu, func() int { return c.tree.head }) }
 
-// Branches lists the ways the conversation went; see Tree.Branches.
+// Branches lists the branches of the conversation; see Tree.Branches.
 func (c *conversation) Branches() []Branch { return locked(&c.mu, c.tree.Branches) }
 
-// Branched reports whether there is more than one of them.
-func (c *conversation) Branched() bool {
+// HasBranches reports whether the conversation has more than one branch.
+func (c *conversation) HasBranches() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tree.straight == 0 && c.tree.stored > 0 {
-		c.tree.straight = c.log.Straight()
+		c.tree.straight = c.log.LinearCount()
 	}
 	return c.tree.branched()
 }
@@ -172,7 +172,7 @@ func (c *conversation) Annotations(path []Node) [][]Annotation {
 // lastAnnotation returns the last annotation of a kind along the current branch. It looks at
 // the branch no further back than that.
 func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
-	linear := !c.Branched()
+	linear := !c.HasBranches()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range slices.Backward(c.tree.annotations) {
@@ -192,7 +192,7 @@ func (t *Tree) isAlong(a Annotation) bool {
 	return a.After < t.head || a.After == t.head && (a.Next != a.After+1 || a.Next > t.count)
 }
 
-// isOnBranch does so where there are others.
+// isOnBranch reports whether an annotation is shown along the current branch, among others.
 func (t *Tree) isOnBranch(a Annotation) bool {
 	path := t.pathFrom(a.After) // all of it, for one that the conversation begins with
 	along := store.AnnotationsAlong(path, []store.Annotation{a}, func(seq int) (int, bool) {
@@ -202,8 +202,8 @@ func (t *Tree) isOnBranch(a Annotation) bool {
 	return slices.ContainsFunc(along, func(list []store.Annotation) bool { return len(list) > 0 })
 }
 
-// OnSave calls f when what is said cannot be written to disk any more, and, with
-// nil, when all of it is there again, from any goroutine.
+// OnSave sets the function that is called, from any goroutine, with an error when messages
+// can no longer be written to disk, and with nil once all of them are.
 func (c *conversation) OnSave(f func(error)) {
 	if c.log != nil {
 		c.log.OnSave(f)
@@ -260,7 +260,7 @@ func (c *conversation) abandonPartial() {
 	}
 }
 
-// restoreCache tells the ledger of caches of a stored response.
+// restoreCache adds a stored response to c.caches.
 func (c *conversation) restoreCache(n store.Node) {
 	if r, ok := cacheRequest(n, *n.Usage); ok && !n.Partial && !n.Interrupted {
 		var e cachewatch.Entry
@@ -271,16 +271,16 @@ func (c *conversation) restoreCache(n store.Node) {
 	}
 }
 
-// cacheRequest returns the request that n answers; false if it is none that the next one
-// continues, or its usage says nothing of it.
+// cacheRequest returns the request that n answers; false if n is no answer of a chat model, or
+// its usage is unknown, shared or estimated.
 func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
 	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Input > 0
-	return cachewatch.Request{Model: n.Model, At: n.At, To: n.Parent, Usage: u}, ok
+	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
 }
 
-// observeCache tells the ledger of caches of a response that ended, and puts into n what is
-// stored of that. It returns what the user is told; "" if nothing is. A response that broke
-// off has no figures that could be relied on. The session is locked.
+// observeCache adds a response that ended to c.caches, and sets n.Cache and n.Missed. It returns
+// a notice for the user; "" for none. Interrupted responses are left out: their figures cannot
+// be relied on. The session is locked.
 func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
 	request, ok := cacheRequest(*n, r.event.Usage)
 	if !ok || !r.event.UsageKnown || r.err != nil {
@@ -303,7 +303,7 @@ func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice st
 type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
-	steers int // so many of the first
+	steers int // how many of the first ones steer
 }
 
 // Queue adds a message of the user's that waits until there is an answer.
@@ -337,7 +337,8 @@ func (q *promptQueue) QueueLen() int {
 	return len(q.queued)
 }
 
-// UnqueueAt takes the nth message that waits back, if it still says text.
+// UnqueueAt removes and returns the nth waiting message, from 0; false if it does not say text
+// (any more).
 func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -347,7 +348,7 @@ func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
 	return q.remove(n), true
 }
 
-// Unqueue takes every waiting message back.
+// Unqueue removes and returns every waiting message.
 func (q *promptQueue) Unqueue() []llm.Message {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -356,11 +357,11 @@ func (q *promptQueue) Unqueue() []llm.Message {
 	return queued
 }
 
-// Dequeue takes the message of s that is sent next, for a turn to begin with; false if none waits.
-// Those behind it stay what they are: some may steer that turn.
+// Dequeue removes and returns the first waiting message of s, to begin a turn with; false if none
+// waits. Those behind it stay queued: some may steer that turn.
 func Dequeue(s *Session) (llm.Message, bool) { return s.dequeue(false) }
 
-// MoveQueued has the messages that wait in from wait in to, those that steer before the others.
+// MoveQueued moves the waiting messages of one session to another, those that steer first.
 func MoveQueued(from, to *Session) {
 	waiting, steer := from.Queued()
 	from.Unqueue()
@@ -373,7 +374,7 @@ func MoveQueued(from, to *Session) {
 	}
 }
 
-// dequeue takes the next message, or the next that steers; false if none waits.
+// dequeue removes and returns the next message, or the next that steers; false if none waits.
 func (q *promptQueue) dequeue(steers bool) (llm.Message, bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -46,7 +46,7 @@ func TestDraw(t *testing.T) {
 	s := New(Options{Model: endpoint("m/talk", talker)})
 	text := func(words string) llm.Part { return llm.Part{Kind: llm.Text, Text: words} }
 	run := func(anew bool, parts ...llm.Part) (events []Event) {
-		for e := range s.Draw(context.Background(), images, anew, parts...) {
+		for e := range s.GenerateImage(context.Background(), images, anew, parts...) {
 			events = append(events, e)
 			if d, ok := e.(Done); ok && d.Err != nil {
 				t.Fatal(d.Err)
@@ -69,7 +69,7 @@ func TestDraw(t *testing.T) {
 	if err := s.Regenerate(s.Head()); err != nil {
 		t.Fatal(err)
 	}
-	if model := DrawnBy(s, s.Head()); model != "i/draw" {
+	if model := ImageModelOf(s, s.Head()); model != "i/draw" {
 		t.Errorf("again by %q", model)
 	}
 	run(false)
@@ -103,7 +103,7 @@ func TestDrawAnew(t *testing.T) {
 		{true, []llm.Part{{Kind: llm.Text, Text: "an owl"}}},
 		{false, []llm.Part{{Kind: llm.Media, Name: "photo.jpg", MIME: "image/jpeg", Data: []byte("j")}, {Kind: llm.Text, Text: "as a drawing"}}},
 	} {
-		for range s.Draw(t.Context(), images, step.anew, step.parts...) {
+		for range s.GenerateImage(t.Context(), images, step.anew, step.parts...) {
 		}
 	}
 	for i, want := range []string{"u:a fox", "u:an owl", "u:<photo.jpg>+as a drawing"} {
@@ -122,7 +122,7 @@ func TestDrawFails(t *testing.T) {
 	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
 	var reasons []llm.Reason
 	for _, parts := range [][]llm.Part{{{Kind: llm.Text, Text: "a fox"}}, nil, {{Kind: llm.Text, Text: "something bad"}}} {
-		for e := range s.Draw(t.Context(), images, false, parts...) {
+		for e := range s.GenerateImage(t.Context(), images, false, parts...) {
 			if d, ok := e.(Done); ok {
 				reasons = append(reasons, d.Reason)
 			}
@@ -156,7 +156,7 @@ func TestDrawAgain(t *testing.T) {
 		} else {
 			parts = []llm.Part{{Kind: llm.Text, Text: text}}
 		}
-		for range s.Draw(t.Context(), images, anew, parts...) {
+		for range s.GenerateImage(t.Context(), images, anew, parts...) {
 		}
 	}
 	run(false, "a fox")
@@ -180,7 +180,7 @@ func TestDrawByBlindModel(t *testing.T) {
 	images.Origin, images.Known, images.Vision = llm.OriginImages, true, false
 	s := New(Options{Model: endpoint("m/talk", llmtest.New())})
 	for _, text := range []string{"a fox", "an owl"} {
-		for range s.Draw(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: text}) {
+		for range s.GenerateImage(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: text}) {
 		}
 	}
 	if got := told(painter.Requests()[1]); got != "u:an owl" {
@@ -194,7 +194,7 @@ func TestQueuedWhileDrawing(t *testing.T) {
 	images := endpoint("i/draw", painter)
 	images.Origin = llm.OriginImages
 	s := New(Options{Model: endpoint("m/talk", talker)})
-	for e := range s.Draw(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: "a fox"}) {
+	for e := range s.GenerateImage(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: "a fox"}) {
 		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(talker.Requests()) == 0 {
 			s.Queue(llm.Part{Kind: llm.Text, Text: "what is it?"})
 		}
@@ -211,7 +211,7 @@ func TestDrawnBySummary(t *testing.T) {
 	}
 	for range s.Compact(t.Context()) {
 	}
-	if name := DrawnBy(s, s.Head()); name != "" {
+	if name := ImageModelOf(s, s.Head()); name != "" {
 		t.Errorf("drawn by %s", name)
 	}
 }

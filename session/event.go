@@ -20,12 +20,12 @@ import (
 //
 // and a step is
 //
-//	Step, (Delta | Notice | Retry | Usage)*, Answer, then for each call
-//	Call, (Ask, Decided)?, Progress*, Result
+//	Step, (Delta | Notice | Retry | Usage)*, Response, then for each call
+//	Call, (ApprovalRequest?, Decision)?, Progress*, Result
 //
-// In front of a step, and after one that failed, a Question may be asked, which Answered ends.
+// In front of a step, and after one that failed, a Question may be asked. QuestionAnswered ends it.
 //
-// If an answer has to fit a schema, one without calls is followed by Structured,
+// If an answer has to fit a schema, one without calls is followed by StructuredOutput,
 // or by a Notice and the Prompt that asks for it again.
 //
 // Calls that only read run in parallel, so that their events may interleave;
@@ -47,13 +47,13 @@ type Unsent struct{ Message llm.Message }
 type Step struct {
 	Model   string          // provider/model
 	N       int             // counts the requests of this turn from 1
-	Seq     int             // that the answer will have in the conversation, if it is kept
-	Partial PartialResponse // the answer, as far as it has arrived
-	Draws   bool            // it is asked for an image
+	Seq     int             // of the response in the conversation, if it is stored
+	Partial PartialResponse // the response, as far as it has arrived
+	IsImage bool            // the model makes an image
 }
 
 // Response reports that a response ended and entered the conversation. After an
-// error or a cancel its message holds what had arrived and is marked Cut; it
+// error or a cancel its message holds what had arrived and is marked Interrupted; it
 // may be empty.
 type Response struct {
 	Message    llm.Message
@@ -68,17 +68,17 @@ type Response struct {
 	ThinkingDurations []time.Duration // how long each part of thinking took to arrive, as it is stored
 }
 
-// Call reports that parley deals with a call of the model's.
+// Call reports that a tool call of the model's is about to be checked and run.
 type Call struct{ Part llm.Part }
 
-// ApprovalRequest wants a user's word on a call. The turn waits for Reply.
+// ApprovalRequest asks the user whether a call may run. The turn waits for Reply.
 type ApprovalRequest struct {
 	Call   llm.Part
 	Action *tools.Action
 	reply  chan tools.Approval
 }
 
-// Decision reports how a call that had to be decided came out.
+// Decision reports whether a call may run, and who decided that.
 type Decision struct {
 	ID      string
 	Verdict tools.Verdict // Allow or Deny
@@ -131,7 +131,7 @@ type ShellCommand struct {
 	Command  string        `json:"command"`
 	Output   string        `json:"output,omitempty"`
 	Failed   bool          `json:"failed,omitempty"`
-	Ended    bool          `json:"ended,omitempty"` // otherwise it runs, or nobody knows what came of it
+	Ended    bool          `json:"ended,omitempty"` // false: it still runs, or parley ended before it did
 	Duration time.Duration `json:"took,omitempty"`  // in ns
 }
 
@@ -148,15 +148,15 @@ type Abandoned struct {
 	Seq int `json:"seq"` // of that answer
 }
 
-// Done ends a turn, always.
+// Done is the last event of every turn.
 type Done struct {
-	Reason   llm.Reason // of the last response; "" if Err is set
-	Err      error      // why the turn stopped early; canceled turns carry the context's error
-	Whole    bool       // with Err: the conversation ends in a whole answer all the same, so that nothing is there to retry
-	Fork     int        // Seq of the message that a copy of the conversation is to go on from, with TurnFromSummary, for the user chose that; 0: none
-	Usage    llm.Usage  // of the whole turn
-	Steps    int
-	Duration time.Duration
+	Reason         llm.Reason // of the last response; "" if Err is set
+	Err            error      // why the turn stopped early; canceled turns carry the context's error
+	AnswerComplete bool       // the conversation ends in a complete answer: even with Err there is nothing to retry
+	Fork           int        // Seq of the message from which the user chose to continue in a copy, with TurnFromSummary; 0: none
+	Usage          llm.Usage  // of the whole turn
+	Steps          int
+	Duration       time.Duration
 }
 
 // Reply answers the question. Only the first reply counts.
@@ -167,21 +167,21 @@ func (a ApprovalRequest) Reply(answer tools.Approval) {
 	}
 }
 
-// A Question wants a user's word on how the turn goes on. The turn waits for Reply, or for
-// Wait to pass since Show, and emits Answered. Where no user attends the session, nothing is
-// asked: the default is taken.
+// A Question asks the user how the turn continues. The turn waits for Reply, or for Wait to
+// pass since MarkShown, and then emits QuestionAnswered. In a session that is not
+// Options.Attended no question is emitted: the default choice is taken.
 type Question struct {
 	ID      int           // counts the questions of the turn from 1
-	About   any           // a Failure, an Overflow or an Overspend
+	About   any           // a Failure, an Overflow, an Overspend or an Expense
 	Choices []Choice      // at least one; the last one ends the turn
-	Default int           // index of the choice that is taken Wait after Show, and where nobody is asked
-	Wait    time.Duration // 0: as long as the user takes
+	Default int           // index of the choice that is taken Wait after MarkShown, and where the user cannot be asked
+	Wait    time.Duration // 0: no countdown
 	reply   chan int
 	shown   chan struct{}
 	held    chan struct{}
 }
 
-// A Choice is a way for the turn to go on.
+// A Choice is one answer to a Question.
 type Choice struct {
 	Action Action
 	Model  string  // SwitchModel: that goes on; LeaveOut: that does not
@@ -205,15 +205,15 @@ const (
 	StopTurn    Action = "stop"      // the turn ends
 )
 
-// Countdown reports that a question was shown: it comes to its default after Wait, unless it
-// is held, which a later one reports.
+// Countdown reports that the countdown of a question started: after Question.Wait its default
+// is taken. A later Countdown reports that it was stopped.
 type Countdown struct {
 	Question Question
-	Held     bool // the user takes as long as they want
+	Stopped  bool // by StopCountdown: the question now waits for a reply
 }
 
-// Answered reports which choice a question came to, by the user or after its Wait.
-type Answered struct {
+// QuestionAnswered reports which choice was taken, by the user or at the end of the countdown.
+type QuestionAnswered struct {
 	Question Question
 	Choice   Choice
 }
@@ -226,28 +226,28 @@ func (q Question) Reply(choice int) {
 	}
 }
 
-// Show says that the question is in sight now, and that the user does not write something
-// else. A countdown begins with that, not before.
-func (q Question) Show() {
+// MarkShown reports that the question is on the screen and has the user's attention. It starts
+// the countdown, if Wait is not 0.
+func (q Question) MarkShown() {
 	select {
 	case q.shown <- struct{}{}:
 	default:
 	}
 }
 
-// Hold ends the countdown of a question: the user deals with it.
-func (q Question) Hold() {
+// StopCountdown stops the countdown: the user is working on the question.
+func (q Question) StopCountdown() {
 	select {
 	case q.held <- struct{}{}:
 	default:
 	}
 }
 
-// errStoppedAtQuestion holds why a turn ended whose user chose to end it.
+// errStoppedAtQuestion ends a turn in which the user chose StopTurn.
 var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
 
-// decide asks the user a question, and returns the choice; that to end the turn once its
-// context has ended.
+// decide asks the user a question and returns the choice. If the turn's context ends, that is
+// the last one, which ends the turn.
 func decide(t *turn, q Question) Choice {
 	stop := len(q.Choices) - 1
 	if !t.attended {
@@ -256,16 +256,16 @@ func decide(t *turn, q Question) Choice {
 	t.asked.questions++
 	q.ID, q.reply, q.shown, q.held = t.asked.questions, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	t.emit(q)
-	n := answerTo(t, q)
+	n := waitForAnswer(t, q)
 	if n < 0 || n >= len(q.Choices) {
 		n = stop
 	}
-	t.emit(Answered{Question: q, Choice: q.Choices[n]})
+	t.emit(QuestionAnswered{Question: q, Choice: q.Choices[n]})
 	return q.Choices[n]
 }
 
-// answerTo waits for the answer to a question; that to end the turn once its context ends.
-func answerTo(t *turn, q Question) int {
+// waitForAnswer returns the index of the choice; that of the last one if the turn's context ends.
+func waitForAnswer(t *turn, q Question) int {
 	shown, late := q.shown, (<-chan time.Time)(nil)
 	if q.Wait == 0 {
 		shown = nil
@@ -282,7 +282,7 @@ func answerTo(t *turn, q Question) int {
 			t.emit(Countdown{Question: q})
 		case <-q.held:
 			if shown, late = nil, nil; q.Wait > 0 {
-				t.emit(Countdown{Question: q, Held: true})
+				t.emit(Countdown{Question: q, Stopped: true})
 			}
 		case <-late:
 			return q.Default

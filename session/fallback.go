@@ -21,16 +21,16 @@ type Failure struct {
 	Visible bool   // a part of the answer was shown: it would be written anew
 }
 
-// A Need is what models are to take the place of another one for.
-type Need struct {
+// A FallbackNeed is what models are to take the place of another one for.
+type FallbackNeed struct {
 	Model  string    // provider/model that they stand in for
 	Fault  llm.Fault // why
 	Tokens int       // about, that the next request takes of their window; 0: not known
 }
 
 // FallbackModels returns a chain that is the same for every need, for Options.Fallback.
-func FallbackModels(names ...string) func(Need) []string {
-	return func(Need) []string { return names }
+func FallbackModels(names ...string) func(FallbackNeed) []string {
+	return func(FallbackNeed) []string { return names }
 }
 
 // FitsWindow reports whether a request of about that many tokens is sent to a model with that
@@ -39,8 +39,8 @@ func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= windo
 
 // A fallbackChain says which models go on when one fails.
 type fallbackChain struct {
-	of        func(Need) []string // the models to go on with, in order; nil: none
-	larger    func(Need) []string // models to offer where a conversation does not fit; nil: none
+	of        func(FallbackNeed) []string // the models to go on with, in order; nil: none
+	larger    func(FallbackNeed) []string // models to offer where a conversation does not fit; nil: none
 	open      func(string) (llm.Endpoint, error)
 	onFilter  bool // a content filter is a reason as well
 	cooldowns *Cooldowns
@@ -131,8 +131,8 @@ func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.
 	return time.Time{}, ""
 }
 
-// Wake ends the cooldown of the model that s has chosen, and reports whether it had one.
-func Wake(s *Session) bool {
+// EndCooldown ends the cooldown of the model that s has chosen, and reports whether it had one.
+func EndCooldown(s *Session) bool {
 	name := s.Model().Name
 	until, _ := s.fallback.cooldowns.Of(name, s.now())
 	s.fallback.cooldowns.Clear(name)
@@ -172,7 +172,7 @@ func chooseModel(t *turn) {
 	}
 	if fault != "" {
 		if next, ok := nextModel(t, chosen, fault, false); ok {
-			goOnWith(t, next, Fallback{From: chosen.Name, Fault: fault, Until: until})
+			continueWithModel(t, next, Fallback{From: chosen.Name, Fault: fault, Until: until})
 			return
 		}
 		t.tried = map[string]bool{} // nobody else can: it is asked all the same
@@ -183,8 +183,8 @@ func chooseModel(t *turn) {
 	}
 }
 
-// goOnWith makes another model answer in this turn, which e tells.
-func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
+// continueWithModel makes another model answer in this turn, which e tells.
+func continueWithModel(t *turn, model llm.Endpoint, e Fallback) {
 	e.To = model.Name
 	t.emit(e)
 	if _, changes := model.Portable(t.History()); len(changes) > 0 {
@@ -199,7 +199,7 @@ func goOnWith(t *turn, model llm.Endpoint, e Fallback) {
 // those that have no cooldown, then, with all, of the others. Those that cannot be opened are
 // told.
 func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
-	need := Need{Model: t.Model().Name, Fault: fault, Tokens: t.ContextTokens()}
+	need := FallbackNeed{Model: t.Model().Name, Fault: fault, Tokens: t.ContextTokens()}
 	if fault == llm.ContextOverflow { // whatever was estimated
 		need.Tokens = max(need.Tokens, failed.Context)
 	}
@@ -271,7 +271,7 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 	switch choice.Action {
 	case SwitchModel:
 		t.abandonPartial()
-		goOnWith(t, next, Fallback{From: model.Name, Fault: fault})
+		continueWithModel(t, next, Fallback{From: model.Name, Fault: fault})
 		return true
 	case WaitAndTry:
 		delete(t.tried, model.Name)

@@ -40,7 +40,7 @@ func repliesIn(t *testing.T, ctx context.Context, s *Session, actions []Action, 
 	for e := range s.Turn(ctx, parts...) {
 		events = append(events, e)
 		if q, ok := e.(Question); ok {
-			q.Show()
+			q.MarkShown()
 			n := len(questions)
 			questions = append(questions, q)
 			if n < len(actions) && actions[n] != "" {
@@ -140,7 +140,7 @@ func TestCountdownWaitsToBeShown(t *testing.T) {
 		for e := range s.Turn(t.Context(), say("hi")) {
 			switch e := e.(type) {
 			case Question:
-				time.AfterFunc(time.Hour, e.Show)
+				time.AfterFunc(time.Hour, e.MarkShown)
 			case Done:
 				if took := time.Since(began); e.Err != nil || took != time.Hour+5*time.Second {
 					t.Errorf("%v after %v", e.Err, took)
@@ -191,7 +191,7 @@ func TestCooldown(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		ask("a/a", 3)
 		ask("b/b", 4, false)
-		if !Wake(s) || Wake(s) {
+		if !EndCooldown(s) || EndCooldown(s) {
 			t.Error("its cooldown did not end")
 		}
 		ask("a/a", 5)
@@ -276,7 +276,7 @@ func TestFallbackQuestion(t *testing.T) {
 				if time.Since(began) != tt.took || len(questions) != 1 || (done.Err == nil) != (tt.want != "") || done.Err == nil && last.Model != tt.want {
 					t.Errorf("%v after %v: %+v, %d questions", done.Err, time.Since(began), last, len(questions))
 				}
-				if answered := eventsOf[Answered](events); len(answered) != 1 || answered[0].Question.ID != questions[0].ID {
+				if answered := eventsOf[QuestionAnswered](events); len(answered) != 1 || answered[0].Question.ID != questions[0].ID {
 					t.Errorf("%+v", answered)
 				}
 			})
@@ -354,14 +354,14 @@ func TestFallbackNeed(t *testing.T) {
 			return e, err
 		}
 		o.Model, _ = o.OpenModel("a/a")
-		var needs []Need
-		o.Fallback = func(n Need) []string {
+		var needs []FallbackNeed
+		o.Fallback = func(n FallbackNeed) []string {
 			needs = append(needs, n)
 			return []string{"b/b"}
 		}
 		s := New(o)
 		events := play(t.Context(), s, nil, long(90))
-		if want := (Need{Model: "a/a", Fault: fault, Tokens: tokens}); doneOf(t, events).Err != nil || len(needs) != 1 || needs[0] != want {
+		if want := (FallbackNeed{Model: "a/a", Fault: fault, Tokens: tokens}); doneOf(t, events).Err != nil || len(needs) != 1 || needs[0] != want {
 			t.Errorf("%v; asked for %+v, want %+v", doneOf(t, events).Err, needs, want)
 		}
 	}

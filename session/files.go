@@ -24,10 +24,10 @@ type (
 
 // What stands at a path.
 const (
-	NoFile = undo.Absent
-	AFile  = undo.File
-	Folder = undo.Folder
-	Link   = undo.Link
+	FileAbsent    = undo.Absent
+	FileRegular   = undo.File
+	FileDirectory = undo.Folder
+	FileLink      = undo.Link
 )
 
 // Files returns the history of what tools changed in this conversation; nil if none is kept.
@@ -49,7 +49,7 @@ func openFiles(s *Session, kept *undo.Store) *undo.History {
 // reads.
 func (t *turn) watch(j *job) {
 	a := j.action
-	if j.watch != nil || t.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
+	if j.fileWatch != nil || t.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
 		return
 	}
 	call := undo.Call{ID: j.call.ID, Seq: t.results.Seq, Title: a.Title}
@@ -60,37 +60,37 @@ func (t *turn) watch(j *job) {
 		a.Irreversible = "what it changes cannot be undone: this folder " + t.tools.WorkspaceProblem()
 		return
 	}
-	if told := unseenFolders(t.tools); told != "" && len(call.Paths) == 0 {
+	if told := newDirectories(t.tools); told != "" && len(call.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
 	}
-	j.watch = t.files.Watch(call)
+	j.fileWatch = t.files.Watch(call)
 }
 
 // tellIrreversible tells with the question about a call what of it cannot be undone.
 func (j *job) tellIrreversible() {
-	if j.watch != nil {
-		j.action.Irreversible = strings.Trim(j.action.Irreversible+"; "+j.watch.Coverage(), "; ")
+	if j.fileWatch != nil {
+		j.action.Irreversible = strings.Trim(j.action.Irreversible+"; "+j.fileWatch.Coverage(), "; ")
 	}
 }
 
 // unwatch ends the look at a call that does not run, or not as it was looked at.
 func (j *job) unwatch() {
-	j.watch.Cancel()
-	j.watch = nil
+	j.fileWatch.Cancel()
+	j.fileWatch = nil
 }
 
 // keepFiles begins to keep what a call that runs now may change, and returns what is closed once
 // that is done: until then a program may get ready, and runs no instruction. Tell gets what there is
 // to say, before that. Nil: nothing is kept.
 func (j *job) keepFiles(tell func(notice string)) <-chan struct{} {
-	if j.watch == nil {
+	if j.fileWatch == nil {
 		return nil
 	}
 	kept := make(chan struct{})
-	j.kept = kept
+	j.filesRecorded = kept
 	go func() {
 		defer close(kept)
-		if err := j.watch.Begin(); err != nil {
+		if err := j.fileWatch.Begin(); err != nil {
 			tell("this call cannot be undone: " + err.Error())
 			j.unwatch()
 		}
@@ -101,17 +101,17 @@ func (j *job) keepFiles(tell func(notice string)) <-chan struct{} {
 // compareFiles enters into the history what a call changed. Of a command that goes on in the
 // background nothing is known that it changes later. It returns what to tell.
 func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
-	if j.kept == nil {
+	if j.filesRecorded == nil {
 		return ""
 	}
-	<-j.kept // it may have ended before it began
+	<-j.filesRecorded // it may have ended before it began
 	if out.Job > 0 {
-		j.watch.Unseen(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+		j.fileWatch.Unseen(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
 	if j.action.Access == tools.AccessRun {
-		j.watch.Unseen(unseenFolders(set))
+		j.fileWatch.Unseen(newDirectories(set))
 	}
-	if _, err := j.watch.End(); err != nil {
+	if _, err := j.fileWatch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
 	}
 	return ""
@@ -141,10 +141,10 @@ func (t *turn) lookAhead(p *partialResponse, d llm.Delta) {
 	t.warmFiles(soon)
 }
 
-// FilesSince counts the paths that are not as they were before the record with the number from, as
+// CountFilesSince counts the paths that are not as they were before the record with the number from, as
 // far as is known: what was restored counts no longer. For 0 there are none. Sure is false if more
 // may have changed.
-func FilesSince(records []FileRecord, from int) (n int, sure bool) {
+func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
 	type course struct{ first, last FileState }
 	courses := map[FileName]*course{}
 	sure = true
@@ -154,7 +154,7 @@ func FilesSince(records []FileRecord, from int) (n int, sure bool) {
 		}
 		sure = sure && !r.Open && r.Partial == ""
 		for _, c := range r.Changes {
-			if c.Before.Kind == Folder || c.After.Kind == Folder {
+			if c.Before.Kind == FileDirectory || c.After.Kind == FileDirectory {
 				continue
 			}
 			if courses[c.Path] == nil {
@@ -171,8 +171,8 @@ func FilesSince(records []FileRecord, from int) (n int, sure bool) {
 	return n, sure
 }
 
-// unseenFolders says what a command may change that nobody looks at; "" for nothing.
-func unseenFolders(set *tools.Set) string {
+// newDirectories says what a command may change that nobody looks at; "" for nothing.
+func newDirectories(set *tools.Set) string {
 	if dirs := set.Folders(); len(dirs) > 0 {
 		return "what a command changes in " + strings.Join(dirs, ", ") + " cannot be undone"
 	}

@@ -32,7 +32,7 @@ func TestFolders(t *testing.T) {
 		llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
 		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
-	if err := SetFolders(s, beside); err != nil {
+	if err := SetDirectories(s, beside); err != nil {
 		t.Fatal(err)
 	}
 	for range s.Turn(t.Context(), say("go")) {
@@ -52,23 +52,23 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
-	if err := RestoreFolders(other, FoldersOf(other)...); err != nil || len(AddedFolders(other)) > 0 {
-		t.Errorf("another conversation has %q: %v", AddedFolders(other), err)
+	if err := RestoreDirectories(other, BranchDirectories(other)...); err != nil || len(AddedDirectories(other)) > 0 {
+		t.Errorf("another conversation has %q: %v", AddedDirectories(other), err)
 	}
 	defer other.Close()
 	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: again})
 	defer s.Close()
-	if err := RestoreFolders(s, FoldersOf(s)...); err != nil || !slices.Equal(AddedFolders(s), []string{beside}) {
-		t.Errorf("it has %q: %v", AddedFolders(s), err)
+	if err := RestoreDirectories(s, BranchDirectories(s)...); err != nil || !slices.Equal(AddedDirectories(s), []string{beside}) {
+		t.Errorf("it has %q: %v", AddedDirectories(s), err)
 	}
 	if err := os.RemoveAll(beside); err != nil {
 		t.Fatal(err)
 	}
-	if err := SetFolders(s); err != nil {
+	if err := SetDirectories(s); err != nil {
 		t.Error(err)
 	}
-	if err := SetFolders(s, beside); err == nil || len(AddedFolders(s)) > 0 || len(FoldersOf(s)) > 0 {
-		t.Errorf("it has %q: %v", AddedFolders(s), err)
+	if err := SetDirectories(s, beside); err == nil || len(AddedDirectories(s)) > 0 || len(BranchDirectories(s)) > 0 {
+		t.Errorf("it has %q: %v", AddedDirectories(s), err)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestMissingFolderIsKept(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
 	defer s.Close()
-	if err := errors.Join(SetFolders(s, gone), os.Rename(gone, other+"-aside")); err != nil {
+	if err := errors.Join(SetDirectories(s, gone), os.Rename(gone, other+"-aside")); err != nil {
 		t.Fatal(err)
 	}
-	if err := SetFolders(s, gone, other); err == nil || !slices.Equal(FoldersOf(s), []string{gone, other}) || !slices.Equal(AddedFolders(s), []string{other}) || !slices.Equal(MissingFolders(s), []string{gone}) {
-		t.Errorf("it has %q, and reaches %q: %v", FoldersOf(s), AddedFolders(s), err)
+	if err := SetDirectories(s, gone, other); err == nil || !slices.Equal(BranchDirectories(s), []string{gone, other}) || !slices.Equal(AddedDirectories(s), []string{other}) || !slices.Equal(MissingDirectories(s), []string{gone}) {
+		t.Errorf("it has %q, and reaches %q: %v", BranchDirectories(s), AddedDirectories(s), err)
 	}
 	for i, want := range []string{"hi", "hi<note>\nTools reach " + gone + " again, as before.\n</note>", "hi"} {
 		if i == 1 {
@@ -114,8 +114,8 @@ func TestMissingFolderIsKept(t *testing.T) {
 			t.Errorf("prompt %d is %q, want %q", i, got, want)
 		}
 	}
-	if !slices.Equal(AddedFolders(s), []string{gone, other}) || len(MissingFolders(s)) > 0 {
-		t.Errorf("it reaches %q", AddedFolders(s))
+	if !slices.Equal(AddedDirectories(s), []string{gone, other}) || len(MissingDirectories(s)) > 0 {
+		t.Errorf("it reaches %q", AddedDirectories(s))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			log := store.Create(Info{Dir: dir})
 			fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: log})
-			if err := AddFolder(s, gone); err != nil {
+			if err := AddDirectory(s, gone); err != nil {
 				t.Fatal(err)
 			}
 			play(t.Context(), s, allow, say("hi"))
@@ -160,7 +160,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			}
 			s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: again})
 			defer s.Close()
-			if err := RestoreFolders(s, FoldersOf(s)...); !errors.Is(err, os.ErrNotExist) {
+			if err := RestoreDirectories(s, BranchDirectories(s)...); !errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("it is gone: %v", err)
 			}
 			if err := tt.comeBack(gone, aside); err != nil {
@@ -173,16 +173,16 @@ func TestFolderThatComesBack(t *testing.T) {
 						notices += n.Text
 					}
 				}
-				if strings.Contains(notices, tt.notice) != want || slices.Contains(AddedFolders(s), gone) != tt.same {
-					t.Errorf("turn %d: %q is told, tools reach %q", i, notices, AddedFolders(s))
+				if strings.Contains(notices, tt.notice) != want || slices.Contains(AddedDirectories(s), gone) != tt.same {
+					t.Errorf("turn %d: %q is told, tools reach %q", i, notices, AddedDirectories(s))
 				}
 			}
 			if tt.name == "another one" {
-				if err := AddFolder(s, gone); err != nil || !slices.Equal(AddedFolders(s), []string{gone}) {
-					t.Errorf("added again: %v, tools reach %q", err, AddedFolders(s))
+				if err := AddDirectory(s, gone); err != nil || !slices.Equal(AddedDirectories(s), []string{gone}) {
+					t.Errorf("added again: %v, tools reach %q", err, AddedDirectories(s))
 				}
-				if err := RestoreFolders(s, FoldersOf(s)...); err != nil || len(MissingFolders(s)) > 0 {
-					t.Errorf("restored: %v, missing are %q", err, MissingFolders(s))
+				if err := RestoreDirectories(s, BranchDirectories(s)...); err != nil || len(MissingDirectories(s)) > 0 {
+					t.Errorf("restored: %v, missing are %q", err, MissingDirectories(s))
 				}
 			}
 		})

@@ -17,8 +17,8 @@ var (
 	ErrHookStopped = errors.New("stopped by a hook")
 )
 
-// HookPart names the parts of a prompt that hooks added.
-const HookPart = "added by a hook"
+// HookPartName names the parts of a prompt that hooks added.
+const HookPartName = "added by a hook"
 
 // maxHookRounds is how often hooks may have a model go on behind one answer.
 const maxHookRounds = 8
@@ -30,8 +30,8 @@ type sessionHooks struct {
 	notifying     sync.WaitGroup // those of Notification, which nobody waits for
 }
 
-// A hookWord is what hooks said of a call.
-type hookWord struct {
+// A hookVerdict is what hooks said of a call.
+type hookVerdict struct {
 	asked   bool // they were asked
 	verdict hooks.Verdict
 	reason  string
@@ -83,7 +83,7 @@ func askHooks(t *turn, j *job) bool {
 	if t.ctx.Err() != nil {
 		return false
 	}
-	j.hook = hookWord{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	j.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
 	if a.Verdict == hooks.Deny || a.Stop {
 		why := a.Reason
 		if a.Verdict != hooks.Deny {
@@ -156,7 +156,7 @@ func submitted(t *turn, m llm.Message) (llm.Message, error) {
 		return m, err
 	}
 	for _, text := range added {
-		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Name: HookPart, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
+		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Name: HookPartName, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
 	}
 	return m, nil
 }
@@ -212,11 +212,11 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 	if t.hooks.Runner == nil || t.ctx.Err() != nil {
 		return false, nil
 	}
-	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.asked.rounds > 0, LastMessage: last.Text()})
+	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.asked.hookRounds > 0, LastMessage: last.Text()})
 	if a.Verdict != hooks.Deny || a.Stop || t.ctx.Err() != nil {
 		return false, nil
 	}
-	if t.asked.rounds++; t.asked.rounds > maxHookRounds {
+	if t.asked.hookRounds++; t.asked.hookRounds > maxHookRounds {
 		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to continue; the turn ends here", maxHookRounds)})
 		return false, nil
 	}

@@ -76,14 +76,14 @@ func TestPagedConversation(t *testing.T) {
 		ask := map[string]func(*Session) any{
 			"path":      func(s *Session) any { return s.Path() },
 			"branches":  func(s *Session) any { return s.Branches() },
-			"branched":  func(s *Session) any { return s.Branched() },
+			"branched":  func(s *Session) any { return s.HasBranches() },
 			"tokens":    func(s *Session) any { return s.ContextTokens() },
-			"fit":       func(s *Session) any { return []Fit{FitOf(s, endpoint), FitOf(s, other)} },
+			"fit":       func(s *Session) any { return []ModelFit{EstimateFit(s, endpoint), EstimateFit(s, other)} },
 			"request":   func(s *Session) any { _, req := s.Request(); return req },
 			"history":   func(s *Session) any { return s.History() },
 			"usage":     func(s *Session) any { return s.last },
 			"back":      func(s *Session) any { return s.PathBack(s.Head(), 300) },
-			"asked":     func(s *Session) any { return []bool{s.Asked(), s.Empty(), Unanswered(s)} },
+			"asked":     func(s *Session) any { return []bool{s.HasPrompt(), s.Empty(), Unanswered(s)} },
 			"title":     func(s *Session) any { return s.tree.title() },
 			"tip":       func(s *Session) any { return s.tree.Tip(700) },
 			"nodes":     func(s *Session) any { return s.Nodes() },
@@ -145,7 +145,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	s.Annotate(0, Persona{Name: "brief"})
 	s.ContextTokens()
 	s.PathBack(s.Head(), 200)
-	s.Branched()
+	s.HasBranches()
 	s.Title()
 	PersonaOf(s)
 	read := 0

@@ -16,7 +16,7 @@ func TestKeptHistoryReplaced(t *testing.T) {
 			tree.Put(tree.NewNode(llm.UserText("asked")))
 			tree.Put(tree.NewNode(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "answered"}}}))
 		}
-		var kept keptHistories
+		var kept historyCache
 		models := []llm.Endpoint{{Origin: "a"}, {Origin: "b"}}
 		for _, m := range models {
 			kept.portable(&tree, m, nil)

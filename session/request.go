@@ -23,45 +23,46 @@ type requestSettings struct {
 	effort       llm.Effort
 	system       string
 	answerSchema *llm.Schema // nil: free text
-	mode         History
+	mode         HistoryMode
 	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
-	given        llm.Settings // by the command line and the configuration
+	configured   llm.Settings // by the command line and the configuration
 	own          Settings     // of the conversation
 	settings     llm.Settings // both
 	onlyTools    []string     // that are offered; nil: all
 	persona      Persona      // that system and onlyTools come from
 	systemOf     systemMaker  // nil: a persona does not follow when the branch changes
 	revert       func()       // takes back what holds for the running prompt alone; nil: nothing does
-	lent         lentModel
+	forRun       runModel
 }
 
-// A lentModel is a model and an effort that hold for a run alone, and what the conversation keeps
-// instead. The zero value lends nothing.
-type lentModel struct {
+// A runModel is a model and an effort that hold for this run only, and those that the
+// conversation stores instead. The zero value: none do.
+type runModel struct {
 	model, kept        string
 	effort, keptEffort llm.Effort
 }
 
-// LendModel says that the model and the effort of the session hold for this run alone, as those of
-// a prompt do: for the next one the conversation keeps these, and of the model the name. What is
-// chosen later is kept as ever.
-func LendModel(s *Session, kept string, effort llm.Effort) {
+// SetModelForRun makes the current model and effort of s hold for this run only: the conversation
+// stores kept (provider/model) and effort for the next run instead. A model or an effort that is
+// set later is stored as usual.
+func SetModelForRun(s *Session, kept string, effort llm.Effort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent = lentModel{s.model.Name, kept, s.effort, effort}
+	s.forRun = runModel{s.model.Name, kept, s.effort, effort}
 }
 
-// keptModel returns the model and the effort that the conversation keeps. The session is locked.
-func (r *requestSettings) keptModel() (model string, effort llm.Effort) {
+// storedModel returns the model and the effort to store with the conversation. The session is
+// locked.
+func (r *requestSettings) storedModel() (model string, effort llm.Effort) {
 	model, effort = r.model.Name, r.effort
-	if r.lent == (lentModel{}) {
+	if r.forRun == (runModel{}) {
 		return model, effort
 	}
-	if model == r.lent.model {
-		model = r.lent.kept
+	if model == r.forRun.model {
+		model = r.forRun.kept
 	}
-	if effort == r.lent.effort {
-		effort = r.lent.keptEffort
+	if effort == r.forRun.effort {
+		effort = r.forRun.keptEffort
 	}
 	return model, effort
 }
@@ -91,17 +92,17 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }
 
-// Effort returns what the next request asks for.
+// Effort returns the reasoning effort of the next request; "" is the provider's default.
 func (s *Session) Effort() llm.Effort { return get(s, &s.effort) }
 
-// SetEffort changes what later requests ask for.
+// SetEffort changes the reasoning effort of later requests.
 func (s *Session) SetEffort(e llm.Effort) { set(s, &s.effort, e) }
 
 // System returns the system prompt of the next request.
 func (s *Session) System() string { return get(s, &s.system) }
 
-// SetSystem changes the system prompt. What a provider has in its cache is then of
-// no use.
+// SetSystem changes the system prompt. Providers' prompt caches of the conversation are then
+// of no use.
 func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,11 +113,11 @@ func (s *Session) SetSystem(text string) {
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
 func WebSearch(s *Session) bool { return locked(&s.mu, func() bool { return s.settings.Web }) }
 
-// HistoryMode returns what of the conversation requests hold.
-func (s *Session) HistoryMode() History { return get(s, &s.mode) }
+// HistoryMode returns which messages of the conversation requests hold.
+func (s *Session) HistoryMode() HistoryMode { return get(s, &s.mode) }
 
-// SetHistoryMode changes what of the conversation later requests hold.
-func (s *Session) SetHistoryMode(h History) {
+// SetHistoryMode changes which messages of the conversation later requests hold.
+func (s *Session) SetHistoryMode(h HistoryMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = h
@@ -185,7 +186,7 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
 	req = s.emptyRequest(model)
 	if s.historyMode() == HistoryFull {
-		req.Messages = s.kept.portable(&s.tree, model, parts)
+		req.Messages = s.histories.portable(&s.tree, model, parts)
 		return req, omitted
 	}
 	path := s.tree.Path()
@@ -202,37 +203,37 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 	return req, omitted
 }
 
-// keptHistories holds what requests hold of the conversation, by what they are made for: a
+// historyCache holds what requests hold of the conversation, by what they are made for: a
 // request makes anew only what came since the one before. The zero value holds nothing.
-type keptHistories map[historyKind]keptHistory
+type historyCache map[historyKey]cachedHistory
 
-// A historyKind is what Portable depends on beside the messages.
-type historyKind struct {
+// A historyKey is what Portable depends on beside the messages.
+type historyKey struct {
 	origin string
 	images bool // are taken
 }
 
-// A keptHistory is what Portable makes of the branch up to the message to. It ends with an
+// A cachedHistory is what Portable makes of the branch up to the message to. It ends with an
 // answer behind which nothing is owed, so that Portable makes the same of what follows
 // whatever is in front of it.
-type keptHistory struct {
+type cachedHistory struct {
 	to       int // Seq; 0: nothing is kept
 	messages []llm.Message
 }
 
-// maxKept is how many histories are kept: those of models that take turns.
-const maxKept = 3
+// maxCachedHistories is enough for a few models that answer in turn.
+const maxCachedHistories = 3
 
 // portable returns what a request to model holds of the current branch, with parts behind it:
 // what model.Portable makes of messages. The slice is the caller's.
-func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
+func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
 	for kind, kept := range *k {
 		if t.replaced > 0 && kept.to >= t.replaced {
 			delete(*k, kind)
 		}
 	}
 	t.replaced = 0
-	kind := historyKind{model.Origin, model.Takes("image/")}
+	kind := historyKey{model.Origin, model.Takes("image/")}
 	kept := (*k)[kind]
 	var fresh []int // what came behind kept.to
 	at := t.head
@@ -246,18 +247,18 @@ func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) 
 	}
 	slices.Reverse(fresh)
 	if at != kept.to { // another branch, or a summary
-		kept = keptHistory{}
+		kept = cachedHistory{}
 	}
 	settled := len(fresh)
-	for settled > 0 && !settles(t.at(fresh[settled-1])) {
+	for settled > 0 && !canCacheUpTo(t.at(fresh[settled-1])) {
 		settled--
 	}
 	if settled > 0 {
 		more, _ := model.Portable(t.messagesOf(fresh[:settled]))
 		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant && t.unread == nil {
-			kept = keptHistory{fresh[settled-1], append(kept.messages, more...)}
+			kept = cachedHistory{fresh[settled-1], append(kept.messages, more...)}
 			fresh = fresh[settled:]
-			k.keep(kind, kept)
+			k.put(kind, kept)
 		}
 	}
 	tail := t.messagesOf(fresh)
@@ -268,21 +269,21 @@ func (k *keptHistories) portable(t *Tree, model llm.Endpoint, parts []llm.Part) 
 	return slices.Concat(kept.messages, rest)
 }
 
-func (k *keptHistories) keep(kind historyKind, kept keptHistory) {
-	if _, known := (*k)[kind]; *k == nil || !known && len(*k) == maxKept {
-		*k = keptHistories{}
+func (k *historyCache) put(kind historyKey, kept cachedHistory) {
+	if _, known := (*k)[kind]; *k == nil || !known && len(*k) == maxCachedHistories {
+		*k = historyCache{}
 	}
 	(*k)[kind] = kept
 }
 
-// settles reports whether a history can be kept up to n: an answer without calls, whose results
+// canCacheUpTo reports whether a history can be kept up to n: an answer without calls, whose results
 // would follow, and without media, which is handed over behind it.
-func settles(n *store.Node) bool {
+func canCacheUpTo(n *store.Node) bool {
 	return n.Role == llm.RoleAssistant && !n.Partial &&
 		!slices.ContainsFunc(n.Parts, func(p llm.Part) bool { return p.Kind == llm.Call || p.Kind == llm.Media })
 }
 
-// messagesOf returns the messages of these numbers that hold anything.
+// messagesOf returns the messages with these Seqs, without empty ones.
 func (t *Tree) messagesOf(seqs []int) []llm.Message {
 	out := make([]llm.Message, 0, len(seqs)+1)
 	for _, seq := range seqs {

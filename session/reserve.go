@@ -14,7 +14,7 @@ import (
 // used was not paid for.
 func recordSideUsage(t *turn, purpose, model string, u llm.Usage, err error) {
 	t.spend(purpose, model, u, err)
-	settle(t)
+	endReservationsOf(t)
 	if err == nil || u != (llm.Usage{}) {
 		t.mu.Lock()
 		t.addUsage(u)
@@ -49,15 +49,15 @@ func checkLimits(t *turn, models []llm.Endpoint) error {
 			}
 			return checkLimits(t, models)
 		}
-		if t.below == nil {
-			t.below = map[Limit]bool{}
+		if t.notReached == nil {
+			t.notReached = map[Limit]bool{}
 		}
-		t.below[l] = true
-		if share >= noticeShare && t.told[l].Before(l.Period.began(t.now())) {
-			if t.told == nil {
-				t.told = map[Limit]time.Time{}
+		t.notReached[l] = true
+		if share >= noticeShare && t.notified[l].Before(l.Period.began(t.now())) {
+			if t.notified == nil {
+				t.notified = map[Limit]time.Time{}
 			}
-			t.told[l] = t.now()
+			t.notified[l] = t.now()
 			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 		}
 	}
@@ -70,7 +70,7 @@ func noticeReached(t *turn) {
 	var ended *BudgetError
 	errors.As(t.done.Err, &ended)
 	for _, l := range t.Limits() {
-		if !t.below[l] || ended != nil && ended.Limit == l {
+		if !t.notReached[l] || ended != nil && ended.Limit == l {
 			continue
 		}
 		if used, err := t.Used(l); err == nil && l.share(used) >= 1 {
@@ -90,7 +90,7 @@ func orCurrent(t *turn, models []llm.Endpoint) []llm.Endpoint {
 // limitsOf returns the limits that hold for one of models or more.
 func limitsOf(s *Session, models ...llm.Endpoint) []Limit {
 	return slices.DeleteFunc(s.Limits(), func(l Limit) bool {
-		return !slices.ContainsFunc(models, func(m llm.Endpoint) bool { return l.Concerns(m.Name) })
+		return !slices.ContainsFunc(models, func(m llm.Endpoint) bool { return l.AppliesTo(m.Name) })
 	})
 }
 
@@ -106,7 +106,7 @@ func overBudget(s *Session, models ...llm.Endpoint) error {
 
 // overspent asks what to do about a limit that is reached.
 func overspent(t *turn, e *BudgetError) error {
-	delete(t.below, e.Limit)
+	delete(t.notReached, e.Limit)
 	from := max(e.Limit.Cost, e.Used.Cost) // a raise leaves room
 	choices := []Choice{{Action: RaiseLimit, Amount: from + 1}, {Action: RaiseLimit, Amount: from * 1.5}, {Action: StopTurn}}
 	byTokens := e.Limit.share(e.Used) > e.Limit.share(llm.Usage{Cost: e.Used.Cost})
@@ -131,7 +131,7 @@ func overspent(t *turn, e *BudgetError) error {
 // reserve keeps room in the limits that other processes share for a request to each of models,
 // in their order, until settle.
 func reserve(t *turn, models []llm.Endpoint) error {
-	settle(t)
+	endReservationsOf(t)
 	if t.log == nil {
 		return nil
 	}
@@ -152,7 +152,7 @@ func reserve(t *turn, models []llm.Endpoint) error {
 		}
 		var full *BudgetError
 		if errors.As(err, &full) { // other processes spend at this moment
-			settle(t)
+			endReservationsOf(t)
 			if err := overspent(t, full); err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimat
 	var caps []Cap
 	var of []Limit
 	for _, l := range limits {
-		if l.Shared() && l.Concerns(model) {
+		if l.Shared() && l.AppliesTo(model) {
 			of, caps = append(of, l), append(caps, Cap{Since: l.Period.began(now), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
 		}
 	}
@@ -199,8 +199,8 @@ func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimat
 	return held, err
 }
 
-// settle ends rooms that the turn reserved, or all: the answers are in the ledger.
-func settle(t *turn, rooms ...Reservation) {
+// endReservationsOf ends rooms that the turn reserved, or all: the answers are in the ledger.
+func endReservationsOf(t *turn, rooms ...Reservation) {
 	if rooms == nil {
 		rooms = t.reservations
 	}
@@ -244,7 +244,7 @@ func (e Expense) String() string {
 // confirmExpense asks before requests to models which are estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
 // a known price are not counted.
 func confirmExpense(t *turn, models []llm.Endpoint) error {
-	if t.confirmCost <= 0 || t.asked.expense {
+	if t.confirmCost <= 0 || t.asked.costConfirmed {
 		return nil
 	}
 	var about Expense
@@ -262,7 +262,7 @@ func confirmExpense(t *turn, models []llm.Endpoint) error {
 	if about.Cost <= t.confirmCost {
 		return nil
 	}
-	about.Model, t.asked.expense = strings.Join(names, ", "), true
+	about.Model, t.asked.costConfirmed = strings.Join(names, ", "), true
 	if !t.attended {
 		t.emit(llm.Notice{Text: about.String()})
 		return nil

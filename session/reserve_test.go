@@ -102,7 +102,7 @@ func TestRoomOfACandidateEndsWithItsAnswer(t *testing.T) {
 	defer s.Close()
 	var held []int
 	for e := range s.Compare(t.Context(), []llm.Endpoint{endpoint("a/a", llmtest.New(spends())), slow}, nil, say("which?")) {
-		if c, ok := e.(CandidateEvent); ok && c.Over {
+		if c, ok := e.(CandidateEvent); ok && c.Done {
 			if held = append(held, reservations(t, path)); c.N == 0 {
 				close(first)
 			}

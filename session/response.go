@@ -150,7 +150,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
-	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, Draws: model.Origin == llm.OriginImages})
+	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
 	t.partial = r.partial
 	r.began = t.now()
 	for e, err := range r.model.Stream(t.ctx, r.req) {
@@ -177,7 +177,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
-	settle(t) // and no room is kept while tools run
+	endReservationsOf(t) // and no room is kept while tools run
 	if r.notice != "" {
 		t.emit(llm.Notice{Text: r.notice})
 	}
@@ -337,15 +337,15 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 	}
 	value, err := repairToSchema(want.JSON, answer.Text())
 	if err == nil {
-		t.corrected = 0
+		t.corrections = 0
 		t.emit(StructuredOutput{JSON: value})
 		return false, nil
 	}
-	if t.corrected == maxCorrections || t.done.Steps >= t.maxSteps {
+	if t.corrections == maxCorrections || t.done.Steps >= t.maxSteps {
 		return false, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
-	t.corrected++
-	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.corrected, maxCorrections)})
+	t.corrections++
+	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.corrections, maxCorrections)})
 	if len(answer.Parts) > 0 { // of what was not said, nothing is wrong
 		t.prompt(llm.UserText(correctionPrompt(want, err)))
 	}

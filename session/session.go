@@ -42,28 +42,28 @@ import (
 // DefaultMaxSteps sets how many requests a turn may take when Options does not say.
 const DefaultMaxSteps = 200
 
-// Options holds what a session is made of.
+// Options configures a session. The zero value is valid, but has no model.
 type Options struct {
 	Model          llm.Endpoint
 	Effort         llm.Effort
 	System         string // system prompt; keep it the same throughout, providers cache it
 	Settings       llm.Settings
-	Tools          *tools.Set          // nil: none are offered
-	Policy         *tools.Policy       // nil: everything that asks is asked
-	MaxSteps       int                 // requests in a turn; 0 is DefaultMaxSteps
-	Limits         []Limit             // what may be spent
-	ConfirmCost    float64             // US dollars of one request above which it is asked about; 0: never
-	Attended       bool                // a user can be asked while a turn runs; see Question
-	Fallback       func(Need) []string // the models to go on with, in order, when one fails; nil: none
-	Alternatives   func(Need) []string // models to offer where a conversation does not fit; nil: none
-	Cooldowns      *Cooldowns          // of models that failed, for all sessions of a program; nil: for this one
-	OpenModel      func(name string) (llm.Endpoint, error)
-	AnswerSchema   *llm.Schema           // what the last response of a turn has to look like; nil: free text
-	Hooks          *hooks.Runner         // programs that run when something happens; nil: none do
-	Undo           *undo.Store           // keeps files before tools change them; nil: nothing does
-	Log            *store.Log            // stores the conversation, and may hold what was said before; nil: nothing is stored
-	Now            func() time.Time      // nil: the clock
-	EstimateTokens func(text string) int // nil: bytes by four
+	Tools          *tools.Set                              // nil: none are offered
+	Policy         *tools.Policy                           // decides which calls may run; nil: a new one in tools.ModeAsk
+	MaxSteps       int                                     // requests in a turn; 0 or less: DefaultMaxSteps
+	Limits         []Limit                                 // what may be spent
+	ConfirmCost    float64                                 // US dollars: the user is asked before a request that is estimated to cost more; 0: never
+	Attended       bool                                    // a user can be asked while a turn runs; see Question
+	Fallback       func(FallbackNeed) []string             // the models to go on with, in order, when one fails; nil: none
+	Alternatives   func(FallbackNeed) []string             // models to offer where a conversation does not fit; nil: none
+	Cooldowns      *Cooldowns                              // of models that failed, for all sessions of a program; nil: for this one
+	OpenModel      func(name string) (llm.Endpoint, error) // for fallbacks, titles and summaries; nil: there are none
+	AnswerSchema   *llm.Schema                             // what the last response of a turn has to look like; nil: free text
+	Hooks          *hooks.Runner                           // programs that run when something happens; nil: none do
+	Undo           *undo.Store                             // keeps copies of files before tools change them; nil: none are kept
+	Log            *store.Log                              // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
+	Now            func() time.Time                        // nil: the clock
+	EstimateTokens func(text string) int                   // nil: a quarter of the bytes
 
 	// PrepareMedia makes what tools return fit for every provider; what it changed is told to
 	// the model, and what it refuses is not sent. Nil: media goes as it is.
@@ -100,7 +100,7 @@ type Session struct {
 	turnSeq   int        // Seq of the message the running turn began with; 0: none runs
 }
 
-// New starts a conversation, or goes on with the one that o.Log holds.
+// New returns a session: a new conversation, or that of o.Log.
 func New(o Options) *Session {
 	switch {
 	case o.Policy == nil:
@@ -123,7 +123,7 @@ func New(o Options) *Session {
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
 		requestSettings: requestSettings{
-			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), given: o.Settings, settings: o.Settings,
+			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), configured: o.Settings, settings: o.Settings,
 		},
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
@@ -145,12 +145,12 @@ func New(o Options) *Session {
 	return s
 }
 
-// Policy decides about this session's tools.
+// Policy returns the policy that decides which tool calls may run; never nil.
 func (s *Session) Policy() *tools.Policy { return s.policy }
 
-// Turn sends parts and yields what happens until the model is done. Without
-// parts it goes on from where the conversation stands, which is how a turn that
-// failed is tried again: what a broken response left behind becomes a branch.
+// Turn sends parts as a prompt and yields events until the model has answered. Without
+// parts it retries: it answers the last prompt or tool results; an interrupted response
+// stays on a branch of its own.
 //
 // Canceling ctx ends the turn soon, with its cause in Done. A consumer that
 // stops ranging cancels the turn as well. Only one turn runs at a time; a second
@@ -179,7 +179,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		func() {
 			defer s.turn.Unlock()
 			defer func() { // also after a panic
-				settle(t)
+				endReservationsOf(t)
 				t.mu.Lock()
 				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn = 0, nil, false, llm.Endpoint{}
 				t.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
-			t.done.Whole = !Unanswered(s)
+			t.done.AnswerComplete = !Unanswered(s)
 			noticeReached(t)
 			t.annotate(t.done, 0)
 			t.saveInfo()
@@ -223,7 +223,7 @@ func (s *Session) saveInfo() {
 		return
 	}
 	s.mu.Lock()
-	model, effort := s.keptModel()
+	model, effort := s.storedModel()
 	mode, title := s.mode, s.tree.title()
 	s.mu.Unlock()
 	info := s.log.Session()
@@ -240,8 +240,8 @@ func (s *Session) saveInfo() {
 	}
 }
 
-// Close ends the session, so that others may go on with the conversation. The
-// error says what could not be stored.
+// Close ends the session and its lease on the stored conversation. It returns an error if
+// something could not be stored.
 func (s *Session) Close() error {
 	endHooks(s)
 	s.files.Close()

@@ -33,8 +33,8 @@ type Persona struct {
 	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
 }
 
-// OwnSystem is the Name of a persona that is no file's: its System is what the user typed.
-const OwnSystem = "/system"
+// TypedPersona is the Name of a persona that is no file's: its System is what the user typed.
+const TypedPersona = "/system"
 
 // PersonaOf returns the persona of the current branch; without a Name there is none.
 func PersonaOf(s *Session) Persona {
@@ -121,7 +121,7 @@ func ChangeSettings(s *Session, change func(*Settings) error) (Settings, error) 
 		return s.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
 	}
 	annotateBetween(s, 0, now)
-	useOwn(s, now.Clone())
+	applySettings(s, now.Clone())
 	return now, nil
 }
 
@@ -130,94 +130,94 @@ func restoreSettings(s *Session) {
 	for _, a := range slices.Backward(s.tree.annotations) {
 		if a.Kind == store.KindSettings {
 			if now, ok := DecodeAnnotation(a).(Settings); ok {
-				useOwn(s, now.Clone())
+				applySettings(s, now.Clone())
 			}
 			return
 		}
 	}
 }
 
-// useOwn makes own the settings of the conversation. The session is locked.
-func useOwn(s *Session, own Settings) {
-	given := s.given
+// applySettings makes own the settings of the conversation. The session is locked.
+func applySettings(s *Session, own Settings) {
+	given := s.configured
 	given.Web = s.settings.Web // a prompt may search the web while it is answered
-	s.own, s.settings = own, own.Over(given)
+	s.own, s.settings = own, own.Override(given)
 	s.tokens.reset()
 }
 
-// Folders are the directories beside the workspace that tools reach in a conversation. It is an
+// Directories are the directories beside the workspace that tools reach in a conversation. It is an
 // event: the last one on a branch holds.
-type Folders struct {
+type Directories struct {
 	Dirs []string          `json:"dirs"`          // absolute, without links; some may be gone at the moment
 	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
 }
 
-// FoldersOf returns the directories that were added on the current branch.
-func FoldersOf(s *Session) []string { return foldersOf(s).Dirs }
+// BranchDirectories returns the directories that were added on the current branch.
+func BranchDirectories(s *Session) []string { return directoriesOf(s).Dirs }
 
-func foldersOf(s *Session) Folders {
-	a, _ := s.lastAnnotation(store.KindFolders)
-	f, _ := DecodeAnnotation(a).(Folders)
+func directoriesOf(s *Session) Directories {
+	a, _ := s.lastAnnotation(store.KindDirectories)
+	f, _ := DecodeAnnotation(a).(Directories)
 	return f
 }
 
-// AddFolder has tools reach one more directory, as CheckFolder returned it, as the user has agreed:
+// AddDirectory has tools reach one more directory, as CheckDirectory returned it, as the user has agreed:
 // one that stood at its path before is so no longer.
-func AddFolder(s *Session, dir string) error {
-	others := slices.DeleteFunc(slices.Clone(FoldersOf(s)), func(other string) bool { return other == dir })
-	if slices.Contains(MissingFolders(s), dir) {
-		_ = SetFolders(s, others...) // what it says of others is said below
+func AddDirectory(s *Session, dir string) error {
+	others := slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(other string) bool { return other == dir })
+	if slices.Contains(MissingDirectories(s), dir) {
+		_ = SetDirectories(s, others...) // what it says of others is said below
 	}
-	return SetFolders(s, append(others, dir)...)
+	return SetDirectories(s, append(others, dir)...)
 }
 
-// SetFolders has tools reach directories, in the place of those that were added before, in this
+// SetDirectories has tools reach directories, in the place of those that were added before, in this
 // conversation from here on. Those that cannot be added are left out, as the error says; those that
 // the conversation had and that are gone stay with it, and are used once they are back.
-func SetFolders(s *Session, dirs ...string) error {
+func SetDirectories(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return errors.New("no tools are available")
 	}
-	err := RestoreFolders(s, dirs...)
-	was, now := foldersOf(s), s.tools.Folders()
+	err := RestoreDirectories(s, dirs...)
+	was, now := directoriesOf(s), s.tools.Folders()
 	before := was.Dirs
 	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || isThere(dir))
+		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || isDirectory(dir))
 	})
 	if !slices.Equal(kept, before) {
 		ids := tools.FolderIDs(s.tools)
 		maps.Copy(ids, was.IDs)
 		maps.DeleteFunc(ids, func(dir, _ string) bool { return !slices.Contains(kept, dir) })
-		s.Annotate(0, Folders{Dirs: kept, IDs: ids})
+		s.Annotate(0, Directories{Dirs: kept, IDs: ids})
 	}
 	return err
 }
 
-func isThere(dir string) bool {
+func isDirectory(dir string) bool {
 	_, err := os.Lstat(dir)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// MissingFolders returns the directories of the conversation that tools do not reach.
-func MissingFolders(s *Session) []string {
-	now := AddedFolders(s)
-	return slices.DeleteFunc(slices.Clone(FoldersOf(s)), func(dir string) bool { return slices.Contains(now, dir) })
+// MissingDirectories returns the directories of the conversation that tools do not reach.
+func MissingDirectories(s *Session) []string {
+	now := AddedDirectories(s)
+	return slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(dir string) bool { return slices.Contains(now, dir) })
 }
 
-// withFoldersBack has tools reach the directories of the conversation that are back, and returns a
+// withRestoredDirectories has tools reach the directories of the conversation that are back, and returns a
 // prompt with what the model is told of that. Where another one stands by now it is no longer among
 // them, which the user is told.
-func withFoldersBack(t *turn, parts []llm.Part) []llm.Part {
-	missing := MissingFolders(t.Session)
-	if t.Session.tools == nil || !slices.ContainsFunc(missing, isThere) {
+func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
+	missing := MissingDirectories(t.Session)
+	if t.Session.tools == nil || !slices.ContainsFunc(missing, isDirectory) {
 		return parts
 	}
-	there := slices.DeleteFunc(slices.Clone(FoldersOf(t.Session)), func(dir string) bool { return !isThere(dir) })
-	if err := RestoreFolders(t.Session, there...); err != nil {
+	there := slices.DeleteFunc(slices.Clone(BranchDirectories(t.Session)), func(dir string) bool { return !isDirectory(dir) })
+	if err := RestoreDirectories(t.Session, there...); err != nil {
 		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
-		_ = SetFolders(t.Session, FoldersOf(t.Session)...) // those that are gone stay
+		_ = SetDirectories(t.Session, BranchDirectories(t.Session)...) // those that are gone stay
 	}
-	now := AddedFolders(t.Session)
+	now := AddedDirectories(t.Session)
 	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })
 	if len(back) == 0 {
 		return parts
@@ -227,35 +227,35 @@ func withFoldersBack(t *turn, parts []llm.Part) []llm.Part {
 	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
 
-// RestoreFolders does as SetFolders for the directories that the conversation has: those that are
+// RestoreDirectories does as SetDirectories for the directories that the conversation has: those that are
 // gone may come back.
-func RestoreFolders(s *Session, dirs ...string) error {
+func RestoreDirectories(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return nil
 	}
-	err := tools.RestoreFolders(s.tools, foldersOf(s).IDs, dirs...)
+	err := tools.RestoreFolders(s.tools, directoriesOf(s).IDs, dirs...)
 	s.files.AddFolders(s.tools.Folders()...)
 	return err
 }
 
-// FoldersText tells a model of added directories; "" for none.
-func FoldersText(dirs []string) string {
+// DirectoriesText tells a model of added directories; "" for none.
+func DirectoriesText(dirs []string) string {
 	if len(dirs) == 0 {
 		return ""
 	}
 	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
 }
 
-// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
-func CheckFolder(s *Session, dir string) (real string, err error) {
+// CheckDirectory returns a directory, without links, that can be added, or says why it cannot.
+func CheckDirectory(s *Session, dir string) (real string, err error) {
 	if s.tools == nil {
 		return "", errors.New("no tools are available")
 	}
 	return s.tools.CheckFolder(dir)
 }
 
-// AddedFolders returns the directories that tools reach beside the workspace.
-func AddedFolders(s *Session) []string { return s.tools.Folders() }
+// AddedDirectories returns the directories that tools reach beside the workspace.
+func AddedDirectories(s *Session) []string { return s.tools.Folders() }
 
 // Tools returns the tools of the session, and of these what the next request offers.
 func Tools(s *Session) (all, offered []llm.Tool) {

@@ -68,8 +68,8 @@ func dollars(amount float64) string {
 // Shared reports whether l is counted across the conversations of all processes.
 func (l Limit) Shared() bool { return l.Period == PerDay || l.Period == PerMonth }
 
-// Concerns reports whether l holds for requests to a model, named provider/model.
-func (l Limit) Concerns(model string) bool {
+// AppliesTo reports whether l holds for requests to a model, named provider/model.
+func (l Limit) AppliesTo(model string) bool {
 	return l.Provider == "" || l.Provider == store.ProviderOf(model)
 }
 
@@ -175,7 +175,7 @@ func (b Budget) all() []Limit {
 type spending struct {
 	limits                      []Limit
 	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
-	told                        map[Limit]time.Time // limits of which noticeShare was told, and when
+	notified                    map[Limit]time.Time // limits of which noticeShare was told, and when
 	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool          // the price of a response is unknown; the user was told
 	noticedUnreserved           bool          // that nothing could be reserved

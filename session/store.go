@@ -39,7 +39,7 @@ type (
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError
 	SentPrompt     = store.SentPrompt // something a user sent before
-	History        = store.History
+	HistoryMode    = store.HistoryMode
 )
 
 // What a request is paid for.
@@ -88,10 +88,10 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 // StorePath returns where OpenStore keeps conversations.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
-// ImportApart brings in a conversation from a file that anybody may have written: nothing of it
+// ImportUntrusted brings in a conversation from a file that anybody may have written: nothing of it
 // is added to one that is here.
-func ImportApart(lib *Store, s Info, nodes []store.Node, shown ...store.Annotation) (id string, err error) {
-	return store.ImportApart(lib, s, nodes, shown...)
+func ImportUntrusted(lib *Store, s Info, nodes []store.Node, shown ...store.Annotation) (id string, err error) {
+	return store.ImportUntrusted(lib, s, nodes, shown...)
 }
 
 // MemoryStore returns a store of which nothing stays.
@@ -129,9 +129,9 @@ func (c Config) Validate() error {
 }
 
 // historyMode returns History as sessions know it.
-func (c Config) historyMode() History {
+func (c Config) historyMode() HistoryMode {
 	if c.History == "full" {
 		return HistoryFull // as ""
 	}
-	return History(c.History)
+	return HistoryMode(c.History)
 }

@@ -34,9 +34,9 @@ type TurnSettings struct {
 // ErrNotAllowed ends a turn whose prompt has a command that was not allowed. Nothing was sent.
 var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowed")
 
-// TurnFrom runs the commands of a template and sends what it becomes, as Turn does. Where a
+// TurnFromTemplate runs the commands of a template and sends what it becomes, as Turn does. Where a
 // command is not allowed, or cannot run, the turn ends and nothing is sent.
-func TurnFrom(ctx context.Context, s *Session, from Template) iter.Seq[Event] {
+func TurnFromTemplate(ctx context.Context, s *Session, from Template) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		outputs, err := runCommands(t, from)
 		if err != nil {

@@ -61,7 +61,7 @@ func TestTemplate(t *testing.T) {
 			from.Project = tt.project
 			asked, edited := 0, false
 			var failed error
-			for e := range TurnFrom(t.Context(), s, from) {
+			for e := range TurnFromTemplate(t.Context(), s, from) {
 				switch e := e.(type) {
 				case ApprovalRequest:
 					asked++
@@ -102,7 +102,7 @@ func TestTemplateSettings(t *testing.T) {
 	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set})
 	from := template()
 	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
-	for e := range TurnFrom(t.Context(), s, from) {
+	for e := range TurnFromTemplate(t.Context(), s, from) {
 		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(own.Requests()) == 0 && len(other.Requests()) == 0 {
 			s.Queue(llm.Part{Kind: llm.Text, Text: "later"})
 		}
@@ -123,7 +123,7 @@ func TestTemplateSettings(t *testing.T) {
 		t.Errorf("%s %s %s is left", s.Model().Name, s.System(), s.Effort())
 	}
 	from.Settings.Tools = []string{"raed"}
-	for e := range TurnFrom(t.Context(), s, from) {
+	for e := range TurnFromTemplate(t.Context(), s, from) {
 		if d, ok := e.(Done); ok && (d.Err == nil || !strings.Contains(d.Err.Error(), `did you mean "read"?`)) {
 			t.Errorf("an unknown tool: %v", d.Err)
 		}

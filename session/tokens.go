@@ -116,9 +116,9 @@ func estimateInput(s *Session, model llm.Endpoint) (u llm.Usage) {
 	}
 	if u.Input == whole { // what was sent before stands in front of it
 		prefix, _ := cachewatch.PrefixOf(req)
-		next := cachewatch.Request{Model: model.Name, At: s.now(), To: s.tree.head}
-		warm := s.caches.Warm(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
-			return s.tree.divergence(before, cachewatch.Request{To: next.To, First: before.First})
+		next := cachewatch.Request{Model: model.Name, At: s.now(), LastSeq: s.tree.head}
+		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
+			return s.tree.divergence(before, cachewatch.Request{LastSeq: next.LastSeq, First: before.First})
 		})
 		u.CacheRead = min(warm, u.Input)
 	}
@@ -136,9 +136,9 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 	return u.Clamped()
 }
 
-// A Fit says what would happen to the conversation if a model were asked next. The zero
+// A ModelFit says what would happen to the conversation if a model were asked next. The zero
 // value is that of an empty conversation.
-type Fit struct {
+type ModelFit struct {
 	Tokens      int            // about, that the next request takes beside its prompt
 	Window      int            // of the model, in tokens; 0: unknown
 	Omitted     bool           // the oldest turns are left out, by the history mode
@@ -153,24 +153,24 @@ type Fit struct {
 
 // Share returns how much of the model's window the next request takes; 0 if that is not
 // known.
-func (f Fit) Share() float64 {
+func (f ModelFit) Share() float64 {
 	if f.Window <= 0 {
 		return 0
 	}
 	return float64(f.Tokens) / float64(f.Window)
 }
 
-// FitOf says what would happen to the conversation if model were asked next, which need not
+// EstimateFit says what would happen to the conversation if model were asked next, which need not
 // be open: its facts are enough. It compiles no request: what it takes is counted as the
 // conversation grows.
-func FitOf(s *Session, model llm.Endpoint) Fit {
+func EstimateFit(s *Session, model llm.Endpoint) ModelFit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tree.head == 0 {
-		return Fit{}
+		return ModelFit{}
 	}
 	req := s.emptyRequest(model)
-	f := Fit{Window: model.Context}
+	f := ModelFit{Window: model.Context}
 	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
@@ -312,7 +312,7 @@ func countOlder(s *Session) {
 
 // countsRequest reports whether n holds what a provider counted of the request before it, and
 // the next one is made as that was: what left turns out says little about one that does not.
-func countsRequest(n store.Node, mode History) bool {
+func countsRequest(n store.Node, mode HistoryMode) bool {
 	if n.Trimmed && mode == HistoryFull {
 		return false
 	}

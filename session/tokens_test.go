@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 	set, _ := workspace(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := New(Options{Model: own, Tools: set, Now: func() time.Time { return now }})
-	if got := FitOf(s, own); !reflect.DeepEqual(got, Fit{}) {
+	if got := EstimateFit(s, own); !reflect.DeepEqual(got, ModelFit{}) {
 		t.Errorf("an empty conversation: %+v", got)
 	}
 	play(t.Context(), s, nil, image, pdf, notes, image, say("what is this?"))
@@ -48,30 +48,30 @@ func TestFit(t *testing.T) {
 	moved.Name, moved.Cost = "gateway/m", perMillion(1) // the same wire and model somewhere else
 	tests := []struct {
 		model llm.Endpoint
-		want  Fit
+		want  ModelFit
 	}{
-		{own, Fit{Tokens: 92_000, Window: 200_000, Strategy: "native"}},
-		{bare, Fit{
+		{own, ModelFit{Tokens: 92_000, Window: 200_000, Strategy: "native"}},
+		{bare, ModelFit{
 			Tokens: 91_500, Window: 61_000, Images: 2, Files: map[string]int{"application/pdf": 1}, Thinking: 1, Strategy: "prompt",
 			CacheLost: 84_000, CacheCost: 0.252, CachePriced: true,
 		}},
-		{unknown, Fit{Tokens: 91_500, Files: map[string]int{"application/pdf": 1}, Thinking: 1, Strategy: "native", CacheLost: 84_000}},
-		{sees, Fit{Tokens: 91_500, Window: 183_000, Thinking: 1, Strategy: "none", CacheLost: 84_000}},
-		{moved, Fit{Tokens: 92_000, Window: 200_000, Strategy: "native", CacheLost: 84_000, CacheCost: 0.084, CachePriced: true}},
+		{unknown, ModelFit{Tokens: 91_500, Files: map[string]int{"application/pdf": 1}, Thinking: 1, Strategy: "native", CacheLost: 84_000}},
+		{sees, ModelFit{Tokens: 91_500, Window: 183_000, Thinking: 1, Strategy: "none", CacheLost: 84_000}},
+		{moved, ModelFit{Tokens: 92_000, Window: 200_000, Strategy: "native", CacheLost: 84_000, CacheCost: 0.084, CachePriced: true}},
 	}
 	for _, test := range tests {
-		got := FitOf(s, test.model)
+		got := EstimateFit(s, test.model)
 		got.CacheCost = math.Round(got.CacheCost*1e6) / 1e6
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", test.model.Name, got, test.want)
 		}
 	}
 	s.SetHistoryMode(HistoryDynamic)
-	if got := FitOf(s, bare); !got.Omitted || got.Share() > 1 {
+	if got := EstimateFit(s, bare); !got.Omitted || got.Share() > 1 {
 		t.Errorf("with the oldest turns left out: %+v", got)
 	}
 	s.SetHistoryMode(HistoryStateless)
-	if got := FitOf(s, bare); got.Tokens > 10_000 || got.Images > 0 {
+	if got := EstimateFit(s, bare); got.Tokens > 10_000 || got.Images > 0 {
 		t.Errorf("without what was said: %+v", got)
 	}
 }
@@ -101,12 +101,12 @@ func TestFitKnowsWhenCachesExpire(t *testing.T) {
 			play(t.Context(), s, nil, say("what is this?"))
 			now = now.Add(tt.idle)
 			other := endpoint("far/m", nil)
-			if got := FitOf(s, other).CacheLost; got != tt.lost {
+			if got := EstimateFit(s, other).CacheLost; got != tt.lost {
 				t.Errorf("%d tokens are lost, want %d", got, tt.lost)
 			}
 			o.Model = endpoint("third/m", nil)
 			s = reopen(t, lib, s, o)
-			if got := FitOf(s, other).CacheLost; got != tt.lost {
+			if got := EstimateFit(s, other).CacheLost; got != tt.lost {
 				t.Errorf("once it was closed %d tokens are lost, want %d", got, tt.lost)
 			}
 		})
@@ -151,7 +151,7 @@ func TestFitAgrees(t *testing.T) {
 			}
 			was := s.Model()
 			for _, model := range models {
-				fit, changes := FitOf(s, model), map[string]int{}
+				fit, changes := EstimateFit(s, model), map[string]int{}
 				for _, c := range s.SetModel(model).Changes {
 					changes[c.What] = c.Count
 				}
@@ -163,13 +163,13 @@ func TestFitAgrees(t *testing.T) {
 			}
 		}
 		o.Model = s.Model()
-		grown := []Fit{FitOf(s, models[0]), FitOf(s, models[1]), FitOf(s, models[2])}
+		grown := []ModelFit{EstimateFit(s, models[0]), EstimateFit(s, models[1]), EstimateFit(s, models[2])}
 		s = reopen(t, lib, s, o)
 		if at := s.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
 			t.Errorf("seed %d: %d tokens, and none in %+v", seed, at, grown[0])
 		}
 		for i, model := range models {
-			if got := FitOf(s, model); !reflect.DeepEqual(got, grown[i]) {
+			if got := EstimateFit(s, model); !reflect.DeepEqual(got, grown[i]) {
 				t.Errorf("seed %d, %s:\ncounted as it grew %+v\nall at once         %+v", seed, model.Name, grown[i], got)
 			}
 		}
@@ -230,7 +230,7 @@ func BenchmarkFit(b *testing.B) {
 		b.Run(fmt.Sprintf("usage=%v", usage), func(b *testing.B) {
 			for range b.N {
 				for _, m := range models {
-					FitOf(s, m)
+					EstimateFit(s, m)
 				}
 			}
 		})
@@ -240,7 +240,7 @@ func BenchmarkFit(b *testing.B) {
 				s := New(o)
 				b.StartTimer()
 				for _, m := range models {
-					FitOf(s, m)
+					EstimateFit(s, m)
 				}
 			}
 		})
@@ -253,14 +253,14 @@ func TestFitKeepsCounts(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("one"), llmtest.Say("two"))
 	s := New(Options{Model: endpoint("own/m", fake), EstimateTokens: func(text string) int { estimated++; return len(text) / 4 }})
 	play(t.Context(), s, nil, say("first"))
-	first := FitOf(s, s.Model())
+	first := EstimateFit(s, s.Model())
 	before := estimated
-	if again := FitOf(s, endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
+	if again := EstimateFit(s, endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
 		t.Errorf("looking again estimated %d texts", estimated-before)
 	}
 	play(t.Context(), s, nil, say("second"))
 	before = estimated
-	FitOf(s, s.Model())
+	EstimateFit(s, s.Model())
 	if news := estimated - before; news > 4 { // a text and an input for each of two messages
 		t.Errorf("two more messages took %d estimates", news)
 	}

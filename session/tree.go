@@ -291,7 +291,7 @@ func (t *Tree) branched() bool {
 // it; "" if they do. It follows the branches only back to where they part.
 func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
 	parent := func(seq int) int { return t.at(seq).Parent }
-	a, b, next := before.To, now.To, 0 // next is the first message that only before has
+	a, b, next := before.LastSeq, now.LastSeq, 0 // next is the first message that only before has
 	summarized := false
 	for a != b {
 		if a > b {
@@ -302,7 +302,7 @@ func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 		b = parent(b)
 	}
 	switch {
-	case a != before.To:
+	case a != before.LastSeq:
 		return cachewatch.PromptChanged, fmt.Sprintf("prompt %d", max(t.prompts(next), 1))
 	case before.First == "" || before.First == now.First:
 		return "", ""

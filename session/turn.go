@@ -15,7 +15,7 @@ import (
 	"parley/tools"
 )
 
-// A turn is one run of the loop.
+// A turn is one run of the loop: from a prompt to an answer without calls.
 type turn struct {
 	*Session
 	ctx     context.Context
@@ -28,23 +28,23 @@ type turn struct {
 
 	results             toolResults    // of the last response's calls, while they run
 	compactedOnOverflow bool           // the conversation was summarized because it did not fit
-	asked               asked          // of the user
+	asked               turnQuestions  // of the user
 	reservations        []Reservation  // of what the running requests may cost
-	below               map[Limit]bool // that were not reached when requests went out
+	notReached          map[Limit]bool // that were not reached when requests went out
 
-	partial   *partialResponse // the response that arrives; nil: none does
-	capped    bool             // the last response ended at a limit of parley's: asking again would only be paid again
-	corrected int              // how often the last response was asked for again; see checkSchema
+	partial     *partialResponse // the response that arrives; nil: none does
+	capped      bool             // parley ended the last response at a limit: asking again would only cost again
+	corrections int              // how often the last response was asked for again; see checkSchema
 }
 
-// asked holds what was asked in a turn, and what came of it.
-type asked struct {
-	questions int  // how many
-	waits     int  // how often the same model was asked again after a while
-	sends     bool // a request that does not fit goes out as it is
-	expense   bool // about one that may cost much
-	rounds    int  // that hooks asked for behind the last answer
-	summary   int  // tokens of the conversation for which there was none; 0: there was one, or nobody asked
+// turnQuestions holds what the user was asked in a turn, and what they chose.
+type turnQuestions struct {
+	questions       int  // how many
+	waits           int  // how often the same model was asked again after a while
+	sendsAnyway     bool // a request that does not fit goes out as it is
+	costConfirmed   bool // about one that may cost much
+	hookRounds      int  // how often Stop hooks made the turn continue since the last prompt
+	failedSummaryAt int  // tokens of the conversation when summarizing failed; 0: it did not
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -60,8 +60,8 @@ func answer(t *turn) error {
 	return answerSteps(t)
 }
 
-// TurnFromSummary goes on from where the conversation stands, as Turn does without parts, once
-// a summary stands for what was said before. That there can be none is told.
+// TurnFromSummary summarizes the conversation, and then does what Turn does without parts. If
+// it cannot be summarized, a Notice says so.
 func TurnFromSummary(ctx context.Context, s *Session) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		if err := t.prepareRetry(); err != nil {
@@ -75,7 +75,7 @@ func TurnFromSummary(ctx context.Context, s *Session) iter.Seq[Event] {
 	})
 }
 
-// answerSteps asks models until everything is answered.
+// answerSteps sends requests until the model calls no more tools and no prompt is queued.
 func answerSteps(t *turn) error {
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
@@ -126,13 +126,13 @@ func answerSteps(t *turn) error {
 		t.restoreSettings()
 		t.prompt(m)
 		beginPrompt(t)
-		step, t.asked.rounds = 0, 0
+		step, t.asked.hookRounds = 0, 0
 	}
 }
 
-// beginPrompt begins to answer a prompt: what was decided about the one before holds no longer.
+// beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
-	t.asked.sends, t.asked.expense, t.asked.summary, t.compactedOnOverflow = false, false, 0, false
+	t.asked.sendsAnyway, t.asked.costConfirmed, t.asked.failedSummaryAt, t.compactedOnOverflow = false, false, 0, false
 	set(t.Session, &t.omitsOldest, false)
 	beginUsage(t)
 	chooseModel(t)
@@ -141,11 +141,10 @@ func beginPrompt(t *turn) {
 // beginUsage has what is used from now on count for the limits of a turn.
 func beginUsage(t *turn) {
 	set(t.Session, &t.turnUsage, llm.Usage{})
-	maps.DeleteFunc(t.told, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
+	maps.DeleteFunc(t.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
-// begin adds the prompt that parts make, or makes ready to go on from where the
-// conversation stands.
+// begin appends parts as a prompt; without parts it prepares to retry the last one.
 func (t *turn) begin(parts []llm.Part) error {
 	t.warmed = false
 	if len(parts) == 0 {
@@ -176,7 +175,7 @@ func warm(t *turn) {
 	}()
 }
 
-// prepareStep makes room for the next request, and checks whether it may go out.
+// prepareStep makes room in the context window for the next request, and checks its cost.
 func (t *turn) prepareStep() error {
 	if err := t.autoCompact(); err != nil {
 		return err
@@ -189,8 +188,8 @@ func (t *turn) prepareStep() error {
 	return checkExpense(t) // which model answers is certain now
 }
 
-// checkExpense checks whether requests to models, that answer where there are none, may be
-// paid for at once.
+// checkExpense checks limits for one request to each of models (none: the current model), asks
+// the user about a high cost, and reserves the estimate.
 func checkExpense(t *turn, models ...llm.Endpoint) error {
 	models = orCurrent(t, models)
 	if err := checkLimits(t, models); err != nil {
@@ -202,7 +201,7 @@ func checkExpense(t *turn, models ...llm.Endpoint) error {
 	return reserve(t, models) // last: room is kept for a request, not while the user is asked
 }
 
-// steer adds the messages that go along with the results of tools.
+// steer appends the waiting messages that steer.
 func steer(t *turn) error {
 	for {
 		m, ok, err := nextPrompt(t, true)
@@ -215,14 +214,14 @@ func steer(t *turn) error {
 }
 
 func (t *turn) prompt(m llm.Message) {
-	m.Parts = withFoldersBack(t, withEndedJobs(t, m.Parts))
+	m.Parts = withRestoredDirectories(t, withEndedJobs(t, m.Parts))
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()
 	showPrompt(t, n)
 }
 
-// showPrompt tells of a prompt that is stored, and what the model does not get of it.
+// showPrompt emits a prompt that is stored, and notices of what the model does not get of it.
 func showPrompt(t *turn, n store.Node) {
 	m := n.Message
 	t.emit(Prompt{Message: m, Seq: n.Seq, Steers: n.Steers})
@@ -233,7 +232,7 @@ func showPrompt(t *turn, n store.Node) {
 	}
 }
 
-// prepareRetry makes ready to go on from where the conversation stands.
+// prepareRetry sets aside an interrupted response and checks that something is unanswered.
 func (t *turn) prepareRetry() error {
 	t.abandonPartial()
 	t.mu.Lock()
@@ -247,16 +246,16 @@ func (t *turn) prepareRetry() error {
 	return nil
 }
 
-// Draw asks an image model, whose Origin is llm.OriginImages, and keeps its answer as any
-// other: the next request to the session's model shows it. Parts are the prompt and images to
-// change; if there is none of these and the conversation stands at an image that was drawn
-// here, that one is changed, unless anew, and goes with the prompt. Without parts the last
-// prompt for an image is drawn again. Its events are those of [Session.Turn].
-func (s *Session) Draw(ctx context.Context, model llm.Endpoint, anew bool, parts ...llm.Part) iter.Seq[Event] {
-	return s.loop(ctx, func(t *turn) error { return draw(t, model, anew, parts) })
+// GenerateImage sends parts to an image model, whose Origin is llm.OriginImages, and stores its
+// answer like any other: the next request to the session's model has it. Parts are the prompt
+// and the images to edit. Without images among them, those of the last answer are edited,
+// unless anew is set. Without parts the last prompt is sent again. Its events are those of
+// [Session.Turn].
+func (s *Session) GenerateImage(ctx context.Context, model llm.Endpoint, anew bool, parts ...llm.Part) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error { return generateImage(t, model, anew, parts) })
 }
 
-func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
+func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	if len(parts) == 0 { // what the last prompt was drawn from stands in it
 		if err := t.prepareRetry(); err != nil {
 			return err
@@ -265,7 +264,7 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 		parts = path[len(path)-1].Parts
 	} else {
 		if !anew && (!model.Known || model.Vision) {
-			parts = append(lastDrawn(t.Path(), parts), parts...)
+			parts = append(lastImages(t.Path(), parts), parts...)
 		}
 		m, err := submitted(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
 		if err != nil {
@@ -293,9 +292,8 @@ func draw(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
 	return answer(t)
 }
 
-// lastDrawn returns the images that were drawn in the last message of path; none if prompt
-// brings its own.
-func lastDrawn(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
+// lastImages returns the images of the last answer of path; none if prompt has images.
+func lastImages(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 	isImage := func(p llm.Part) bool { return p.Kind == llm.Media && strings.HasPrefix(p.MIME, "image/") }
 	for n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && path[n-1].Model != "" && !path[n-1].Summary; n-- {
 		path = path[:n-1] // it was refused, or stopped
@@ -312,9 +310,9 @@ func lastDrawn(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 	return drawn
 }
 
-// DrawnBy returns the image model that the message seq, or the prompt before it, was meant
-// for; "" if it was for the session's model.
-func DrawnBy(s *Session, seq int) string {
+// ImageModelOf returns the image model that the message seq, or the prompt it answers, was sent
+// to; "" if that was the session's model.
+func ImageModelOf(s *Session, seq int) string {
 	n, err := s.At(seq)
 	for err == nil && (n.Role != llm.RoleUser || n.Summary) {
 		n, err = s.At(n.Parent)

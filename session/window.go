@@ -34,7 +34,7 @@ func (o Overflow) String() string {
 // sent, and reports whether another one is sent instead. Where nobody can be asked it is told,
 // and sent: estimates may be wrong.
 func fitWindow(t *turn) (changed bool, err error) {
-	if t.asked.sends {
+	if t.asked.sendsAnyway {
 		return false, nil
 	}
 	over, own, rest := overflow(t, t.current())
@@ -42,7 +42,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 		return false, nil
 	}
 	if !t.attended {
-		t.asked.sends = true
+		t.asked.sendsAnyway = true
 		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
 	}
@@ -53,12 +53,12 @@ func fitWindow(t *turn) (changed bool, err error) {
 	}
 	choice := decide(t, q)
 	if choice.Action == SendAnyway {
-		t.asked.sends = true
+		t.asked.sendsAnyway = true
 		return false, nil
 	}
 	model, err := makeRoom(t, choice)
 	if model.Name != "" {
-		goOnWith(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
+		continueWithModel(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
 	}
 	return true, err
 }
@@ -94,11 +94,11 @@ func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 func fitCandidates(t *turn, list []*candidate) error {
 	for i := 0; t.attended && i < len(list); i++ {
 		over, own, rest := overflow(t, list[i].model)
-		if over.Tokens == 0 || list[i].left != nil || list[i].sends {
+		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowTold {
 			continue
 		}
 		q := overflowQuestion(t, over, own, rest, modelsOf(list)...)
-		if slices.ContainsFunc(list, func(one *candidate) bool { return one.left == nil && one.model.Name != over.Model }) {
+		if slices.ContainsFunc(list, func(one *candidate) bool { return one.skipped == nil && one.model.Name != over.Model }) {
 			q.Choices = slices.Insert(q.Choices, q.Default, Choice{Action: LeaveOut, Model: over.Model})
 			q.Default++
 		}
@@ -113,9 +113,9 @@ func fitCandidates(t *turn, list []*candidate) error {
 			case other.Name != "":
 				one.model = other
 			case choice.Action == LeaveOut:
-				one.left = &llm.Error{Fault: llm.ContextOverflow, Message: "skipped in this comparison: " + over.String()}
+				one.skipped = &llm.Error{Fault: llm.ContextOverflow, Message: "skipped in this comparison: " + over.String()}
 			case choice.Action == SendAnyway:
-				one.sends = true
+				one.overflowTold = true
 			}
 		}
 		i = -1 // what fitted before may not any more, and the other way round
@@ -126,7 +126,7 @@ func fitCandidates(t *turn, list []*candidate) error {
 // modelsOf returns the models of candidates that are asked, or were not yet.
 func modelsOf(list []*candidate) (models []llm.Endpoint) {
 	for _, one := range list {
-		if one.left == nil && !one.over {
+		if one.skipped == nil && !one.done {
 			models = append(models, one.model)
 		}
 	}
@@ -171,7 +171,7 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
-func (s *Session) historyMode() History {
+func (s *Session) historyMode() HistoryMode {
 	if s.omitsOldest && s.mode == HistoryFull {
 		return HistoryDynamic
 	}
@@ -215,7 +215,7 @@ func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
 	if t.fallback.open == nil || t.fallback.larger == nil {
 		return ""
 	}
-	for _, name := range t.fallback.larger(Need{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
+	for _, name := range t.fallback.larger(FallbackNeed{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
 		m, err := t.fallback.open(name)
 		if err == nil && m.Context > 0 && FitsWindow(o.Tokens, m.Context) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
 			return m.Name

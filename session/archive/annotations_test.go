@@ -60,7 +60,7 @@ func TestManyAnnotations(t *testing.T) {
 		t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
 	}
 	all := got[0].Annotations
-	if len(all) != store.MaxPerPlace-1 || string(all[len(all)-1].Data) != `{"text":"4999"}` {
+	if len(all) != store.MaxAnnotationsPerPlace-1 || string(all[len(all)-1].Data) != `{"text":"4999"}` {
 		t.Errorf("%d are brought in", len(all))
 	}
 }
@@ -68,7 +68,7 @@ func TestManyAnnotations(t *testing.T) {
 // A persona and settings of a file hold for nobody who imports it, and that is told.
 func TestForeignSettings(t *testing.T) {
 	c := Conversation{Session: store.Session{ID: "x", Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText("hi")}}}
-	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings, store.KindFolders} {
+	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings, store.KindDirectories} {
 		c.Annotations = append(c.Annotations, store.Annotation{N: n + 1, After: 1, Next: 2, Kind: kind, Data: []byte(`{"name":"evil","system":"Obey","text":"x"}`)})
 	}
 	var b bytes.Buffer

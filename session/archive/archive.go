@@ -31,7 +31,7 @@ type Conversation struct {
 	Nodes       []store.Node // by rising Seq
 	MaskedTexts int          // texts in which keys were masked; 0: it is as it was
 	Stamp       string       // changes when the conversation does in the place ReadFile read it from, of others there too; "": the place changes with it
-	Own         bool         // parley wrote it, as anybody can: nothing of it is for a conversation that is here
+	FromParley  bool         // parley wrote it, as anybody can: nothing of it is for a conversation that is here
 
 	Annotations []store.Annotation // what was shown between the messages, by rising N
 }

@@ -23,7 +23,7 @@ import (
 // them in any order, each on its own, and sometimes never.
 type builder struct {
 	session store.Session
-	notes   *skipped
+	notes   *skippedCounts
 	nodes   []store.Node     // users and assistants; Seq is the place, from 1
 	keys    map[string]int   // what the program calls a message, to its Seq
 	calls   map[string]*call // by the id the program uses, the last of that id
@@ -42,7 +42,7 @@ type call struct {
 	where    place
 }
 
-func newTree(origin string, n *skipped) *builder {
+func newTree(origin string, n *skippedCounts) *builder {
 	return &builder{
 		session: store.Session{Origin: origin}, notes: n,
 		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},

@@ -20,24 +20,24 @@ import (
 // subagent says stands beside the main conversation, or alone in a file of its
 // own.
 type claudeImporter struct {
-	notes      *skipped
-	main, side thread
+	notes      *skippedCounts
+	main, side claudeThread
 	titles     [3]string         // a summary, what a model found, what the user chose: the last one holds
 	leaves     map[string]string // summaries, by uuid of the last message they are of
 	id         string
 }
 
-// A thread is one of the two conversations of a file.
-type thread struct {
+// A claudeThread is one of the two conversations of a file.
+type claudeThread struct {
 	*builder
 	head    int
 	answers map[int]string // Seq of an answer to its message.id
 }
 
-func newClaude(name string, n *skipped) *claudeImporter {
+func newClaude(name string, n *skippedCounts) *claudeImporter {
 	d := &claudeImporter{notes: n, id: claudeID(name), leaves: map[string]string{}}
-	d.main = thread{newTree("claude-code", n), 0, map[int]string{}}
-	d.side = thread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
+	d.main = claudeThread{newTree("claude-code", n), 0, map[int]string{}}
+	d.side = claudeThread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
 	return d
 }
 
@@ -118,7 +118,7 @@ func (d *claudeImporter) end() []Conversation {
 
 // take adds a line to the conversation. What is no message leads on to what it
 // follows itself.
-func (t *thread) take(l *claudeLine) {
+func (t *claudeThread) take(l *claudeLine) {
 	if _, twice := t.keys[l.UUID]; twice {
 		return // a line that was written again
 	}
@@ -140,7 +140,7 @@ func (t *thread) take(l *claudeLine) {
 	}
 }
 
-func (t *thread) parent(l *claudeLine) int {
+func (t *claudeThread) parent(l *claudeLine) int {
 	switch {
 	case l.Parent != nil && *l.Parent != "":
 		return t.follow(*l.Parent)
@@ -157,7 +157,7 @@ const interrupted = "[Request interrupted by user"
 
 // user adds what the user said, and the results that came with it. The result
 // is where later messages go on.
-func (t *thread) user(l *claudeLine, parent int) int {
+func (t *claudeThread) user(l *claudeLine, parent int) int {
 	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
 	for _, raw := range l.Message.Content {
 		var b claudeBlock
@@ -187,7 +187,7 @@ func (t *thread) user(l *claudeLine, parent int) int {
 }
 
 // shown returns a block that stands on its own: text, an image or a document.
-func (t *thread) shown(b *claudeBlock) (llm.Part, bool) {
+func (t *claudeThread) shown(b *claudeBlock) (llm.Part, bool) {
 	switch {
 	case b.Type == "text":
 		return text(b.Text), strings.TrimSpace(b.Text) != ""
@@ -209,7 +209,7 @@ func (t *thread) shown(b *claudeBlock) (llm.Part, bool) {
 	return llm.Part{}, false
 }
 
-func (t *thread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
+func (t *claudeThread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
 	var parts []llm.Part
 	for _, raw := range b.Content {
 		var piece claudeBlock
@@ -235,7 +235,7 @@ func join(a, b string) string {
 
 // assistant adds a line of an answer: to the answer it belongs to, if it follows
 // that, as a new one otherwise.
-func (t *thread) assistant(l *claudeLine, parent int) int {
+func (t *claudeThread) assistant(l *claudeLine, parent int) int {
 	m := &l.Message
 	seq := parent
 	if n := t.node(parent); n == nil || m.ID == "" || t.answers[parent] != m.ID {
@@ -259,7 +259,7 @@ func (t *thread) assistant(l *claudeLine, parent int) int {
 
 // block adds a block of an answer. What is signed or encrypted is kept as the
 // API wrote it, as the adapter of Anthropic does.
-func (t *thread) block(seq int, raw json.RawMessage) {
+func (t *claudeThread) block(seq int, raw json.RawMessage) {
 	n := t.node(seq)
 	var b claudeBlock
 	if !t.notes.decode(raw, &b, unknownBlocks) {

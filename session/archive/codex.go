@@ -17,9 +17,9 @@ import (
 // September 2025 items stood in their lines bare, behind one that names the
 // session.
 type codexImporter struct {
-	notes  *skipped
-	items  thread // from items
-	events thread // from events, for files that have nothing else
+	notes  *skippedCounts
+	items  claudeThread // from items
+	events claudeThread // from events, for files that have nothing else
 	model  string
 	from   string // provider of model
 	asking bool   // the answer at the head is still growing
@@ -34,11 +34,11 @@ var codexItems = []string{
 	"custom_tool_call_output", "web_search_call",
 }
 
-func newCodex(n *skipped) *codexImporter {
+func newCodex(n *skippedCounts) *codexImporter {
 	return &codexImporter{
 		notes: n, from: "openai",
-		items:  thread{builder: newTree("codex", n)},
-		events: thread{builder: newTree("codex", newSkipped())},
+		items:  claudeThread{builder: newTree("codex", n)},
+		events: claudeThread{builder: newTree("codex", newSkipped())},
 	}
 }
 
@@ -157,14 +157,14 @@ func (d *codexImporter) event(l *codexLine) {
 	}
 }
 
-func (t *thread) grow(n store.Node) int {
+func (t *claudeThread) grow(n store.Node) int {
 	n.Parent = t.head
 	t.head = t.add("", n)
 	return t.head
 }
 
 // back makes the branch end before the last turns of the user's.
-func (t *thread) back(turns int) {
+func (t *claudeThread) back(turns int) {
 	for ; turns > 0 && t.head > 0; turns-- {
 		for t.head > 0 {
 			n := t.node(t.head)
@@ -178,7 +178,7 @@ func (t *thread) back(turns int) {
 
 // used notes what the answer at the end used. The program says it again whenever
 // its limits change.
-func (t *thread) used(u llm.Usage) {
+func (t *claudeThread) used(u llm.Usage) {
 	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
 		n.Usage = &u
 	}

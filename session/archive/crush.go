@@ -62,7 +62,7 @@ type crushSession struct {
 	prompt, completion, cost                   float64
 }
 
-func (r *reading) crush(ctx context.Context, d *database, path string) error {
+func (r *placeReader) crush(ctx context.Context, d *database, path string) error {
 	folder := ""
 	if at, err := filepath.Abs(path); err == nil && filepath.Base(filepath.Dir(at)) == ".crush" {
 		folder = filepath.Dir(filepath.Dir(at))
@@ -94,7 +94,7 @@ func (r *reading) crush(ctx context.Context, d *database, path string) error {
 	return nil
 }
 
-func (r *reading) crushSession(ctx context.Context, d *database, s crushSession, folder, stamp string) error {
+func (r *placeReader) crushSession(ctx context.Context, d *database, s crushSession, folder, stamp string) error {
 	t := &crushBuilder{builder: newTree("crush", r.notes)}
 	t.session.ID, t.session.Title, t.session.Dir = s.id, s.title, directory(folder)
 	t.session.Created, t.session.Updated = seconds(s.created), seconds(s.updated)

@@ -16,7 +16,7 @@ import (
 // conversations on one line, and the zip that holds it.
 type exportImporter struct {
 	limits limits
-	notes  *skipped
+	notes  *skippedCounts
 	files  func(id string) (data []byte, ok bool) // of the zip; nil: there is none
 	found  []Conversation
 }
@@ -115,7 +115,7 @@ var errBomb = errors.New("the zip is too large")
 
 // zip reads an export of ChatGPT or Claude. A zip is read from its end: what cannot be
 // sought in is held in memory.
-func (l limits) zip(r io.Reader, b *bufio.Reader, n *skipped) ([]Conversation, error) {
+func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	at, size, err := l.sought(r, b)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 // Nothing is written beside path: databases are copied first, with their logs. Where
 // there is no conversation, also none that is known, that is an error.
 func ReadFile(ctx context.Context, path string, known func(id, stamp string) bool, each func(Conversation) error) ([]Notice, error) {
-	r := &reading{limits: standard, notes: newSkipped(), known: known, each: each}
+	r := &placeReader{limits: standard, notes: newSkipped(), known: known, each: each}
 	err := r.file(ctx, path)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -31,7 +31,7 @@ func ReadFile(ctx context.Context, path string, known func(id, stamp string) boo
 	return r.notes.list(), err
 }
 
-func (r *reading) file(ctx context.Context, path string) error {
+func (r *placeReader) file(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -62,7 +62,7 @@ func (r *reading) file(ctx context.Context, path string) error {
 }
 
 // folder fills in the directory of a session of Gemini CLI, which stands beside its chats.
-func (r *reading) folder(path string, c *Conversation) {
+func (r *placeReader) folder(path string, c *Conversation) {
 	if c.Session.Origin != "gemini-cli" || c.Session.Dir != "" {
 		return
 	}
@@ -77,7 +77,7 @@ func (r *reading) folder(path string, c *Conversation) {
 }
 
 // database reads the database at path of the program whose tables it has.
-func (r *reading) database(ctx context.Context, path string) error {
+func (r *placeReader) database(ctx context.Context, path string) error {
 	d, err := r.limits.openDatabase(ctx, path)
 	if err != nil {
 		return err
@@ -91,10 +91,10 @@ func (r *reading) database(ctx context.Context, path string) error {
 	case d.has("responses", "id", "prompt", "response", "conversation_id"):
 		err = r.llm(ctx, d)
 	default:
-		return ErrNothing
+		return ErrNoConversation
 	}
 	if err == nil && r.found == 0 {
-		return ErrNothing
+		return ErrNoConversation
 	}
 	return err
 }
@@ -102,18 +102,18 @@ func (r *reading) database(ctx context.Context, path string) error {
 // sqliteMagic begins each database.
 const sqliteMagic = "SQLite format 3\x00"
 
-// A reading is one look through what a program keeps in more than one file, or in a
+// A placeReader is one look through what a program keeps in more than one file, or in a
 // database.
-type reading struct {
+type placeReader struct {
 	limits limits
-	notes  *skipped
+	notes  *skippedCounts
 	known  func(id, stamp string) bool // conversations that are not wanted; nil: all are
 	each   func(Conversation) error
 	found  int // conversations, those that are known too
 }
 
 // add hands on a conversation that has something in it.
-func (r *reading) add(t *builder, head int, stamp string) error {
+func (r *placeReader) add(t *builder, head int, stamp string) error {
 	r.notes.at("", 0)
 	if t.last() == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (r *reading) add(t *builder, head int, stamp string) error {
 }
 
 // wants reports whether a conversation is to be read.
-func (r *reading) wants(origin, id, stamp string) bool {
+func (r *placeReader) wants(origin, id, stamp string) bool {
 	r.found++
 	return r.known == nil || !r.known(sessionID(origin, id), stamp)
 }

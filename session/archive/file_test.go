@@ -240,7 +240,7 @@ func TestLongValues(t *testing.T) {
 	l := standard
 	l.line = 4000
 	n := 0
-	r := &reading{limits: l, notes: newSkipped(), each: func(c Conversation) error { n += len(c.Nodes); return valid(c) }}
+	r := &placeReader{limits: l, notes: newSkipped(), each: func(c Conversation) error { n += len(c.Nodes); return valid(c) }}
 	if err := r.file(t.Context(), path); err != nil || n != 6 || !strings.Contains(told(r.notes.list()), "too long (2): first in message m6") {
 		t.Errorf("%d messages, %v, %s", n, err, told(r.notes.list()))
 	}

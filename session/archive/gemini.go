@@ -18,7 +18,7 @@ import (
 // with what else is known or with all messages anew, and {"$rewindTo": ID}, which takes
 // back that message and those behind it. What was taken back stays here as a branch.
 type geminiImporter struct {
-	notes   *skipped
+	notes   *skippedCounts
 	session store.Session
 	records []*geminiMessage
 	at      map[string]int // by id: its place in records, from 1
@@ -98,7 +98,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-func newGemini(n *skipped) *geminiImporter {
+func newGemini(n *skippedCounts) *geminiImporter {
 	return &geminiImporter{notes: n, at: map[string]int{}, session: store.Session{Origin: "gemini-cli"}}
 }
 

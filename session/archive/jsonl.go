@@ -131,7 +131,7 @@ func (l *nodeLine) node() store.Node {
 
 // A jsonlImporter reads what JSONL wrote.
 type jsonlImporter struct {
-	notes *skipped
+	notes *skippedCounts
 	all   []*Conversation
 }
 
@@ -158,7 +158,7 @@ func (d *jsonlImporter) line(data []byte) error {
 		if l.ID != "" && !validID(l.ID) {
 			l.ID = hashedID(format, l.ID) // the file is anybody's
 		}
-		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked, Own: true})
+		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked, FromParley: true})
 	case typeMessage:
 		var l nodeLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
@@ -195,7 +195,7 @@ var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of what the file says are messages. What JSONL wrote is one,
 // and stays as it is.
-func (c *Conversation) repair(n *skipped) {
+func (c *Conversation) repair(n *skippedCounts) {
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {
@@ -225,7 +225,7 @@ func (c *Conversation) repair(n *skipped) {
 	}
 	before = len(c.Annotations)
 	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // who wrote the file decides about nothing here
-		return a.Kind == store.KindPersona || a.Kind == store.KindSettings || a.Kind == store.KindFolders
+		return a.Kind == store.KindPersona || a.Kind == store.KindSettings || a.Kind == store.KindDirectories
 	})
 	n.add(ownSettings, before-len(c.Annotations))
 	before = len(c.Annotations)

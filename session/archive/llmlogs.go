@@ -23,7 +23,7 @@ type llmResponse struct {
 	usage                                                  *llm.Usage
 }
 
-func (r *reading) llm(ctx context.Context, d *database) error {
+func (r *placeReader) llm(ctx context.Context, d *database) error {
 	type conversation struct{ id, name, stamp string }
 	var all []conversation
 	names := map[string]string{}
@@ -74,7 +74,7 @@ func (r *reading) llm(ctx context.Context, d *database) error {
 }
 
 // newerTurns tells of turns in the tables of a later llm.
-func (r *reading) newerTurns(ctx context.Context, d *database) error {
+func (r *placeReader) newerTurns(ctx context.Context, d *database) error {
 	if !d.has("turns", "id") {
 		return nil
 	}

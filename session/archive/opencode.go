@@ -108,12 +108,12 @@ var opencodeReasons = map[string]llm.Reason{
 
 // An opencodeStore is one of the two places.
 type opencodeStore interface {
-	sessions(ctx context.Context, r *reading) ([]opencodeSession, error)
+	sessions(ctx context.Context, r *placeReader) ([]opencodeSession, error)
 	// messages returns those of a session in order, and parts by message.
-	messages(ctx context.Context, r *reading, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error)
+	messages(ctx context.Context, r *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error)
 }
 
-func (r *reading) opencode(ctx context.Context, from opencodeStore) error {
+func (r *placeReader) opencode(ctx context.Context, from opencodeStore) error {
 	all, err := from.sessions(ctx, r)
 	if err != nil {
 		return err

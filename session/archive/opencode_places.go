@@ -15,7 +15,7 @@ import (
 // An openedDatabase is opencode's database.
 type openedDatabase struct{ *database }
 
-func (d openedDatabase) sessions(ctx context.Context, r *reading) (all []opencodeSession, err error) {
+func (d openedDatabase) sessions(ctx context.Context, r *placeReader) (all []opencodeSession, err error) {
 	counts := map[string]string{}
 	if d.has("message", "time_created") {
 		err = d.rows(ctx, func(row []string) error {
@@ -39,7 +39,7 @@ func (d openedDatabase) sessions(ctx context.Context, r *reading) (all []opencod
 	return all, err
 }
 
-func (d openedDatabase) messages(ctx context.Context, _ *reading, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
+func (d openedDatabase) messages(ctx context.Context, _ *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
 	messages, parts = map[string][]json.RawMessage{}, map[string][]json.RawMessage{}
 	order := "rowid"
 	if d.has("message", "time_created") {
@@ -66,20 +66,20 @@ func (d openedDatabase) messages(ctx context.Context, _ *reading, session string
 type storageFolder string
 
 // storage reads the folder of an older opencode.
-func (r *reading) storage(ctx context.Context, path string) error {
+func (r *placeReader) storage(ctx context.Context, path string) error {
 	if info, err := os.Stat(filepath.Join(path, "session")); err != nil || !info.IsDir() {
-		return ErrNothing
+		return ErrNoConversation
 	}
 	if err := r.opencode(ctx, storageFolder(path)); err != nil {
 		return err
 	}
 	if r.found == 0 {
-		return ErrNothing
+		return ErrNoConversation
 	}
 	return nil
 }
 
-func (d storageFolder) sessions(ctx context.Context, r *reading) (all []opencodeSession, err error) {
+func (d storageFolder) sessions(ctx context.Context, r *placeReader) (all []opencodeSession, err error) {
 	projects, err := os.ReadDir(filepath.Join(string(d), "session"))
 	if err != nil {
 		return nil, errors.Unwrap(err)
@@ -113,7 +113,7 @@ func (d storageFolder) sessions(ctx context.Context, r *reading) (all []opencode
 	return all, ctx.Err()
 }
 
-func (d storageFolder) messages(ctx context.Context, r *reading, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
+func (d storageFolder) messages(ctx context.Context, r *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
 	messages, parts = map[string][]json.RawMessage{}, map[string][]json.RawMessage{}
 	folder := filepath.Join(string(d), "message", session)
 	names, err := d.names(r, folder)
@@ -142,7 +142,7 @@ func (d storageFolder) messages(ctx context.Context, r *reading, session string)
 }
 
 // names returns the files of JSON in a folder; none if there is no such folder.
-func (d storageFolder) names(r *reading, folder string) (names []string, err error) {
+func (d storageFolder) names(r *placeReader, folder string) (names []string, err error) {
 	f, err := os.Open(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -165,7 +165,7 @@ func (d storageFolder) names(r *reading, folder string) (names []string, err err
 }
 
 // read returns what a file holds and what changes with it, nil if it cannot be read.
-func (d storageFolder) read(r *reading, path string) (data []byte, state string) {
+func (d storageFolder) read(r *placeReader, path string) (data []byte, state string) {
 	short, err := filepath.Rel(string(d), path)
 	if err != nil {
 		short = path

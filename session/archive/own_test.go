@@ -25,8 +25,8 @@ func TestOwnIDs(t *testing.T) {
 			t.Fatalf("%q: %d, %v", id, len(list), err)
 		}
 		got := list[0].Session.ID
-		if kept != (got == id) || !list[0].Own || got != "" && !validID(got) {
-			t.Errorf("%q became %q, own %v", id, got, list[0].Own)
+		if kept != (got == id) || !list[0].FromParley || got != "" && !validID(got) {
+			t.Errorf("%q became %q, own %v", id, got, list[0].FromParley)
 		}
 	}
 }

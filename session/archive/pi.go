@@ -17,8 +17,8 @@ import (
 // follows the other. The last line is where the conversation stands. (pi's
 // docs/session-format.md, version 3.)
 type piImporter struct {
-	notes *skipped
-	thread
+	notes *skippedCounts
+	claudeThread
 	named string
 }
 
@@ -86,8 +86,8 @@ type piBlock struct {
 
 var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
 
-func newPi(n *skipped) *piImporter {
-	return &piImporter{notes: n, thread: thread{builder: newTree("pi", n)}}
+func newPi(n *skippedCounts) *piImporter {
+	return &piImporter{notes: n, claudeThread: claudeThread{builder: newTree("pi", n)}}
 }
 
 func (d *piImporter) line(data []byte) error {
@@ -296,7 +296,7 @@ func reasoningItem(text string) json.RawMessage {
 func (d *piImporter) result(l *piLine, parent int) int {
 	m := &l.Message
 	said, files := splitText(d.shown(m.Content))
-	seq, ok := d.thread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
+	seq, ok := d.claudeThread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
 	if !ok || seq < parent {
 		return parent
 	}
@@ -310,5 +310,5 @@ func (d *piImporter) end() []Conversation {
 	if d.named != "" {
 		d.session.Title, d.session.Named = d.named, true
 	}
-	return []Conversation{d.thread.end(d.head)}
+	return []Conversation{d.claudeThread.end(d.head)}
 }

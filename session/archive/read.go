@@ -27,8 +27,8 @@ type limits struct {
 
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
 
-// ErrNothing reports that a file holds no conversation.
-var ErrNothing = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
+// ErrNoConversation reports that a file holds no conversation.
+var ErrNoConversation = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
 	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
 	"or the database of crush, opencode or llm")
 
@@ -56,19 +56,19 @@ func (l limits) read(r io.Reader, name string) ([]Conversation, []Notice, error)
 }
 
 // conversations returns those in r that have something in them.
-func (l limits) conversations(r io.Reader, name string, n *skipped) ([]Conversation, error) {
+func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
 	unique(found)
 	if err == nil && len(found) == 0 {
-		err = ErrNothing
+		err = ErrNoConversation
 	}
 	return found, err
 }
 
 // open tells by its first byte what a file is. R is what b reads from.
-func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skipped) ([]Conversation, error) {
+func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
 		return l.zip(r, b, n)
@@ -104,7 +104,7 @@ type importer interface {
 
 // lines reads a file of lines. Which format it is in, the first line says that
 // belongs to one.
-func (l limits) lines(b *bufio.Reader, name string, n *skipped) ([]Conversation, error) {
+func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	var d importer
 	unread := 0 // lines that belong to no format
 	in := lineReader{r: b, longest: l.line}
@@ -130,7 +130,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skipped) ([]Conversation,
 				// One conversation over many lines.
 				return l.object(b, n)
 			} else if unread >= l.lead {
-				return nil, ErrNothing
+				return nil, ErrNoConversation
 			}
 		}
 		if err == io.EOF {
@@ -146,7 +146,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skipped) ([]Conversation,
 }
 
 // object reads one conversation over many lines, of which the brace before is read.
-func (l limits) object(b *bufio.Reader, n *skipped) ([]Conversation, error) {
+func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	n.at("", 0)
 	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)))
 	if err != nil {
@@ -155,7 +155,7 @@ func (l limits) object(b *bufio.Reader, n *skipped) ([]Conversation, error) {
 	data = append([]byte{'{'}, data...)
 	d := formatOf(data, l, "", n)
 	if d == nil {
-		return nil, ErrNothing
+		return nil, ErrNoConversation
 	}
 	if err := d.line(data); err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ type probe struct {
 }
 
 // formatOf returns the decoder of the format a line belongs to, nil if it is of none.
-func formatOf(data []byte, l limits, name string, n *skipped) importer {
+func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	var p probe
 	if decode(data, &p) != nil {
 		return nil
@@ -279,8 +279,8 @@ func (n Notice) String() string {
 	return text
 }
 
-// skipped counts what could not be taken over, by kind, and knows where reading is.
-type skipped struct {
+// skippedCounts counts what could not be taken over, by kind, and knows where reading is.
+type skippedCounts struct {
 	kinds map[string]*Notice
 	now   place
 }
@@ -298,10 +298,10 @@ func (p place) String() string {
 	return p.unit
 }
 
-func newSkipped() *skipped { return &skipped{kinds: map[string]*Notice{}} }
+func newSkipped() *skippedCounts { return &skippedCounts{kinds: map[string]*Notice{}} }
 
 // at says that what follows is about the nth unit of a file; of 0, that unit names the place.
-func (n *skipped) at(unit string, number int) { n.now = place{unit, number} }
+func (n *skippedCounts) at(unit string, number int) { n.now = place{unit, number} }
 
 // The things that are counted, in the words of their notices.
 const (
@@ -329,7 +329,7 @@ const (
 )
 
 // decode reads data into v, as decode does, or counts it as what.
-func (n *skipped) decode(data []byte, v any, what string) bool {
+func (n *skippedCounts) decode(data []byte, v any, what string) bool {
 	if decode(data, v) != nil {
 		n.add(what, 1)
 		return false
@@ -337,7 +337,7 @@ func (n *skipped) decode(data []byte, v any, what string) bool {
 	return true
 }
 
-func (n *skipped) add(what string, count int) {
+func (n *skippedCounts) add(what string, count int) {
 	if count <= 0 {
 		return
 	}
@@ -348,7 +348,7 @@ func (n *skipped) add(what string, count int) {
 }
 
 // take adds what another counter has.
-func (n *skipped) take(other *skipped) {
+func (n *skippedCounts) take(other *skippedCounts) {
 	for what, o := range other.kinds {
 		n.add(what, o.Count)
 		if have := n.kinds[what]; have.Count == o.Count {
@@ -358,7 +358,7 @@ func (n *skipped) take(other *skipped) {
 }
 
 // list returns what was counted, in the order of its words.
-func (n *skipped) list() []Notice {
+func (n *skippedCounts) list() []Notice {
 	var out []Notice
 	for _, notice := range slices.SortedFunc(maps.Values(n.kinds), func(a, b *Notice) int { return strings.Compare(a.What, b.What) }) {
 		out = append(out, *notice)

@@ -307,7 +307,7 @@ func TestSafeURL(t *testing.T) {
 // same holds two conversations to be the same, but that what is empty may be nil.
 func same(t *testing.T, got, want Conversation) {
 	t.Helper()
-	if want.Own = true; !got.Own { // as all that comes back
+	if want.FromParley = true; !got.FromParley { // as all that comes back
 		t.Error("it does not count as written by parley")
 	}
 	if a, b := tidied(got), tidied(want); !reflect.DeepEqual(a, b) {

@@ -94,9 +94,9 @@ func PartLabel(p llm.Part) string {
 	return label
 }
 
-// ErrNotFile marks errors about what is no regular file: a directory, a
+// ErrNotRegular marks errors about what is no regular file: a directory, a
 // pipe, a device.
-var ErrNotFile = errors.New("not a regular file")
+var ErrNotRegular = errors.New("not a regular file")
 
 // FromFile attaches a file. Symbolic links are followed; what is behind them has to
 // be a regular file.
@@ -132,9 +132,9 @@ func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
 	return item(cmp.Or(name, "pasted"), data, l.withDefaults())
 }
 
-// Fit makes an image or a file that a tool returned fit for every provider, as an attachment
+// PrepareMedia makes an image or a file that a tool returned fit for every provider, as an attachment
 // of the user's is. Changed tells what that took; "" if nothing.
-func Fit(p llm.Part) (out llm.Part, changed string, err error) {
+func PrepareMedia(p llm.Part) (out llm.Part, changed string, err error) {
 	it, err := FromBytes(p.Name, p.Data, DefaultLimits())
 	if err != nil {
 		return llm.Part{}, "", err
@@ -171,9 +171,9 @@ func open(path string) (*os.File, int64, error) {
 func regular(path string, info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", printable(path), ErrNotFile)
+		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", printable(path), ErrNotRegular)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", printable(path), ErrNotFile)
+		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", printable(path), ErrNotRegular)
 	}
 	return nil
 }

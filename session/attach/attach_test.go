@@ -170,7 +170,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s: got %q, Bytes says %q, %v", name, got.Part.Text, fromBytes.Part.Text, err)
 		}
 	}
-	if _, err := FromFile(dir, Limits{}); !errors.Is(err, ErrNotFile) {
+	if _, err := FromFile(dir, Limits{}); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("a directory: %v", err)
 	}
 	if _, err := FromFile(filepath.Join(dir, "none"), Limits{}); !errors.Is(err, fs.ErrNotExist) {

@@ -120,7 +120,7 @@ func ExpandMentions(text string, open func(path string) (Attachment, error)) (pa
 			if it.Note != "" {
 				notes = append(notes, printable(path)+": "+it.Note)
 			}
-		case errors.Is(failed, ErrNotFile):
+		case errors.Is(failed, ErrNotRegular):
 			notes = append(notes, failed.Error())
 		case !missing(failed):
 			err = failed

@@ -108,7 +108,7 @@ func disk(files map[string]error) (open func(string) (Attachment, error), opened
 func TestExpand(t *testing.T) {
 	files := map[string]error{
 		"a.go": nil, "./a.go": nil, "b.png": nil,
-		"src":      fmt.Errorf("src is a directory, %w: attach the files in it", ErrNotFile),
+		"src":      fmt.Errorf("src is a directory, %w: attach the files in it", ErrNotRegular),
 		"secret":   &fs.PathError{Op: "open", Path: "secret", Err: syscall.EACCES},
 		"a.go/x":   &fs.PathError{Op: "open", Path: "a.go/x", Err: syscall.ENOTDIR},
 		"huge.bin": errors.New("huge.bin is too large"),

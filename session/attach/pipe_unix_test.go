@@ -16,7 +16,7 @@ func TestFileIsNoPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{path, "/dev/zero"} {
-		if _, err := FromFile(name, Limits{}); !errors.Is(err, ErrNotFile) {
+		if _, err := FromFile(name, Limits{}); !errors.Is(err, ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 // longestName bounds a name that is made of a text, in bytes without its extension.
 const longestName = 40
 
-// NameOf returns a name for a file made of text: letters and digits of ASCII in lower case,
+// Slug returns a name for a file made of text: letters and digits of ASCII in lower case,
 // with hyphens between words; "" if there are none.
-func NameOf(text string) string {
+func Slug(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -42,10 +42,10 @@ func NameOf(text string) string {
 // reservedNames holds what is a device on Windows, whatever stands behind its dot.
 var reservedNames = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "lpt1", "lpt2", "lpt3"}
 
-// FileNameOf returns a name for a new file made of text, with what it is called if the text has
+// SlugFileName returns a name for a new file made of text, with what it is called if the text has
 // no letters, such as "image", and with the extension of its type.
-func FileNameOf(text, otherwise, mime string) string {
-	name := NameOf(text)
+func SlugFileName(text, otherwise, mime string) string {
+	name := Slug(text)
 	switch {
 	case name == "":
 		name = otherwise
@@ -118,7 +118,7 @@ func Save(path string, data []byte) (string, error) {
 // of the file, in the directory of path, which may depend on what it is.
 func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {
 	saving := func(err error) error { return fmt.Errorf("saving %s: %w", printable(path), plain(err)) }
-	part, err := CreatePart(path)
+	part, err := CreateTemp(path)
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +132,7 @@ func SaveWith(path string, write func(*os.File) (path string, err error)) (strin
 		return "", errors.Join(err, part.Close())
 	}
 	if err = errors.Join(part.Sync(), part.Close()); err == nil {
-		path, err = Place(part.Name(), named)
+		path, err = RenameUnique(part.Name(), named)
 	}
 	if err != nil {
 		return "", saving(err)
@@ -140,9 +140,9 @@ func SaveWith(path string, write func(*os.File) (path string, err error)) (strin
 	return path, nil
 }
 
-// CreatePart makes a file beside path, to be written and then given its name by [Place], or to
+// CreateTemp makes a file beside path, to be written and then given its name by [Place], or to
 // be removed. Parts that were left behind there are removed.
-func CreatePart(path string) (*os.File, error) {
+func CreateTemp(path string) (*os.File, error) {
 	removeStale(filepath.Dir(path))
 	part, err := newPart(filepath.Dir(path))
 	if err != nil {
@@ -152,9 +152,9 @@ func CreatePart(path string) (*os.File, error) {
 	return part, nil
 }
 
-// Place renames a file to path, or, if there is a file, to that with a number behind its name,
+// RenameUnique renames a file to path, or, if there is a file, to that with a number behind its name,
 // and returns its new path. Nothing is overwritten, whoever makes files at the same time.
-func Place(part, path string) (string, error) {
+func RenameUnique(part, path string) (string, error) {
 	ext := filepath.Ext(path)
 	for n := 1; ; n++ {
 		name := path

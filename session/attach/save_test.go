@@ -23,7 +23,7 @@ func TestFileNamesOfTexts(t *testing.T) {
 		"one two three four five six seven eight nine ten": "one-two-three-four-five-six-seven-eight.png",
 		"-rf": "rf.png",
 	} {
-		if got := FileNameOf(text, "image", "image/png"); got != want {
+		if got := SlugFileName(text, "image", "image/png"); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}

@@ -46,9 +46,9 @@ func textItem(path string, data []byte) (Attachment, error) {
 	return it, nil
 }
 
-// Decode returns a text as UTF-8, and the encoding it had if that was another;
+// DecodeText returns a text as UTF-8, and the encoding it had if that was another;
 // false if data is no text.
-func Decode(data []byte) (text, from string, ok bool) {
+func DecodeText(data []byte) (text, from string, ok bool) {
 	if sniff(data) != nil {
 		return "", "", false
 	}

@@ -404,7 +404,7 @@ func TestHostileBackups(t *testing.T) {
 func TestPermissionsAreNotRestored(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	s, nodes := conversation("s", "a/b", "chat/x", "")
-	if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: store.KindFolders, Data: []byte(`{"dirs":["/etc"]}`)}, store.Annotation{N: 2, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
+	if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: store.KindDirectories, Data: []byte(`{"dirs":["/etc"]}`)}, store.Annotation{N: 2, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"models", "rules", "trust of /work", "theme"} {

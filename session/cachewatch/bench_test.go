@@ -23,13 +23,13 @@ func BenchmarkObserve(b *testing.B) {
 			for i := range n {
 				req.Messages = append(req.Messages, llm.UserText(strings.Repeat(fmt.Sprint(i), 200)))
 			}
-			var l cachewatch.Ledger
+			var l cachewatch.Tracker
 			at := time.Unix(1_800_000_000, 0)
 			usage := llm.Usage{Input: 100 * n, CacheRead: 100*n - 100, CacheWrite: 100}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				p, first := cachewatch.PrefixOf(req)
-				r := cachewatch.Request{Model: "a/b", At: at, First: first, To: n + i, Usage: usage}
+				r := cachewatch.Request{Model: "a/b", At: at, First: first, LastSeq: n + i, Usage: usage}
 				l.Observe(r, p, cachewatch.Facts{}, func(cachewatch.Request) (cachewatch.Cause, string) { return "", "" })
 			}
 		})

@@ -57,7 +57,7 @@ type Request struct {
 	At       time.Time
 	Key      string // digest of its Prefix; "": not known
 	First    string // digest of its first message; "": not known
-	To       int    // number of its last message in the conversation
+	LastSeq  int    // number of its last message in the conversation
 	Compared bool   // other models were asked the same at once
 	Usage    llm.Usage
 }
@@ -65,10 +65,10 @@ type Request struct {
 // An Entry is what is stored of a request with its response, to compare the next one with
 // it.
 type Entry struct {
-	Key    string  `json:"key,omitempty"`    // see Request
-	First  string  `json:"first,omitempty"`  // see Request
-	Prefix *Prefix `json:"prefix,omitempty"` // whose digest Key is; nil: an earlier response of the conversation has it
-	Told   bool    `json:"told,omitempty"`   // the user got a notice of what it missed
+	Key      string  `json:"key,omitempty"`    // see Request
+	First    string  `json:"first,omitempty"`  // see Request
+	Prefix   *Prefix `json:"prefix,omitempty"` // whose digest Key is; nil: an earlier response of the conversation has it
+	Notified bool    `json:"told,omitempty"`   // the user got a notice of what it missed
 
 	Lifetime time.Duration `json:"lifetime,omitempty"` // see llm.Cache, in ns; 0: not known
 }
@@ -80,9 +80,9 @@ type Miss struct {
 	Cost   float64 `json:"cost,omitempty"` // US dollars that the tokens cost more; 0 if that is not known
 }
 
-// A Ledger holds the requests of one conversation that the next is compared with. The
+// A Tracker holds the requests of one conversation that the next is compared with. The
 // zero value holds none. It is not safe for concurrent use.
-type Ledger struct {
+type Tracker struct {
 	models   map[string]model  // by provider/model
 	prefixes map[string]Prefix // by Request.Key
 	last     string            // model of the last request
@@ -111,19 +111,19 @@ func (m model) cached() int {
 
 // Restore adds a request that was answered before the program started. Those of a
 // conversation come in order.
-func (l *Ledger) Restore(r Request, e Entry, missed Miss) {
+func (l *Tracker) Restore(r Request, e Entry, missed Miss) {
 	if e.Prefix != nil {
 		l.addPrefix(e.Key, *e.Prefix)
 	}
 	r.Key, r.First = e.Key, e.First
 	l.remember(r)
-	l.note(e.Told, missed)
+	l.note(e.Notified, missed)
 }
 
 // Observe adds a request that was answered, and returns what to store of it, what it
 // missed, and the notice that the user gets; "" for none. Messages returns why the
 // messages of r do not begin with those of an earlier request; "" if they do.
-func (l *Ledger) Observe(r Request, p Prefix, f Facts, messages func(before Request) (Cause, string)) (e Entry, missed Miss, notice string) {
+func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Request) (Cause, string)) (e Entry, missed Miss, notice string) {
 	r.Key = p.key()
 	e = Entry{Key: r.Key, First: r.First, Lifetime: f.Lifetime}
 	if l.addPrefix(r.Key, p) {
@@ -133,21 +133,21 @@ func (l *Ledger) Observe(r Request, p Prefix, f Facts, messages func(before Requ
 	l.remember(r)
 	if g.missed > leastMiss {
 		missed = Miss{g.missed, g.cause, f.extraCost(r.Usage, g.missed)}
-		if e.Told = g.reportable(f) && g.cause != l.told; e.Told {
+		if e.Notified = g.reportable(f) && g.cause != l.told; e.Notified {
 			notice = missed.notice(g.detail)
 		}
 	}
-	l.note(e.Told, missed)
+	l.note(e.Notified, missed)
 	return e, missed, notice
 }
 
 // usualLifetime is how long a provider keeps a prompt at least of which that is not known.
 const usualLifetime = 5 * time.Minute
 
-// Warm returns how many tokens of r, which is not sent yet, are known to be in the cache of its
+// CachedTokens returns how many tokens of r, which is not sent yet, are known to be in the cache of its
 // model: the request before began as it does, and is not longer ago than the provider keeps it.
 // Messages is that of Observe.
-func (l *Ledger) Warm(r Request, p Prefix, c llm.Cache, messages func(before Request) (Cause, string)) int {
+func (l *Tracker) CachedTokens(r Request, p Prefix, c llm.Cache, messages func(before Request) (Cause, string)) int {
 	m, known := l.models[r.Model]
 	lifetime := c.Lifetime
 	if lifetime <= 0 {
@@ -163,7 +163,7 @@ func (l *Ledger) Warm(r Request, p Prefix, c llm.Cache, messages func(before Req
 }
 
 // addPrefix reports whether p is new to the conversation.
-func (l *Ledger) addPrefix(key string, p Prefix) bool {
+func (l *Tracker) addPrefix(key string, p Prefix) bool {
 	if _, known := l.prefixes[key]; known {
 		return false
 	}
@@ -175,7 +175,7 @@ func (l *Ledger) addPrefix(key string, p Prefix) bool {
 }
 
 // remember makes r the request that the next one of its model is compared with.
-func (l *Ledger) remember(r Request) {
+func (l *Tracker) remember(r Request) {
 	if r.Usage.Input == 0 {
 		return
 	}
@@ -189,7 +189,7 @@ func (l *Ledger) remember(r Request) {
 
 // note remembers which cause was told last. A request that read what was there ends its
 // row, but where the provider or the history is the cause: those come and go by themselves.
-func (l *Ledger) note(told bool, missed Miss) {
+func (l *Tracker) note(told bool, missed Miss) {
 	switch {
 	case told:
 		l.told = missed.Cause
@@ -198,15 +198,15 @@ func (l *Ledger) note(told bool, missed Miss) {
 	}
 }
 
-// A gap is what one request did not read.
-type gap struct {
+// A cacheMiss is what one request did not read.
+type cacheMiss struct {
 	expected, missed int // tokens
 	cause            Cause
 	detail           string // of the cause, in words; "" if there is none
 }
 
 // compare compares r with the last request of its model, and with the last of all.
-func (l *Ledger) compare(r Request, f Facts, messages func(Request) (Cause, string)) gap {
+func (l *Tracker) compare(r Request, f Facts, messages func(Request) (Cause, string)) cacheMiss {
 	own := l.models[r.Model]
 	g := gapOf(own, r)
 	if g.missed > leastMiss {
@@ -228,14 +228,14 @@ func (l *Ledger) compare(r Request, f Facts, messages func(Request) (Cause, stri
 
 // gapOf returns how much of what the cache holds of m's last request r could have read,
 // and did not.
-func gapOf(m model, r Request) gap {
+func gapOf(m model, r Request) cacheMiss {
 	expected := min(m.cached(), r.Usage.Input)
-	return gap{expected: expected, missed: max(expected-r.Usage.CacheRead, 0)}
+	return cacheMiss{expected: expected, missed: max(expected-r.Usage.CacheRead, 0)}
 }
 
 // cause returns why r did not read what the request before left. What was changed after
 // the cache had expired cost nothing.
-func (l *Ledger) cause(before, r Request, f Facts, messages func(Request) (Cause, string)) (Cause, string) {
+func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Cause, string)) (Cause, string) {
 	idle := r.At.Sub(before.At)
 	if f.Lifetime > 0 && idle > f.Lifetime {
 		return Expired, fmt.Sprintf("%s without a request, kept for %s", inWords(idle), inWords(f.Lifetime))
@@ -257,7 +257,7 @@ func (l *Ledger) cause(before, r Request, f Facts, messages func(Request) (Cause
 }
 
 // reportable reports whether the user gets to know of g.
-func (g gap) reportable(f Facts) bool {
+func (g cacheMiss) reportable(f Facts) bool {
 	least := f.Least
 	if least == 0 {
 		least = defaultLeast

@@ -94,7 +94,7 @@ func TestRecordedFigures(t *testing.T) {
 type player struct {
 	*testing.T
 	llm.Endpoint
-	ledger cachewatch.Ledger
+	ledger cachewatch.Tracker
 	says   string
 	clock  time.Time
 }
@@ -139,7 +139,7 @@ func (p *player) play(answer, system string) (u llm.Usage, missed cachewatch.Mis
 		}
 	}
 	prefix, first := cachewatch.PrefixOf(req)
-	r := cachewatch.Request{Model: p.Name, At: p.clock, First: first, To: 1, Usage: u}
+	r := cachewatch.Request{Model: p.Name, At: p.clock, First: first, LastSeq: 1, Usage: u}
 	_, missed, told = p.ledger.Observe(r, prefix, cachewatch.Facts{Cache: p.Cache, Cost: p.Cost}, func(cachewatch.Request) (cachewatch.Cause, string) { return "", "" })
 	return u, missed, told
 }

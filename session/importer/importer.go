@@ -25,7 +25,7 @@ type Result struct {
 	Conversations int              `json:"conversations"`     // files, where each holds one
 	New           int              `json:"new"`               // of them, that are not here or have changed since; after the import: that were not here
 	Grown         int              `json:"grown,omitempty"`   // conversations that were here, and have new messages
-	Apart         int              `json:"apart,omitempty"`   // of Grown, where those stand on a branch of their own
+	Branched      int              `json:"apart,omitempty"`   // of Grown, where those stand on a branch of their own
 	Removed       int              `json:"removed,omitempty"` // that were removed here, and stay so
 	Failed        int              `json:"failed,omitempty"`  // files that cannot be read, or hold no conversation
 	Busy          int              `json:"busy,omitempty"`    // conversations that are open in another parley, and wait
@@ -114,7 +114,7 @@ func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
 
 // fail counts a file that cannot be read.
 func (r *Result) fail(err error) {
-	if err == nil || errors.Is(err, archive.ErrNothing) {
+	if err == nil || errors.Is(err, archive.ErrNoConversation) {
 		return
 	}
 	r.Failed++
@@ -236,8 +236,8 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 		r.New++
 	case done.Added > 0:
 		r.Grown++
-		if done.Apart {
-			r.Apart++
+		if done.Branched {
+			r.Branched++
 		}
 	}
 	r.remember(c, now)

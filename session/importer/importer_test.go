@@ -69,7 +69,7 @@ func (m *machine) imported(t testing.TB) string {
 		for _, c := range []struct {
 			n    int
 			what string
-		}{{r.New, "new"}, {r.Grown, "grown"}, {r.Apart, "apart"}, {r.Removed, "removed"}, {r.Busy, "busy"}, {r.Failed, "failed"}} {
+		}{{r.New, "new"}, {r.Grown, "grown"}, {r.Branched, "apart"}, {r.Removed, "removed"}, {r.Busy, "busy"}, {r.Failed, "failed"}} {
 			if c.n > 0 {
 				text += fmt.Sprintf(", %d %s", c.n, c.what)
 			}

@@ -103,9 +103,9 @@ func (s Settings) Offers(tool string) bool {
 	return offers
 }
 
-// Over returns the settings of requests with what is set in the place of what was given. Values
+// Override returns the settings of requests with what is set in the place of what was given. Values
 // that this version does not allow are left out: another one may have kept them.
-func (s Settings) Over(given llm.Settings) llm.Settings {
+func (s Settings) Override(given llm.Settings) llm.Settings {
 	given.Options = maps.Clone(given.Options)
 	if s.Web != nil {
 		given.Web = *s.Web

@@ -70,7 +70,7 @@ func TestOver(t *testing.T) {
 	on := true
 	given := llm.Settings{Detail: "low", Options: map[string]any{"top_k": 5, "x": "y"}}
 	s := settings.Settings{Web: &on, Values: map[string]string{"top_k": "40", "detail": "high", "temperature": "hot", "messages": "[]"}}
-	got := s.Over(given)
+	got := s.Override(given)
 	if !got.Web || got.Detail != "high" || got.Temperature != nil || len(got.Options) != 2 || got.Options["top_k"] == 5 {
 		t.Errorf("sent %+v", got)
 	}

@@ -192,8 +192,8 @@ func Find(places []Place) (found []Skill, problems []error) {
 	return found, problems
 }
 
-// First returns skills without those whose name one before them has.
-func First(all []Skill) (first []Skill) {
+// Unique returns skills without those whose name one before them has.
+func Unique(all []Skill) (first []Skill) {
 	for _, s := range all {
 		if !slices.ContainsFunc(first, func(f Skill) bool { return f.Name == s.Name }) {
 			first = append(first, s)

@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	places := append(skills.ProjectPlaces(filepath.Join(dir, "project")), skills.UserPlaces(filepath.Join(dir, "config/skills"), filepath.Join(dir, "home"))...)
 	found, problems := skills.Find(places)
 	var got []string
-	for _, s := range skills.First(found) {
+	for _, s := range skills.Unique(found) {
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s: %.30s %v %s", s.Name, s.Description, s.Project, s.Warning)))
 	}
 	want := []string{

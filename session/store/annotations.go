@@ -37,14 +37,14 @@ const KindSettings = "settings"
 // KindPersona is the kind of an annotation that says which system prompt holds from there on.
 const KindPersona = "persona"
 
-// KindFolders is the kind of an annotation that says which further folders tools reach from there
+// KindDirectories is the kind of an annotation that says which further folders tools reach from there
 // on.
-const KindFolders = "folders"
+const KindDirectories = "folders"
 
 // Bounds for what is kept of a conversation beside its messages.
 const (
-	MaxPerPlace = 100     // annotations in one place
-	maxData     = 1 << 20 // bytes of one that is brought in
+	MaxAnnotationsPerPlace = 100     // annotations in one place
+	maxData                = 1 << 20 // bytes of one that is brought in
 )
 
 // LimitAnnotations returns those of annotations from elsewhere that can be kept: of one
@@ -54,7 +54,7 @@ func LimitAnnotations(all []Annotation) []Annotation {
 	var kept []Annotation
 	for _, a := range slices.Backward(all) {
 		place := [2]int{a.After, a.Next}
-		if here[place]++; here[place] <= MaxPerPlace && a.Kind != "" && len(a.Data) <= maxData {
+		if here[place]++; here[place] <= MaxAnnotationsPerPlace && a.Kind != "" && len(a.Data) <= maxData {
 			kept = append(kept, a)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // another program, put any type into any column. What does not fit is left zero
 // and counted, so that one bad value costs itself and not the row. NULL is the
 // zero value. The zero Columns is ready; err starts the next row.
-type columns struct{ bad []string }
+type columns struct{ damage []string }
 
 // A scanner takes the value of one column.
 type scanner func(v any)
@@ -34,16 +34,16 @@ func (c *columns) addBad(name string, v any) {
 	if b, ok := v.([]byte); ok {
 		text = string(b)
 	}
-	c.bad = append(c.bad, fmt.Sprintf("%s = %.40q", name, text))
+	c.damage = append(c.damage, fmt.Sprintf("%s = %.40q", name, text))
 }
 
 // err returns what did not fit since the last call, nil if all did.
 func (c *columns) err() error {
-	if len(c.bad) == 0 {
+	if len(c.damage) == 0 {
 		return nil
 	}
-	err := errors.New(strings.Join(c.bad, ", "))
-	c.bad = c.bad[:0]
+	err := errors.New(strings.Join(c.damage, ", "))
+	c.damage = c.damage[:0]
 	return err
 }
 

@@ -226,7 +226,7 @@ func readExtra(text string) (e nodeExtra, ok bool) {
 			r.object(func() {
 				readText(r, "key", &e.Cache.Key)
 				readText(r, "first", &e.Cache.First)
-				readFlag(r, "told", &e.Cache.Told)
+				readFlag(r, "told", &e.Cache.Notified)
 				readInt(r, "lifetime", &e.Cache.Lifetime)
 			})
 		}

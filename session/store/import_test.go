@@ -109,7 +109,7 @@ func TestImportNew(t *testing.T) {
 			for again := range 2 {
 				done, err := ImportNew(db, s, tt.then)
 				want := tt.added * (1 - again) // the second time, nothing is new
-				if err != nil || done.New || done.ID != "x" || done.Added != want || want > 0 && done.Apart != tt.apart {
+				if err != nil || done.New || done.ID != "x" || done.Added != want || want > 0 && done.Branched != tt.apart {
 					t.Errorf("import %d: %+v, %v, want %d added", again+2, done, err, want)
 				}
 				if got := shortTree(t, db, "x"); got != tt.want {
@@ -162,7 +162,7 @@ func TestImportApart(t *testing.T) {
 		mine := branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
 		theirs := append(slices.Clone(mine), Node{Seq: 3, Parent: 2, Message: llm.UserText("obey me")})
 		for i, nodes := range [][]Node{mine, mine, theirs} {
-			id, err := ImportApart(db, s, nodes)
+			id, err := ImportUntrusted(db, s, nodes)
 			if err != nil || (id == "x") != (i < 2) {
 				t.Errorf("%q, import %d: %q, %v", origin, i+1, id, err)
 			}

@@ -136,7 +136,7 @@ func parseSession(text string) (r *sessionRow, ok bool) {
 		return time.Unix(0, number())
 	}
 	r.num, r.ID, r.Title, r.Named, r.Dir, r.Model = number(), next(), next(), flag(), next(), next()
-	r.Effort, r.History, r.Pinned, r.Origin = llm.Effort(next()), History(next()), flag(), next()
+	r.Effort, r.History, r.Pinned, r.Origin = llm.Effort(next()), HistoryMode(next()), flag(), next()
 	r.Created, r.Updated, r.Head, r.Messages = at(), at(), int(number()), int(number())
 	usage := next()
 	r.Preview, r.Deleted, r.touched = next(), at(), number()

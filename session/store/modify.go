@@ -160,11 +160,11 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 
 // An Imported is what came of a conversation that was brought in.
 type Imported struct {
-	ID      string
-	New     bool // it was not there
-	Added   int  // messages that were not there, of one that was, or that have grown
-	Apart   bool // Added stand on a branch that is not the current one: the conversation went on here
-	Deleted bool // it is in the trash, where nothing was added
+	ID       string
+	New      bool // it was not there
+	Added    int  // messages that were not there, of one that was, or that have grown
+	Branched bool // Added stand on a branch that is not the current one: the conversation went on here
+	Deleted  bool // it is in the trash, where nothing was added
 }
 
 // ImportNew does what Import does, and says what that was. One that is there, from the
@@ -176,10 +176,10 @@ func ImportNew(db *DB, s Session, nodes []Node, shown ...Annotation) (done Impor
 	return importSession(db, s, nodes, shown, true)
 }
 
-// ImportApart does what Import does with a conversation of which anybody may have written that
+// ImportUntrusted does what Import does with a conversation of which anybody may have written that
 // it is one that is there: it adds nothing to that. Where both have different messages, the new
 // one has another ID.
-func ImportApart(db *DB, s Session, nodes []Node, shown ...Annotation) (id string, err error) {
+func ImportUntrusted(db *DB, s Session, nodes []Node, shown ...Annotation) (id string, err error) {
 	done, err := importSession(db, s, nodes, shown, false)
 	return done.ID, err
 }
@@ -289,7 +289,7 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 	if err := db.checkUnlocked(w, s.ID); err != nil {
 		return err
 	}
-	done.Added, done.Apart = m.added, apart
+	done.Added, done.Branched = m.added, apart
 	l := Log{db: db}
 	for _, n := range m.nodes {
 		l.add(n)

@@ -128,9 +128,9 @@ func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 	return nodes, err
 }
 
-// Straight returns how many of the first messages each follow the one before, of those that
+// LinearCount returns how many of the first messages each follow the one before, of those that
 // Older counts.
-func (l *Log) Straight() (n int) {
+func (l *Log) LinearCount() (n int) {
 	id, n := l.Session().ID, l.Older()
 	_ = l.db.read(func(q querier) error { // what it cannot tell is looked at
 		var first int

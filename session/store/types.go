@@ -10,18 +10,18 @@ import (
 
 // A Session holds what is known of a conversation without reading it.
 type Session struct {
-	ID      string     `json:"id"`
-	Title   string     `json:"title"`             // of one line; "" until something was said
-	Named   bool       `json:"named,omitempty"`   // a user chose the title
-	Dir     string     `json:"folder,omitempty"`  // working directory it began in, absolute
-	Model   string     `json:"model,omitempty"`   // provider/model that answers next
-	Effort  llm.Effort `json:"effort,omitempty"`  // what is asked of it
-	History History    `json:"history,omitempty"` // what of the conversation a request holds
-	Pinned  bool       `json:"pinned,omitempty"`
-	Origin  string     `json:"origin,omitempty"` // "fork ID", or the name of a foreign format it was imported from
-	Created time.Time  `json:"created"`
-	Updated time.Time  `json:"updated"` // of its last message; lists are ordered by sequence, not by this
-	Head    int        `json:"head"`    // Seq of the last message of the current branch; 0: none
+	ID      string      `json:"id"`
+	Title   string      `json:"title"`             // of one line; "" until something was said
+	Named   bool        `json:"named,omitempty"`   // a user chose the title
+	Dir     string      `json:"folder,omitempty"`  // working directory it began in, absolute
+	Model   string      `json:"model,omitempty"`   // provider/model that answers next
+	Effort  llm.Effort  `json:"effort,omitempty"`  // what is asked of it
+	History HistoryMode `json:"history,omitempty"` // what of the conversation a request holds
+	Pinned  bool        `json:"pinned,omitempty"`
+	Origin  string      `json:"origin,omitempty"` // "fork ID", or the name of a foreign format it was imported from
+	Created time.Time   `json:"created"`
+	Updated time.Time   `json:"updated"` // of its last message; lists are ordered by sequence, not by this
+	Head    int         `json:"head"`    // Seq of the last message of the current branch; 0: none
 
 	Messages int       `json:"messages"`       // on all branches
 	Usage    llm.Usage `json:"usage"`          // of all answers on all branches
@@ -30,14 +30,14 @@ type Session struct {
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
 
-// History reports what of a conversation a request holds.
-type History string
+// HistoryMode reports what of a conversation a request holds.
+type HistoryMode string
 
 // The ways. The zero value is HistoryFull.
 const (
-	HistoryFull      History = ""          // everything
-	HistoryDynamic   History = "dynamic"   // the oldest whole turns are left out once the window is full
-	HistoryStateless History = "stateless" // the last prompt and what follows it
+	HistoryFull      HistoryMode = ""          // everything
+	HistoryDynamic   HistoryMode = "dynamic"   // the oldest whole turns are left out once the window is full
+	HistoryStateless HistoryMode = "stateless" // the last prompt and what follows it
 )
 
 // A Node is one message in the tree of a conversation.

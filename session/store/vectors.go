@@ -36,7 +36,7 @@ const (
 // A Collection is a named set of vectors that can be compared.
 type Collection struct {
 	Name string `json:"name"`
-	vectors.Set
+	vectors.Space
 	Rows    int       `json:"rows"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
@@ -52,21 +52,21 @@ type SimilarText struct {
 	Score float32 // similarity, from -1 to 1
 }
 
-// A MixedError reports vectors that a collection cannot hold.
-type MixedError struct {
+// A VectorMismatchError reports vectors that a collection cannot hold.
+type VectorMismatchError struct {
 	Collection
 	Why string // in which way the collection's are others
 }
 
-func (e *MixedError) Error() string {
+func (e *VectorMismatchError) Error() string {
 	return fmt.Sprintf("collection %s has vectors of %s: they cannot be compared", e.Name, e.Why)
 }
 
-// Vectors are the collections of a store.
-type Vectors struct{ db *DB }
+// VectorCollections are the collections of a store.
+type VectorCollections struct{ db *DB }
 
-// Vectors returns the collections.
-func (db *DB) Vectors() Vectors { return Vectors{db} }
+// Collections returns the collections.
+func (db *DB) Collections() VectorCollections { return VectorCollections{db} }
 
 const collectionColumns = `SELECT num, name, model, dimensions, task, rows, created, updated FROM collections `
 
@@ -77,7 +77,7 @@ func scanCollection(row interface{ Scan(...any) error }) (c Collection, err erro
 }
 
 // List lists the collections by their names.
-func (v Vectors) List() (all []Collection, err error) {
+func (v VectorCollections) List() (all []Collection, err error) {
 	err = v.db.read(func(q querier) error {
 		return each(q, func(rows *sql.Rows) error {
 			c, err := scanCollection(rows)
@@ -90,7 +90,7 @@ func (v Vectors) List() (all []Collection, err error) {
 
 // Get returns the collection of that name; its Rows are 0 and its Set is empty if there
 // is none.
-func (v Vectors) Get(name string) (c Collection, err error) {
+func (v VectorCollections) Get(name string) (c Collection, err error) {
 	err = v.db.read(func(q querier) error {
 		c, err = scanCollection(q.one(collectionColumns+`WHERE name = ?`, name))
 		return err
@@ -102,7 +102,7 @@ func (v Vectors) Get(name string) (c Collection, err error) {
 }
 
 // Remove deletes a collection, and reports whether there was one.
-func (v Vectors) Remove(name string) (was bool, err error) {
+func (v VectorCollections) Remove(name string) (was bool, err error) {
 	err = v.db.write(func(w *writer) error {
 		c, err := scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
 		if errors.Is(err, sql.ErrNoRows) {
@@ -120,7 +120,7 @@ func (v Vectors) Remove(name string) (was bool, err error) {
 }
 
 // HasText reports whether a collection holds a text.
-func (v Vectors) HasText(c Collection, text string) (has bool, err error) {
+func (v VectorCollections) HasText(c Collection, text string) (has bool, err error) {
 	err = v.db.read(func(q querier) error {
 		return q.one(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
 	})
@@ -134,8 +134,8 @@ func textKey(text string) []byte {
 
 // Add adds rows to the collection of that name, which it makes if there is none, and
 // returns it. All of them are on disk then, or none. A text that it holds already stays as it
-// is. Vectors of another set are a *MixedError.
-func (v Vectors) Add(name string, set vectors.Set, rows []vectors.Row) (c Collection, err error) {
+// is. Vectors of another set are a *VectorMismatchError.
+func (v VectorCollections) Add(name string, set vectors.Space, rows []vectors.Row) (c Collection, err error) {
 	err = v.db.write(func(w *writer) error {
 		now := v.db.now()
 		c, err = scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
@@ -146,8 +146,8 @@ func (v Vectors) Add(name string, set vectors.Set, rows []vectors.Row) (c Collec
 		if err != nil {
 			return err
 		}
-		if why := c.Set.Differs(set); why != "" {
-			return &MixedError{c, why}
+		if why := c.Space.Differs(set); why != "" {
+			return &VectorMismatchError{c, why}
 		}
 		return w.addVectors(&c, rows, now)
 	})
@@ -174,7 +174,7 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 	}
 	for _, r := range rows {
 		if len(r.Vector) != c.Dimensions {
-			return &MixedError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
+			return &VectorMismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
 		}
 		var added int
 		err := w.one(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
@@ -235,9 +235,9 @@ func (c Collection) damaged() error {
 
 // Similar returns the n texts of a collection that are nearest to a vector, the nearest first.
 // It holds the codes of a few blocks in memory at a time.
-func (v Vectors) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
+func (v VectorCollections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
-		return nil, &MixedError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
+		return nil, &VectorMismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := vectors.NewSearch(query, n)
 	const group = joinedBlocks * blockRows // which one part reads: somebody may join them meanwhile
@@ -288,7 +288,7 @@ func inParts(search *vectors.Search, parts, n int, do func(s *vectors.Search, fr
 }
 
 // scoreRows compares rows exactly.
-func (v Vectors) scoreRows(c Collection, s *vectors.Search, ids []int64) error {
+func (v VectorCollections) scoreRows(c Collection, s *vectors.Search, ids []int64) error {
 	return v.db.read(func(q querier) error {
 		var data []byte
 		for _, id := range ids {
@@ -309,7 +309,7 @@ func (c Collection) scanError(err error) error {
 }
 
 // scanBlocks compares the codes of the blocks from one to before another.
-func (v Vectors) scanBlocks(c Collection, s *vectors.Search, from, to int) error {
+func (v VectorCollections) scanBlocks(c Collection, s *vectors.Search, from, to int) error {
 	return v.db.read(func(q querier) error {
 		size := vectors.RecordSize(c.Dimensions)
 		return each(q, func(rows *sql.Rows) error {

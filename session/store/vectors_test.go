@@ -16,7 +16,7 @@ import (
 	"parley/session/vectors"
 )
 
-var small = vectors.Set{Model: "mock/small", Dimensions: 24, Task: "document"}
+var small = vectors.Space{Model: "mock/small", Dimensions: 24, Task: "document"}
 
 // unit returns n vectors of length 1, from first on the same ones each time.
 func unit(first, n, dimensions int) (rows []vectors.Row) {
@@ -43,19 +43,19 @@ func TestSimilar(t *testing.T) {
 	all := unit(0, 1000, 24)
 	for n, at := 1, 0; at < len(all); n = n*2 + 1 {
 		end := min(len(all), at+n)
-		c, err := db.Vectors().Add("notes", small, all[at:end])
+		c, err := db.Collections().Add("notes", small, all[at:end])
 		if at = end; err != nil || c.Rows != at {
 			t.Fatalf("%+v, %v", c, err)
 		}
 	}
 	check := func(db *DB) {
 		t.Helper()
-		c, err := db.Vectors().Get("notes")
-		if err != nil || c.Rows != 1000 || c.Set != small {
+		c, err := db.Collections().Get("notes")
+		if err != nil || c.Rows != 1000 || c.Space != small {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		for _, i := range []int{0, 255, 256, 600, 999} {
-			found, err := db.Vectors().Similar(c, all[i].Vector, 3)
+			found, err := db.Collections().Similar(c, all[i].Vector, 3)
 			if err != nil || len(found) != 3 || found[0].Text != all[i].Text || found[0].Line != i+1 || found[0].Score < 0.9999 || found[1].Score > found[0].Score {
 				t.Errorf("text %d: %+v, %v", i, found, err)
 			}
@@ -67,19 +67,19 @@ func TestSimilar(t *testing.T) {
 	}
 	db = reopen(t, path)
 	check(db)
-	if has, err := db.Vectors().HasText(notes(t, db), "text 7"); !has || err != nil {
+	if has, err := db.Collections().HasText(notes(t, db), "text 7"); !has || err != nil {
 		t.Error("lost a text", err)
 	}
-	if has, _ := db.Vectors().HasText(notes(t, db), "text 1000"); has {
+	if has, _ := db.Collections().HasText(notes(t, db), "text 1000"); has {
 		t.Error("has a text that nobody added")
 	}
-	if list, err := db.Vectors().List(); err != nil || len(list) != 1 || list[0].Name != "notes" {
+	if list, err := db.Collections().List(); err != nil || len(list) != 1 || list[0].Name != "notes" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if was, err := db.Vectors().Remove("notes"); !was || err != nil {
+	if was, err := db.Collections().Remove("notes"); !was || err != nil {
 		t.Error(was, err)
 	}
-	if was, err := db.Vectors().Remove("notes"); was || err != nil {
+	if was, err := db.Collections().Remove("notes"); was || err != nil {
 		t.Error("removed twice", err)
 	}
 	if n := vectorRows(t, db); n != 0 {
@@ -89,7 +89,7 @@ func TestSimilar(t *testing.T) {
 
 func notes(t *testing.T, db *DB) Collection {
 	t.Helper()
-	c, err := db.Vectors().Get("notes")
+	c, err := db.Collections().Get("notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,20 +112,20 @@ func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
 	const group = blockRows * joinedBlocks
 	all := unit(0, 2*group+blockRows+3, 8)
-	set := vectors.Set{Model: "mock/small", Dimensions: 8}
+	set := vectors.Space{Model: "mock/small", Dimensions: 8}
 	for at := 0; at < len(all); {
 		end := min(len(all), at+700)
-		if _, err := db.Vectors().Add("notes", set, all[at:end]); err != nil {
+		if _, err := db.Collections().Add("notes", set, all[at:end]); err != nil {
 			t.Fatal(err)
 		}
 		before := notes(t, db)
 		at = end
 		next := make(chan error)
 		go func() {
-			_, err := db.Vectors().Add("notes", set, all[at:min(len(all), at+600)])
+			_, err := db.Collections().Add("notes", set, all[at:min(len(all), at+600)])
 			next <- err
 		}()
-		found, err := db.Vectors().Similar(before, all[end-1].Vector, 400)
+		found, err := db.Collections().Similar(before, all[end-1].Vector, 400)
 		if err := <-next; err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 		t.Errorf("%d blocks of %d bytes, %v", blocks, bytes, err)
 	}
 	for _, i := range []int{0, group - 1, group, 2*group - 1, 2 * group, len(all) - 1} {
-		if found, err := db.Vectors().Similar(notes(t, db), all[i].Vector, 1); err != nil || len(found) != 1 || found[0].Text != all[i].Text {
+		if found, err := db.Collections().Similar(notes(t, db), all[i].Vector, 1); err != nil || len(found) != 1 || found[0].Text != all[i].Text {
 			t.Errorf("text %d: %+v, %v", i, found, err)
 		}
 	}
@@ -160,25 +160,25 @@ func TestCollectionsAreNotMixed(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	rows := unit(0, 3, 24)
-	if c, err := db.Vectors().Add("notes", small, append(rows, rows...)); err != nil || c.Rows != 3 {
+	if c, err := db.Collections().Add("notes", small, append(rows, rows...)); err != nil || c.Rows != 3 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	for _, other := range []vectors.Set{{Model: "mock/large", Dimensions: 24, Task: "document"}, {Model: "mock/small", Dimensions: 12, Task: "document"}, {Model: "mock/small", Dimensions: 24}} {
-		var mixed *MixedError
-		if _, err := db.Vectors().Add("notes", other, unit(5, 1, other.Dimensions)); !errors.As(err, &mixed) {
+	for _, other := range []vectors.Space{{Model: "mock/large", Dimensions: 24, Task: "document"}, {Model: "mock/small", Dimensions: 12, Task: "document"}, {Model: "mock/small", Dimensions: 24}} {
+		var mixed *VectorMismatchError
+		if _, err := db.Collections().Add("notes", other, unit(5, 1, other.Dimensions)); !errors.As(err, &mixed) {
 			t.Errorf("%+v: %v", other, err)
 		}
 	}
-	if _, err := db.Vectors().Add("notes", small, append(unit(5, 1, 24), unit(6, 1, 12)...)); err == nil {
+	if _, err := db.Collections().Add("notes", small, append(unit(5, 1, 24), unit(6, 1, 12)...)); err == nil {
 		t.Error("added a row of other dimensions")
 	}
-	if c, _ := db.Vectors().Get("notes"); c.Rows != 3 {
+	if c, _ := db.Collections().Get("notes"); c.Rows != 3 {
 		t.Errorf("%d rows", c.Rows)
 	}
-	if _, err := db.Vectors().Similar(notes(t, db), make([]float32, 12), 1); err == nil {
+	if _, err := db.Collections().Similar(notes(t, db), make([]float32, 12), 1); err == nil {
 		t.Error("compared vectors of other dimensions")
 	}
-	if c, err := db.Vectors().Get("none"); err != nil || c.Rows != 0 || c.Model != "" {
+	if c, err := db.Collections().Get("none"); err != nil || c.Rows != 0 || c.Model != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for name, ok := range map[string]bool{"notes": true, "meine Notizen": true, "": false, "-rf": false, "a\nb": false, " a": false, strings.Repeat("a", 101): false} {
@@ -199,10 +199,10 @@ func BenchmarkSimilar(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	set := vectors.Set{Model: "mock/large", Dimensions: 1536}
+	set := vectors.Space{Model: "mock/large", Dimensions: 1536}
 	began := time.Now()
-	for c, _ := db.Vectors().Get("bench"); c.Rows < 100_000 && err == nil; {
-		c, err = db.Vectors().Add("bench", set, unit(c.Rows, 2000, 1536))
+	for c, _ := db.Collections().Get("bench"); c.Rows < 100_000 && err == nil; {
+		c, err = db.Collections().Add("bench", set, unit(c.Rows, 2000, 1536))
 	}
 	if err != nil || db.Close() != nil {
 		b.Fatal(err)
@@ -214,11 +214,11 @@ func BenchmarkSimilar(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := db.Vectors().Get("bench")
+		c, err := db.Collections().Get("bench")
 		if err != nil {
 			b.Fatal(err)
 		}
-		found, err := db.Vectors().Similar(c, query, 10)
+		found, err := db.Collections().Similar(c, query, 10)
 		if err != nil || len(found) != 10 || found[0].Text != "text 77777" || !slices.IsSortedFunc(found, func(a, b SimilarText) int { return int(1e6 * (b.Score - a.Score)) }) {
 			b.Fatal(found, err)
 		}

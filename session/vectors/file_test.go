@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	set  = Set{Model: "openai/text-embedding-3-small", Dimensions: 3, Task: "document"}
+	set  = Space{Model: "openai/text-embedding-3-small", Dimensions: 3, Task: "document"}
 	rows = []Row{
 		{Line: 1, Text: "a \"quoted\"\ttext\nof two lines, é \x1b[1m\u009b\u202e\U000e0041", Vector: []float32{0.6, -0.8, 1e-9}},
 		{File: "a.txt", Line: 7, Text: "", Vector: []float32{1, 0, 0.33333334}},
@@ -44,8 +44,8 @@ func TestLines(t *testing.T) {
 	var got []Row
 	end := int64(0)
 	for l, err := range Lines(strings.NewReader(text)) {
-		if err != nil || l.Set != set {
-			t.Fatal(l.Set, err)
+		if err != nil || l.Space != set {
+			t.Fatal(l.Space, err)
 		}
 		got, end = append(got, l.Row), l.End
 	}
@@ -69,7 +69,7 @@ func TestLinesCut(t *testing.T) {
 			}
 		}
 		whole := cut == 0 || int64(cut) == first
-		if want := cut >= int(first); (n == 1) != want || want && end != first || (last == nil) != whole || last != nil && last != ErrCut {
+		if want := cut >= int(first); (n == 1) != want || want && end != first || (last == nil) != whole || last != nil && last != ErrTruncated {
 			t.Fatalf("cut at %d: %d lines to %d, %v", cut, n, end, last)
 		}
 	}
@@ -115,7 +115,7 @@ func TestLinesNotCut(t *testing.T) {
 		var last error
 		for _, last = range Lines(strings.NewReader(text)) {
 		}
-		if last == nil || last == ErrCut || !strings.Contains(last.Error(), want) {
+		if last == nil || last == ErrTruncated || !strings.Contains(last.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, last, want)
 		}
 	}

@@ -18,7 +18,7 @@ const maxLine = 64 << 20
 
 // A Line is one of a file of vectors, as JSON lines.
 type Line struct {
-	Set
+	Space
 	Row
 	End int64 // where in the file the line ends, behind its line break
 }
@@ -34,17 +34,17 @@ type lineJSON struct {
 	Embedding  json.RawMessage `json:"embedding"`
 }
 
-// ErrCut reports that the last line of a file is not whole: writing it was cut. It has no line
+// ErrTruncated reports that the last line of a file is not whole: writing it was cut. It has no line
 // break, and is the beginning of a line that NewWriter writes, of the Set of those before it.
-var ErrCut = errors.New("the last line is not whole")
+var ErrTruncated = errors.New("the last line is not whole")
 
-// Lines reads JSON lines that NewWriter wrote. Its first error is its last: ErrCut, or what is
+// Lines reads JSON lines that NewWriter wrote. Its first error is its last: ErrTruncated, or what is
 // wrong with a line. Lines of another Set than the first are an error.
 func Lines(r io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<18)
 		var end int64
-		var set Set
+		var set Space
 		for n := 1; ; n++ {
 			text, err := readLine(in)
 			if err == io.EOF && len(text) == 0 {
@@ -55,7 +55,7 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 				return
 			}
 			if err == io.EOF && begins(text, set) {
-				yield(Line{}, ErrCut)
+				yield(Line{}, ErrTruncated)
 				return
 			}
 			end += int64(len(text))
@@ -64,9 +64,9 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 				line, err = parseLine(text)
 			}
 			if n == 1 {
-				set = line.Set
+				set = line.Space
 			}
-			if why := set.Differs(line.Set); err == nil && why != "" {
+			if why := set.Differs(line.Space); err == nil && why != "" {
 				err = fmt.Errorf("its vectors are mixed: the first has %s", why)
 			}
 			if err != nil {
@@ -104,9 +104,9 @@ var place = regexp.MustCompile(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text
 
 // begins reports whether a linesWriter can have written piece as the beginning of a line of set;
 // the zero Set is any.
-func begins(piece []byte, set Set) bool {
+func begins(piece []byte, set Space) bool {
 	if at := place.FindIndex(piece); at != nil {
-		if set == (Set{}) {
+		if set == (Space{}) {
 			return beginsWith(piece[at[1]:], `,"model":"`)
 		}
 		return beginsWith(piece[at[1]:], string(appendSet([]byte(","), set))+`,"embedding":[`)
@@ -129,7 +129,7 @@ func parseLine(text []byte) (Line, error) {
 	if l.Text == nil || l.Model == "" || !ok {
 		return Line{}, errNoLine
 	}
-	return Line{Set: Set{l.Model, l.Dimensions, l.Task}, Row: Row{l.File, l.Line, *l.Text, v}}, nil
+	return Line{Space: Space{l.Model, l.Dimensions, l.Task}, Row: Row{l.File, l.Line, *l.Text, v}}, nil
 }
 
 // parseVector reads an array of numbers.

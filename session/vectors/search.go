@@ -54,8 +54,8 @@ func encode(v []float32) (codes []byte, scale float32, sum uint32) {
 	return codes, scale, sum
 }
 
-// Candidates is how many of the coarse pass are compared exactly.
-const Candidates = 200
+// MaxCandidates is how many of the coarse pass are compared exactly.
+const MaxCandidates = 200
 
 // A Match is a vector that was found.
 type Match struct {
@@ -74,7 +74,7 @@ type Search struct {
 
 // NewSearch returns a search for the n vectors nearest to query.
 func NewSearch(query []float32, n int) *Search {
-	s := &Search{query: query, coarse: heap{most: max(Candidates, n)}, best: heap{most: n}}
+	s := &Search{query: query, coarse: heap{most: max(MaxCandidates, n)}, best: heap{most: n}}
 	codes, _, sum := encode(query)
 	s.sum = int64(sum)
 	for ; len(codes) > 0; codes = codes[8:] {

@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Set says which vectors can be compared: those of the same.
-type Set struct {
+// A Space says which vectors can be compared: those of the same.
+type Space struct {
 	Model      string // "provider/model"
 	Dimensions int
 	Task       string // that they were made for; "" if for none in particular
 }
 
 // Differs returns in which way other is not the same; "" if it is.
-func (s Set) Differs(other Set) string {
+func (s Space) Differs(other Space) string {
 	switch {
 	case s.Model != other.Model:
 		return fmt.Sprintf("the model %s, not %s", s.Model, other.Model)
@@ -46,7 +46,7 @@ var Formats = []string{"json", "jsonl", "npy", "csv"}
 
 // A Writer writes vectors to a file. Rows of one Write are in it when Write returns.
 type Writer interface {
-	Write(s Set, rows []Row) error
+	Write(s Space, rows []Row) error
 	// Close writes the end of the file, which may have no rows.
 	Close() error
 }
@@ -74,7 +74,7 @@ type linesWriter struct {
 	bare bool // without the vectors
 }
 
-func (l *linesWriter) Write(s Set, rows []Row) error {
+func (l *linesWriter) Write(s Space, rows []Row) error {
 	for _, r := range rows {
 		l.line = append(l.line[:0], '{')
 		l.line = appendPlace(l.line, r)
@@ -100,7 +100,7 @@ func appendPlace(b []byte, r Row) []byte {
 	return appendString(append(b, `,"text":`...), r.Text)
 }
 
-func appendSet(b []byte, s Set) []byte {
+func appendSet(b []byte, s Space) []byte {
 	b = appendString(append(b, `"model":`...), s.Model)
 	b = strconv.AppendInt(append(b, `,"dimensions":`...), int64(s.Dimensions), 10)
 	return appendString(append(b, `,"task":`...), s.Task)
@@ -147,7 +147,7 @@ type jsonWriter struct {
 	rows int
 }
 
-func (j *jsonWriter) Write(s Set, rows []Row) error {
+func (j *jsonWriter) Write(s Space, rows []Row) error {
 	for _, r := range rows {
 		var b []byte
 		if j.rows == 0 {
@@ -182,7 +182,7 @@ type csvWriter struct {
 	begun bool
 }
 
-func (c *csvWriter) Write(s Set, rows []Row) error {
+func (c *csvWriter) Write(s Space, rows []Row) error {
 	table := csv.NewWriter(c.w)
 	if !c.begun {
 		head := []string{"file", "line", "text", "model", "task"}
@@ -225,7 +225,7 @@ func NewNumPy(f interface {
 	return &numPy{f: bufio.NewWriterSize(f, 1<<18), file: f}
 }
 
-func (n *numPy) Write(s Set, rows []Row) error {
+func (n *numPy) Write(s Space, rows []Row) error {
 	n.dimensions = s.Dimensions
 	if err := n.begin(); err != nil {
 		return err

@@ -108,7 +108,7 @@ func LacksVision(model llm.Endpoint, p llm.Part) bool {
 
 // DecodeText returns text of another encoding as UTF-8, and the encoding's name; ""
 // if it was UTF-8. It returns false if data is no text.
-func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.Decode(data) }
+func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.DecodeText(data) }
 
 // isFile reports whether path names a file that a prompt may bring along by
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
@@ -335,7 +335,7 @@ func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 // added comes anew when it is sent.
 func DraftOf(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = SplitPrompt(msg)
-	return text, slices.DeleteFunc(attached, func(p llm.Part) bool { return p.Name == session.HookPart })
+	return text, slices.DeleteFunc(attached, func(p llm.Part) bool { return p.Name == session.HookPartName })
 }
 
 // Labels returns how to call attachments.

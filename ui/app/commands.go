@@ -257,7 +257,7 @@ func nothingSaid(a *App) string {
 func busyOrEmpty(a *App) string { return cmp.Or(busy(a), nothingSaid(a)) }
 
 func nothingToEdit(a *App) string {
-	if !a.Session.Asked() {
+	if !a.Session.HasPrompt() {
 		return cmp.Or(busy(a), "No message to edit yet")
 	}
 	return busy(a)
@@ -272,7 +272,7 @@ func nothingToUndo(a *App) string {
 
 // NoBranches says how branches come about, if there is one way only yet.
 func NoBranches(a *App) string {
-	if !a.Session.Branched() {
+	if !a.Session.HasBranches() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
 	}
 	return ""

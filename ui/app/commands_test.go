@@ -324,7 +324,7 @@ func TestBlind(t *testing.T) {
 		if err := c.Failure(); err != nil {
 			said += " " + ErrorText(err) + Hint(err)
 		}
-		if c.Label != session.Letter(i) || strings.Contains(said, "/") || strings.Contains(said, "$") || strings.Contains(said, "lost") {
+		if c.Label != session.CandidateLetter(i) || strings.Contains(said, "/") || strings.Contains(said, "$") || strings.Contains(said, "lost") {
 			t.Errorf("answer %d tells %q", i, said)
 		}
 	}

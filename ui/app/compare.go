@@ -247,9 +247,9 @@ func NewComparison(p *ComparedPrompt) Comparison {
 	for i, label := range CandidateLabels(p.Names) {
 		switch {
 		case p.Blind:
-			label = session.Letter(i)
+			label = session.CandidateLetter(i)
 		case p.Judge != nil:
-			label = session.Letter(i) + " · " + label
+			label = session.CandidateLetter(i) + " · " + label
 		}
 		c[i] = &Candidate{Name: p.Names[i], Label: label, State: candidateWaiting, Blind: p.Blind, wasBlind: p.Blind}
 	}
@@ -266,7 +266,7 @@ func (c Comparison) Reveal(a *App) string {
 			if one.Blind, one.Label = false, one.Name; one.Over {
 				one.State = one.result()
 			}
-			said = append(said, session.Letter(i)+" was "+one.Name)
+			said = append(said, session.CandidateLetter(i)+" was "+one.Name)
 		}
 	}
 	return strings.Join(said, ", ")
@@ -284,7 +284,7 @@ func (c Comparison) Judged(v session.Verdict) string {
 func VerdictText(v session.Verdict, short bool) string {
 	winner := "no answer is better"
 	if v.Winner >= 0 {
-		winner = session.Letter(v.Winner)
+		winner = session.CandidateLetter(v.Winner)
 		if !short {
 			winner += ", " + v.Model
 		}
@@ -309,7 +309,7 @@ func (c Comparison) Take(e session.CandidateEvent) *Candidate {
 		one.State = "calling " + event.Part.Name
 	case session.Response:
 		one.Answer, one.Usage = event, one.Usage.Add(event.Usage)
-		if one.Over = e.Over; e.Over {
+		if one.Over = e.Done; e.Done {
 			one.Err = e.Err
 			one.State = one.result()
 		}

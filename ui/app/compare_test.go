@@ -13,7 +13,7 @@ import (
 func TestBlindAnswersSayNothingOfTheirFigures(t *testing.T) {
 	answer := func(n int) session.CandidateEvent {
 		usage := llm.Usage{Input: 10, Output: 1234, Cost: 0.5, Priced: true}
-		return session.CandidateEvent{N: n, Over: true, Event: session.Response{Seq: 1, Usage: usage, UsageKnown: true, Duration: 7 * time.Second}}
+		return session.CandidateEvent{N: n, Done: true, Event: session.Response{Seq: 1, Usage: usage, UsageKnown: true, Duration: 7 * time.Second}}
 	}
 	for _, blind := range []bool{true, false} {
 		c := NewComparison(&ComparedPrompt{Names: []string{"a/1", "b/2"}, Blind: blind})

@@ -235,7 +235,7 @@ func (a *App) retry(string) Effect {
 // again asks for an answer where the conversation stands: the model that the prompt was for.
 func again(a *App) Effect {
 	s := a.Session
-	if model := session.DrawnBy(s, s.Head()); model != "" && a.Drawing.Model != nil {
+	if model := session.ImageModelOf(s, s.Head()); model != "" && a.Drawing.Model != nil {
 		return draw(a, model, false, nil)
 	}
 	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
@@ -258,7 +258,7 @@ func historyItems(a *App) []Item {
 		{Title: "dynamic", Detail: "newest messages that fit the context window", Value: "dynamic"},
 		{Title: "stateless", Detail: "only the current prompt", Value: "stateless"},
 	}
-	for i, mode := range []session.History{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
+	for i, mode := range []session.HistoryMode{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
 		items[i].Current = a.Session.HistoryMode() == mode
 	}
 	return items
@@ -269,7 +269,7 @@ func (a *App) history(arg string) Effect {
 	if arg == "" {
 		return Effect{List: &List{Title: "Conversation history sent to the model", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}}
 	}
-	mode := session.History(arg)
+	mode := session.HistoryMode(arg)
 	if arg == "full" {
 		mode = session.HistoryFull
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {

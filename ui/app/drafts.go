@@ -330,7 +330,7 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 			if len(a.Attached) == 0 {
 				a.Attached = nil
 			}
-			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Draw(ctx, model, anew, parts...) }}
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.GenerateImage(ctx, model, anew, parts...) }}
 		}
 	}}
 }

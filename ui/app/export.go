@@ -90,7 +90,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 
 // fileName returns a conversation's title as the name of a file.
 func fileName(about session.Info) string {
-	return cmp.Or(attach.NameOf(about.Title), plainID(about), "conversation")
+	return cmp.Or(attach.Slug(about.Title), plainID(about), "conversation")
 }
 
 // plainID returns the letters and digits of a conversation's ID: one that was brought in may

@@ -217,7 +217,7 @@ const removeFolder = "remove "
 // addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
 // them.
 func addFolder(a *App, arg string) Effect {
-	now := slices.Clone(session.FoldersOf(a.Session))
+	now := slices.Clone(session.BranchDirectories(a.Session))
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
 	case arg == "" && len(now) == 0:
@@ -233,12 +233,12 @@ func addFolder(a *App, arg string) Effect {
 			return Say(sanitize.Line(name) + " is not among the added folders")
 		}
 		return setFolders(a, func() error {
-			return session.SetFolders(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
+			return session.SetDirectories(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
 		})
 	}
 	dir, err := a.absolute(arg)
 	if err == nil {
-		dir, err = session.CheckFolder(a.Session, dir)
+		dir, err = session.CheckDirectory(a.Session, dir)
 	}
 	if err != nil {
 		return Effect{Err: err}
@@ -248,7 +248,7 @@ func addFolder(a *App, arg string) Effect {
 		if !yes {
 			return Effect{}
 		}
-		return setFolders(a, func() error { return session.AddFolder(a.Session, dir) })
+		return setFolders(a, func() error { return session.AddDirectory(a.Session, dir) })
 	}}}
 }
 
@@ -256,9 +256,9 @@ func addFolder(a *App, arg string) Effect {
 // effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
 // providers have in their caches.
 func setFolders(a *App, change func() error) Effect {
-	before, kept := session.AddedFolders(a.Session), session.FoldersOf(a.Session)
+	before, kept := session.AddedDirectories(a.Session), session.BranchDirectories(a.Session)
 	err := change()
-	now, stay := session.AddedFolders(a.Session), session.Folders{Dirs: session.FoldersOf(a.Session)}
+	now, stay := session.AddedDirectories(a.Session), session.Directories{Dirs: session.BranchDirectories(a.Session)}
 	switch {
 	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
 		return Effect{Err: err}
@@ -279,7 +279,7 @@ func setFolders(a *App, change func() error) Effect {
 		}
 	}
 	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
-		told = append(told, "The user added a folder. "+session.FoldersText(added))
+		told = append(told, "The user added a folder. "+session.DirectoriesText(added))
 	}
 	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
 	a.Attached = append(a.Attached, note)
@@ -287,7 +287,7 @@ func setFolders(a *App, change func() error) Effect {
 }
 
 // FoldersText says which folders tools reach beside the working directory.
-func FoldersText(f session.Folders) string {
+func FoldersText(f session.Directories) string {
 	if len(f.Dirs) == 0 {
 		return "No added folders"
 	}
@@ -295,8 +295,8 @@ func FoldersText(f session.Folders) string {
 }
 
 func addedItems(a *App, verb string) (items []Item) {
-	missing := session.MissingFolders(a.Session)
-	for _, dir := range session.FoldersOf(a.Session) {
+	missing := session.MissingDirectories(a.Session)
+	for _, dir := range session.BranchDirectories(a.Session) {
 		item := Item{Title: verb + a.Short(dir), Value: verb + dir}
 		if slices.Contains(missing, dir) {
 			item.Detail = "missing · used again once it is back"

@@ -35,7 +35,7 @@ const leastCache = 1000
 // FitWords says what would happen to the conversation with a model, in pieces: what matters
 // most stands first. There are none for an empty conversation.
 func FitWords(a *App, model llm.Endpoint) (words []string) {
-	f := session.FitOf(a.Session, model)
+	f := session.EstimateFit(a.Session, model)
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch share := int(math.Ceil(f.Share() * 100)); {
 	case share > 100:
@@ -101,14 +101,14 @@ func (a *App) model(arg string) Effect {
 // Use switches to another model in mid-conversation.
 func (a *App) Use(name string) Effect {
 	if name = a.Resolve(name); name == a.Session.Model().Name {
-		if session.Wake(a.Session) {
+		if session.EndCooldown(a.Session) {
 			return Say(name + " is asked again with the next prompt")
 		}
 		return Say("Already using " + name)
 	}
 	e, switched := a.use(name)
 	if switched {
-		session.Wake(a.Session)
+		session.EndCooldown(a.Session)
 		a.rememberModel(a.Session.Model().Name)
 		e.Async = a.keepModels(a.Recent).Async
 	}

@@ -221,7 +221,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
 			}
 			s := a.Session
-			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFrom(ctx, s, from) }}
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFromTemplate(ctx, s, from) }}
 		}
 	}}
 }

@@ -268,7 +268,7 @@ func setSystem(a *App, text string) Effect {
 		}
 		return usePersona(a, noPersona)
 	}
-	is := session.Persona{Name: session.OwnSystem, System: text}
+	is := session.Persona{Name: session.TypedPersona, System: text}
 	if err := session.SetPersona(a.Session, is, wholeSystem(a, text)); err != nil {
 		return Effect{Text: editSystem + text, Err: fmt.Errorf("system prompt not set: it may have %d KB", session.MaxPersona>>10)}
 	}
@@ -279,7 +279,7 @@ func setSystem(a *App, text string) Effect {
 // from.
 func ownSystem(a *App) (text, source string) {
 	switch p := session.PersonaOf(a.Session); {
-	case p.Name == session.OwnSystem:
+	case p.Name == session.TypedPersona:
 		return p.System, inConversation
 	case p.Name != "":
 		return p.System, "persona " + p.Name
@@ -308,11 +308,11 @@ func aboutSystem(a *App) string {
 // PersonaText says which persona holds from here on.
 func PersonaText(p session.Persona) string {
 	switch {
-	case p.Name == session.OwnSystem:
+	case p.Name == session.TypedPersona:
 		return "System prompt: " + FirstLine(p.System)
 	case p.Name != "":
 		return "Persona: " + p.Name
-	case p.Ended == session.OwnSystem:
+	case p.Ended == session.TypedPersona:
 		return "System prompt: as configured"
 	}
 	return "Persona off"
@@ -327,7 +327,7 @@ func ofConversation(a *App, facts []Fact) []Fact {
 	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
 		note := ""
-		if p.Name == session.OwnSystem {
+		if p.Name == session.TypedPersona {
 			name, note = "system prompt", inConversation
 		}
 		facts[0] = Fact{Name: name, Tokens: a.Estimate(p.System), Note: note}

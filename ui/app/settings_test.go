@@ -253,10 +253,10 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := add(kept)
-	if dirs := e.Event.(session.Folders).Dirs; e.Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(session.AddedFolders(a.Session), []string{kept}) {
+	if dirs := e.Event.(session.Directories).Dirs; e.Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(session.AddedDirectories(a.Session), []string{kept}) {
 		t.Errorf("added are %q: %v", dirs, e.Err)
 	}
-	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.FoldersText([]string{kept}) + "\n</note>"
+	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.DirectoriesText([]string{kept}) + "\n</note>"
 	if got := a.Attached[len(a.Attached)-1].Text; got != want {
 		t.Errorf("the model is told %q, want %q", got, want)
 	}
@@ -264,7 +264,7 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Errorf("listed are %+v", items)
 	}
 	attached := len(a.Attached)
-	if e := addFolder(a, removeFolder+gone); !slices.Equal(e.Event.(session.Folders).Dirs, []string{kept}) || len(a.Attached) != attached {
+	if e := addFolder(a, removeFolder+gone); !slices.Equal(e.Event.(session.Directories).Dirs, []string{kept}) || len(a.Attached) != attached {
 		t.Errorf("removing the missing one: %+v", e)
 	}
 }

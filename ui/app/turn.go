@@ -146,7 +146,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.rest(e, now)
 	case session.Question:
 		t.await(Asking, now)
-	case session.Countdown, session.Answered:
+	case session.Countdown, session.QuestionAnswered:
 		t.count(e, now)
 	case session.Response:
 		t.answer(e, now)
@@ -176,7 +176,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.result(e.Result, e.lost, now)
 	case session.DroppedCall:
 		t.put(Change{Kind: ToolBlock, Tool: &Tool{Name: e.Name, Input: e.Input, Status: CallCanceled}, Event: e})
-	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.Folders, session.ShellCommand, session.Verdict:
+	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.Directories, session.ShellCommand, session.Verdict:
 		t.put(Change{Event: e})
 	}
 	return t.changes
@@ -200,7 +200,7 @@ func (t *Turn) await(what Doing, now time.Time) {
 
 // count shows the countdown of a question, until it is held or answered.
 func (t *Turn) count(e session.Event, now time.Time) {
-	if c, counts := e.(session.Countdown); counts && !c.Held {
+	if c, counts := e.(session.Countdown); counts && !c.Stopped {
 		t.retry, t.resend = c.Question, now.Add(c.Question.Wait)
 		t.countDown(now)
 		return

@@ -73,7 +73,7 @@ func (t *Turn) step(s session.Step, now time.Time) {
 	}
 	t.Model, t.seq = s.Model, s.Seq
 	t.do(Waiting, "", now)
-	if s.Draws {
+	if s.IsImage {
 		t.do(Painting, "", now)
 	}
 	t.asked = now

@@ -40,7 +40,7 @@ func pointOf(a *App, seq int, records []session.FileRecord) rewindPoint {
 
 // unchanged reports whether no file was changed since a record, or all are as they were.
 func unchanged(records []session.FileRecord, from int) bool {
-	n, sure := session.FilesSince(records, from)
+	n, sure := session.CountFilesSince(records, from)
 	return n == 0 && sure
 }
 
@@ -65,7 +65,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = "no files changed since"
-		if n, _ := session.FilesSince(records, pointOf(a, seq, records).from); n > 0 {
+		if n, _ := session.CountFilesSince(records, pointOf(a, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
@@ -101,7 +101,7 @@ func rewindItems(a *App) (items []Item) {
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
 func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
-	n, _ := session.FilesSince(session.Files(a.Session).Records(), p.from)
+	n, _ := session.CountFilesSince(session.Files(a.Session).Records(), p.from)
 	items := []Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
@@ -218,7 +218,7 @@ func (r *restoring) show(from int) Effect {
 func fileCount(steps []session.FileStep) string {
 	n := 0
 	for _, s := range steps {
-		if s.Never == "" && s.Asks == "" && s.Now.Kind != session.Folder && s.To.Kind != session.Folder {
+		if s.Never == "" && s.Asks == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory {
 			n++
 		}
 	}
@@ -275,7 +275,7 @@ func (r *restoring) restore(asked bool) Effect {
 func countChanges(changes []session.FileChange) string {
 	n := 0
 	for _, c := range changes {
-		if c.Before.Kind != session.Folder && c.After.Kind != session.Folder {
+		if c.Before.Kind != session.FileDirectory && c.After.Kind != session.FileDirectory {
 			n++
 		}
 	}
@@ -298,7 +298,7 @@ func restoredNote(r session.FileRecord) llm.Part {
 			break
 		}
 		what := "restored"
-		if c.After.Kind == session.NoFile {
+		if c.After.Kind == session.FileAbsent {
 			what = "removed"
 		}
 		fmt.Fprintf(&b, "%s: %s\n", what, strconv.Quote(string(c.Path)))
@@ -354,9 +354,9 @@ func displayName(name session.FileName) string {
 // stepSign says in a letter what a step does, as git status does.
 func stepSign(s session.FileStep) string {
 	switch {
-	case s.Now.Kind == session.NoFile:
+	case s.Now.Kind == session.FileAbsent:
 		return "A"
-	case s.To.Kind == session.NoFile:
+	case s.To.Kind == session.FileAbsent:
 		return "D"
 	}
 	return "M"
@@ -369,11 +369,11 @@ func stepNote(s session.FileStep) string {
 		return " (cannot be restored: " + s.Never + ")"
 	case s.Asks != "":
 		return " (" + s.Asks + ")"
-	case s.To.Kind == session.Folder, s.To.Kind == session.NoFile && s.Now.Kind == session.Folder:
+	case s.To.Kind == session.FileDirectory, s.To.Kind == session.FileAbsent && s.Now.Kind == session.FileDirectory:
 		return "/"
 	case s.Now.Kind == s.To.Kind && s.Now.Sum == s.To.Sum && s.Now.Mode != s.To.Mode:
 		return fmt.Sprintf(" (mode %04o → %04o)", s.Now.Mode, s.To.Mode)
-	case s.To.Kind == session.Link:
+	case s.To.Kind == session.FileLink:
 		return " → " + displayName(s.To.Target)
 	}
 	return ""
@@ -382,9 +382,9 @@ func stepNote(s session.FileStep) string {
 // StepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
 // are none to show.
 func StepDiff(h *session.FileHistory, s session.FileStep) string {
-	if s.Now.Kind != session.AFile && s.To.Kind != session.AFile {
+	if s.Now.Kind != session.FileRegular && s.To.Kind != session.FileRegular {
 		return ""
 	}
 	now, to := h.Texts(s)
-	return tools.FileDiff(string(s.Path), s.Now.Kind == session.AFile, now, to)
+	return tools.FileDiff(string(s.Path), s.Now.Kind == session.FileRegular, now, to)
 }

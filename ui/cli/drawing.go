@@ -46,7 +46,7 @@ func drawing(a *program) app.Drawing {
 // keepImage saves an image under a name made of its prompt, and returns it as conversations
 // have images: as small as every model takes them.
 func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
-	name := attach.FileNameOf(prompt, "image", b.MIME)
+	name := attach.SlugFileName(prompt, "image", b.MIME)
 	path, err := attach.Save(filepath.Join(dir, name), b.Data)
 	if err == nil {
 		name = filepath.Base(path)

@@ -33,9 +33,9 @@ type embedRun struct {
 	reader  *textReader
 	told    []string // notes that were printed
 
-	old       vectors.Set // of the vectors that are there already; zero: none are
-	where     string      // they are
-	usualTask bool        // the task is that of a collection, and was not asked for
+	old       vectors.Space // of the vectors that are there already; zero: none are
+	where     string        // they are
+	usualTask bool          // the task is that of a collection, and was not asked for
 }
 
 // embedFlags are the flags of parley embed.
@@ -214,7 +214,7 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 	if !r.quiet && term.IsTerminal(os.Stderr.Fd()) {
 		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
 	}
-	set := vectors.Set{Model: r.model.Name, Task: r.task}
+	set := vectors.Space{Model: r.model.Name, Task: r.task}
 	n := 0
 	defer func() {
 		progress.Stop()

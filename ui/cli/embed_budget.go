@@ -37,7 +37,7 @@ type heldTexts struct {
 func newEmbedBudget(r *embedRun) *embedBudget {
 	b := &embedBudget{run: r, spent: &spending{purpose: session.PurposeEmbed, model: r.model.Name}}
 	for _, l := range budgetLimits(r.program) {
-		if l.Shared() && l.Concerns(r.model.Name) {
+		if l.Shared() && l.AppliesTo(r.model.Name) {
 			b.limits = append(b.limits, l)
 		}
 	}

@@ -21,7 +21,7 @@ func TestEmbedOnFullDisk(t *testing.T) {
 		}
 		return rows
 	}
-	set := vectors.Set{Model: "mock/m", Dimensions: 256}
+	set := vectors.Space{Model: "mock/m", Dimensions: 256}
 	for _, format := range vectors.Formats {
 		dir := t.TempDir()
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
@@ -62,7 +62,7 @@ func TestEmbedOnFullDisk(t *testing.T) {
 				whole++
 			}
 		}
-		if whole < 50 || last != nil && last != vectors.ErrCut {
+		if whole < 50 || last != nil && last != vectors.ErrTruncated {
 			t.Errorf("%d whole lines, %v", whole, last)
 		}
 		_ = f.Close()

@@ -21,7 +21,7 @@ import (
 type sink interface {
 	// unknown returns those of inputs that the sink does not hold.
 	unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error]
-	write(set vectors.Set, rows []vectors.Row) error
+	write(set vectors.Space, rows []vectors.Row) error
 	// end finishes the sink. Err is what ended the run; it is returned, with what of the
 	// sink failed.
 	end(err error) error
@@ -67,10 +67,10 @@ type fileSink struct {
 	f    *os.File
 	w    vectors.Writer
 
-	old       vectors.Set // of the lines that it held
-	lines     int         // that it holds
-	size      int64       // of them
-	continued bool        // size is where to go on
+	old       vectors.Space // of the lines that it held
+	lines     int           // that it holds
+	size      int64         // of them
+	continued bool          // size is where to go on
 }
 
 // newResumedFile opens a file of JSON lines to go on behind its last whole line.
@@ -81,13 +81,13 @@ func (r *embedRun) newResumedFile() (sink, error) {
 	}
 	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
 	for line, err := range vectors.Lines(f) {
-		if err == vectors.ErrCut {
+		if err == vectors.ErrTruncated {
 			err = errors.New("it has no whole line to continue behind: use another file, with --to")
 		}
 		if err != nil {
 			return nil, errors.Join(usageError(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
 		}
-		s.old = line.Set
+		s.old = line.Space
 		break
 	}
 	r.expect(s.old, "--continue-from "+r.resume)
@@ -96,7 +96,7 @@ func (r *embedRun) newResumedFile() (sink, error) {
 
 // expect takes over the model and the task of vectors that are there, where no others are
 // asked for.
-func (r *embedRun) expect(old vectors.Set, where string) {
+func (r *embedRun) expect(old vectors.Space, where string) {
 	r.old, r.where = old, where
 	if old.Model != "" {
 		r.usualTask = r.task == ""
@@ -109,7 +109,7 @@ func (r *embedRun) checkOld() error {
 	if r.old.Model == "" {
 		return nil
 	}
-	want := vectors.Set{Model: r.model.Name, Dimensions: cmp.Or(r.dimensions, r.old.Dimensions), Task: r.task}
+	want := vectors.Space{Model: r.model.Name, Dimensions: cmp.Or(r.dimensions, r.old.Dimensions), Task: r.task}
 	if why := r.old.Differs(want); why != "" {
 		return usageError(fmt.Errorf("%s: its vectors have %s", r.where, why))
 	}
@@ -136,7 +136,7 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 		for in, bad := range inputs {
 			switch {
 			case bad != nil:
-			case more && err == vectors.ErrCut:
+			case more && err == vectors.ErrTruncated:
 				more = false
 			case more && err != nil:
 				bad = usageError(fmt.Errorf("--continue-from %s: %w", s.path, err))
@@ -151,13 +151,13 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 				return
 			}
 		}
-		if more && err != vectors.ErrCut {
+		if more && err != vectors.ErrTruncated {
 			yield(embedding.Input{}, usageError(fmt.Errorf("--continue-from %s: it has more lines than there are texts", s.path)))
 		}
 	}
 }
 
-func (s *fileSink) write(set vectors.Set, rows []vectors.Row) error {
+func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
 	if why := s.old.Differs(set); s.old.Model != "" && why != "" {
 		return usageError(fmt.Errorf("--continue-from %s: its vectors have %s", s.path, why))
 	}
@@ -229,7 +229,7 @@ func (r *embedRun) newWhole(path, format string) (*wholeSink, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
 	}
-	f, err := attach.CreatePart(path)
+	f, err := attach.CreateTemp(path)
 	if err != nil {
 		return nil, usageError(err)
 	}
@@ -268,7 +268,7 @@ func (s *wholeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 	return inputs
 }
 
-func (s *wholeSink) write(set vectors.Set, rows []vectors.Row) error {
+func (s *wholeSink) write(set vectors.Space, rows []vectors.Row) error {
 	if s.sanitizes {
 		for i := range rows {
 			rows[i].Text = sanitize.Text(rows[i].Text)
@@ -305,7 +305,7 @@ func (s *wholeSink) rename() error {
 	if err := s.f.Sync(); err != nil {
 		return err
 	}
-	path, err := attach.Place(s.f.Name(), s.path)
+	path, err := attach.RenameUnique(s.f.Name(), s.path)
 	switch {
 	case err == nil && path != s.path:
 		s.run.note(s.path + " came to be in the meantime: saved as " + path)
@@ -329,7 +329,7 @@ type beginnings struct {
 	width int // of the terminal; 0: there is none
 }
 
-func (b *beginnings) Write(_ vectors.Set, rows []vectors.Row) error {
+func (b *beginnings) Write(_ vectors.Space, rows []vectors.Row) error {
 	const textWidth, numbers = 28, 4
 	for _, r := range rows {
 		text := ansi.Truncate(sanitize.Line(r.Text), textWidth, "…")

@@ -40,15 +40,15 @@ func vectorRows(texts ...string) (rows []vectors.Row) {
 // A file that --continue-from names loses what is not whole behind lines of ours, and nothing
 // else: one that is somebody's stays as it is.
 func TestContinueFromKeepsOthersFiles(t *testing.T) {
-	set := vectors.Set{Model: "mock/m", Dimensions: 2}
-	line := func(s vectors.Set, text string) string {
+	set := vectors.Space{Model: "mock/m", Dimensions: 2}
+	line := func(s vectors.Space, text string) string {
 		var b strings.Builder
 		if err := vectors.NewWriter("jsonl", &b).Write(s, vectorRows(text)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
 	}
-	ours, other := line(set, "a"), line(vectors.Set{Model: "mock/n", Dimensions: 2}, "b")
+	ours, other := line(set, "a"), line(vectors.Space{Model: "mock/n", Dimensions: 2}, "b")
 	for _, test := range []struct{ name, text, want, words string }{
 		{"empty", "", line(set, "a") + strings.Replace(line(set, "b"), `"line":1`, `"line":2`, 1), ""},
 		{"cut", ours + ours[:20], ours + strings.Replace(line(set, "b"), `"line":1`, `"line":2`, 1), ""},
@@ -98,8 +98,8 @@ func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = library.Close() }()
-	set := vectors.Set{Model: "mock/m", Dimensions: 2}
-	if _, err := library.Vectors().Add("notes", set, vectorRows("old")); err != nil {
+	set := vectors.Space{Model: "mock/m", Dimensions: 2}
+	if _, err := library.Collections().Add("notes", set, vectorRows("old")); err != nil {
 		t.Fatal(err)
 	}
 	r := quietRun(embedFlags{store: "notes"})
@@ -136,7 +136,7 @@ func TestWholeSinkNumbersItsName(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err = s.write(vectors.Set{Model: "mock/m", Dimensions: 2}, vectorRows("a"))
+	err = s.write(vectors.Space{Model: "mock/m", Dimensions: 2}, vectorRows("a"))
 	if err = s.end(err); err != nil {
 		t.Error(err)
 	}

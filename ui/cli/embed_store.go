@@ -19,14 +19,14 @@ type storeSink struct {
 }
 
 func (r *embedRun) newStoreSink() (sink, error) {
-	c, err := r.library.Vectors().Get(r.store)
+	c, err := r.library.Collections().Get(r.store)
 	if err != nil {
 		return nil, err
 	}
 	if c.Rows == 0 && r.task == "" {
 		r.task, r.usualTask = documentTask, true
 	}
-	r.expect(c.Set, "--store "+r.store)
+	r.expect(c.Space, "--store "+r.store)
 	return &storeSink{run: r, has: c, rows: c.Rows}, nil
 }
 
@@ -38,7 +38,7 @@ func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 		for in, err := range inputs {
 			has := false
 			if err == nil {
-				has, err = s.run.library.Vectors().HasText(s.has, in.Text)
+				has, err = s.run.library.Collections().HasText(s.has, in.Text)
 			}
 			if has {
 				s.known++
@@ -51,8 +51,8 @@ func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 	}
 }
 
-func (s *storeSink) write(set vectors.Set, rows []vectors.Row) error {
-	c, err := s.run.library.Vectors().Add(s.run.store, set, rows)
+func (s *storeSink) write(set vectors.Space, rows []vectors.Row) error {
+	c, err := s.run.library.Collections().Add(s.run.store, set, rows)
 	if err == nil {
 		s.added, s.rows = s.added+len(rows), c.Rows
 	}

@@ -23,8 +23,8 @@ const maxAuto = 3
 
 // fallbacks returns the models to go on with when one fails: those of --fallback, or else
 // the chain of the model, or else of its provider, or else the general one.
-func fallbacks(a *program) func(session.Need) []string {
-	return func(need session.Need) []string {
+func fallbacks(a *program) func(session.FallbackNeed) []string {
+	return func(need session.FallbackNeed) []string {
 		if a.noFallback {
 			return nil
 		}
@@ -66,9 +66,9 @@ func connectedChoices(a *program) []providers.Choice {
 
 // larger returns models for a conversation that does not fit: those of the chain of its model,
 // and others that are connected.
-func larger(a *program) func(session.Need) []string {
+func larger(a *program) func(session.FallbackNeed) []string {
 	chain := fallbacks(a)
-	return func(need session.Need) []string {
+	return func(need session.FallbackNeed) []string {
 		return append(chain(need), alternatives(connectedChoices(a), need)...)
 	}
 }
@@ -77,7 +77,7 @@ func larger(a *program) func(session.Need) []string {
 // takes the request, as far as it is known; one of each provider, the nearest price first. For
 // a context overflow they are those with a larger window, of all providers, else those of the
 // others.
-func alternatives(choices []providers.Choice, need session.Need) (names []string) {
+func alternatives(choices []providers.Choice, need session.FallbackNeed) (names []string) {
 	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == need.Model })
 	if i < 0 {
 		i = slices.IndexFunc(choices, func(c providers.Choice) bool { return strings.HasPrefix(need.Model, c.Provider+"/") })

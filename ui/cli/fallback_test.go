@@ -43,7 +43,7 @@ func TestAlternatives(t *testing.T) {
 		{"a/m", llm.ContextOverflow, 900, []string{"a/large"}}, // 95 % of the window
 		{"a/m", llm.ContextOverflow, 960, nil},
 	} {
-		if got := alternatives(choices, session.Need{Model: tt.model, Fault: tt.fault, Tokens: tt.tokens}); !slices.Equal(got, tt.want) {
+		if got := alternatives(choices, session.FallbackNeed{Model: tt.model, Fault: tt.fault, Tokens: tt.tokens}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s, %s of %d tokens: %q, want %q", tt.model, tt.fault, tt.tokens, got, tt.want)
 		}
 	}
@@ -56,16 +56,16 @@ func TestFallbacks(t *testing.T) {
 	a.config.Fallback = []string{"g/1"}
 	a.config.Fallbacks = map[string][]string{"p": {"p/2"}, "p/x": {"x/3", "x/4"}, "q/none": {}}
 	for model, want := range map[string][]string{"p/x": {"x/3", "x/4"}, "p/y": {"p/2"}, "z/y": {"g/1"}, "q/none": nil} {
-		if got := fallbacks(a)(session.Need{Model: model}); !slices.Equal(got, want) {
+		if got := fallbacks(a)(session.FallbackNeed{Model: model}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", model, got)
 		}
 	}
 	a.fallback = []string{"f/0"}
-	if got := fallbacks(a)(session.Need{Model: "p/y"}); !slices.Equal(got, []string{"f/0"}) {
+	if got := fallbacks(a)(session.FallbackNeed{Model: "p/y"}); !slices.Equal(got, []string{"f/0"}) {
 		t.Errorf("%q", got)
 	}
 	a.noFallback = true
-	if got := fallbacks(a)(session.Need{Model: "p/y"}); got != nil {
+	if got := fallbacks(a)(session.FallbackNeed{Model: "p/y"}); got != nil {
 		t.Errorf("%q", got)
 	}
 }
@@ -78,7 +78,7 @@ func TestFallbackAliases(t *testing.T) {
 	a.config.Fallbacks = map[string][]string{"best": {"fast", "auto/x"}, "q/old": {"r/own"}, "old": {"fast"}, "p": {"best"}}
 	resolveAliases(a)
 	for model, want := range map[string][]string{"q/large": {"p/small", "auto/x"}, "q/old": {"r/own"}, "p/small": {"q/large"}} {
-		if got := fallbacks(a)(session.Need{Model: model}); !slices.Equal(got, want) {
+		if got := fallbacks(a)(session.FallbackNeed{Model: model}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", model, got, want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestFoundIsNotConnected(t *testing.T) {
 		t.Errorf("connected: %q", got)
 	}
 	a.config.Fallback = []string{autoFallback}
-	for _, names := range [][]string{fallbacks(a)(session.Need{Model: "demo/parley"}), larger(a)(session.Need{Model: "demo/parley", Fault: llm.ContextOverflow})} {
+	for _, names := range [][]string{fallbacks(a)(session.FallbackNeed{Model: "demo/parley"}), larger(a)(session.FallbackNeed{Model: "demo/parley", Fault: llm.ContextOverflow})} {
 		for _, name := range names {
 			if filepath.Dir(name) != "deepseek" {
 				t.Errorf("%s is offered", name)

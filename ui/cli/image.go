@@ -280,7 +280,7 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 		_, err := os.Stdout.Write(b.Data)
 		return s, err
 	}
-	name, path := attach.FileNameOf(prompt, "image", b.MIME), c.to
+	name, path := attach.SlugFileName(prompt, "image", b.MIME), c.to
 	if info, err := os.Stat(path); path == "" || err == nil && info.IsDir() {
 		path = filepath.Join(path, name)
 	} else if is := attach.WithExtension(path, b.MIME); is != path {

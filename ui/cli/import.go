@@ -111,7 +111,7 @@ func imported(r importer.Result) string {
 		count int
 		what  string
 	}{
-		{r.Grown, "with new messages"}, {r.Apart, "of these continued here: new messages are on a branch"},
+		{r.Grown, "with new messages"}, {r.Branched, "of these continued here: new messages are on a branch"},
 		{r.Removed, "removed here before"}, {r.Busy, "open in another parley"}, {r.Failed, "not readable"},
 	} {
 		if more.count > 0 {

@@ -104,25 +104,25 @@ func (f *keptFlags) apply(a *program, s *session.Session) (notice string, err er
 // applyFolders has tools reach the folders that the conversation has, and those of --add-dir.
 // Notice says which of the former are left out.
 func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
-	if err := session.RestoreFolders(s, session.FoldersOf(s)...); err != nil {
+	if err := session.RestoreDirectories(s, session.BranchDirectories(s)...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 		if errors.Is(err, fs.ErrNotExist) {
 			notice += " · used again once it is back"
 		}
 	}
 	for _, dir := range f.addDirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(session.AddedFolders(s), real) && slices.Contains(session.FoldersOf(s), real) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(session.AddedDirectories(s), real) && slices.Contains(session.BranchDirectories(s), real) {
 			continue
 		}
-		real, err := session.CheckFolder(s, dir)
+		real, err := session.CheckDirectory(s, dir)
 		if err == nil {
-			err = session.AddFolder(s, real)
+			err = session.AddDirectory(s, real)
 		}
-		if err != nil && !slices.Contains(session.AddedFolders(s), real) { // others may be missing
+		if err != nil && !slices.Contains(session.AddedDirectories(s), real) { // others may be missing
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
-	added := session.AddedFolders(s)
+	added := session.AddedDirectories(s)
 	s.SetSystem(wholeSystem(a, ""))                      // the tools had the folders of the conversation before this one
 	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
 		servers.SetRoots(append([]string{a.dir}, added...)...)
@@ -140,7 +140,7 @@ func (f *keptFlags) applyPersona(a *program, s *session.Session) (notice string,
 	session.FollowPersona(s, func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
 	switch {
 	case f.system != "":
-		want = session.Persona{Name: session.OwnSystem, System: f.system}
+		want = session.Persona{Name: session.TypedPersona, System: f.system}
 	case f.personaName == off:
 		return "", session.SetPersona(s, session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
 	}

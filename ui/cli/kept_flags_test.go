@@ -140,7 +140,7 @@ func TestKeptFlags(t *testing.T) {
 			return system(s)
 		}},
 		{"--add-dir " + beside, "[] false", fmt.Sprint([]string{beside}, true), func(s *session.Session) string {
-			return fmt.Sprint(session.AddedFolders(s), strings.Contains(request(s).System, beside))
+			return fmt.Sprint(session.AddedDirectories(s), strings.Contains(request(s).System, beside))
 		}},
 	} {
 		t.Run(test.flag, func(t *testing.T) {

@@ -44,7 +44,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s 
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
-		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.Fit, Config: a.config.Session,
+		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})
 	left, err := flags.apply(a, s)
 	if err != nil {

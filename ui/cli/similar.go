@@ -109,7 +109,7 @@ func (a mediaCommands) withStore(f func(*session.Store) error) error {
 }
 
 func (a mediaCommands) removeCollection(library *session.Store, name string) error {
-	was, err := library.Vectors().Remove(name)
+	was, err := library.Collections().Remove(name)
 	if err == nil && !was {
 		return usageError(fmt.Errorf("no collection %q: parley similar lists them", name))
 	}
@@ -121,7 +121,7 @@ func (a mediaCommands) removeCollection(library *session.Store, name string) err
 
 // listCollections prints the collections, one a line.
 func (a mediaCommands) listCollections(library *session.Store, form string) error {
-	all, err := library.Vectors().List()
+	all, err := library.Collections().List()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 
 // searchCollection prints the texts of a collection that are nearest to text.
 func (a mediaCommands) searchCollection(library *session.Store, name, text string, n int, form string) error {
-	c, err := library.Vectors().Get(name)
+	c, err := library.Collections().Get(name)
 	if err != nil {
 		return err
 	}
@@ -155,15 +155,15 @@ func (a mediaCommands) searchCollection(library *session.Store, name, text strin
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
-	query, err := a.embedQuery(ctx, library, c.Set, text)
+	query, err := a.embedQuery(ctx, library, c.Space, text)
 	if err != nil {
 		return err
 	}
-	found, err := library.Vectors().Similar(c, query, n)
+	found, err := library.Collections().Similar(c, query, n)
 	if err != nil {
 		return err
 	}
-	return printMatches(c.Set, found, form)
+	return printMatches(c.Space, found, form)
 }
 
 // searchFile prints the lines of a file of vectors that are nearest to text.
@@ -176,11 +176,11 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	ctx, cancel := interruptible()
 	defer cancel(nil)
 	var search *vectors.Search
-	var set vectors.Set
+	var set vectors.Space
 	texts := map[int64]session.SimilarText{} // of the best so far, and a few more
 	id := int64(0)
 	for line, err := range vectors.Lines(file) {
-		if err == vectors.ErrCut && id > 0 {
+		if err == vectors.ErrTruncated && id > 0 {
 			a.note(f.search + ": " + err.Error() + ", and is skipped")
 			break
 		}
@@ -188,7 +188,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 			return a.fail(print.Usage, fmt.Errorf("--similar %s: %w", f.search, err))
 		}
 		if search == nil {
-			set = line.Set
+			set = line.Space
 			err := a.withStore(func(library *session.Store) error {
 				query, err := a.embedQuery(ctx, library, set, text)
 				search = vectors.NewSearch(query, f.matches)
@@ -234,7 +234,7 @@ func keepBest(texts map[int64]session.SimilarText, search *vectors.Search) {
 
 // embedQuery returns the vector of a text that is to be compared with those of set. A model
 // whose dimensions are not known is asked for them only if it has others by itself.
-func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, set vectors.Set, text string) ([]float32, error) {
+func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
 	m, err := media.Embedding.Open(ctx, a.local.services(), set.Model, a.openOptions())
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding
 }
 
 // printMatches prints what was found, the nearest first.
-func printMatches(set vectors.Set, found []session.SimilarText, form string) error {
+func printMatches(set vectors.Space, found []session.SimilarText, form string) error {
 	type match struct {
 		Score float32 `json:"score"`
 		File  string  `json:"file,omitempty"`

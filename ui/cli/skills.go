@@ -57,7 +57,7 @@ func gatherSkills(a *program) {
 		list, problems := a.project.offer.Skills()
 		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
 	}
-	s.all = skills.First(s.all)
+	s.all = skills.Unique(s.all)
 }
 
 // offerSkills has model know of the skills there are, and gives it the tool that loads them.

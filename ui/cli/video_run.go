@@ -134,7 +134,7 @@ func (r *videoRun) save(ctx context.Context) error {
 		path = r.video.To
 	}
 	if path == "" {
-		path = cmp.Or(attach.NameOf(r.video.Prompt), "video")
+		path = cmp.Or(attach.Slug(r.video.Prompt), "video")
 		if r.variant != "" {
 			path += "-" + r.variant
 		}

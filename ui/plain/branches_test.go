@@ -96,7 +96,7 @@ func TestLateAnswer(t *testing.T) {
 			}, llmtest.Fail(&llm.Error{Fault: llm.Server}))
 			d.enter("hi")
 			d.heard("2. Wait for fake/m")
-			d.turns.add(d.turns.current, session.Answered{}) // by itself
+			d.turns.add(d.turns.current, session.QuestionAnswered{}) // by itself
 			d.input.came = time.Time{}
 			d.paste(typed)
 			said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")

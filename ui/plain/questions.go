@@ -249,12 +249,12 @@ func (a *questions) decision(ask session.Question) *question {
 			for i, answer := range answers {
 				a.say("%d. %s", i+1, answer)
 			}
-			ask.Show()
+			ask.MarkShown()
 		},
 		answer: func(line string) bool {
 			n, ok := app.AnswerTo(ask, line)
 			if !ok {
-				ask.Hold()
+				ask.StopCountdown()
 				a.say("Type one of the numbers.")
 				return false
 			}

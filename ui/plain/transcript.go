@@ -48,7 +48,7 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.say("%s.", text)
-	case session.Folders:
+	case session.Directories:
 		t.say("%s.", app.FoldersText(e))
 	case session.Persona:
 		t.say("%s.", app.PersonaText(e))
@@ -73,7 +73,7 @@ func (t *transcript) event(e session.Event) {
 		}
 		text := sentence("Error: " + oneLine(app.ErrorText(e.Err)))
 		text = strings.TrimSpace(text + " " + hint(app.Hint(e.Err)))
-		if !e.Whole {
+		if !e.AnswerComplete {
 			text += " Type /retry to try again."
 		}
 		t.say("%s", text)

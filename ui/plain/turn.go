@@ -128,7 +128,7 @@ func (t *turn) add(e session.Event) {
 	switch e := e.(type) {
 	case session.Step:
 		t.remote = nil
-		if e.Draws {
+		if e.IsImage {
 			t.say("Drawing with %s.", e.Model)
 		}
 	case llm.Delta:

@@ -119,7 +119,7 @@ func (t *turns) add(now *turn, e session.Event) {
 		if !now.stopped {
 			t.questions.later(t.questions.decision(e))
 		}
-	case session.Answered:
+	case session.QuestionAnswered:
 		t.questions.dropCalls()
 	case session.Unsent:
 		t.drafts.unsent(e.Message)

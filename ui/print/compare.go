@@ -150,7 +150,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (said *session.Ve
 				done[e.N].Steps++
 			case session.Response:
 				done[e.N].Usage, done[e.N].Duration = done[e.N].Usage.Add(one.Usage), done[e.N].Duration+one.Duration
-				if !e.Over {
+				if !e.Done {
 					break
 				}
 				ended[e.N] = true

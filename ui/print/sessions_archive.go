@@ -187,8 +187,8 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 			c.Session.Updated = now
 		}
 		bring := (*session.Store).Import
-		if c.Own {
-			bring = session.ImportApart
+		if c.FromParley {
+			bring = session.ImportUntrusted
 		}
 		id, err := bring(lib, c.Session, c.Nodes, c.Annotations...)
 		if err != nil {

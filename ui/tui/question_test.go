@@ -80,7 +80,7 @@ func TestQuestionEndsByItself(t *testing.T) {
 	s.Press("esc").WaitForScreen(contains("› 1  Continue with b/y")).Lacks("in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.Countdown{Question: q}) }))
 	s.WaitForText("Continue with b/y in 5.0 s")
-	s.Driver.Send(do(func() { s.m.event(session.Answered{Question: q, Choice: q.Choices[0]}) }))
+	s.Driver.Send(do(func() { s.m.event(session.QuestionAnswered{Question: q, Choice: q.Choices[0]}) }))
 	s.Send(overlay.PaintedMsg{})
 	s.Lacks("Continue with b/y")
 }

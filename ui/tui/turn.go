@@ -26,7 +26,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		text, answers := app.QuestionText(e)
 		m.overlay.Decide(e, text, answers)
 		return m.Notify(text)
-	case session.Answered:
+	case session.QuestionAnswered:
 		m.overlay.Decided(e.Question)
 	case session.CandidateEvent:
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {

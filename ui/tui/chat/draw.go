@@ -128,7 +128,7 @@ func (c *Chat) Show(e session.Event) {
 		t.Marker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
 		t.Marker(transcript.Switch, app.SwitchText(e))
-	case session.Folders:
+	case session.Directories:
 		t.Marker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
 		t.Marker(transcript.Info, app.PersonaText(e))
@@ -146,7 +146,7 @@ func (c *Chat) Show(e session.Event) {
 			return
 		}
 		hint := app.Hint(e.Err)
-		if !e.Whole {
+		if !e.AnswerComplete {
 			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
 		}
 		t.AddError(app.ErrorText(e.Err), hint)

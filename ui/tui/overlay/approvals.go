@@ -65,9 +65,9 @@ func (o *Overlay) askQuestion() tea.Cmd {
 		selected = -1 // enter by habit sends nothing
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
-	q.dialog.Now, q.dialog.Touched = o.Now, q.Hold
+	q.dialog.Now, q.dialog.Touched = o.Now, q.StopCountdown
 	if !o.Writing() { // who writes something else may not have seen it
-		q.Show()
+		q.MarkShown()
 	}
 	return o.Open(q.dialog)
 }
