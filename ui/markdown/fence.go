@@ -19,12 +19,13 @@ type fence struct {
 	seen   int // how much of the block has been looked through for its end
 }
 
-// openFence returns the fence of the block at the start of src, or nil if the
-// block is closed, which at the top level only a closing fence does.
+// openFence returns the fence of the block at the start of src, or nil if its opening
+// line goes on behind src, or if the block is closed, which at the top level only a closing
+// fence does.
 func openFence(src string, lang string) *fence {
 	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: lang}
 	if f.head == 0 {
-		f.head = len(src)
+		return nil
 	}
 	for src[f.indent] == ' ' {
 		f.indent++
@@ -105,7 +106,7 @@ func (f *fence) inset(line string) (from, padding int) {
 	start := line[:min(len(line), f.indent)] // that far the indentation goes
 	pos, padding := util.IndentPositionPadding([]byte(start), 0, 0, f.indent)
 	if pos < 0 {
-		return len(start) - len(strings.TrimLeft(start, " \t")), 0
+		return max(0, util.FirstNonSpacePosition([]byte(start))), 0
 	}
 	return pos, padding
 }

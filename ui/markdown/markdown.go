@@ -142,6 +142,22 @@ func (d *Doc) Finish() {
 	d.whole, d.cuts = splitter{}, nil
 }
 
+// EndAt ends the text behind its first n bytes, as if no more had come, and keeps what was
+// rendered of them. It does nothing and returns false where that may hang on what came behind:
+// if they do not end with a line, or if Lines has seen more than a part of the next one.
+func (d *Doc) EndAt(n int) bool {
+	src := d.src.String()
+	after := src[n:max(n, d.cutAt)]
+	if d.done || n > 0 && src[n-1] != '\n' || len(after) >= d.split.window || strings.Contains(after, "\n") {
+		return false
+	}
+	d.src.Reset()
+	d.src.WriteString(src[:n])
+	d.line, d.cutAt, d.tail = n, min(d.cutAt, n), tailView{}
+	d.Finish()
+	return true
+}
+
 // SetTheme changes the theme; the next call of Lines renders again.
 func (d *Doc) SetTheme(th *theme.Theme) {
 	was := d.styles

@@ -106,6 +106,9 @@ func (s *Section) Doc(th *theme.Theme) *Doc {
 // Source returns the text of the section, whose Doc is d.
 func (s *Section) Source(d *Doc) string { return d.Source()[len(s.head):] }
 
+// EndAt is that of the section's Doc, n counted as in Source.
+func (s *Section) EndAt(d *Doc, n int) bool { return d.EndAt(len(s.head) + n) }
+
 // Head returns how many of the first lines of the section's Doc are not to be
 // shown.
 func (s *Section) Head() int {

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +101,38 @@ func TestSectionsLookAlike(t *testing.T) {
 		if want := Render(text, 100, theme.Plain()); strings.Join(got, "\n") != want {
 			t.Errorf("%s: %d lines, %d as a whole", name, len(got), strings.Count(want, "\n")+1)
 		}
+	}
+}
+
+// A section that streamed keeps what was rendered of it when it ends, unless it ends inside of
+// a line, and looks as if it had come at once.
+func TestSectionsEnd(t *testing.T) {
+	for name, text := range longTexts(maxSection * 3 / 2) {
+		t.Run(name, func(t *testing.T) {
+			var s Section
+			d := s.Doc(theme.Dark())
+			for {
+				d.append(text[:257])
+				text = text[257:]
+				end, next := s.Cut(s.Source(d))
+				if end == 0 {
+					d.Lines(100)
+					continue
+				}
+				source := s.Source(d)
+				if kept := s.EndAt(d, end); kept != (source[end-1] == '\n' && name != "blank lines") {
+					t.Fatalf("kept: %v, behind %q", kept, source[end-20:end])
+				} else if !kept {
+					return
+				}
+				whole := s.Doc(theme.Dark())
+				whole.append(source[:end])
+				whole.Finish()
+				if s.Source(d) != source[:end] || !slices.Equal(d.Lines(100), whole.Lines(100)) || !slices.Equal(d.Code(), whole.Code()) {
+					t.Fatalf("section of %d bytes, next %+v:\n got %q\nwant %q", end, next, d.Lines(100), whole.Lines(100))
+				}
+				return
+			}
+		})
 	}
 }

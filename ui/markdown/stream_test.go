@@ -63,6 +63,13 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 			checkNow(t, d, width)
 		}
 	}
+	if strings.HasSuffix(text, "\n") && step%2 == 1 { // what is looked at behind the end leaves no trace
+		d.append("- more")
+		d.Lines(widths[0])
+		if !d.EndAt(len(text)) {
+			t.Fatalf("%q does not end before its next line", clip(text))
+		}
+	}
 	d.Finish()
 	got := d.Lines(widths[0])
 	checkLines(t, got, widths[0], seen[widths[0]])

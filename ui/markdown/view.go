@@ -2,19 +2,19 @@ package markdown
 
 import (
 	"math"
-	"parley/tools/sanitize"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"parley/tools/sanitize"
 )
 
 // settle adds the lines of closed blocks that are not shown yet.
 func (d *Doc) settle() {
 	if d.shown < len(d.blocks) && d.fence != nil {
-		// The fence has closed; its block takes the place of what was shown.
-		d.lines = d.lines[:d.fence.from]
-		d.fence = nil
+		d.closeFence(&d.blocks[d.shown])
 	}
 	for ; d.shown < len(d.blocks); d.shown++ {
 		b := &d.blocks[d.shown]
@@ -190,7 +190,7 @@ func (d *Doc) showFence(src string) {
 		v = &fenceView{from: len(d.lines), lang: d.split.open.lang, fence: d.split.open, next: d.split.open.head}
 		v.scanner = newScanner(v.lang)
 		d.fence = v
-		d.separate([]string{""}, false)
+		d.separate([]string{""}, d.split.joined)
 		v.top = len(d.lines)
 		if v.lang != "" {
 			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1, false)
@@ -222,6 +222,24 @@ func (d *Doc) showFence(src string) {
 		d.lines = d.lines[:v.from]
 		d.fence, d.settled = nil, v.from
 	}
+}
+
+// closeFence gives the block of a fence that has closed what was shown of it.
+func (d *Doc) closeFence(b *block) {
+	v, body := d.fence, d.src.String()[b.start:b.end]
+	for line := range strings.Lines(body[v.next:]) {
+		if v.fence.closedBy(line) {
+			body = body[:len(body)-len(line)]
+			break
+		}
+		d.codeLine(v, line)
+	}
+	code := v.code(body)
+	if code.Line = 0; body[len(body)-1] != '\n' {
+		code.Text += "\n"
+	}
+	b.lines, b.codes = slices.Clone(d.lines[v.top:]), []Code{code}
+	d.lines, d.fence = d.lines[:v.from], nil
 }
 
 // codeRoom returns what stands before a line of code, and the cells that are left.
@@ -299,6 +317,7 @@ func (d *Doc) addBlanks(v *fenceView) {
 // code returns the block so far.
 func (v *fenceView) code(body string) Code {
 	var b strings.Builder
+	b.Grow(len(body) - v.fence.head)
 	for line := range strings.Lines(body[v.fence.head:]) {
 		b.WriteString(v.fence.content(line))
 	}

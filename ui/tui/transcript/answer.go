@@ -59,10 +59,13 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 		return nil
 	}
 	b.text, b.done = src[:end], true
-	if b.doc != nil || b.arrived.Len() > 0 { // whose room is larger
-		b.text = strings.Clone(b.text)
+	switch {
+	case b.doc != nil && b.section.EndAt(b.doc, end):
+		b.text = b.section.Source(b.doc)
+	case b.doc != nil || b.arrived.Len() > 0: // whose room is larger
+		b.doc, b.text = nil, strings.Clone(b.text)
 	}
-	b.doc, b.arrived = nil, strings.Builder{}
+	b.arrived = strings.Builder{}
 	b.sections.ownBytes += len(b.text)
 	next = &answer{sections: b.sections, section: section}
 	b.sections.all = append(b.sections.all, next)
