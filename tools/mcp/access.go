@@ -127,7 +127,7 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 	r := &Refusal{}
 	want := func(path string, write bool, reason string) {
 		grant := grantable(path, write)
-		if grant == "" {
+		if grant == "" || mask.names.Text(grant) != grant { // what is allowed is shown, and stored
 			return
 		}
 		if write {

@@ -230,7 +230,7 @@ func TestRefusal(t *testing.T) {
 		{"its own trouble", "TypeError: x is not a function\n", Config{Command: "node"}, 1, Access{}, ""},
 	}
 	for _, test := range tests {
-		r := explainRefusal(test.config, nil, test.stderr, test.ended, grantable)
+		r := explainRefusal(test.config, secretMask{}, test.stderr, test.ended, grantable)
 		if r.Needs.String() != test.wants.String() || !strings.Contains(strings.Join(r.Reasons, "\n"), test.why) || test.why == "" && len(r.Reasons) > 0 && test.name != "the home folder" {
 			t.Errorf("%s: got %+v, want %+v because of %q", test.name, r, test.wants, test.why)
 		}

@@ -18,8 +18,8 @@ import (
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
 // A Question is something that a server asks of the user: to fill in a form, to open a page,
-// or to have the model answer. All text in it is the server's, without what a user would not
-// see. One of Answer, Decline and Cancel ends it.
+// or to have the model answer. All text in it is the server's, without its
+// credentials and what a user would not see. One of Answer, Decline and Cancel ends it.
 type Question struct {
 	Server string
 	Text   string  // what the server says
@@ -198,7 +198,7 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 		return reply{action: actionDecline}
 	}
 	s.mu.Lock()
-	life, mask := s.life, s.secrets()
+	life := s.life
 	s.mu.Unlock()
 	if life == nil { // it asks before it is connected
 		return reply{action: actionCancel}
@@ -207,7 +207,7 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	s.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
-	q.Server, q.Text = s.name, mask.sanitizeText(q.Text, maxQuestionText)
+	q.Server, q.Text = s.name, s.lockedSecrets().sanitizeText(q.Text, maxQuestionText)
 	q.answer = make(chan reply, 1)
 	if q.Refused == "" {
 		q.ended = ctx.Done()
@@ -237,9 +237,9 @@ func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitRes
 	q := &Question{Text: p.Message}
 	var err error
 	if p.URL != "" || p.Mode == "url" {
-		q.URL, err = pageURL(p.URL)
+		q.URL, err = pageURL(p.URL, s.lockedSecrets())
 	} else {
-		q.Fields, err = parseFields(p.RequestedSchema)
+		q.Fields, err = parseFields(p.RequestedSchema, s.lockedSecrets())
 	}
 	var secret *secretFieldError
 	switch {
@@ -257,7 +257,7 @@ const samplingLimit = 16_000
 
 // sample has the model answer for the server, if the user agrees.
 func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
-	req, err := sampleRequest(p)
+	req, err := sampleRequest(p, s.lockedSecrets())
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +269,8 @@ func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.Cr
 }
 
 // sampleRequest returns what a server wants the model to answer, as a user can see it.
-func sampleRequest(p *sdk.CreateMessageParams) (*llm.Request, error) {
-	req := &llm.Request{System: sanitizeText(p.SystemPrompt, maxText)}
+func sampleRequest(p *sdk.CreateMessageParams, mask secretMask) (*llm.Request, error) {
+	req := &llm.Request{System: mask.sanitizeText(p.SystemPrompt, maxText)}
 	left := maxText
 	for _, m := range p.Messages {
 		if m == nil {
@@ -284,7 +284,7 @@ func sampleRequest(p *sdk.CreateMessageParams) (*llm.Request, error) {
 		if m.Role == "assistant" {
 			role = llm.RoleAssistant
 		}
-		plain := sanitizeText(text.Text, max(left, 1))
+		plain := mask.sanitizeText(text.Text, max(left, 1))
 		if left -= len([]rune(plain)); left <= 0 {
 			return nil, fmt.Errorf("more than %d characters cannot be sent to the model here", maxText)
 		}
@@ -302,7 +302,7 @@ func sampleRequest(p *sdk.CreateMessageParams) (*llm.Request, error) {
 		req.Temperature = &p.Temperature
 	}
 	for _, stop := range p.StopSequences[:min(len(p.StopSequences), 4)] {
-		req.Stop = append(req.Stop, sanitizeText(stop, 100))
+		req.Stop = append(req.Stop, mask.sanitizeText(stop, 100))
 	}
 	req.Stop = slices.DeleteFunc(req.Stop, func(stop string) bool { return stop == "" })
 	return req, nil

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/providers/llm"
 	"parley/tools"
-	"parley/tools/sanitize"
 )
 
 // The bounds of what comes with a call besides its text.
@@ -57,14 +57,7 @@ func (s *server) approvedConnection(name, sum string) (connection, error) {
 	case s.status != StatusReady || s.tools.fingerprint[name] != sum:
 		return connection{}, fmt.Errorf("the server %s has changed its tools, and the user has not reviewed them yet", s.name)
 	}
-	return s.connected(), nil
-}
-
-// connected returns the connection, with what is secret by now. The lock is held.
-func (s *server) connected() connection {
-	c := s.connection
-	c.mask = s.secrets()
-	return c
+	return s.connection, nil
 }
 
 // A connection is what it takes to ask a server something.
@@ -72,7 +65,6 @@ type connection struct {
 	session *sdk.ClientSession
 	client  *sdk.Client
 	life    context.Context
-	mask    secretMask
 }
 
 // call calls a tool.
@@ -92,7 +84,7 @@ func (s *server) call(ctx context.Context, t listedTool, sum string, input json.
 	}); err != nil {
 		return tools.Outcome{Text: err.Error(), Failed: true}
 	}
-	a := resultBuilder{server: s.name, mask: c.mask}
+	a := resultBuilder{server: s.name, mask: s.lockedSecrets()}
 	a.addResult(result)
 	return a.outcome(result.IsError || result.NeedsInput())
 }
@@ -106,10 +98,13 @@ type resultBuilder struct {
 }
 
 // singleLine returns text of a server's for a note: on one line, without secrets, with what
-// cannot be seen in it, which is counted with that of the whole answer.
+// cannot be seen in it unless it is shortened, which is counted with that of the whole answer.
 func (a *resultBuilder) singleLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(a.mask.redact(text), "\uFFFD")), " ")
-	return sanitize.Truncate(text, limit)
+	plain := strings.Join(strings.Fields(strings.ToValidUTF8(a.mask.all.Text(text), "\uFFFD")), " ")
+	if utf8.RuneCountInString(plain) > limit {
+		return a.mask.line(text, limit)
+	}
+	return plain
 }
 
 func (a *resultBuilder) note(format string, args ...any) {
@@ -191,8 +186,7 @@ func (a *resultBuilder) outcome(failed bool) tools.Outcome {
 
 // sanitizedText returns what was said, without secrets and what cannot be seen.
 func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
-	text, notes := tools.SanitizeAndTruncate(a.mask.redact(strings.Join(a.texts, "\n")), limit)
-	return strings.TrimSpace(text), notes
+	return a.mask.text(strings.Join(a.texts, "\n"), limit)
 }
 
 // Prompts returns those of the servers that are connected.
@@ -233,12 +227,12 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		return nil, err
 	}
 	var out []llm.Message
-	left := maxText
+	left, mask := maxText, s.lockedSecrets()
 	for _, m := range result.Messages {
 		if m == nil || left <= 0 {
 			continue
 		}
-		a := resultBuilder{server: name, mask: c.mask}
+		a := resultBuilder{server: name, mask: mask}
 		a.addContent(m.Content)
 		text, _ := a.sanitizedText(left)
 		left -= len([]rune(text))
@@ -249,7 +243,7 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		out = append(out, llm.Message{Role: role, Parts: append([]llm.Part{{Kind: llm.Text, Text: text}}, a.media...)})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: the prompt %s is empty", name, sanitizeText(prompt, 200))
+		return nil, fmt.Errorf("%s: the prompt %s is empty", name, mask.sanitizeText(prompt, 200))
 	}
 	return out, nil
 }
@@ -267,7 +261,7 @@ func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.P
 	}); err != nil {
 		return nil, err
 	}
-	a := resultBuilder{server: name, mask: c.mask}
+	a := resultBuilder{server: name, mask: s.lockedSecrets()}
 	for _, r := range result.Contents {
 		if r != nil {
 			a.addResource(r)
@@ -288,5 +282,5 @@ func (all *Servers) connection(name string) (*server, connection, error) {
 	if s.session == nil {
 		return nil, connection{}, fmt.Errorf("%s: %w", name, errClosed)
 	}
-	return s, s.connected(), nil
+	return s, s.connection, nil
 }

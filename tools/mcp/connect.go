@@ -43,7 +43,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.setMask(newMask(s.config, env, headers))
+	s.setSecrets(configSecrets(s.config, env, headers))
 	if _, err := s.loginClient(); err != nil {
 		return nil, err
 	}
@@ -99,9 +99,7 @@ func (s *server) addRefusal(l *link, err error) error {
 		ended, _ = strconv.Atoi(code)
 	}
 	c := s.effectiveConfig()
-	s.mu.Lock()
-	mask := s.secrets()
-	s.mu.Unlock()
+	mask := s.lockedSecrets()
 	r := explainRefusal(c, mask, s.stderr.tail(mask), ended, func(path string, write bool) string {
 		if s.opts.GrantablePath == nil {
 			return ""

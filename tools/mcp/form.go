@@ -67,6 +67,7 @@ const (
 	maxFields  = 20
 	maxChoices = 100
 	maxValue   = 10_000 // characters
+	maxDefault = 1000   // bytes
 )
 
 // A secretFieldError says that a form asks for what no form may: MCP, "elicitation".
@@ -83,7 +84,7 @@ var secretWord = sync.OnceValue(func() *regexp.Regexp {
 
 // parseFields reads the schema of a form: an object of values that are not nested. Those that
 // are required come first, in their order: that of the others is not known.
-func parseFields(schema any) ([]Field, error) {
+func parseFields(schema any, mask secretMask) ([]Field, error) {
 	if schema == nil {
 		return nil, nil
 	}
@@ -111,7 +112,7 @@ func parseFields(schema any) ([]Field, error) {
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	var fields []Field
 	for _, name := range names {
-		f, err := parseField(name, form.Properties[name])
+		f, err := parseField(name, form.Properties[name], mask)
 		if err != nil {
 			return nil, err
 		}
@@ -121,15 +122,15 @@ func parseFields(schema any) ([]Field, error) {
 	return fields, nil
 }
 
-func parseField(name string, raw json.RawMessage) (Field, error) {
+func parseField(name string, raw json.RawMessage, mask secretMask) (Field, error) {
 	f := Field{Name: name}
 	if err := json.Unmarshal(raw, &f.schema); err != nil {
-		return f, fmt.Errorf("the field %s cannot be read", sanitizeText(name, 100))
+		return f, fmt.Errorf("the field %s cannot be read", mask.line(name, 100))
 	}
 	s := f.schema
-	f.Title, f.Help = sanitize.Line(sanitizeText(s.Title, 200)), sanitize.Line(sanitizeText(s.Description, 500))
+	f.Title, f.Help = mask.line(s.Title, 200), mask.line(s.Description, 500)
 	if f.Title == "" {
-		f.Title = sanitize.Line(sanitizeText(name, 200))
+		f.Title = mask.line(name, 200)
 	}
 	if secretWord().MatchString(name) || secretWord().MatchString(f.Title) { // its description may say what not to enter
 		return f, &secretFieldError{f.Title}
@@ -138,9 +139,9 @@ func parseField(name string, raw json.RawMessage) (Field, error) {
 	case "boolean":
 		f.Choices = []Choice{{"true", "yes"}, {"false", "no"}}
 	case "array":
-		f.Several, f.Choices = true, choices(s.Items.Enum, nil, s.Items.AnyOf)
+		f.Several, f.Choices = true, choices(mask, s.Items.Enum, nil, s.Items.AnyOf)
 	case "string":
-		f.Choices = choices(s.Enum, s.EnumNames, s.OneOf)
+		f.Choices = choices(mask, s.Enum, s.EnumNames, s.OneOf)
 	case "number", "integer":
 	default:
 		return f, fmt.Errorf("the field %s is of a type that cannot be asked for", f.Title)
@@ -167,20 +168,30 @@ func parseField(name string, raw json.RawMessage) (Field, error) {
 	default:
 		f.Default = fmt.Sprint(d)
 	}
-	if f.Default = sanitize.Line(sanitizeText(f.Default, 1000)); f.Default != "" {
-		if _, err := f.Parse(f.Default); err != nil {
-			f.Default = ""
-		}
-	}
+	f.Default = f.usableDefault(mask)
 	return f, nil
 }
 
+// usableDefault returns the default as a user can see it and send it back; "" if it is too long for that,
+// holds a credential or cannot be parsed.
+func (f Field) usableDefault(mask secretMask) string {
+	plain := sanitize.Plain(f.Default)
+	if len(plain) > maxDefault || mask.all.Text(plain) != plain {
+		return ""
+	}
+	shown := mask.line(plain, maxDefault)
+	if _, err := f.Parse(shown); err != nil {
+		return ""
+	}
+	return shown
+}
+
 // choices joins what a schema has in several ways.
-func choices(values, names []string, titled []titledConst) []Choice {
+func choices(mask secretMask, values, names []string, titled []titledConst) []Choice {
 	var out []Choice
 	add := func(value, title string) {
-		if title = sanitize.Line(sanitizeText(title, 200)); title == "" {
-			title = sanitize.Line(sanitizeText(value, 200))
+		if title = mask.line(title, 200); title == "" {
+			title = mask.line(value, 200)
 		}
 		out = append(out, Choice{value, title})
 	}
@@ -316,11 +327,15 @@ func (f Field) parseSeveral(text string) (any, error) {
 	return out, nil
 }
 
-// pageURL checks the address of a page that a server wants the user to open.
-func pageURL(address string) (string, error) {
+// pageURL checks the address of a page that a server wants the user to open. It is shown whole, so that
+// it cannot hold a credential: MCP, "Safe URL Handling".
+func pageURL(address string, mask secretMask) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) || len(address) > 4000 || sanitize.Line(address) != address {
 		return "", errors.New("the address of the page is not a valid https address")
+	}
+	if mask.names.Plain(u.String()) != u.String() {
+		return "", errors.New("the address of the page contains a credential")
 	}
 	return u.String(), nil
 }

@@ -42,7 +42,7 @@ type serverLists struct {
 }
 
 // readLists asks the server for what it says it has.
-func readLists(ctx context.Context, server string, session *sdk.ClientSession) (serverLists, error) {
+func readLists(ctx context.Context, server string, session *sdk.ClientSession, mask secretMask) (serverLists, error) {
 	has := &sdk.ServerCapabilities{}
 	if r := session.InitializeResult(); r != nil && r.Capabilities != nil {
 		has = r.Capabilities
@@ -63,7 +63,7 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 			return out, fmt.Errorf("its tools: %w", err)
 		}
 	}
-	out.tools = listTools(server, all)
+	out.tools = listTools(server, all, mask)
 	out.tools.omitted += left
 	if has.Prompts != nil {
 		if _, err := readPages(func(cursor string) (int, string, error) {
@@ -71,7 +71,7 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 			if err != nil {
 				return 0, "", err
 			}
-			out.prompts = append(out.prompts, parsePrompts(server, r.Prompts)...)
+			out.prompts = append(out.prompts, parsePrompts(server, r.Prompts, mask)...)
 			return len(r.Prompts), r.NextCursor, nil
 		}); err != nil {
 			return out, fmt.Errorf("its prompts: %w", err)
@@ -83,7 +83,7 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession) (
 			if err != nil {
 				return 0, "", err
 			}
-			out.resources = append(out.resources, parseResources(server, r.Resources)...)
+			out.resources = append(out.resources, parseResources(server, r.Resources, mask)...)
 			return len(r.Resources), r.NextCursor, nil
 		}); err != nil {
 			return out, fmt.Errorf("its resources: %w", err)
@@ -113,19 +113,19 @@ func readPages(next func(cursor string) (n int, more string, err error)) (left i
 }
 
 // parsePrompts returns those that can be shown and asked for by the name that is shown.
-func parsePrompts(server string, all []*sdk.Prompt) []Prompt {
+func parsePrompts(server string, all []*sdk.Prompt, mask secretMask) []Prompt {
 	var out []Prompt
 	for _, p := range all {
-		if p == nil || !isDisplayable(p.Name) {
+		if p == nil || !mask.canShow(p.Name) {
 			continue
 		}
-		prompt := Prompt{Server: server, Name: p.Name, Title: sanitizeText(p.Title, 200), Description: sanitizeText(p.Description, 1000)}
+		prompt := Prompt{Server: server, Name: p.Name, Title: mask.sanitizeText(p.Title, 200), Description: mask.sanitizeText(p.Description, 1000)}
 		if prompt.Title == "" {
 			prompt.Title = p.Name
 		}
 		for _, a := range p.Arguments {
-			if a != nil && isDisplayable(a.Name) {
-				prompt.Arguments = append(prompt.Arguments, PromptArgument{a.Name, sanitizeText(a.Description, 500), a.Required})
+			if a != nil && mask.canShow(a.Name) {
+				prompt.Arguments = append(prompt.Arguments, PromptArgument{a.Name, mask.sanitizeText(a.Description, 500), a.Required})
 			}
 		}
 		out = append(out, prompt)
@@ -133,15 +133,15 @@ func parsePrompts(server string, all []*sdk.Prompt) []Prompt {
 	return out
 }
 
-func parseResources(server string, all []*sdk.Resource) []Resource {
+func parseResources(server string, all []*sdk.Resource, mask secretMask) []Resource {
 	var out []Resource
 	for _, r := range all {
-		if r == nil || !isDisplayable(r.URI) {
+		if r == nil || !mask.canShow(r.URI) {
 			continue
 		}
 		resource := Resource{
-			Server: server, URI: r.URI, Name: sanitizeText(r.Name, 200), Description: sanitizeText(r.Description, 1000),
-			MIME: sanitizeText(r.MIMEType, 100), Size: max(r.Size, 0),
+			Server: server, URI: r.URI, Name: mask.sanitizeText(r.Name, 200), Description: mask.sanitizeText(r.Description, 1000),
+			MIME: mask.sanitizeText(r.MIMEType, 100), Size: max(r.Size, 0),
 		}
 		if resource.Name == "" {
 			resource.Name = r.URI
@@ -149,9 +149,4 @@ func parseResources(server string, all []*sdk.Resource) []Resource {
 		out = append(out, resource)
 	}
 	return out
-}
-
-// isDisplayable reports whether a name can stand on the screen byte for byte.
-func isDisplayable(name string) bool {
-	return name != "" && len(name) <= 1000 && sanitizeText(name, len(name)) == name
 }

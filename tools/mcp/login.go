@@ -15,13 +15,19 @@ import (
 type LoginStore = oauth.Store
 
 // LoginSecrets returns what must not be shown of a text of a LoginStore.
-func LoginSecrets(text string) []string { return secretMask(oauth.Secrets(text)).ordered() }
+func LoginSecrets(text string) []string {
+	return slices.DeleteFunc(oauth.Secrets(text), func(s string) bool { return len(s) < minSecretLength })
+}
 
 // loginState is what a server has to do with logins.
 type loginState struct {
 	known  bool          // what follows
 	client *oauth.Client // nil: requests are sent without one
 	err    error         // of the configuration
+
+	configured []string   // what must not be shown of what the server is given
+	masked     []string   // what mask takes out
+	mask       secretMask // see secrets
 }
 
 // loginClient returns what logs in to the server; nil if nothing does: it is a program, or
@@ -62,18 +68,34 @@ func (c Config) loginClient(store LoginStore) (*oauth.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oauth.New(oauth.Options{Server: c.URL, ClientID: values["client_id"], ClientSecret: values["client_secret"], Scopes: c.Scopes, RedirectPort: c.RedirectPort, Store: store})
+	headers, _ := expandVariables("headers", c.Headers) // one that has no value is no secret
+	return oauth.New(oauth.Options{Server: c.URL, Secrets: configSecrets(c, headers), ClientID: values["client_id"], ClientSecret: values["client_secret"], Scopes: c.Scopes, RedirectPort: c.RedirectPort, Store: store})
 }
 
-// secrets returns what must not be shown. The lock is held.
+// secrets takes out what must not be shown by now. The lock is held.
 func (s *server) secrets() secretMask {
-	return secretMask(slices.Concat(s.login.client.Secrets(), s.mask)).ordered()
+	l := &s.login
+	if all := slices.Concat(l.client.Secrets(), l.configured); !slices.Equal(all, l.masked) {
+		l.masked, l.mask = all, newMask(all)
+	}
+	return l.mask
 }
+
+// lockedSecrets does as secrets, and takes the lock.
+func (s *server) lockedSecrets() secretMask {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.secrets()
+}
+
+// clientMask takes out what must not be shown of a server, as far as what logs in to it knows.
+func clientMask(client *oauth.Client) secretMask { return newMask(client.Secrets()) }
 
 // A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
 type Login struct {
 	*oauth.Login
 	then   func() error  // what follows a login
+	of     *oauth.Client // that it is of
 	client *oauth.Client // that ends with it; nil: one that a server goes on with
 }
 
@@ -86,7 +108,7 @@ func (l *Login) Close() {
 // Wait waits for the browser, and has the server started with what it brings.
 func (l *Login) Wait(ctx context.Context) error {
 	if err := l.Login.Wait(ctx); err != nil {
-		return err
+		return clientMask(l.of).error(err)
 	}
 	return l.then()
 }
@@ -154,9 +176,9 @@ func begin(ctx context.Context, name string, client *oauth.Client, err error, th
 		l, err = client.Begin(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("MCP server %s: %w", name, err)
+		return nil, clientMask(client).error(fmt.Errorf("MCP server %s: %w", name, err))
 	}
-	return &Login{Login: l, then: then}, nil
+	return &Login{Login: l, then: then, of: client}, nil
 }
 
 func logout(ctx context.Context, name string, client *oauth.Client, err error) error {
@@ -167,7 +189,7 @@ func logout(ctx context.Context, name string, client *oauth.Client, err error) e
 		err = client.Logout(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("MCP server %s: %w", name, err)
+		return clientMask(client).error(fmt.Errorf("MCP server %s: %w", name, err))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -249,5 +250,31 @@ func TestNoLogin(t *testing.T) {
 	}
 	if s := start(t, overHTTP(t), Options{Logins: d.store}).state(); s.Status != StatusReady {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// Errors of logging in and out are what servers and the keyring say: nothing of that shows
+// credentials, or moves the cursor.
+func TestLoginErrorsAreMasked(t *testing.T) {
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://sk-canary-header.example/", http.StatusFound)
+	}))
+	defer moved.Close()
+	store := func(string) LoginStore {
+		kept := fmt.Sprintf(`{"server":%q,"access_token":"sk-canary-access"}`, moved.URL)
+		return LoginStore{
+			Load: func(context.Context) (string, error) { return kept, nil },
+			Save: func(context.Context, string) error { return errors.New("keyring\x1b[2J: cannot change " + kept) },
+			Lock: func(context.Context) (func(), error) { return func() {}, nil },
+		}
+	}
+	c := Config{URL: moved.URL, Headers: map[string]string{"X-Key": "sk-canary-header"}, Disabled: true}
+	b := start(t, c, Options{Logins: store})
+	_, running := b.BeginLogin(t.Context(), "s")
+	_, alone := BeginLogin(t.Context(), "s", c, store("s"))
+	for what, err := range map[string]error{"login": running, "login alone": alone, "logout": b.Logout(t.Context(), "s"), "logout alone": Logout(t.Context(), "s", c, store("s"))} {
+		if err == nil || !strings.Contains(err.Error(), "[redacted]") || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: got %v", what, err)
+		}
 	}
 }

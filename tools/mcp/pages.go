@@ -26,7 +26,7 @@ type page struct {
 
 // requiredPages returns what a server wants opened before a request, from the error that says so;
 // nil if the error is none such. MCP: URLElicitationRequiredError, -32042.
-func requiredPages(err error) ([]page, error) {
+func requiredPages(err error, mask secretMask) ([]page, error) {
 	var refusal *jsonrpc.Error
 	if !errors.As(err, &refusal) || refusal.Code != sdk.CodeURLElicitationRequired {
 		return nil, nil
@@ -48,7 +48,7 @@ func requiredPages(err error) ([]page, error) {
 		if e.Mode != "url" {
 			return nil, errors.New("it requires something else than a page to be opened")
 		}
-		address, err := pageURL(e.URL)
+		address, err := pageURL(e.URL, mask)
 		if err != nil {
 			return nil, err
 		}

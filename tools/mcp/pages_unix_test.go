@@ -255,12 +255,12 @@ func TestRequiredPagesMalformed(t *testing.T) {
 		{``, "it requires a page to be opened, and does not say which"},
 	}
 	for _, test := range tests {
-		pages, err := requiredPages(fmt.Errorf("calling: %w", &jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Data: json.RawMessage(test.data)}))
+		pages, err := requiredPages(fmt.Errorf("calling: %w", &jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Data: json.RawMessage(test.data)}), secretMask{})
 		if got := fmt.Sprint(err); test.want != "" && got != test.want || test.want == "" && (err != nil || len(pages) == 0) {
 			t.Errorf("%.60s: got %d pages, %v, want %s", test.data, len(pages), err, test.want)
 		}
 	}
-	if pages, err := requiredPages(&jsonrpc.Error{Code: -32000, Data: json.RawMessage(`{"elicitations":[` + one + `]}`)}); pages != nil || err != nil {
+	if pages, err := requiredPages(&jsonrpc.Error{Code: -32000, Data: json.RawMessage(`{"elicitations":[` + one + `]}`)}, secretMask{}); pages != nil || err != nil {
 		t.Errorf("another error: got %v, %v", pages, err)
 	}
 }

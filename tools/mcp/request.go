@@ -6,13 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"parley/tools"
 	"parley/tools/mcp/oauth"
 )
 
@@ -32,12 +30,12 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 	defer s.begin()()
 	defer context.AfterFunc(c.life, func() { end(errClosed) })()
 	err := s.attempt(ctx, f)
-	pages, malformed := requiredPages(err)
+	pages, malformed := requiredPages(err, s.lockedSecrets())
 	if err = cmp.Or(malformed, err); len(pages) > 0 {
 		if err = openPages(ctx, s, pages); err == nil {
 			err = s.attempt(ctx, f)
 		}
-		if again, malformed := requiredPages(err); len(again) > 0 || malformed != nil {
+		if again, malformed := requiredPages(err, s.lockedSecrets()); len(again) > 0 || malformed != nil {
 			err = errors.New("it requires a page to be opened, again after that was done")
 		}
 	}
@@ -53,8 +51,7 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	text, notes := tools.SanitizeAndTruncate(c.mask.redact(fmt.Sprintf("%s: %v", s.name, err)), 2000)
-	return errors.New(strings.Join(append([]string{strings.TrimSpace(text)}, notes...), "\n"))
+	return errors.New(s.lockedSecrets().error(fmt.Errorf("%s: %w", s.name, err)).Error()) // what is within it is not for others
 }
 
 // attempt calls f, which has the time of a call.

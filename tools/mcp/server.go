@@ -260,10 +260,11 @@ func (s *server) startFinished() <-chan struct{} {
 	return s.startDone
 }
 
-func (s *server) setMask(m secretMask) {
+// setSecrets says what the server is given that must not be shown.
+func (s *server) setSecrets(secrets []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mask = m
+	s.login.configured = secrets
 }
 
 func (s *server) notifyChange() {
@@ -292,7 +293,7 @@ func (s *server) detach() {
 
 // loadLists reads the lists, and decides whether the tools can be offered.
 func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) error {
-	lists, err := readLists(ctx, s.name, session)
+	lists, err := readLists(ctx, s.name, session, s.lockedSecrets())
 	if err != nil {
 		return err
 	}

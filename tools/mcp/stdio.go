@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools"
+	"parley/tools/sanitize"
 )
 
 // A pipeTransport carries messages to and from a program, one to a line. It is the
@@ -231,7 +232,7 @@ func (r *tailBuffer) tail(mask secretMask) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut {
-		return mask.trimCutSecret(string(r.data))
+		return mask.all.TrimTornStart(sanitize.Plain(string(r.data)))
 	}
 	return string(r.data)
 }

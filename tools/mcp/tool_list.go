@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"parley/tools"
 )
 
 // maxName is how long the name of a tool may be for every provider.
@@ -48,15 +46,16 @@ type listedTool struct {
 	schema     json.RawMessage
 }
 
-// listTools takes what a server says, as far as it can be offered.
-func listTools(server string, all []*sdk.Tool) toolList {
+// listTools takes what a server says, as far as it can be offered. Fingerprints are of what it says,
+// byte for byte.
+func listTools(server string, all []*sdk.Tool, mask secretMask) toolList {
 	out := toolList{fingerprint: fingerprint{}}
 	for _, t := range all {
 		if t == nil {
 			continue
 		}
 		name := toolName(server, t.Name)
-		if _, twice := out.fingerprint[name]; twice || len(out.tools) == maxTools {
+		if _, twice := out.fingerprint[name]; twice || len(out.tools) == maxTools || mask.names.Text(t.Name) != t.Name {
 			out.omitted++
 			continue
 		}
@@ -67,25 +66,12 @@ func listTools(server string, all []*sdk.Tool) toolList {
 		}
 		out.fingerprint.add(name, t.Name, t.Description, string(schema))
 		out.tools = append(out.tools, listedTool{
-			Tool:       Tool{Name: name, Title: sanitizeText(t.Name, 200), Description: sanitizeText(t.Description, 4000), Schema: sanitizeText(string(schema), 20_000)},
+			Tool:       Tool{Name: name, Title: mask.sanitizeText(t.Name, 200), Description: mask.sanitizeText(t.Description, 4000), Schema: mask.sanitizeText(string(schema), 20_000)},
 			serverName: t.Name,
-			schema:     schema,
+			schema:     mask.schema(schema),
 		})
 	}
 	return out
-}
-
-// sanitizeText returns text of a server's for a user, on one line or several.
-func sanitizeText(text string, limit int) string {
-	text, _ = tools.SanitizeAndTruncate(text, limit)
-	return strings.TrimSpace(text)
-}
-
-// sanitizeText does as the function, and takes out secrets before the text is shortened: a cut
-// through one would leave a part of it. One that something invisible ran through counts as well.
-func (m secretMask) sanitizeText(text string, limit int) string {
-	plain, _ := tools.Sanitize(m.redact(text))
-	return sanitizeText(m.redact(plain), limit)
 }
 
 // A fingerprint tells whether tools are what somebody has seen: a sum of everything a

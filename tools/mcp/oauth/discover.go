@@ -55,7 +55,7 @@ func (c *Client) discover(ctx context.Context) (found, error) {
 	issuer := resource.AuthorizationServers[0]
 	at, err := url.Parse(issuer)
 	if err != nil || c.guard.check(at) != nil {
-		return found{}, fmt.Errorf("its authorization server %s cannot be used: it must be a public https address", clean(issuer, 200))
+		return found{}, fmt.Errorf("its authorization server %s cannot be used: it must be a public https address", c.clean(issuer, 200))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*requestTimeout, fmt.Errorf("%s did not answer within %s", at.Host, 3*requestTimeout))
 	defer cancel()
@@ -64,7 +64,7 @@ func (c *Client) discover(ctx context.Context) (found, error) {
 	case ctx.Err() != nil:
 		return found{}, context.Cause(ctx)
 	case err != nil:
-		return found{}, fmt.Errorf("its authorization server cannot be used: %s", clean(err.Error(), 300))
+		return found{}, fmt.Errorf("its authorization server cannot be used: %s", c.clean(err.Error(), 300))
 	case meta == nil:
 		return found{}, fmt.Errorf("%s does not say how to log in (no authorization server metadata)", at.Host)
 	}
@@ -75,7 +75,7 @@ func (c *Client) discover(ctx context.Context) (found, error) {
 // usable returns why a login cannot be had from an authorization server; nil if it can.
 func (c *Client) usable(meta *oauthex.AuthServerMeta) error {
 	if !slices.Contains(meta.CodeChallengeMethodsSupported, "S256") {
-		return fmt.Errorf("its authorization server %s does not offer PKCE with S256, without which a login is not safe", clean(meta.Issuer, 200))
+		return fmt.Errorf("its authorization server %s does not offer PKCE with S256, without which a login is not safe", c.clean(meta.Issuer, 200))
 	}
 	for name, at := range map[string]string{"authorization": meta.AuthorizationEndpoint, "token": meta.TokenEndpoint} {
 		u, err := url.Parse(at)
@@ -83,7 +83,7 @@ func (c *Client) usable(meta *oauthex.AuthServerMeta) error {
 			err = c.guard.check(u)
 		}
 		if err != nil {
-			return fmt.Errorf("the %s endpoint of its authorization server cannot be used: %s", name, clean(err.Error(), 300))
+			return fmt.Errorf("the %s endpoint of its authorization server cannot be used: %s", name, c.clean(err.Error(), 300))
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (c *Client) resource(ctx context.Context) (*oauthex.ProtectedResourceMetada
 		}
 		switch {
 		case !c.covers(meta.Resource):
-			last = fmt.Errorf("its metadata is about another server, %s", clean(meta.Resource, 200))
+			last = fmt.Errorf("its metadata is about another server, %s", c.clean(meta.Resource, 200))
 			continue
 		case len(meta.AuthorizationServers) == 0:
 			return nil, errors.New("it names no authorization server")
@@ -120,7 +120,9 @@ func (c *Client) resource(ctx context.Context) (*oauthex.ProtectedResourceMetada
 	if ctx.Err() != nil {
 		return nil, errors.Join(context.Cause(ctx), last)
 	}
-	return &oauthex.ProtectedResourceMetadata{Resource: c.server.String(), AuthorizationServers: []string{root.String()}}, nil
+	own := *c.server
+	own.RawQuery = "" // which may hold a key, and is no part of a resource: RFC 8707, section 2
+	return &oauthex.ProtectedResourceMetadata{Resource: own.String(), AuthorizationServers: []string{root.String()}}, nil
 }
 
 // covers reports whether a resource is the server, or what the server is a part of.
@@ -166,7 +168,7 @@ func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port 
 		return g, nil
 	}
 	if meta.RegistrationEndpoint == "" {
-		return g, fmt.Errorf("its authorization server %s registers no programs: register parley there by hand and set client_id", clean(meta.Issuer, 200))
+		return g, fmt.Errorf("its authorization server %s registers no programs: register parley there by hand and set client_id", c.clean(meta.Issuer, 200))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("its authorization server did not answer within %s", requestTimeout))
 	defer cancel()
@@ -176,7 +178,7 @@ func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port 
 		TokenEndpointAuthMethod: tokenMethod(meta, false),
 	}, &http.Client{Transport: c.guard, CheckRedirect: noRedirect})
 	if err != nil {
-		return g, registrationError(ctx, err)
+		return g, c.registrationError(ctx, err)
 	}
 	g.ClientID, g.ClientSecret, g.RedirectPort = res.ClientID, res.ClientSecret, port
 	if end := res.ClientSecretExpiresAt; !end.IsZero() && time.Until(end) < 24*time.Hour {
@@ -190,17 +192,17 @@ func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port 
 
 // registrationError returns why a program was not registered. What a server answers where it
 // should not may hold a secret, and is not repeated.
-func registrationError(ctx context.Context, err error) error {
+func (c *Client) registrationError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var refused *oauthex.ClientRegistrationError
 	why := "it cannot be reached, or its answer is not understood"
 	if errors.As(err, &refused) {
-		why = clean(strings.TrimSuffix(refused.ErrorCode+": "+refused.ErrorDescription, ": "), 300)
+		why = c.clean(strings.TrimSuffix(refused.ErrorCode+": "+refused.ErrorDescription, ": "), 300)
 	} else if _, status, ok := strings.Cut(err.Error(), "registration failed with status "); ok {
 		status, _, _ = strings.Cut(status, ":")
-		why = "it answered " + clean(status, 50)
+		why = "it answered " + c.clean(status, 50)
 	}
 	return fmt.Errorf("its authorization server did not register parley (%s): register it there by hand and set client_id", why)
 }

@@ -185,6 +185,9 @@ func (l *Login) Wait(ctx context.Context) error {
 
 // finish checks who answers, and gets the token.
 func (l *Login) finish(ctx context.Context, q url.Values) error {
+	c := l.client
+	secrets := append(l.grant.secrets(), q.Get("code"), l.verifier)
+	clean := func(text string, limit int) string { return c.clean(text, limit, secrets...) }
 	switch iss := q.Get("iss"); { // RFC 9207: a code of another server is not for this one
 	case iss == "" && l.meta.AuthorizationResponseIssParameterSupported:
 		return fmt.Errorf("the answer does not say that it is from %s: begin again", clean(l.meta.Issuer, 200))
@@ -196,7 +199,6 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*requestTimeout) // a code is good once
 	defer cancel()
-	c := l.client
 	answer, err := c.requestToken(ctx, l.grant, url.Values{"grant_type": {"authorization_code"}, "code": {q.Get("code")}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier}})
 	if err != nil {
 		return err

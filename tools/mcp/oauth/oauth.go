@@ -45,6 +45,7 @@ type Options struct {
 	ClientID     string   // given by the authorization server beforehand; "": parley registers itself
 	ClientSecret string   // that goes with ClientID; "" if there is none
 	Scopes       []string // asked for; none: those that the server names
+	Secrets      []string // that must not be shown besides those of the login: what else the server is given
 	RedirectPort int      // on which the browser comes back; 0: one that is free
 	Store        Store
 }
@@ -186,8 +187,8 @@ func (c *Client) rememberChallenge(header http.Header) {
 	}
 }
 
-// Secrets returns what must not be shown of the login, as far as this run had to do with it.
-// It does not wait. A nil Client has none.
+// Secrets returns what must not be shown: of the login, as far as this run had to do with it, and
+// Options.Secrets. It does not wait. A nil Client has none.
 func (c *Client) Secrets() []string {
 	if c == nil {
 		return nil
@@ -195,7 +196,7 @@ func (c *Client) Secrets() []string {
 	if all := c.secrets.Load(); all != nil {
 		return *all
 	}
-	return nil
+	return c.opts.Secrets
 }
 
 // LoggedIn reports whether there is a token, as far as this run looked. It does not wait. A

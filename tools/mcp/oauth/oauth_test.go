@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -34,6 +35,7 @@ type world struct {
 	clients  int
 	tokens   int
 	refuse   string // error of the token endpoint
+	says     string // description of each such error, in which {} is all that it was sent
 }
 
 func newWorld(t *testing.T) *world {
@@ -94,7 +96,14 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 }
 
 func (w *world) token(form url.Values, send func(int, any)) {
-	fail := func(code string) { send(400, map[string]any{"error": code, "error_description": "de\x1b[2Jtail"}) }
+	fail := func(code string) {
+		var sent []string
+		for _, values := range form {
+			sent = append(sent, values...)
+		}
+		says := strings.ReplaceAll(cmp.Or(w.says, "de\x1b[2Jtail"), "{}", strings.Join(sent, " "))
+		send(400, map[string]any{"error": code, "error_description": says})
+	}
 	if w.refuse != "" {
 		fail(w.refuse)
 		return
@@ -314,6 +323,41 @@ func TestLoginAnswers(t *testing.T) {
 				t.Errorf("kept %s", s.text)
 			}
 		})
+	}
+}
+
+// An authorization server that repeats what it is sent gives no part of a credential away, wherever
+// its words are cut.
+func TestNoCredentialInWords(t *testing.T) {
+	for before := range 8 { // so many blocks of four stand before the credential
+		w, s := newWorld(t), newShelf()
+		w.says = strings.Repeat("....", 68+before) + "{} end"
+		w.metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+		c := newClient(t, w, s, func(o *Options) { o.ClientID, o.ClientSecret = "mine", "secret-of-the-client" })
+		l, err := c.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.refuse = "invalid_request"
+		w.agree(t, l.URL, func(q url.Values) { q.Set("code", "code-of-the-login") })
+		err = l.Wait(t.Context())
+		l.Close()
+		verifier := w.forms[len(w.forms)-1].Get("code_verifier")
+		w.refuse = ""
+		login(t, w, c)
+		w.refuse = "temporarily_unavailable"
+		s.change(t, func(g *grant) { g.Refresh = "renewal-of-the-login" })
+		refreshErr := newClient(t, w, s, func(o *Options) { o.ClientID, o.ClientSecret = "mine", "secret-of-the-client" }).Rejected(t.Context(), "access-1", http.Header{})
+		for _, err := range []error{err, refreshErr} {
+			if err == nil || !strings.Contains(err.Error(), "....") {
+				t.Fatalf("got %v", err)
+			}
+			for _, secret := range []string{"secret-of-the-client", "code-of-the-login", "renewal-of-the-login", verifier} {
+				if strings.Contains(err.Error(), secret[:4]) {
+					t.Errorf("%d before it: %s is in %v", 4*(68+before), secret, err)
+				}
+			}
+		}
 	}
 }
 

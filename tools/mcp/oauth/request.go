@@ -51,16 +51,22 @@ func (a tokenAnswer) addTo(g grant) grant {
 
 // A tokenError is a refusal: RFC 6749, section 5.2.
 type tokenError struct {
-	Status      string `json:"-"`
-	Code        string `json:"error"`
+	Code        string `json:"error"` // as it came
 	Description string `json:"error_description"`
+	text        string // fit to be shown
 }
 
-func (e *tokenError) Error() string {
-	if e.Code == "" {
-		return "the authorization server answered " + e.Status
+func (e *tokenError) Error() string { return e.text }
+
+// refusal reads why a token endpoint gives no token. Secrets are those that it was sent.
+func (c *Client) refusal(status string, body []byte, secrets []string) *tokenError {
+	e := &tokenError{}
+	_ = json.Unmarshal(body, e) // what is none says nothing
+	clean := func(text string, limit int) string { return c.clean(text, limit, secrets...) }
+	if e.text = "the authorization server answered " + clean(status, 100); e.Code != "" {
+		e.text = strings.TrimSuffix("the authorization server refused it: "+clean(e.Code, 100)+": "+clean(e.Description, 300), ": ")
 	}
-	return strings.TrimSuffix("the authorization server refused it: "+clean(e.Code, 100)+": "+clean(e.Description, 300), ": ")
+	return e
 }
 
 // isFinal reports whether the same request will never be granted.
@@ -83,9 +89,7 @@ func (c *Client) requestToken(ctx context.Context, g grant, form url.Values) (an
 		return answer, err
 	}
 	if res.StatusCode != http.StatusOK {
-		refused := &tokenError{Status: res.Status}
-		_ = json.Unmarshal(body, refused) // what is none says nothing
-		return answer, refused
+		return answer, c.refusal(res.Status, body, append(g.secrets(), form.Get("code"), form.Get("code_verifier")))
 	}
 	if json.Unmarshal(body, &answer) != nil { // its error would quote a token
 		return answer, errors.New("the authorization server's answer is not JSON")
@@ -94,7 +98,7 @@ func (c *Client) requestToken(ctx context.Context, g grant, form url.Values) (an
 	case answer.Access == "" || !isHeaderSafe(answer.Access):
 		return answer, errors.New("the authorization server sent no token")
 	case answer.Type != "" && !strings.EqualFold(answer.Type, "bearer"):
-		return answer, fmt.Errorf("the authorization server sent a token of type %s; only bearer tokens can be used", clean(answer.Type, 50))
+		return answer, fmt.Errorf("the authorization server sent a token of type %s; only bearer tokens can be used", c.clean(answer.Type, 50, answer.Access, answer.Refresh))
 	}
 	return answer, nil
 }
@@ -204,8 +208,18 @@ func isHeaderSafe(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// clean returns a stranger's text on one line.
-func clean(text string, limit int) string { return sanitize.Line(sanitize.Truncate(text, limit)) }
+// minSecret is how long a secret is at least, in bytes.
+const minSecret = 6
+
+// mask takes out what must not be shown, and more.
+func (c *Client) mask(more ...string) sanitize.Mask {
+	return sanitize.NewMask(slices.Concat(c.Secrets(), more), minSecret)
+}
+
+// clean returns a stranger's text on one line, without what must not be shown, and more.
+func (c *Client) clean(text string, limit int, more ...string) string {
+	return c.mask(more...).Line(text, limit)
+}
 
 // plainError returns the error of a request without its address, which may hold a secret, and
 // with why its time ended.
