@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"parley/tools/sanitize"
 )
 
 // TestSearch asks each kind of service as it documents it, shows the user where the query goes,
@@ -105,6 +107,18 @@ func TestSearchConfig(t *testing.T) {
 	for input, want := range map[string]string{`{"query":"go"}`: "set BRAVE_API_KEY", `{"query":" "}`: "the query is empty"} {
 		if _, err := set.Plan(t.Context(), SearchName, input); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", input, err)
+		}
+	}
+}
+
+// A service that repeats its key gives no part of it away, wherever its words are cut.
+func TestSearchMasksItsKey(t *testing.T) {
+	const key = "QXZKVWJYQUZXKVJWQZYX"
+	mask := sanitize.NewMask([]string{key}, 1)
+	for i := range 2 * maxExcerpt {
+		said := strings.Repeat("a", i) + key + strings.Repeat("a", 2*maxExcerpt)
+		if text := searchText([]searchResult{{Title: said, URL: said, Content: said}}, "host", "query", mask); strings.ContainsAny(text, "JKQVXYZ") {
+			t.Fatalf("%d before it: %q", i, text)
 		}
 	}
 }

@@ -327,11 +327,11 @@ var secretName = sync.OnceValue(func() *regexp.Regexp {
 // masked returns text without keys: those in the environment, and what looks like
 // one. A panic may have anything in its words.
 func masked(text string) string {
+	var secrets []string
 	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if len(value) >= 8 && secretName().MatchString(name) {
-			text = strings.ReplaceAll(text, value, "[redacted]")
+		if name, value, _ := strings.Cut(entry, "="); secretName().MatchString(name) {
+			secrets = append(secrets, value)
 		}
 	}
-	return keyLike().ReplaceAllString(text, "[redacted]")
+	return keyLike().ReplaceAllString(sanitize.NewMask(secrets, 8).Text(text), sanitize.Redacted)
 }

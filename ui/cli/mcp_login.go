@@ -65,12 +65,8 @@ func maskSecrets(a *program) (func(string) string, error) {
 	for _, text := range texts {
 		secrets = append(secrets, mcp.LoginSecrets(text)...)
 	}
-	return func(text string) string {
-		for _, s := range secrets {
-			text = strings.ReplaceAll(text, s, "[redacted]")
-		}
-		return keys(text)
-	}, errors.Join(err, unread)
+	logins := sanitize.NewMask(secrets, 1)
+	return func(text string) string { return keys(logins.Text(text)) }, errors.Join(err, unread)
 }
 
 // newMCPCommand returns the command that logs in to MCP servers without a screen.
