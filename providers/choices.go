@@ -106,6 +106,25 @@ func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choi
 	return c.choices(o.Getenv, o.Memory, found), errors.Join(errs...)
 }
 
+// LearnModel asks the provider of a model for its list, for three seconds at most, and keeps what
+// that tells in the Memory of o, for models opened later. Providers whose models are in the
+// catalog are not asked, nor those whose key a command would have to print. The error is an
+// *llm.Error.
+func LearnModel(ctx context.Context, c Config, name string, o OpenOptions) error {
+	o = o.withDefaults()
+	s, _, err := c.findModel(name, o.Getenv)
+	if err != nil || s.key.command != "" || !slices.Contains(UnlistedProviders(c, o.Getenv), s.name) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	s, offers, err := c.listModels(ctx, s.name, o)
+	if err == nil {
+		o.Memory.recordListing(s, offers)
+	}
+	return err
+}
+
 // liveTimeout bounds how long somebody who looks at a picker waits for its last lines.
 const liveTimeout = 3 * time.Second
 

@@ -1,12 +1,11 @@
 package providers
 
 import (
-	"parley/providers/llm"
-
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"parley/providers/catalog"
+	"parley/providers/llm"
 )
 
 func write(t *testing.T, path, text string) {
@@ -213,5 +213,52 @@ func TestLive(t *testing.T) {
 	<-ctx.Done()
 	if got, err := LiveChoices(ctx, c, o, false); err == nil || !slices.Contains(names(got), "gone/kept") {
 		t.Errorf("canceled: %q, %v", names(got), err)
+	}
+}
+
+// TestLearnModel: what a server tells of its models counts from then on. None is asked of which
+// the catalog knows all, or whose key a command would print.
+func TestLearnModel(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"data":[{"id":"m","context_length":32000}]}`)
+	}))
+	defer server.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	ran := filepath.Join(t.TempDir(), "ran")
+	c := Config{Providers: map[string]Provider{
+		"box":      {BaseURL: server.URL, APIKey: canary},
+		"locked":   {BaseURL: server.URL, APIKeyCommand: "echo key | tee '" + ran + "'"},
+		"deepseek": {BaseURL: server.URL, APIKey: canary},
+		"gone":     {BaseURL: gone.URL, APIKey: canary},
+	}}
+	for _, tt := range []struct {
+		model   string
+		context int
+		asks    int32
+		fault   llm.Fault
+	}{
+		{"box/m", 32_000, 1, llm.Unknown},
+		{"box/other", 0, 1, llm.Unknown},
+		{"locked/m", 0, 0, llm.Unknown},
+		{"deepseek/deepseek-v9", 0, 0, llm.Unknown},
+		{"demo/parley", 32_768, 0, llm.Unknown},
+		{"gone/m", 0, 0, llm.Network},
+		{"nobody/m", 0, 0, llm.ModelNotFound},
+	} {
+		asked.Store(0)
+		o := OpenOptions{Getenv: env(), Memory: &Memory{}}
+		if err := LearnModel(t.Context(), c, tt.model, o); llm.FaultOf(err) != tt.fault || (err != nil) != (tt.fault != llm.Unknown) || asked.Load() != tt.asks {
+			t.Errorf("%s: %v, asked %d times, want %d", tt.model, err, asked.Load(), tt.asks)
+		}
+		if e, _ := Open(c, tt.model, o); e.Context != tt.context {
+			t.Errorf("%s: the context window is %d, want %d", tt.model, e.Context, tt.context)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the command that prints a key was run")
 	}
 }

@@ -92,6 +92,16 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	return ModelSwitched{From: from, To: model.Name, Changes: changes}
 }
 
+// RefreshModel replaces the model in use by known, the same model opened again, of which more is
+// known, such as its context window. Where another model is in use by now, nothing happens.
+func RefreshModel(s *Session, known llm.Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.model.Name == known.Name {
+		s.model = known
+	}
+}
+
 // Effort returns the reasoning effort of the next request; "" is the provider's default.
 func (s *Session) Effort() llm.Effort { return get(s, &s.effort) }
 

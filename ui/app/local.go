@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/format"
 )
@@ -15,6 +16,10 @@ import (
 type Local struct {
 	Look    func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
 	Unnamed func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
+
+	// Learn asks the server of a model what that can, and opens it again; not ok if it told nothing. Nil: no
+	// server is asked.
+	Learn func(ctx context.Context, name string) (model llm.Endpoint, ok bool)
 }
 
 // A Service is a model server that runs on this machine, or another agent's program on which
@@ -158,6 +163,23 @@ func (s Service) question() string {
 func ModelWord(name string) string {
 	_, id, _ := strings.Cut(name, "/")
 	return strings.TrimSuffix(id, ":latest")
+}
+
+// LearnModel returns the effect that asks the server of the model in use for its context window,
+// where that is not known. Front ends perform it behind an answer: no server is asked for anything
+// before a prompt is sent.
+func LearnModel(a *App) Effect {
+	learn, s := a.Local.Learn, a.Session
+	model := s.Model()
+	if learn == nil || model.Context > 0 {
+		return Effect{}
+	}
+	return Effect{Async: func(ctx context.Context) Effect {
+		if known, ok := learn(ctx, model.Name); ok {
+			session.RefreshModel(s, known)
+		}
+		return Effect{}
+	}}
 }
 
 // begin switches an empty conversation to a model that was found: nothing stands there yet

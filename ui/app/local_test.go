@@ -129,3 +129,35 @@ func TestUnnamed(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestLearnModel: what a server tells of the model in use counts from then on, unless another one
+// was taken meanwhile. A model that is known is not asked about.
+func TestLearnModel(t *testing.T) {
+	a := keyless(t)
+	if e := LearnModel(a); e.Async != nil {
+		t.Errorf("with nobody to ask: %+v", e)
+	}
+	told := true
+	a.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) {
+		return llm.Endpoint{Name: name, Context: 32_000}, told
+	}
+	late := LearnModel(a)
+	told = false
+	LearnModel(a).Async(t.Context())
+	if model := a.Session.Model(); model.Context != 0 {
+		t.Errorf("knows %+v of a server that told nothing", model)
+	}
+	told = true
+	LearnModel(a).Async(t.Context())
+	if model := a.Session.Model(); model.Name != "demo/parley" || model.Context != 32_000 {
+		t.Errorf("knows %+v", model)
+	}
+	if e := LearnModel(a); e.Async != nil {
+		t.Errorf("asks again: %+v", e)
+	}
+	a.Session.SetModel(llm.Endpoint{Name: "box/m"})
+	late.Async(t.Context())
+	if model := a.Session.Model(); model.Name != "box/m" || model.Context != 0 {
+		t.Errorf("%+v answers, though it was not asked about", model)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"parley/providers"
@@ -212,5 +213,25 @@ func (a *local) options() app.Local {
 	if provider := a.unnamed; provider != "" {
 		l.Unnamed = func(ctx context.Context) (string, error) { return a.firstListed(ctx, provider) }
 	}
+	l.Learn = a.learner()
 	return l
+}
+
+// learner returns what asks servers about models, about each once: one that told nothing will not
+// tell more.
+func (a *local) learner() func(context.Context, string) (llm.Endpoint, bool) {
+	if a.recording.replay != nil {
+		return nil
+	}
+	var asked sync.Map // names of models
+	return func(ctx context.Context, name string) (llm.Endpoint, bool) {
+		if _, again := asked.LoadOrStore(name, true); again {
+			return llm.Endpoint{}, false
+		}
+		if err := providers.LearnModel(ctx, a.services(), name, a.openOptions()); err != nil {
+			return llm.Endpoint{}, false // its prompts tell what is wrong with it
+		}
+		model, err := a.openModel(name, false)
+		return model, err == nil && model.Context > 0
+	}
 }

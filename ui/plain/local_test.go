@@ -3,6 +3,7 @@ package plain
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"parley/providers/llm"
@@ -53,4 +54,19 @@ func TestDoctor(t *testing.T) {
 	})
 	d.enter("/doctor")
 	d.heard("Providers:\n✗ xai: invalid API key\ncheck XAI_API_KEY\nSandbox:\n✓ commands: landlock\n")
+}
+
+// TestServerTellsContextWindow: what only the server of a model knows is learned once it has
+// answered.
+func TestServerTellsContextWindow(t *testing.T) {
+	var asked atomic.Int32
+	d := talk(t, func(o *app.Options, so *session.Options) {
+		learned := so.Model
+		so.Model.Context, learned.Context = 0, 40_000
+		o.Local.Learn = func(context.Context, string) (llm.Endpoint, bool) { asked.Add(1); return learned, true }
+	}, llmtest.Say("hi"))
+	if asked.Load() != 0 {
+		t.Error("asked before a prompt was sent")
+	}
+	d.enter("hello").idle().until(func() bool { return d.app.Session.Model().Context == 40_000 })
 }

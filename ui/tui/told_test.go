@@ -40,6 +40,28 @@ func TestKnownCostStays(t *testing.T) {
 	s.Type("/usage").Press("enter").WaitForText("this conversation: 30 in · 11 out · ≥$0.31")
 }
 
+// A context window that only the server knows is told once it has answered.
+func TestServerTellsContextWindow(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		model := o.Session.Model()
+		learned := model
+		model.Context, learned.Context = 0, 40_000
+		o.Session.SetModel(model)
+		o.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) { return learned, name == learned.Name }
+	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
+		out.Send(llm.Usage{Input: 3900, Output: 100})
+		out.Send(llm.Finish{Reason: llm.Stop})
+		return nil
+	})
+	if strings.Contains(s.status(), "%") {
+		t.Errorf("%q, before anything is known", s.status())
+	}
+	s.ask("hi", "the answer")
+	s.idle()
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "ctx 10% · 4.0k") })
+}
+
 // /context and the status line tell of the same request.
 func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
