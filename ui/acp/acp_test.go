@@ -557,7 +557,9 @@ func TestOptions(t *testing.T) {
 		{"mode", "auto", true}, {"mode", "yolo", false}, {"mode", "plan?", false}, {"effort", "high", true}, {"effort", "default", true}, {"effort", "huge", false},
 		{"nothing", "x", false}, {"model", "other/x", false}, {"model", "fake/n", true}, {"mode", "read-only", true},
 	} {
-		if err := set(tt.option, tt.value); (err == nil) != tt.ok {
+		err := set(tt.option, tt.value)
+		var failed *sdk.RequestError
+		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &failed) || failed.Code != -32602) {
 			t.Errorf("%s = %s: %v", tt.option, tt.value, err)
 		}
 	}

@@ -25,8 +25,11 @@ func invalid(format string, args ...any) error {
 // failed says what did not work, and what the user can do.
 func failed(err error) error {
 	code, text := codeInternal, app.ErrorText(err)
-	if llm.FaultOf(err) == llm.Authentication {
+	switch llm.FaultOf(err) {
+	case llm.Authentication:
 		code = codeAuthRequired
+	case llm.ModelNotFound:
+		code = codeInvalidParams
 	}
 	if hint := app.ShellHint(err); hint != "" {
 		text += " · " + hint
