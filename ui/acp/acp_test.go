@@ -77,7 +77,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 				},
 				Open: func(name string) (llm.Endpoint, error) {
 					if name != "fake/n" {
-						return llm.Endpoint{}, errors.New("no such model")
+						return llm.Endpoint{}, &llm.Error{Fault: llm.ModelNotFound, Message: "no such model"}
 					}
 					return llm.Endpoint{Model: model, Name: name}, nil
 				},
