@@ -92,7 +92,7 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 	s.mu.Lock()
 	head, err := to(&s.tree)
 	if err == nil {
-		s.files.Leave(s.tree.head)
+		s.files.MarkBranch(s.tree.head)
 		s.tree.head = head
 		s.last = s.tree.lastUsage()
 	}

@@ -106,10 +106,10 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 	}
 	<-j.filesRecorded // it may have ended before it began
 	if out.Job > 0 {
-		j.fileWatch.Unseen(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+		j.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
 	if j.action.Access == tools.AccessRun {
-		j.fileWatch.Unseen(newDirectories(set))
+		j.fileWatch.MarkIncomplete(newDirectories(set))
 	}
 	if _, err := j.fileWatch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()

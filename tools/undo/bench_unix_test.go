@@ -37,9 +37,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkLook measures what a call waits for: the look before it, in a repository whose files
+// BenchmarkSnapshot measures the snapshot that a call waits for, in a repository whose files
 // were read before, and in one that is new to parley.
-func BenchmarkLook(b *testing.B) {
+func BenchmarkSnapshot(b *testing.B) {
 	for _, n := range []int{5_000, 200_000} {
 		dir := fastDir(b)
 		run(b, dir, "git", "init", "-q")
@@ -72,7 +72,7 @@ func BenchmarkLook(b *testing.B) {
 					best, used = min(best, time.Since(start)), min(used, cpuTime(b)-cpu)
 					b.StopTimer()
 					w.Cancel()
-					<-w.warm
+					<-w.prefetchDone
 					if n > 5_000 && said == "" {
 						b.Fatalf("%d files: all were covered", n)
 					}

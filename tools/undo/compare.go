@@ -7,43 +7,43 @@ import (
 	"slices"
 )
 
-// mark returns what tells a file whose content is not read.
-func (s stamp) mark() string { return fmt.Sprintf("%d %d %d", s.inode, s.mtime, s.ctime) }
+// String identifies the version of a file whose content is not read; see State.Stamp.
+func (s fileStat) String() string { return fmt.Sprintf("%d %d %d", s.inode, s.mtime, s.ctime) }
 
-// maxCompared is how many bytes of what a command made or changed are read, in all. Other
-// files are known by their time and size.
+// maxCompared bounds the bytes of new and changed files that are read after one command. Files
+// beyond it are identified by their times and size.
 const maxCompared = 256 << 20
 
-// A comparison is what became of a workspace between two looks.
+// A comparison collects the changes between two snapshots of a workspace.
 type comparison struct {
 	*workspace
-	before, after *look
-	rest          int64 // bytes that may still be read
+	before, after *snapshot
+	bytesLeft     int64 // bytes that may still be read
 	changes       []Change
 	uncovered     []Uncovered
 }
 
-// compare returns what changed, by path.
-func (w *workspace) compare(before, after *look) *comparison {
-	c := &comparison{workspace: w, before: before, after: after, rest: maxCompared}
-	for file, was := range before.found {
-		is, there := after.found[file]
+// compare returns the changes between two snapshots, sorted by path.
+func (w *workspace) compare(before, after *snapshot) *comparison {
+	c := &comparison{workspace: w, before: before, after: after, bytesLeft: maxCompared}
+	for file, was := range before.entries {
+		is, there := after.entries[file]
 		switch {
-		case there && unchanged(was.seen, is.seen, before):
+		case there && unchanged(was.pathInfo, is.pathInfo, before):
 		case there:
-			c.changed(was, is.seen)
-		case c.gone(file):
+			c.addIfChanged(was, is.pathInfo)
+		case c.wasDeleted(file):
 			c.add(Change{Path: Name(file), Before: c.stateBefore(was)})
 		}
 	}
-	for file, is := range after.found {
-		if _, there := before.found[file]; !there && c.new(file) {
-			c.add(Change{Path: Name(file), After: c.stateAfter(file, is.seen)})
+	for file, is := range after.entries {
+		if _, there := before.entries[file]; !there && c.wasCreated(file) {
+			c.add(Change{Path: Name(file), After: c.stateAfter(file, is.pathInfo)})
 		}
 	}
-	c.uncovered = append(c.uncovered, before.left...)
-	for _, u := range after.left {
-		if !before.omits(string(u.Path)) {
+	c.uncovered = append(c.uncovered, before.uncovered...)
+	for _, u := range after.uncovered {
+		if !before.isUnlisted(string(u.Path)) {
 			c.uncovered = append(c.uncovered, u)
 		}
 	}
@@ -52,20 +52,21 @@ func (w *workspace) compare(before, after *look) *comparison {
 	return c
 }
 
-// unchanged reports whether a path is what it was, as far as can be told without reading it.
-func unchanged(was, is seen, before *look) bool {
+// unchanged reports whether a path surely stayed the same, by its metadata alone.
+func unchanged(was, is pathInfo, before *snapshot) bool {
 	switch {
 	case was.kind != is.kind || was.mode != is.mode || was.target != is.target:
 		return false
 	case was.kind != File:
 		return true
 	}
-	return was.stamp == is.stamp && was.ctime < before.began-clockError
+	return was.fileStat == is.fileStat && was.ctime < before.began-clockError
 }
 
-// changed looks at the content of a file that may have changed, or notes what else did.
-func (c *comparison) changed(was *entry, is seen) {
-	file := was.file
+// addIfChanged adds the change of a path whose metadata differ, unless its content, mode and kind
+// are the same.
+func (c *comparison) addIfChanged(was *entry, is pathInfo) {
+	file := was.path
 	if was.kind == File && is.kind == File && was.mode == is.mode {
 		if c.sameContent(was, is) {
 			return
@@ -79,15 +80,15 @@ func (c *comparison) changed(was *entry, is seen) {
 	c.add(change)
 }
 
-// sameContent reports whether a file has the content that it had.
-func (c *comparison) sameContent(was *entry, is seen) bool {
-	if !was.kept {
-		return was.stamp == is.stamp
+// sameContent reads a file and reports whether it has the content of the earlier snapshot.
+func (c *comparison) sameContent(was *entry, is pathInfo) bool {
+	if !was.hasContent {
+		return was.fileStat == is.fileStat
 	}
 	if was.size != is.size {
 		return false
 	}
-	content, _, err := readFile(c.workspace, was.file, was.size)
+	content, _, err := readFile(c.workspace, was.path, was.size)
 	if err != nil {
 		return false
 	}
@@ -97,29 +98,29 @@ func (c *comparison) sameContent(was *entry, is seen) bool {
 	return blobOf(content) == was.git
 }
 
-// gone reports whether a path that is not there any more was deleted, and not left out.
-func (c *comparison) gone(file string) bool {
+// wasDeleted reports whether a path that the later snapshot lacks was deleted, and not left out.
+func (c *comparison) wasDeleted(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		switch above, there := c.after.found[dir]; {
-		case c.isTop(dir), there && above.kind == Folder:
-			return c.after.folders[dir]
+		switch above, there := c.after.entries[dir]; {
+		case c.isRoot(dir), there && above.kind == Folder:
+			return c.after.listedDirs[dir]
 		case there: // something else stands in the place of a folder
 			return true
 		}
 	}
 }
 
-// new reports whether a path that was not seen before was made since.
-func (c *comparison) new(file string) bool {
+// wasCreated reports whether a path that the earlier snapshot lacks is new, and was not left out.
+func (c *comparison) wasCreated(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if above, there := c.before.found[dir]; c.isTop(dir) || there && above.kind == Folder {
-			return c.before.folders[dir]
+		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == Folder {
+			return c.before.listedDirs[dir]
 		}
 	}
 }
 
-// isTop reports whether a directory is the workspace, or one that was added to it.
-func (c *comparison) isTop(dir string) bool {
+// isRoot reports whether dir is the workspace or a directory added to it.
+func (c *comparison) isRoot(dir string) bool {
 	if dir == "." || dir == "/" {
 		return true
 	}
@@ -129,9 +130,10 @@ func (c *comparison) isTop(dir string) bool {
 
 func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }
 
-// stateBefore returns what a path was. A content that only git holds is kept from now on.
+// stateBefore returns the state of a path before the call. It copies content that only git holds
+// into the store, and notes what cannot be restored as uncovered.
 func (c *comparison) stateBefore(was *entry) State {
-	file := was.file
+	file := was.path
 	s := State{Kind: was.kind, Mode: was.mode, Size: was.size, Target: was.target}
 	if was.kind != File {
 		if was.kind == Other {
@@ -140,10 +142,10 @@ func (c *comparison) stateBefore(was *entry) State {
 		return s
 	}
 	switch {
-	case !was.kept:
-		why := cmp.Or(c.before.unkept[file].Why, "it was not kept")
+	case !was.hasContent:
+		why := cmp.Or(c.before.unstored[file].Why, "it was not kept")
 		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: why})
-		s.Stamp = was.mark()
+		s.Stamp = was.String()
 		return s
 	case was.sum != "":
 		s.Sum, s.Kept = was.sum, true
@@ -155,21 +157,21 @@ func (c *comparison) stateBefore(was *entry) State {
 	}
 	if err != nil {
 		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: err.Error()})
-		s.Stamp = was.mark()
+		s.Stamp = was.String()
 	}
 	s.Kept = err == nil
 	return s
 }
 
-// stateAfter returns what a path is now.
-func (c *comparison) stateAfter(file string, is seen) State {
-	most := min(c.rest, MaxBytes)
+// stateAfter returns the state of a path after the call.
+func (c *comparison) stateAfter(file string, is pathInfo) State {
+	most := min(c.bytesLeft, MaxBytes)
 	s, err := c.stateOf(file, is, most, false)
 	if err != nil { // it changes at this moment: what it is at the undo counts as a change by hand
-		return State{Kind: is.kind, Mode: is.mode, Size: is.size, Stamp: is.mark()}
+		return State{Kind: is.kind, Mode: is.mode, Size: is.size, Stamp: is.String()}
 	}
 	if s.Sum != "" {
-		c.rest -= s.Size
+		c.bytesLeft -= s.Size
 	}
 	return s
 }

@@ -78,7 +78,7 @@ func TestFilesInAddedFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if s.Never == "" {
+		if s.Blocked == "" {
 			t.Errorf("%s of a folder that is gone is to be restored: %+v", s.Path, s)
 		}
 	}
@@ -94,9 +94,9 @@ func TestUnseen(t *testing.T) {
 	if err := w.Begin(); err != nil {
 		t.Fatal(err)
 	}
-	w.Unseen("one")
-	w.Unseen("")
-	w.Unseen("two")
+	w.MarkIncomplete("one")
+	w.MarkIncomplete("")
+	w.MarkIncomplete("two")
 	if r, err := w.End(); err != nil || r.Partial != "one; two" {
 		t.Errorf("%+v, %v", r, err)
 	}

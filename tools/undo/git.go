@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// A blobID names a blob of git: the SHA-1 of its header and content.
+// A blobID is the SHA-1 of a git blob: of its header and content.
 type blobID [sha1.Size]byte
 
-// blobOf returns the name that git gives content, as it is: without filters.
+// blobOf returns the ID of content as a git blob, without git's filters.
 func blobOf(content []byte) blobID {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", len(content))
@@ -25,18 +25,17 @@ func blobOf(content []byte) blobID {
 	return blobID(h.Sum(nil))
 }
 
-// gitObjects is the object store of a repository, which is only read. Its packs stay open, so
-// that a command that deletes them takes nothing away. Repositories with SHA-256 names hold
-// nothing for us.
+// gitObjects reads the object store of a repository. Its packs stay open, so that their content
+// survives a command that deletes them. Nothing is found in repositories with SHA-256 object IDs.
 type gitObjects struct {
 	dirs  []string // of objects, the repository's own first
 	packs []*pack
 }
 
-// maxPacks is how many packs are looked into: each takes two open files.
+// maxPacks bounds the packs that are opened: each takes two file descriptors.
 const maxPacks = 64
 
-// openGit opens the object store of the repository that dir is in; nil if there is none.
+// openGit opens the object store of the repository that dir is in; nil without a repository.
 func openGit(dir string) *gitObjects {
 	for at := dir; ; at = filepath.Dir(at) {
 		if git := gitDirAt(at); git != "" {
@@ -48,8 +47,8 @@ func openGit(dir string) *gitObjects {
 	}
 }
 
-// gitDirAt returns the git directory of the working tree at, with what all of its worktrees
-// share; "" if at is none.
+// gitDirAt returns the git directory of the working tree at, of a linked worktree the common one
+// (gitrepository-layout(5), commondir); "" if at is no working tree.
 func gitDirAt(at string) string {
 	git := filepath.Join(at, ".git")
 	info, err := os.Stat(git)
@@ -90,7 +89,7 @@ func firstLine(path string) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// openRegular opens a regular file, and never waits.
+// openRegular opens a regular file. It never blocks, and refuses anything else.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -103,6 +102,8 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
+// openObjects opens the object directory dir and its alternates.
+// openObjects opens the object directory dir and its alternates.
 func openObjects(dir string) *gitObjects {
 	g := &gitObjects{dirs: []string{dir}}
 	if f, err := openRegular(filepath.Join(dir, "info", "alternates")); err == nil {
@@ -146,13 +147,13 @@ func (g *gitObjects) close() {
 	g.packs = nil
 }
 
-// loose returns where a loose object would be.
+// loose returns the path of a loose object.
 func loose(dir string, id blobID) string {
 	name := hex.EncodeToString(id[:])
 	return filepath.Join(dir, name[:2], name[2:])
 }
 
-// has reports whether git holds an object. What it reads as is not known before read.
+// has reports whether git has an object. Only read finds out whether it is intact.
 func (g *gitObjects) has(id blobID) bool {
 	if g == nil {
 		return false
@@ -168,7 +169,7 @@ func (g *gitObjects) has(id blobID) bool {
 	})
 }
 
-// read returns the content of a blob. It is what its name says, or there is an error.
+// read returns the content of a blob, which matches its ID; otherwise an error.
 func (g *gitObjects) read(id blobID) ([]byte, error) {
 	if g == nil {
 		return nil, os.ErrNotExist

@@ -14,39 +14,40 @@ import (
 	"time"
 )
 
-// logName is the file of a history: a line of JSON for each record, and for each branch that
-// was left. A later record of the same number stands for the one before.
+// logName is the file of a history: a line of JSON for each record and each branchMark. A later
+// record of the same number replaces the earlier one.
 const logName = "log"
 
-// A line is one line of the file.
-type line struct {
+// A logLine is one line of the file: a record or a mark.
+type logLine struct {
 	*Record
-	Left *left `json:"left,omitempty"`
+	Mark *branchMark `json:"left,omitempty"`
 }
 
-// A left says how the files were when a branch of the conversation was left.
-type left struct {
+// A branchMark is the state of the files when the user left a branch of the conversation.
+type branchMark struct {
 	Head int `json:"head"` // last message of the branch
-	At   int `json:"at"`   // number of the last record until then
+	At   int `json:"at"`   // number of the last record by then
 }
 
-// A History is what tools changed in one workspace for one conversation, in the order of time.
-// It is safe for concurrent use. The methods of a nil one do nothing.
+// A History holds what tools changed in one workspace for one conversation, oldest first. It is
+// safe for concurrent use. A nil History is empty: Plan and Restore return an error, the other
+// methods do nothing.
 type History struct {
 	*workspace
 	session string
 	file    string // the log
 	now     func() time.Time
 
-	mu      sync.Mutex
-	loaded  bool
-	records []Record
-	reach   reach       // where tools worked on this machine
-	added   []string    // directories beside the workspace that the user has added
-	lefts   map[int]int // records until a branch was left, by its last message
+	mu          sync.Mutex
+	loaded      bool
+	records     []Record
+	reach       reach       // where tools worked on this machine
+	added       []string    // directories that the user added to the workspace
+	branchMarks map[int]int // by the last message of a branch: branchMark.At
 
-	*readers
-	ahead ahead
+	*background
+	prefetch prefetch
 }
 
 // History returns the history of a conversation in the workspace dir.
@@ -59,33 +60,34 @@ func (s *Store) History(session, dir string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{workspace: w, session: session, file: filepath.Join(folder, logName), now: time.Now, lefts: map[int]int{}, readers: newReaders()}, nil
+	return &History{workspace: w, session: session, file: filepath.Join(folder, logName), now: time.Now, branchMarks: map[int]int{}, background: newBackground()}, nil
 }
 
-// load reads the log, once. A line that cannot be read ends it: parley was killed there.
+// load reads the log and the reach file, once.
 func (h *History) load() {
 	if h.loaded {
 		return
 	}
 	h.loaded = true
-	h.records, h.lefts = readLog(h.file)
+	h.records, h.branchMarks = readLog(h.file)
 	h.loadReach()
 }
 
-func readLog(name string) (records []Record, lefts map[int]int) {
-	lefts = map[int]int{}
+// readLog reads a log. It skips lines that are no JSON: parley was killed while it wrote them.
+func readLog(name string) (records []Record, marks map[int]int) {
+	marks = map[int]int{}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, lefts
+		return nil, marks
 	}
 	defer f.Close()
 	for r := bufio.NewReader(f); ; {
 		text, err := r.ReadBytes('\n')
-		l := line{}
+		l := logLine{}
 		if len(bytes.TrimSpace(text)) > 0 && json.Unmarshal(text, &l) == nil {
 			switch {
-			case l.Left != nil:
-				lefts[l.Left.Head] = l.Left.At
+			case l.Mark != nil:
+				marks[l.Mark.Head] = l.Mark.At
 			case l.Record == nil || l.N < 1:
 			case l.N <= len(records):
 				records[l.N-1] = *l.Record
@@ -95,13 +97,13 @@ func readLog(name string) (records []Record, lefts map[int]int) {
 			}
 		}
 		if err != nil {
-			return records, lefts
+			return records, marks
 		}
 	}
 }
 
-// write adds a line to the log. One that was cut off in front of it stays alone.
-func (h *History) write(l line) error {
+// write appends a line to the log, on a line of its own also behind an unfinished one.
+func (h *History) write(l logLine) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -124,7 +126,7 @@ func (h *History) write(l line) error {
 	return errors.Join(err, f.Close())
 }
 
-// put adds a record, or replaces the one with its number.
+// put adds r, whose N it sets if it is 0, or replaces the record of that number.
 func (h *History) put(r *Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,10 +142,10 @@ func (h *History) put(r *Record) error {
 	} else {
 		h.records[r.N-1] = *r
 	}
-	return h.write(line{Record: r})
+	return h.write(logLine{Record: r})
 }
 
-// Records returns what was changed in this workspace, in the order of time.
+// Records returns the records of this workspace, oldest first.
 func (h *History) Records() []Record {
 	if h == nil {
 		return nil
@@ -154,8 +156,9 @@ func (h *History) Records() []Record {
 	return slices.DeleteFunc(slices.Clone(h.records), func(r Record) bool { return string(r.Root) != h.dir })
 }
 
-// Leave remembers how the files are as the branch that ends with the message head is left.
-func (h *History) Leave(head int) {
+// MarkBranch stores the current number of records for the branch that ends with the message head:
+// the user leaves it for another one. See BranchMark.
+func (h *History) MarkBranch(head int) {
 	if h == nil {
 		return
 	}
@@ -164,29 +167,29 @@ func (h *History) Leave(head int) {
 	h.load()
 	n := len(h.records)
 	if n > 0 && h.records[n-1].Restore && h.records[n-1].Seq != head {
-		n-- // it is where the conversation goes, and not how the branch left them
+		n-- // it belongs to the branch that the user goes to
 	}
-	if at, known := h.lefts[head]; n == 0 || known && at == n {
+	if at, known := h.branchMarks[head]; n == 0 || known && at == n {
 		return
 	}
-	h.lefts[head] = n
-	_ = h.write(line{Left: &left{head, n}})
+	h.branchMarks[head] = n
+	_ = h.write(logLine{Mark: &branchMark{head, n}})
 }
 
-// Left returns the number of the record behind which the branch that ends with the message
-// head was left; not ok if it is not known, or nothing was changed since.
-func (h *History) Left(head int) (n int, ok bool) {
+// BranchMark returns the number of records when the user left the branch that ends with the message
+// head; !ok without a mark, or if nothing was changed since.
+func (h *History) BranchMark(head int) (n int, ok bool) {
 	if h == nil {
 		return 0, false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
-	n, ok = h.lefts[head]
+	n, ok = h.branchMarks[head]
 	return n, ok && n < len(h.records)
 }
 
-// Session reads the records of a conversation in all its workspaces.
+// Session returns the records of a conversation in all its workspaces; none without a history.
 func (s *Store) Session(session string) ([]Record, error) {
 	dir, err := s.sessionDir(session)
 	if err != nil {

@@ -30,9 +30,9 @@ func shortly(n int64) context.Context {
 	return c
 }
 
-// A look ends soon after its time is over, also in a folder of many files and while files are
+// A snapshot ends soon after its deadline, also in a directory of many files and while files are
 // read, and says so; what it did not see is not taken for something that is not there.
-func TestLateLook(t *testing.T) {
+func TestLateSnapshot(t *testing.T) {
 	dir := fastDir(t)
 	const n = 2000
 	for i := range n {
@@ -42,35 +42,34 @@ func TestLateLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := w.see(shortly(3), nil)
-	if err != nil || len(l.found) > 3*asked || l.partial != fmt.Sprintf("only %d files were looked at in time", len(l.found)) || l.folders["."] {
-		t.Errorf("%d files, whole %v, told %q: %v", len(l.found), l.folders["."], l.partial, err)
+	l, err := w.snapshot(shortly(3), nil)
+	if err != nil || len(l.entries) > 3*clockInterval || l.partial != fmt.Sprintf("only %d files were looked at in time", len(l.entries)) || l.listedDirs["."] {
+		t.Errorf("%d files, whole %v, told %q: %v", len(l.entries), l.listedDirs["."], l.partial, err)
 	}
-	if l, err = w.see(context.Background(), nil); err != nil || len(l.found) != n || l.partial != "" {
-		t.Fatalf("%d files, told %q: %v", len(l.found), l.partial, err)
+	if l, err = w.snapshot(context.Background(), nil); err != nil || len(l.entries) != n || l.partial != "" {
+		t.Fatalf("%d files, told %q: %v", len(l.entries), l.partial, err)
 	}
-	w.keep(shortly(100), l)
+	w.storeContents(shortly(100), l)
 	kept := 0
-	for _, e := range l.found {
-		if e.kept {
+	for _, e := range l.entries {
+		if e.hasContent {
 			kept++
 		}
 	}
 	if kept == 0 || kept > 100 || l.partial != fmt.Sprintf("%d of its %d files were not reached in time", n-kept, n) {
 		t.Errorf("%d are kept, told %q", kept, l.partial)
 	}
-	if l, err = w.see(context.Background(), nil); err != nil {
+	if l, err = w.snapshot(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	w.keep(shortly(0), l)
+	w.storeContents(shortly(0), l)
 	if !strings.HasPrefix(l.partial, fmt.Sprint(n, " of its ", n)) {
 		t.Errorf("told %q", l.partial)
 	}
 }
 
-// Who reads ahead gives way to a look that a call waits for, and reads nothing again that the
-// look has read.
-func TestReadingAheadGivesWay(t *testing.T) {
+// A prefetch yields to a snapshot that a call waits for, and reads nothing again that it has read.
+func TestPrefetchYields(t *testing.T) {
 	dir := fastDir(t)
 	for i := range 50 {
 		write(t, filepath.Join(dir, fmt.Sprint("d", i%5), fmt.Sprint("f", i)), fmt.Sprint("content ", i))
@@ -79,48 +78,48 @@ func TestReadingAheadGivesWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	see := func() *look {
-		l, err := w.see(context.Background(), nil)
+	see := func() *snapshot {
+		l, err := w.snapshot(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
 	w.mu.Lock()
-	w.looks++ // a call waits
+	w.callSnapshots++ // a call waits
 	w.mu.Unlock()
 	ahead, done := see(), make(chan struct{})
 	go func() {
 		defer close(done)
-		w.readAhead(context.Background(), ahead)
+		w.prefetchContents(context.Background(), ahead)
 	}()
 	waited := see()
 	w.mu.Lock()
-	if n := len(w.known); n > 0 {
+	if n := len(w.fileCache); n > 0 {
 		t.Errorf("%d files were read while a call waited", n)
 	}
 	w.mu.Unlock()
-	w.keep(context.Background(), waited)
+	w.storeContents(context.Background(), waited)
 	w.mu.Lock()
-	if w.looks--; w.looks == 0 {
+	if w.callSnapshots--; w.callSnapshots == 0 {
 		w.idle.Broadcast()
 	}
 	w.mu.Unlock()
 	<-done
-	for file, e := range waited.found {
-		if e.kind == File && (!e.kept || ahead.found[file].kept) {
-			t.Errorf("%s: kept %v, and %v in the look that is only read", file, e.kept, ahead.found[file].kept)
+	for file, e := range waited.entries {
+		if e.kind == File && (!e.hasContent || ahead.entries[file].hasContent) {
+			t.Errorf("%s: kept %v, and %v in the look that is only read", file, e.hasContent, ahead.entries[file].hasContent)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
-	w.looks++
-	clear(w.known)
+	w.callSnapshots++
+	clear(w.fileCache)
 	w.mu.Unlock()
 	done, ahead = make(chan struct{}), see()
 	go func() {
 		defer close(done)
-		w.readAhead(ctx, ahead)
+		w.prefetchContents(ctx, ahead)
 	}()
 	cancel()
 	<-done // who gives way still ends with its context

@@ -43,7 +43,7 @@ func openPack(name string) (*pack, error) {
 	return p, nil
 }
 
-// find returns where in the pack an object begins; below 0 if it is not in it.
+// find returns the offset of an object in the pack; negative if it is not in it.
 func (p *pack) find(id blobID) int64 {
 	const names = 8 + 256*4
 	low, high, total := uint32(0), p.fanout[id[0]], int64(p.fanout[255])
@@ -68,7 +68,7 @@ func (p *pack) find(id blobID) int64 {
 	return -1
 }
 
-// offset returns where in the pack the nth of total objects begins.
+// offset returns the offset in the pack of the nth of total objects.
 func (p *pack) offset(total, n int64) int64 {
 	offsets := 8 + 256*4 + total*(sha1.Size+4)
 	var word [8]byte

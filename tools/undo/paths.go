@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A parent is the folder of a path, opened without following a link.
+// A parent is the directory of a path, opened without following a link.
 type parent struct {
 	root *os.Root
 	dir  *os.File
@@ -20,11 +20,11 @@ func (p *parent) close() {
 	p.root.Close()
 }
 
-// errNoFolder says that a part of a path is no folder.
-var errNoFolder = errors.New("a part of the path is no folder")
+// errNotDirectory means that a component of a path is no directory.
+var errNotDirectory = errors.New("a part of the path is no folder")
 
-// openParent opens the folder of a path. Where a part of it is missing, or is no folder but
-// perhaps a link to one, the error says so: fs.ErrNotExist or errNoFolder.
+// openParent opens the directory of a path, and returns the last component. The error is
+// fs.ErrNotExist if a component is missing, errNotDirectory if one is a link or a file.
 func (w *workspace) openParent(file string) (*parent, string, error) {
 	root, known, rel := w.rootOf(file)
 	if known == "" && path.IsAbs(file) {
@@ -54,14 +54,14 @@ func (w *workspace) openParent(file string) (*parent, string, error) {
 	return &parent{at, f}, base, nil
 }
 
-// openBelow opens a folder in another one, unless it is a link.
+// openBelow opens the directory name in at, unless it is a link.
 func openBelow(at *os.Root, name string) (*os.Root, error) {
 	was, err := at.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !was.IsDir() {
-		return nil, errNoFolder
+		return nil, errNotDirectory
 	}
 	below, err := at.OpenRoot(name)
 	if err != nil {
@@ -69,28 +69,28 @@ func openBelow(at *os.Root, name string) (*os.Root, error) {
 	}
 	if is, err := below.Stat("."); err != nil || !os.SameFile(was, is) { // a link was put there
 		below.Close()
-		return nil, errors.Join(err, errNoFolder)
+		return nil, errors.Join(err, errNotDirectory)
 	}
 	return below, nil
 }
 
-// seePath returns what stands at a path; not ok for nothing.
-func (w *workspace) seePath(file string) (s seen, ok bool, err error) {
+// statPath returns the metadata of a path, of a link its own; !ok if it does not exist.
+func (w *workspace) statPath(file string) (s pathInfo, ok bool, err error) {
 	p, base, err := w.openParent(file)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFolder) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDirectory) {
 		return s, false, nil
 	}
 	if err != nil {
 		return s, false, err
 	}
 	defer p.close()
-	return p.see(base)
+	return p.stat(base)
 }
 
-// see returns what stands at a name in the folder; not ok for nothing.
-func (p *parent) see(base string) (s seen, ok bool, err error) {
-	d := folderOf(p.dir)
-	s.stamp, err = d.stat(base)
+// stat returns the metadata of an entry of p, of a link its own; !ok if it does not exist.
+func (p *parent) stat(base string) (s pathInfo, ok bool, err error) {
+	d := dirHandleOf(p.dir)
+	s.fileStat, err = d.stat(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
 	}
@@ -100,47 +100,49 @@ func (p *parent) see(base string) (s seen, ok bool, err error) {
 	return s, err == nil, err
 }
 
-// seePaths returns a look at a few paths and the folders above them.
-func (w *workspace) seePaths(files []string, began int64) (*look, error) {
-	l := &look{began: began, at: time.Now(), found: map[string]*entry{}, folders: map[string]bool{".": true}}
+// snapshotPaths returns a snapshot of some paths and the directories above them.
+func (w *workspace) snapshotPaths(files []string, began int64) (*snapshot, error) {
+	l := &snapshot{began: began, listedAt: time.Now(), entries: map[string]*entry{}, listedDirs: map[string]bool{".": true}}
 	for _, file := range files {
 		_, top, _ := w.rootOf(file)
 		for at := file; at != "." && at != top && at != "/"; at = path.Dir(at) {
-			l.folders[path.Dir(at)] = true
-			s, ok, err := w.seePath(at)
+			l.listedDirs[path.Dir(at)] = true
+			s, ok, err := w.statPath(at)
 			if err != nil {
 				return nil, err
 			}
-			if ok && l.found[at] == nil {
-				one := []entry{{file: at, seen: s}}
-				l.found[at], l.listed = &one[0], append(l.listed, one)
+			if ok && l.entries[at] == nil {
+				one := []entry{{path: at, pathInfo: s}}
+				l.entries[at], l.byDir = &one[0], append(l.byDir, one)
 			}
 		}
 	}
 	return l, nil
 }
 
-// state returns what stands at a path now. The content of a file of at most so many bytes is
-// read; keep has it kept as well.
+// state returns the current state of a path. It hashes the content of a file of at most so many
+// bytes; with store it stores the content as well.
 func (w *workspace) state(file string, most int64, keep bool) (State, error) {
-	s, ok, err := w.seePath(file)
+	s, ok, err := w.statPath(file)
 	if err != nil || !ok {
 		return State{}, err
 	}
 	return w.stateOf(file, s, most, keep)
 }
 
-func (w *workspace) stateOf(file string, s seen, most int64, keep bool) (State, error) {
+// stateOf does as state for a path whose metadata are s.
+// stateOf does as state for a path whose metadata are s.
+func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (State, error) {
 	out := State{Kind: s.kind, Mode: s.mode, Size: s.size, Target: s.target}
 	if s.kind != File {
 		return out, nil
 	}
-	out.Stamp = s.mark()
+	out.Stamp = s.String()
 	if s.size > most {
 		return out, nil
 	}
 	content, now, err := readFile(w, file, most)
-	if errors.Is(err, errGrown) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, errFileGrew) || errors.Is(err, fs.ErrPermission) {
 		return out, nil
 	}
 	if err != nil {

@@ -9,54 +9,54 @@ import (
 	"strings"
 )
 
-// maxRestored is the size of the largest file that is brought back, in bytes.
+// maxRestored is the size of the largest file that is restored, in bytes.
 const maxRestored = MaxBytes
 
-// A Step is what a restore does to one path.
+// A Step is what [History.Restore] does to one path.
 type Step struct {
-	Path  Name
-	Now   State  // what stands there
-	To    State  // what it becomes
-	Asks  string // why it is done only if the user says so, such as "changed since"; "": it is done
-	Never string // why it cannot be done; "" if it can
+	Path          Name
+	Now           State  // its current state
+	To            State  // the state to restore
+	ConfirmReason string // why the user has to confirm it, such as "changed since"; "": no need to
+	Blocked       string // why it is impossible; "" if it is not
 }
 
-// A Plan is what it takes to bring files back to how they were before a record.
+// A Plan holds the steps that restore files to their state before a record.
 type Plan struct {
-	From      int    // number of the first record that is undone
-	Steps     []Step // by path; without what is as it was
+	From      int    // number of the first record to undo
+	Steps     []Step // sorted by path; without paths that need no change
 	Uncovered []Uncovered
-	Partial   string // why more may have changed; "" if not
+	Partial   string // why the records may not have every change; "" if they do
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether p is nil or has no steps.
 func (p *Plan) Empty() bool { return p == nil || len(p.Steps) == 0 }
 
-// Count returns how many of the steps are done, with those that ask if so wanted.
-func (p *Plan) Count(asked bool) (n int) {
+// Count returns the number of steps that Restore carries out, with or without confirmation.
+func (p *Plan) Count(confirmed bool) (n int) {
 	for _, s := range p.Steps {
-		if s.Never == "" && (asked || s.Asks == "") {
+		if s.Blocked == "" && (confirmed || s.ConfirmReason == "") {
 			n++
 		}
 	}
 	return n
 }
 
-// A course is what became of a path in several records.
-type course struct {
-	first, last State
-	elsewhere   bool // it was changed in between, by something else
-	open        bool // what came of it is not known
+// A pathHistory sums up the changes of one path in several records.
+type pathHistory struct {
+	first, last    State
+	changedOutside bool // something else changed it between two records
+	open           bool // the last record did not end: its result is unknown
 }
 
-// Plan returns what brings the files back to how they were before the record of a number.
-// Nothing is changed.
+// Plan returns the steps that restore the files to their state before the record from. It changes
+// nothing.
 func (h *History) Plan(from int) (*Plan, error) {
 	if h == nil {
 		return nil, errors.New("no files are kept here")
 	}
 	p := &Plan{From: from}
-	courses := map[Name]*course{}
+	courses := map[Name]*pathHistory{}
 	named := map[Name]bool{}
 	for _, r := range h.Records() {
 		if r.N < from {
@@ -72,10 +72,10 @@ func (h *History) Plan(from int) (*Plan, error) {
 		for _, c := range r.Changes {
 			known := courses[c.Path]
 			if known == nil {
-				known = &course{first: c.Before, last: c.Before}
+				known = &pathHistory{first: c.Before, last: c.Before}
 				courses[c.Path] = known
 			}
-			known.elsewhere = known.elsewhere || !known.last.Same(c.Before)
+			known.changedOutside = known.changedOutside || !known.last.Same(c.Before)
 			known.last, known.open = c.After, r.Open
 		}
 		if r.Open && r.Partial == "" && len(r.Changes) == 0 {
@@ -95,55 +95,55 @@ func (h *History) Plan(from int) (*Plan, error) {
 	return p, nil
 }
 
-// step returns what brings one path back.
-func (h *History) step(file Name, c *course) (Step, error) {
+// step returns the step of one path.
+func (h *History) step(file Name, c *pathHistory) (Step, error) {
 	s := Step{Path: file, To: c.first}
-	if _, folder, _ := h.rootOf(string(file)); folder == "" && !local(string(file)) {
-		s.Never = "it is in no folder of this conversation"
+	if _, folder, _ := h.rootOf(string(file)); folder == "" && !isLocalPath(string(file)) {
+		s.Blocked = "it is in no folder of this conversation"
 		return s, nil
 	}
-	if s.Never = h.outOfReach(string(file)); s.Never != "" {
-		s.Now = State{Kind: Other} // nobody looks
+	if s.Blocked = h.outOfReach(string(file)); s.Blocked != "" {
+		s.Now = State{Kind: Other} // not read
 		return s, nil
 	}
 	var err error
 	if s.Now, err = h.state(string(file), maxRestored, false); err != nil {
-		s.Now, s.Never = State{Kind: Other}, err.Error()
+		s.Now, s.Blocked = State{Kind: Other}, err.Error()
 		return s, nil
 	}
-	if c.last.Sum == "" && s.Now.Kind == File { // it is known by its stamp
-		if now, there, err := h.seePath(string(file)); err == nil && there {
-			s.Now.Stamp = now.mark()
+	if c.last.Sum == "" && s.Now.Kind == File { // states are compared by their stamp
+		if now, there, err := h.statPath(string(file)); err == nil && there {
+			s.Now.Stamp = now.String()
 		}
 	}
 	switch {
 	case s.Now.Kind == Other:
-		s.Never = "it is no regular file now"
+		s.Blocked = "it is no regular file now"
 	case !s.To.restorable():
-		s.Never = "what it was is not kept"
-	case s.Now.Same(c.last) && !c.open && c.elsewhere:
-		s.Asks = "also changed by something else"
+		s.Blocked = "what it was is not kept"
+	case s.Now.Same(c.last) && !c.open && c.changedOutside:
+		s.ConfirmReason = "also changed by something else"
 	case s.Now.Same(c.last) && !c.open:
 	case c.open:
-		s.Asks = "parley ended while it was changed"
+		s.ConfirmReason = "parley ended while it was changed"
 	case s.Now.Kind == Absent:
-		s.Asks = "deleted since"
+		s.ConfirmReason = "deleted since"
 	default:
-		s.Asks = "changed since"
+		s.ConfirmReason = "changed since"
 	}
-	if s.Never == "" && s.Now.Kind == File && s.Now.Sum == "" && s.Asks == "" {
-		s.Asks = "too large to be kept: it could not be brought back"
+	if s.Blocked == "" && s.Now.Kind == File && s.Now.Sum == "" && s.ConfirmReason == "" {
+		s.ConfirmReason = "too large to be kept: it could not be brought back"
 	}
 	return s, nil
 }
 
-// local reports whether a path leads to something in the workspace.
-func local(file string) bool {
+// isLocalPath reports whether a path is relative, clean and inside the workspace.
+func isLocalPath(file string) bool {
 	return file != "" && file != "." && path.Clean(file) == file && !path.IsAbs(file) && file != ".." && !strings.HasPrefix(file, "../") && !strings.ContainsRune(file, 0)
 }
 
-// Texts returns the content of the file of a step now and as it becomes; nil where there is
-// no file, or its content is not known.
+// Texts returns the content of a step's file now and after the restore; nil where there is no
+// file, or its content is unknown.
 func (h *History) Texts(s Step) (now, to []byte) {
 	if s.Now.Kind == File && s.Now.Sum != "" {
 		if content, _, err := readFile(h.workspace, string(s.Path), maxRestored); err == nil && sumOf(content) == s.Now.Sum {

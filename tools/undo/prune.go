@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// How long and how much is kept.
+// Defaults for [Store.Prune].
 const (
-	KeptFor  = 30 * 24 * time.Hour
-	KeptMost = 1 << 30 // bytes, compressed
+	MaxAge    = 30 * 24 * time.Hour // of a history
+	MaxStored = 1 << 30             // bytes, compressed
 )
 
-// Pruned is what [Store.Prune] removed and what is left.
+// Pruned holds what [Store.Prune] removed and what remains.
 type Pruned struct {
 	Histories, Objects int
-	Freed, Left        int64 // bytes, compressed
+	Freed, Remaining   int64 // bytes, compressed
 }
 
-// A kept is a history or an object on the disk.
-type kept struct {
-	name string // of a session, or a sum
+// A storedItem is a history or an object on disk.
+type storedItem struct {
+	name string // ID of the session, or sum of the object
 	at   time.Time
 	size int64
 }
 
-// Prune removes the histories that were written last before a time, the oldest first until no
-// more than most bytes of contents are left, and the contents that no history has and that
-// nothing used in the last day. Alive says whether a conversation still
-// exists; nil: all do.
+// Prune removes the histories last written before the time before, then the oldest until the
+// remaining ones need at most so many bytes; those of conversations that do not exist any more,
+// by alive (nil: all exist); and contents that no history uses, unless they were used in the
+// last day and after before.
 func (s *Store) Prune(before time.Time, most int64, alive func(session string) bool) (Pruned, error) {
 	var out Pruned
 	histories, err := s.histories()
@@ -59,7 +59,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 		}
 		return n
 	}
-	slices.SortFunc(histories, func(a, b kept) int { return a.at.Compare(b.at) })
+	slices.SortFunc(histories, func(a, b storedItem) int { return a.at.Compare(b.at) })
 	var errs []error
 	for left := used(); len(histories) > 0; histories = histories[1:] {
 		h := histories[0]
@@ -80,7 +80,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 	}
 	for sum, o := range objects {
 		if uses[sum] > 0 || time.Since(o.at) < 24*time.Hour && o.at.After(before) {
-			out.Left += o.size
+			out.Remaining += o.size
 			continue
 		}
 		if err := os.Remove(s.objectPath(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 	return out, errors.Join(errs...)
 }
 
-// PruneDue reports whether nothing was pruned for a day, and counts it as done from now on.
+// PruneDue reports whether the last Prune is a day ago, and if so counts it as done now.
 func (s *Store) PruneDue() bool {
 	mark := filepath.Join(s.dir, "pruned")
 	info, err := os.Stat(mark)
@@ -103,22 +103,22 @@ func (s *Store) PruneDue() bool {
 	return s.writeFile(mark, nil, false) == nil
 }
 
-func (s *Store) histories() (all []kept, err error) {
+func (s *Store) histories() (all []storedItem, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "sessions"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
 		if info, err := os.Stat(filepath.Join(s.dir, "sessions", e.Name(), logName)); err == nil {
-			all = append(all, kept{e.Name(), info.ModTime(), info.Size()})
+			all = append(all, storedItem{e.Name(), info.ModTime(), info.Size()})
 		}
 	}
 	return all, err
 }
 
-// objects returns what is kept, by its sum.
-func (s *Store) objects() (map[string]kept, error) {
-	all := map[string]kept{}
+// objects returns the stored contents by their sums, and removes old temporary files.
+func (s *Store) objects() (map[string]storedItem, error) {
+	all := map[string]storedItem{}
 	dirs, err := os.ReadDir(filepath.Join(s.dir, "objects"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -137,7 +137,7 @@ func (s *Store) objects() (map[string]kept, error) {
 				continue
 			}
 			if sum := dir.Name() + e.Name(); isSum(sum) {
-				all[sum] = kept{sum, info.ModTime(), info.Size()}
+				all[sum] = storedItem{sum, info.ModTime(), info.Size()}
 			} else if strings.HasPrefix(e.Name(), "tmp-") && time.Since(info.ModTime()) > time.Hour {
 				_ = os.Remove(filepath.Join(s.dir, "objects", dir.Name(), e.Name()))
 			}
@@ -146,7 +146,7 @@ func (s *Store) objects() (map[string]kept, error) {
 	return all, nil
 }
 
-// objectsOf returns the sums of the contents that a history has, each once.
+// objectsOf returns the sums of the contents that a history uses, each once.
 func (s *Store) objectsOf(session string) (sums []string) {
 	records, err := s.Session(session)
 	if err != nil {

@@ -20,13 +20,13 @@ func TestPrune(t *testing.T) {
 		want   string // histories that are left
 		kept   int    // contents
 	}{
-		"nothing":       {now.Add(-KeptFor), KeptMost, nil, "a b c", 5},
-		"what is old":   {now.Add(-36 * time.Hour), KeptMost, nil, "c", 3},
-		"everything":    {now.Add(time.Hour), KeptMost, nil, "", 0},
-		"the oldest":    {now.Add(-KeptFor), 150_000, nil, "b c", 4},
-		"no room":       {now.Add(-KeptFor), 0, nil, "", 2}, // young ones may be about to be used
-		"what is gone":  {now.Add(-KeptFor), KeptMost, func(s string) bool { return s != "c" }, "a b", 4},
-		"what is there": {now.Add(-KeptFor), KeptMost, func(string) bool { return true }, "a b c", 5},
+		"nothing":       {now.Add(-MaxAge), MaxStored, nil, "a b c", 5},
+		"what is old":   {now.Add(-36 * time.Hour), MaxStored, nil, "c", 3},
+		"everything":    {now.Add(time.Hour), MaxStored, nil, "", 0},
+		"the oldest":    {now.Add(-MaxAge), 150_000, nil, "b c", 4},
+		"no room":       {now.Add(-MaxAge), 0, nil, "", 2}, // young ones may be about to be used
+		"what is gone":  {now.Add(-MaxAge), MaxStored, func(s string) bool { return s != "c" }, "a b", 4},
+		"what is there": {now.Add(-MaxAge), MaxStored, func(string) bool { return true }, "a b c", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Open(filepath.Join(t.TempDir(), "undo"))
@@ -109,25 +109,25 @@ func FuzzGit(f *testing.F) {
 	})
 }
 
-// TestNotSeen: what a look did not get to is not taken for deleted, however deep it is.
+// TestNotSeen: what a snapshot did not reach is not taken for deleted, however deep it is.
 func TestNotSeen(t *testing.T) {
-	folder, file := seen{stamp: stamp{kind: Folder}}, seen{stamp: stamp{kind: File, size: 1}}
-	before := &look{found: map[string]*entry{}, folders: map[string]bool{".": true, "a": true, "a/b": true, "a/b/c": true}}
-	for name, s := range map[string]seen{"a": folder, "a/b": folder, "a/b/c": folder, "a/b/c/f": file} {
-		before.found[name] = &entry{file: name, seen: s}
+	folder, file := pathInfo{fileStat: fileStat{kind: Folder}}, pathInfo{fileStat: fileStat{kind: File, size: 1}}
+	before := &snapshot{entries: map[string]*entry{}, listedDirs: map[string]bool{".": true, "a": true, "a/b": true, "a/b/c": true}}
+	for name, s := range map[string]pathInfo{"a": folder, "a/b": folder, "a/b/c": folder, "a/b/c/f": file} {
+		before.entries[name] = &entry{path: name, pathInfo: s}
 	}
 	for name, tt := range map[string]struct {
-		a    seen
+		a    pathInfo
 		seen []string // folders that were listed
 		want int      // paths that are gone
 	}{
 		"not listed":       {folder, []string{"."}, 0},
 		"listed, without":  {folder, []string{".", "a"}, 3},
-		"a link in it now": {seen{stamp: stamp{kind: Link}}, []string{"."}, 4}, // the first of them has changed
+		"a link in it now": {pathInfo{fileStat: fileStat{kind: Link}}, []string{"."}, 4}, // the first of them has changed
 	} {
-		after := &look{found: map[string]*entry{"a": {file: "a", seen: tt.a}}, folders: map[string]bool{}}
+		after := &snapshot{entries: map[string]*entry{"a": {path: "a", pathInfo: tt.a}}, listedDirs: map[string]bool{}}
 		for _, dir := range tt.seen {
-			after.folders[dir] = true
+			after.listedDirs[dir] = true
 		}
 		if c := (&workspace{}).compare(before, after); len(c.changes) != tt.want {
 			t.Errorf("%s: %d changes: %+v", name, len(c.changes), c.changes)
@@ -139,19 +139,21 @@ func TestNotSeen(t *testing.T) {
 // clock of files can be wrong by when it was looked at; else its content is compared.
 func TestUnchanged(t *testing.T) {
 	const began = int64(1e18)
-	file := func(ctime int64) seen { return seen{stamp: stamp{kind: File, mode: 0o644, size: 3, ctime: ctime}} }
+	file := func(ctime int64) pathInfo {
+		return pathInfo{fileStat: fileStat{kind: File, mode: 0o644, size: 3, ctime: ctime}}
+	}
 	for name, tt := range map[string]struct {
-		was, is seen
+		was, is pathInfo
 		want    bool
 	}{
 		"an old file":              {file(began - 2*clockError), file(began - 2*clockError), true},
 		"one changed just before":  {file(began - clockError/2), file(began - clockError/2), false},
 		"another time":             {file(began - 2*clockError), file(began + 1), false},
-		"a link that leads on":     {seen{stamp: stamp{kind: Link}, target: "a"}, seen{stamp: stamp{kind: Link}, target: "a"}, true},
-		"a link to something else": {seen{stamp: stamp{kind: Link}, target: "a"}, seen{stamp: stamp{kind: Link}, target: "b"}, false},
-		"a folder with more in it": {seen{stamp: stamp{kind: Folder, mtime: 1}}, seen{stamp: stamp{kind: Folder, mtime: 2}}, true},
+		"a link that leads on":     {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, true},
+		"a link to something else": {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "b"}, false},
+		"a folder with more in it": {pathInfo{fileStat: fileStat{kind: Folder, mtime: 1}}, pathInfo{fileStat: fileStat{kind: Folder, mtime: 2}}, true},
 	} {
-		if got := unchanged(tt.was, tt.is, &look{began: began}); got != tt.want {
+		if got := unchanged(tt.was, tt.is, &snapshot{began: began}); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -12,28 +12,29 @@ import (
 	"strings"
 )
 
-// reachName is the file beside a log that says in which directories the tools of the
-// conversation worked on this machine. No log says that: it may have come with a backup.
+// reachName is the file beside a log with the directories in which the tools of the conversation
+// worked on this machine. The log cannot be trusted for that: it may come from a backup.
 const reachName = "reach"
 
-// A reach is that file. What is a workspace is no folder beside another one.
+// A reach is the content of that file: workspaces, and directories added to them.
 type reach struct {
 	Roots   []Name `json:"roots,omitempty"`
 	Folders []Name `json:"folders,omitempty"`
 }
 
-// readReach reads it; not ok for a history that is older than such files.
+// readReach reads the reach of a log; !ok if there is no file, as with histories of old versions.
 func readReach(log string) (r reach, ok bool) {
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), reachName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, false
 	}
-	_ = json.Unmarshal(text, &r) // what cannot be read reaches nothing
+	_ = json.Unmarshal(text, &r) // a damaged file reaches nothing
 	return r, true
 }
 
-// add notes a workspace and a folder beside it, "" for none, and reports whether either is new.
-func (r *reach) add(root, folder Name) (changed bool) {
+// include adds a workspace and a directory added to it, "" for none, and reports whether either
+// is new.
+func (r *reach) include(root, folder Name) (changed bool) {
 	if root != "" && !slices.Contains(r.Roots, root) {
 		r.Roots, changed = append(r.Roots, root), true
 	}
@@ -43,12 +44,12 @@ func (r *reach) add(root, folder Name) (changed bool) {
 	return changed
 }
 
-// loadReach finds out where the history reaches, and opens the directories beside the workspace.
+// loadReach reads the reach of the history, and opens its added directories.
 func (h *History) loadReach() {
 	r, known := readReach(h.file)
 	if !known {
 		for _, old := range h.records {
-			r.add(old.Root, old.Folder)
+			r.include(old.Root, old.Folder)
 		}
 	}
 	for _, dir := range r.Folders {
@@ -57,11 +58,10 @@ func (h *History) loadReach() {
 	h.reach = r
 }
 
-// addReach notes that tools work somewhere, before they do. What cannot be written is tried again
-// by the next call.
+// addReach stores where tools are about to work. If that fails, the next call tries again.
 func (h *History) addReach(root, folder Name) error {
 	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Folders)}
-	if !r.add(root, folder) {
+	if !r.include(root, folder) {
 		return nil
 	}
 	text, err := json.Marshal(r)
@@ -74,8 +74,8 @@ func (h *History) addReach(root, folder Name) error {
 	return err
 }
 
-// AddFolders has the history reach directories beside the workspace, by their absolute paths: its
-// user has added them.
+// AddFolders lets the history restore files in directories that the user added to the workspace,
+// by their absolute paths.
 func (h *History) AddFolders(dirs ...string) {
 	if h == nil {
 		return
@@ -91,7 +91,7 @@ func (h *History) AddFolders(dirs ...string) {
 	}
 }
 
-// outOfReach says why a path of a record is not touched; "" if it may be.
+// outOfReach returns why a path of a record must not be touched; "" if it may be.
 func (h *History) outOfReach(file string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,20 +111,20 @@ func (h *History) outOfReach(file string) string {
 	return "its folder was not added on this machine"
 }
 
-// isBelow reports whether a path is in a directory.
+// isBelow reports whether file is inside dir.
 func isBelow(dir, file string) bool {
 	rel, err := filepath.Rel(dir, filepath.FromSlash(file))
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// Import takes the history of a conversation from the file of another store's, such as a backup's,
-// which may hold anything, unless there is one here. Its own workspace is root: what it says of
-// others is not taken, and what it says of directories beside root is for when the user adds them
-// here. Refused are the paths of both, each once.
+// Import copies the history of a conversation from a log of another store, such as a backup's,
+// which is not trusted, unless the conversation has one here. Changes in workspaces other than
+// root are dropped; those in directories added to root can be restored once the user adds these
+// here. Refused holds the paths of both kinds, each once.
 func (s *Store) Import(session, log, root string) (refused []string, err error) {
 	dir, err := s.sessionDir(session)
 	if err != nil {
-		return nil, nil // there is no history of such a one
+		return nil, nil // such a session has no history
 	}
 	if _, err := os.Lstat(filepath.Join(dir, logName)); err == nil {
 		return nil, nil
@@ -141,7 +141,7 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 			refused = append(refused, path)
 		}
 	}
-	records, lefts := readLog(log)
+	records, marks := readLog(log)
 	var text bytes.Buffer
 	lines := json.NewEncoder(&text)
 	for i := range records {
@@ -154,22 +154,22 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 		refuse(string(r.Folder))
 		for _, c := range r.Changes {
 			if r.Folder == "" || !isBelow(string(r.Folder), string(c.Path)) {
-				if !local(string(c.Path)) {
+				if !isLocalPath(string(c.Path)) {
 					refuse(string(c.Path))
 				}
 			}
 		}
-		err = errors.Join(err, lines.Encode(line{Record: r}))
+		err = errors.Join(err, lines.Encode(logLine{Record: r}))
 	}
-	for head, at := range lefts {
-		err = errors.Join(err, lines.Encode(line{Left: &left{head, at}}))
+	for head, at := range marks {
+		err = errors.Join(err, lines.Encode(logLine{Mark: &branchMark{head, at}}))
 	}
 	if err != nil {
 		return refused, err
 	}
 	about, err := json.Marshal(reach{Roots: roots})
 	if err == nil {
-		err = s.writeFile(filepath.Join(dir, reachName), about, false) // first: without it, a log is one from here
+		err = s.writeFile(filepath.Join(dir, reachName), about, false) // first: a log without it is trusted
 	}
 	if err == nil {
 		err = s.writeFile(filepath.Join(dir, logName), text.Bytes(), false)

@@ -46,7 +46,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		{Title: "no folder", Root: Name(root), Changes: change(filepath.Join(other, "a"))},
 	} {
 		r.N = i + 1
-		one, err := json.Marshal(line{Record: &r})
+		one, err := json.Marshal(logLine{Record: &r})
 		if err != nil {
 			t.Fatal(err)
 		}

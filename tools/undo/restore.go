@@ -14,37 +14,37 @@ import (
 	"strings"
 )
 
-// journalName is the file that says what a restore does, from before it begins until its record
-// is written.
+// journalName is the file of the journal, which exists from before a restore begins until its
+// record is written.
 const journalName = "restore"
 
-// A journal is a restore on its way.
+// A journal describes a restore in progress.
 type journal struct {
 	Record Record `json:"record"`
-	Temp   string `json:"temp"` // how names of files begin that are written beside others
-	PID    int    `json:"pid"`  // of the process that does it
+	Temp   string `json:"temp"` // prefix of the names of its temporary files
+	PID    int    `json:"pid"`  // of the process
 }
 
-// A Skipped is a path that was left as it is, and why.
+// A Skipped is a path that was not restored, and why.
 type Skipped struct {
 	Path Name
 	Why  string
 }
 
-// Restore carries a plan out, with the steps that ask if asked is true. What stood there
-// before is kept, so that the restore can be undone by its record. A path that has changed
-// since the plan was made is left alone. Seq is the message of the conversation that the
-// restore belongs to.
-func (h *History) Restore(p *Plan, asked bool, seq int, title string) (Record, []Skipped, error) {
+// Restore carries out the steps of a plan, those with a ConfirmReason only if confirmed. It stores
+// the current content first, so that the restore can be undone by its record, which it returns;
+// N is 0 if nothing was done. It skips paths that have changed since the plan was made. Seq is the
+// message of the conversation that the restore belongs to.
+func (h *History) Restore(p *Plan, confirmed bool, seq int, title string) (Record, []Skipped, error) {
 	if h == nil {
 		return Record{}, nil, errors.New("no files are kept here")
 	}
 	var skipped []Skipped
 	r := Record{Seq: seq, Title: title, At: h.now(), Root: Name(h.dir), Restore: true}
 	for _, s := range p.Steps {
-		why := s.Never
-		if why == "" && !asked {
-			why = s.Asks
+		why := s.Blocked
+		if why == "" && !confirmed {
+			why = s.ConfirmReason
 		}
 		var now State
 		if why == "" {
@@ -93,23 +93,24 @@ func (h *History) writeJournal(j journal) error {
 	return h.store.writeFile(h.journalFile(), text, true)
 }
 
-// A restorer makes paths what they were.
+// A restorer changes paths back.
 type restorer struct {
 	*workspace
 	temp string
 	n    int
 }
 
-// killed is called in front of every change of the file system; for tests.
-var killed = func() {}
+// beforeChange is called before every change of the file system; tests kill the process there.
+var beforeChange = func() {}
 
-// run carries changes out, and returns what failed: first all that has to go, then folders
-// from the top, then files, and at last the modes of folders, which may forbid the rest.
+// run carries out changes, and returns the errors by path. It first removes, then makes directories
+// from the top down, then files and links, and sets the modes of directories last, for these may
+// forbid the rest.
 func (r *restorer) run(changes []Change) map[Name]error {
 	failed := map[Name]error{}
 	do := func(c Change, f func(p *parent, base string) error) {
 		if failed[c.Path] == nil {
-			if err := r.at(string(c.Path), f); err != nil {
+			if err := r.withParent(string(c.Path), f); err != nil {
 				failed[c.Path] = err
 			}
 		}
@@ -118,20 +119,23 @@ func (r *restorer) run(changes []Change) map[Name]error {
 	topFirst := slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
 	for _, c := range deepestFirst {
 		if c.Before.Kind != Absent && (c.After.Kind != c.Before.Kind || c.After.Kind == Link) {
-			do(c, func(p *parent, base string) error { killed(); return p.root.Remove(base) })
+			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Remove(base) })
 		}
 	}
 	for _, c := range topFirst {
 		if c.After.Kind == Folder && c.Before.Kind != Folder {
-			do(c, func(p *parent, base string) error { killed(); return p.root.Mkdir(base, 0o700) })
+			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Mkdir(base, 0o700) })
 		}
 	}
 	for _, c := range topFirst {
 		switch c.After.Kind {
 		case File:
-			do(c, func(p *parent, base string) error { return r.file(p, base, c) })
+			do(c, func(p *parent, base string) error { return r.replaceFile(p, base, c) })
 		case Link:
-			do(c, func(p *parent, base string) error { killed(); return p.root.Symlink(string(c.After.Target), base) })
+			do(c, func(p *parent, base string) error {
+				beforeChange()
+				return p.root.Symlink(string(c.After.Target), base)
+			})
 		}
 	}
 	for _, c := range deepestFirst {
@@ -142,13 +146,13 @@ func (r *restorer) run(changes []Change) map[Name]error {
 	return failed
 }
 
-// at calls f with the folder of a path, which is made if it is missing. A folder that forbids
-// it is made writable until then.
-func (r *restorer) at(file string, f func(p *parent, base string) error) error {
+// withParent calls f with the open directory of a path, which it creates if it is missing, and
+// makes writable for the call if it is not.
+func (r *restorer) withParent(file string, f func(p *parent, base string) error) error {
 	p, base, err := r.openParent(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if dir := path.Dir(file); dir != "." {
-			err = r.at(dir, func(p *parent, base string) error { return p.root.Mkdir(base, 0o755) })
+			err = r.withParent(dir, func(p *parent, base string) error { return p.root.Mkdir(base, 0o755) })
 		}
 		if err == nil {
 			p, base, err = r.openParent(file)
@@ -170,7 +174,7 @@ func (r *restorer) at(file string, f func(p *parent, base string) error) error {
 	return plainError(f(p, base))
 }
 
-// plainError takes the name off an error: its reader knows it.
+// plainError returns an error without the path, which is shown beside it.
 func plainError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -183,26 +187,26 @@ func plainError(err error) error {
 	return err
 }
 
-// chmod gives a folder its mode.
+// chmod sets the mode of a directory.
 func chmod(p *parent, base string, mode uint32) error {
-	f, err := folderOf(p.dir).open(base)
+	f, err := dirHandleOf(p.dir).open(base)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	killed()
+	beforeChange()
 	return f.chmod(mode)
 }
 
-// file makes a file what it was: written beside it and renamed over it.
-func (r *restorer) file(p *parent, base string, c Change) error {
+// replaceFile writes the earlier content beside the file and renames it over it.
+func (r *restorer) replaceFile(p *parent, base string, c Change) error {
 	content, err := r.store.get(c.After.Sum)
 	if err != nil {
 		return err
 	}
 	r.n++
 	temp := fmt.Sprintf("%s-%d.tmp", r.temp, r.n)
-	killed()
+	beforeChange()
 	f, err := p.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -218,7 +222,7 @@ func (r *restorer) file(p *parent, base string, c Change) error {
 			}
 		}
 	}
-	killed()
+	beforeChange()
 	if _, err := f.Write(content); err != nil {
 		return err
 	}
@@ -228,16 +232,17 @@ func (r *restorer) file(p *parent, base string, c Change) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := r.isStill(p, base, c.Before); err != nil {
+	if err := r.checkUnchanged(p, base, c.Before); err != nil {
 		return err
 	}
-	killed()
+	beforeChange()
 	return p.root.Rename(temp, base)
 }
 
-// isStill says whether something else has taken the place of what is to be replaced.
-func (r *restorer) isStill(p *parent, base string, was State) error {
-	now, there, err := p.see(base)
+// checkUnchanged returns an error if the path is no longer what is to be replaced, by kind and
+// size.
+func (r *restorer) checkUnchanged(p *parent, base string, was State) error {
+	now, there, err := p.stat(base)
 	switch {
 	case err != nil:
 		return err
@@ -247,11 +252,11 @@ func (r *restorer) isStill(p *parent, base string, was State) error {
 	return nil
 }
 
-// openIn opens a regular file in a folder.
-func openIn(p *parent, base string) (*os.File, stamp, error) {
+// openIn opens a regular file in p.
+func openIn(p *parent, base string) (*os.File, fileStat, error) {
 	f, err := p.root.OpenFile(base, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, stamp{}, err
+		return nil, fileStat{}, err
 	}
 	s, err := statOpen(f)
 	if err != nil || s.kind != File {
@@ -261,16 +266,16 @@ func openIn(p *parent, base string) (*os.File, stamp, error) {
 	return f, s, nil
 }
 
-// An Interrupted is a restore that parley did not end, and what came of it.
+// An Interrupted is a restore during which parley ended, with its paths by their state now.
 type Interrupted struct {
-	Title    string
-	Restored []Name // are as they were to become
-	Left     []Name // are as they were before
-	Neither  []Name // are something else
+	Title      string
+	Restored   []Name // as the plan wanted
+	Unrestored []Name // as before the restore
+	Changed    []Name // neither
 }
 
-// Interrupted lists the conversations with a restore in the workspace dir that has not ended,
-// and the processes that do them, or did.
+// Interrupted returns the sessions with an unfinished restore in the workspace dir, each with the
+// ID of the process that does it, or did.
 func (s *Store) Interrupted(dir string) map[string]int {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -287,8 +292,8 @@ func (s *Store) Interrupted(dir string) map[string]int {
 	return found
 }
 
-// Recover looks at a restore that was interrupted, takes away what it left lying about, and
-// enters into the history what it did; nil if there is none. To be called at the start.
+// Recover records what an interrupted restore did and removes its temporary files; nil if there is
+// none. Call it before anything else uses the history.
 func (h *History) Recover() (*Interrupted, error) {
 	if h == nil {
 		return nil, nil
@@ -297,13 +302,13 @@ func (h *History) Recover() (*Interrupted, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	h.Records() // with them come the directories that were added
+	h.Records() // loads the added directories, too
 	var j journal
 	if err == nil {
 		err = json.Unmarshal(text, &j)
 	}
 	if err != nil || string(j.Record.Root) != h.dir {
-		return nil, err // it is another workspace's
+		return nil, err // it belongs to another workspace
 	}
 	out := &Interrupted{Title: j.Record.Title}
 	dirs := map[string]bool{}
@@ -315,9 +320,9 @@ func (h *History) Recover() (*Interrupted, error) {
 		case err == nil && now.Same(c.After):
 			out.Restored, done = append(out.Restored, c.Path), append(done, c)
 		case err == nil && (now.Same(c.Before) || c.Before.Sum == "" && now.Kind == c.Before.Kind && now.Size == c.Before.Size):
-			out.Left = append(out.Left, c.Path)
+			out.Unrestored = append(out.Unrestored, c.Path)
 		default:
-			out.Neither = append(out.Neither, c.Path)
+			out.Changed = append(out.Changed, c.Path)
 			c.After = now
 			done = append(done, c)
 		}
@@ -334,12 +339,12 @@ func (h *History) Recover() (*Interrupted, error) {
 	return out, os.Remove(h.journalFile())
 }
 
-// has reports whether a restore is in the history already: parley ended between the two.
+// has reports whether a restore is recorded already: parley ended before it removed the journal.
 func (h *History) has(r Record) bool {
 	return slices.ContainsFunc(h.Records(), func(x Record) bool { return x.Restore && x.At.Equal(r.At) && x.Seq == r.Seq })
 }
 
-// removeTemps removes what an interrupted restore has written beside files of a folder.
+// removeTemps removes the temporary files of an interrupted restore from a directory.
 func (h *History) removeTemps(dir, prefix string) {
 	if !strings.HasPrefix(prefix, ".parley-undo-") {
 		return

@@ -162,7 +162,7 @@ func TestUserEditsDuringApproval(t *testing.T) {
 	w := d.Watch(Call{ID: "c", Title: "echo model > b"})
 	w.Coverage()
 	d.write("a", "hand\n")
-	time.Sleep(fresh)
+	time.Sleep(maxSnapshotAge)
 	begin(t, w)
 	d.write("b", "model\n")
 	if r := end(t, w); len(r.Changes) != 1 || r.Changes[0].Path != "b" {
@@ -187,7 +187,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if d.read("other/a") != "other\n" || d.read("../outside/a") != "outside\n" || d.read("away/a") != "model\n" || d.read("other/b") != "none" {
 			t.Errorf("%s: written through a link: %s", target, skipped)
 		}
-		if !strings.Contains(skipped, errNoFolder.Error()) {
+		if !strings.Contains(skipped, errNotDirectory.Error()) {
 			t.Errorf("%s: skipped %q", target, skipped)
 		}
 	}
@@ -250,7 +250,7 @@ func TestIgnoredFolders(t *testing.T) {
 	if d.read("a") != "old\n" || d.read("node_modules/b.js") != "new\n" || skipped != "" {
 		t.Errorf("a is %q, skipped %q", d.read("a"), skipped)
 	}
-	if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredFolder}) {
+	if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredByGit}) {
 		t.Errorf("named: %+v", plan.Uncovered)
 	}
 }
@@ -306,7 +306,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(m.Run())
 	}
-	killed = func() {
+	beforeChange = func() {
 		if step--; step < 0 {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
@@ -376,7 +376,7 @@ func TestKilled(t *testing.T) {
 				t.Errorf("step %d: %q is neither old nor new: %v", step, name, is)
 			}
 		}
-		if found != nil && len(found.Neither) > 1 {
+		if found != nil && len(found.Changed) > 1 {
 			t.Errorf("step %d: %+v", step, found)
 		}
 		p, err := h.Plan(1)

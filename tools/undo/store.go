@@ -17,30 +17,29 @@ import (
 	"time"
 )
 
-// A Store is the folder in which pre-images are kept, for all conversations: contents by
-// their SHA-256 in objects, and a history for each conversation. Everything in it is for its
-// owner only. It is made when something is kept. A Store is safe for concurrent use, also by
-// several processes.
+// A Store is the directory with the pre-images of all conversations: objects holds contents by
+// their SHA-256, sessions a history for each conversation. Only the owner can read it. It is
+// created when something is stored. A Store is safe for concurrent use, also by several processes.
 type Store struct {
 	dir string
 
-	// Preserve gives a file that takes the place of another one what that has beside its
-	// content and mode: owner, attributes; nil: nothing.
+	// Preserve copies owner and attributes from a file to the one that replaces it; nil copies
+	// none. Content and mode are not its business.
 	Preserve func(to, from *os.File) error
 
 	mu         sync.Mutex
 	workspaces map[string]*workspace
 }
 
-// Open returns the store in the folder dir, which need not exist.
+// Open returns the store in dir, which need not exist.
 func Open(dir string) *Store { return &Store{dir: dir, workspaces: map[string]*workspace{}} }
 
-// objectPath returns where the content of a sum is kept.
+// objectPath returns the path of the content with a sum.
 func (s *Store) objectPath(sum string) string {
 	return filepath.Join(s.dir, "objects", sum[:2], sum[2:])
 }
 
-// isSum reports whether text is a SHA-256 as objects are named.
+// isSum reports whether text is a SHA-256 in lower-case hexadecimal.
 func isSum(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && len(raw) == sha256.Size && strings.ToLower(text) == text
@@ -52,10 +51,10 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// renewAfter is the age from which a kept content counts as used anew, in [Store.Prune].
+// renewAfter is the age at which has updates the time of stored content, which [Store.Prune] reads.
 const renewAfter = time.Hour
 
-// has reports whether the content of a sum is kept, and keeps it from being pruned.
+// has reports whether content is stored, and marks it as used.
 func (s *Store) has(sum string) bool {
 	info, err := os.Lstat(s.objectPath(sum))
 	if err != nil || !info.Mode().IsRegular() {
@@ -67,7 +66,7 @@ func (s *Store) has(sum string) bool {
 	return true
 }
 
-// put keeps content, and returns its sum.
+// put stores content and returns its sum.
 func (s *Store) put(content []byte) (string, error) {
 	sum := sumOf(content)
 	if s.has(sum) {
@@ -85,7 +84,7 @@ func (s *Store) put(content []byte) (string, error) {
 	return sum, s.writeFile(s.objectPath(sum), packed.Bytes(), false)
 }
 
-// get returns the content of a sum.
+// get returns the content with a sum; an error if it is missing or damaged.
 func (s *Store) get(sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, fmt.Errorf("no kept content is called %q", sum)
@@ -102,8 +101,8 @@ func (s *Store) get(sum string) ([]byte, error) {
 	return content, err
 }
 
-// writeFile writes a file of the store whole or not at all. Safe has it outlive a power cut.
-func (s *Store) writeFile(path string, content []byte, safe bool) error {
+// writeFile writes a file atomically. With sync it survives a power cut.
+func (s *Store) writeFile(path string, content []byte, sync bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (s *Store) writeFile(path string, content []byte, safe bool) error {
 		return err
 	}
 	_, err = f.Write(content)
-	if err == nil && safe {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -125,7 +124,7 @@ func (s *Store) writeFile(path string, content []byte, safe bool) error {
 	return err
 }
 
-// sessionDir returns the folder of a conversation's history.
+// sessionDir returns the directory of a conversation's history; an error if session is no ID.
 func (s *Store) sessionDir(session string) (string, error) {
 	if session == "" || !filepath.IsLocal(session) || strings.ContainsAny(session, `/\:`) {
 		return "", fmt.Errorf("no history is called %q", session)
@@ -133,7 +132,7 @@ func (s *Store) sessionDir(session string) (string, error) {
 	return filepath.Join(s.dir, "sessions", session), nil
 }
 
-// Remove deletes the history of a conversation, and the contents that no other one has.
+// Remove deletes the history of a conversation, and the contents that no other one uses.
 func (s *Store) Remove(session string) error {
 	own := s.objectsOf(session)
 	if err := s.removeHistory(session); err != nil || len(own) == 0 {
@@ -168,7 +167,7 @@ func (s *Store) removeHistory(session string) error {
 	return os.RemoveAll(dir)
 }
 
-// Copy gives a conversation that was copied the history of the other one.
+// Copy copies the history of one conversation to its copy; nothing if there is none.
 func (s *Store) Copy(from, to string) error {
 	source, err := s.sessionDir(from)
 	if err != nil {

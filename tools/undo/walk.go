@@ -12,8 +12,8 @@ import (
 	"parley/tools/gitignore"
 )
 
-// A stamp is what tells a file from what it was, without reading it.
-type stamp struct {
+// A fileStat holds the metadata that show a change of a file, from stat(2).
+type fileStat struct {
 	kind          Kind
 	mode          uint32
 	size          int64
@@ -21,97 +21,98 @@ type stamp struct {
 	inode, device uint64
 }
 
-// A seen is what a walk saw at a path.
-type seen struct {
-	stamp
+// A pathInfo holds what a walk finds out about a path.
+type pathInfo struct {
+	fileStat
 	ignored bool // git ignores it
 	target  Name // of a link
 }
 
-// A walk goes through a workspace with several goroutines, and sees what stands there without
-// reading it. It follows no link, and leaves out .git, ignored folders and other file systems.
+// A walk lists a workspace with several goroutines, without reading files. It follows no link, and
+// leaves out .git, ignored directories and other file systems.
 type walk struct {
 	ctx    context.Context
-	skip   stamp // folder that is left out: the store's own
+	skip   fileStat // directory to leave out: parley's own
 	device uint64
-	inGit  bool  // what .gitignore says counts
-	before *look // folders are gone into that were then, and left out that were; nil: by the rules
+	inGit  bool      // .gitignore counts
+	before *snapshot // the directories that it lists are listed again, and no others of its time; nil: by the rules
 
-	until    time.Time   // when the walk ends at the latest, as ctx says; zero: never
-	cut      atomic.Bool // it ended before all was seen
-	expected int         // entries there were last time
-	mu       sync.Mutex
-	found    map[string]*entry
-	listed   [][]entry       // what is in each folder
-	folders  map[string]bool // that were listed whole
-	left     []Uncovered     // folders that were not
-	pending  sync.WaitGroup
-	slots    chan struct{} // one for each further goroutine
+	deadline   time.Time   // of ctx; zero: none
+	truncated  atomic.Bool // it ended early
+	expected   int         // estimated number of entries
+	mu         sync.Mutex
+	entries    map[string]*entry
+	byDir      [][]entry       // entries, one slice per directory
+	listedDirs map[string]bool // directories that were listed completely
+	uncovered  []Uncovered     // directories that were left out
+	pending    sync.WaitGroup
+	slots      chan struct{} // one for each additional goroutine
 }
 
-// maxSeen is how many entries a walk sees at most.
-const maxSeen = 400_000
+// maxEntries bounds the entries of a walk.
+const maxEntries = 400_000
 
-// run walks through root. Rules are those that hold above it.
-func (k *walk) run(root folder, rules gitignore.Rules) error {
-	top, err := root.own()
+// run walks root. Rules are the ignore rules from above it.
+func (k *walk) run(root dirHandle, rules gitignore.Rules) error {
+	top, err := root.statSelf()
 	if err != nil {
 		return err
 	}
-	k.device, k.found, k.folders = top.device, make(map[string]*entry, k.expected), map[string]bool{}
+	k.device, k.entries, k.listedDirs = top.device, make(map[string]*entry, k.expected), map[string]bool{}
 	k.slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)-1)
 	k.visit(root, ".", rules)
 	k.pending.Wait()
-	if k.cut.Load() {
+	if k.truncated.Load() {
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-// late reports whether the walk is to end. A timer of ctx may be late itself where all
-// processors are busy, so that the clock is asked as well.
-func (k *walk) late() bool {
-	late := isLate(k.ctx, k.until)
+// deadlinePassed reports whether the walk must end, and notes that it does.
+func (k *walk) deadlinePassed() bool {
+	late := deadlinePassed(k.ctx, k.deadline)
 	if late {
-		k.cut.Store(true)
+		k.truncated.Store(true)
 	}
 	return late
 }
 
-func isLate(ctx context.Context, until time.Time) bool {
-	return ctx.Err() != nil || !until.IsZero() && !time.Now().Before(until)
+// deadlinePassed reports whether ctx has ended, or its deadline has passed: on a busy machine the
+// timer of ctx itself can be late.
+func deadlinePassed(ctx context.Context, deadline time.Time) bool {
+	return ctx.Err() != nil || !deadline.IsZero() && !time.Now().Before(deadline)
 }
 
-// An entry is what was seen at one path, and where its content is kept.
+// An entry is a path of a snapshot, and where its content is stored.
 type entry struct {
-	file string
-	seen
-	source
-	kept bool // it is a file, and source says where
+	path string
+	pathInfo
+	contentSource
+	hasContent bool // contentSource is set
 }
 
-// asked is how many entries are looked at between two looks at the clock.
-const asked = 128
+// clockInterval is the number of entries between two checks of the clock.
+const clockInterval = 128
 
-// A subfolder is a folder that a walk is to go into.
-type subfolder struct {
-	folder
-	file string // its path in the workspace
+// A subdir is an open directory that a walk will visit.
+type subdir struct {
+	dirHandle
+	path string // relative to the workspace
 }
 
-// visit sees what is in the folder f, which is dir.
-func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
-	if k.late() {
+// visit lists the directory f, whose path is dir, and those below it.
+func (k *walk) visit(f dirHandle, dir string, rules gitignore.Rules) {
+	if k.deadlinePassed() {
 		return
 	}
 	names, err := f.names()
 	if err != nil {
-		k.leave(Uncovered{Path: Name(dir), Why: "it cannot be read"})
+		k.addUncovered(Uncovered{Path: Name(dir), Why: "it cannot be read"})
 		return
 	}
 	rules = k.addRules(f, dir, names, rules)
 	all := make([]entry, 0, len(names))
-	var below []subfolder
+	var below []subdir
 	whole, prefix := true, ""
 	if dir != "." {
 		prefix = dir + "/"
@@ -120,104 +121,104 @@ func (k *walk) visit(f folder, dir string, rules gitignore.Rules) {
 		if name == ".git" {
 			continue
 		}
-		if i%asked == asked-1 && k.late() {
+		if i%clockInterval == clockInterval-1 && k.deadlinePassed() {
 			whole = false
 			break
 		}
-		s := seen{}
-		if s.stamp, err = f.stat(name); err != nil {
-			continue // it is gone
+		s := pathInfo{}
+		if s.fileStat, err = f.stat(name); err != nil {
+			continue // deleted meanwhile
 		}
 		file := prefix + name
 		switch s.kind {
 		case Folder:
-			if !k.enters(file, s.stamp, rules) {
+			if !k.shouldEnter(file, s.fileStat, rules) {
 				continue
 			}
 			if sub, err := f.open(name); err == nil {
-				below = append(below, subfolder{sub, file})
+				below = append(below, subdir{sub, file})
 			} else {
-				k.leave(Uncovered{Path: Name(file), Why: "it cannot be read"})
+				k.addUncovered(Uncovered{Path: Name(file), Why: "it cannot be read"})
 			}
 		case Link:
 			s.target, _ = f.link(name)
 		case File:
 			s.ignored = k.inGit && rules.Match(file, false)
 		}
-		all = append(all, entry{file: file, seen: s})
+		all = append(all, entry{path: file, pathInfo: s})
 	}
 	full := k.add(dir, all, whole)
 	for _, sub := range below {
 		switch {
 		case full:
-			k.leave(Uncovered{Path: Name(sub.file), Why: "there are too many files"})
+			k.addUncovered(Uncovered{Path: Name(sub.path), Why: "there are too many files"})
 			sub.close()
 		default:
-			k.descend(sub, rules)
+			k.visitSubdir(sub, rules)
 		}
 	}
 }
 
-// add notes what is in a folder, and reports whether that is enough.
+// add adds the entries of a directory, and reports whether maxEntries is reached.
 func (k *walk) add(dir string, all []entry, whole bool) (full bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if whole {
-		k.folders[dir] = true
+		k.listedDirs[dir] = true
 	}
-	k.listed = append(k.listed, all)
+	k.byDir = append(k.byDir, all)
 	for i := range all {
-		k.found[all[i].file] = &all[i]
+		k.entries[all[i].path] = &all[i]
 	}
-	return len(k.found) > maxSeen
+	return len(k.entries) > maxEntries
 }
 
-// enters reports whether a walk goes into a folder, and notes why not.
-func (k *walk) enters(dir string, s stamp, rules gitignore.Rules) bool {
-	if k.before != nil && k.before.folders[dir] {
+// shouldEnter reports whether to list a directory; if not, it notes why.
+func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
+	if k.before != nil && k.before.listedDirs[dir] {
 		return true
 	}
 	switch {
-	case k.before != nil && k.before.omits(dir):
+	case k.before != nil && k.before.isUnlisted(dir):
 		return false
 	case s.inode == k.skip.inode && s.device == k.skip.device && k.skip.inode != 0:
 		return false // parley's own
 	case k.inGit && rules.Match(dir, true):
-		k.leave(Uncovered{Path: Name(dir), Why: ignoredFolder})
+		k.addUncovered(Uncovered{Path: Name(dir), Why: ignoredByGit})
 		return false
 	case s.device != k.device:
-		k.leave(Uncovered{Path: Name(dir), Why: "it is on another file system"})
+		k.addUncovered(Uncovered{Path: Name(dir), Why: "it is on another file system"})
 		return false
 	}
 	return true
 }
 
-// ignoredFolder is why a folder that git ignores is not covered.
-const ignoredFolder = "git ignores it"
+// ignoredByGit is the reason of an ignored directory.
+const ignoredByGit = "git ignores it"
 
-// descend goes into a folder, in a goroutine of its own if one is free.
-func (k *walk) descend(sub subfolder, rules gitignore.Rules) {
+// visitSubdir visits a directory, in a goroutine of its own if one is free.
+func (k *walk) visitSubdir(sub subdir, rules gitignore.Rules) {
 	select {
 	case k.slots <- struct{}{}:
 		k.pending.Go(func() {
 			defer func() { <-k.slots }()
 			defer sub.close()
-			k.visit(sub.folder, sub.file, rules)
+			k.visit(sub.dirHandle, sub.path, rules)
 		})
 	default:
 		defer sub.close()
-		k.visit(sub.folder, sub.file, rules)
+		k.visit(sub.dirHandle, sub.path, rules)
 	}
 }
 
-func (k *walk) leave(u Uncovered) {
+func (k *walk) addUncovered(u Uncovered) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.left = append(k.left, u)
+	k.uncovered = append(k.uncovered, u)
 }
 
-// addRules returns the rules that hold in a folder: those from above and its own.
-func (k *walk) addRules(f folder, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
+// addRules returns the ignore rules of a directory: those from above and its own.
+func (k *walk) addRules(f dirHandle, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
 	if !k.inGit {
 		return nil
 	}

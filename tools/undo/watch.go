@@ -13,107 +13,111 @@ import (
 type Call struct {
 	ID    string
 	Seq   int    // message of the conversation that it belongs to
-	Title string // what it does; untrusted text
-	Paths []string
-	// relative to the workspace, or absolute in Folder; none: it may change anything in it
-	Folder string // directory beside the workspace that Paths are in; "": they are in it
+	Title string // description; untrusted text
+
+	// Paths are the files that it changes, relative to the workspace or absolute in Folder; none:
+	// it may change anything in the workspace.
+	Paths  []string
+	Folder string // added directory that Paths are in; "": they are in the workspace
 }
 
-// A Watch looks at what one call may change, before and after it runs. It is for one goroutine.
+// A Watch records what one call changes, by snapshots before and after it. It is for one goroutine.
+// The methods of a nil Watch do nothing.
 type Watch struct {
-	history *History
-	call    Call
-	cancel  context.CancelFunc
-	done    chan struct{} // closed when the first look has ended
-	look    *look
-	err     error // why there is no look
-	at      time.Time
-	record  Record
-	warm    chan struct{} // closed when nothing is read beside any more; nil: nothing is
-	unseen  string        // why more changes than was seen; "": nothing does
+	history      *History
+	call         Call
+	cancel       context.CancelFunc
+	done         chan struct{} // closed once snapshot, snapshotAt and err are set
+	snapshot     *snapshot
+	err          error // why there is no snapshot
+	snapshotAt   time.Time
+	record       Record
+	prefetchDone chan struct{} // closed once the goroutine of Watch has ended
+	incomplete   string        // see MarkIncomplete
 }
 
-// fresh is how old a look may be for a call to begin after it: nobody was asked in between, and the
-// end of an answer may arrive that much behind its call. What somebody else changes in that time is
-// taken for the call's, as is what they change while it runs.
-const fresh = 250 * time.Millisecond
+// maxSnapshotAge is the age up to which a call uses a snapshot: the user was not asked in between,
+// and the end of an answer may arrive that much later than its call. What somebody else changes in
+// that time counts as the call's, as does what they change while it runs.
+const maxSnapshotAge = 250 * time.Millisecond
 
-// Watch begins to look at what a call may change, beside what the caller does.
+// Watch begins a snapshot of what a call may change, in the background. Begin and End, or Cancel,
+// must follow.
 func (h *History) Watch(call Call) *Watch {
 	if h == nil {
 		return nil
 	}
 	h.addFolder(call.Folder)
-	ctx, cancel := context.WithCancel(h.life)
-	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), warm: make(chan struct{})}
-	if !h.enter() {
+	ctx, cancel := context.WithCancel(h.ctx)
+	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), prefetchDone: make(chan struct{})}
+	if !h.begin() {
 		w.err = errClosed
 		close(w.done)
-		close(w.warm)
+		close(w.prefetchDone)
 		return w
 	}
 	go func() {
-		defer h.leave()
-		defer close(w.warm)
-		w.look, w.err = w.see(ctx)
-		if w.at = time.Now(); w.err == nil {
-			w.at = w.look.at
+		defer h.done()
+		defer close(w.prefetchDone)
+		w.snapshot, w.err = w.snapshotBefore(ctx)
+		if w.snapshotAt = time.Now(); w.err == nil {
+			w.snapshotAt = w.snapshot.listedAt
 		}
 		close(w.done)
-		if w.err == nil && len(call.Paths) == 0 && w.look.partial != "" {
-			h.warm(ctx, false) // while the user thinks
+		if w.err == nil && len(call.Paths) == 0 && w.snapshot.partial != "" {
+			h.warm(ctx, false) // while the user is asked
 		}
 	}()
 	return w
 }
 
-// maxWarm is how long files are read ahead.
-const maxWarm = 5 * time.Second
+// maxWarmTime bounds one Warm.
+const maxWarmTime = 5 * time.Second
 
-// Warm reads what a look before a call will want to know, until ctx ends, for 5 s at most. It
-// is for the time in which a model answers. Soon says that a call which may change any file has
-// arrived and is made as soon as the answer has ended: it can have the look, if that was begun
-// less than 250 ms before.
-func (h *History) Warm(ctx context.Context, soon bool) {
-	if h == nil || !h.enter() {
+// Warm fills the cache of files for the snapshot before the next call, until ctx ends, for 5 s at
+// most. It is for the time in which a model answers. CallSoon means that a call which may change
+// any file has arrived, and will run once the answer has ended: it can claim the snapshot if that
+// was begun less than 250 ms before.
+func (h *History) Warm(ctx context.Context, callSoon bool) {
+	if h == nil || !h.begin() {
 		return
 	}
-	defer h.leave()
-	ctx, cancel := context.WithTimeout(ctx, maxWarm)
+	defer h.done()
+	ctx, cancel := context.WithTimeout(ctx, maxWarmTime)
 	defer cancel()
-	defer context.AfterFunc(h.life, cancel)()
-	h.warm(ctx, soon)
+	defer context.AfterFunc(h.ctx, cancel)()
+	h.warm(ctx, callSoon)
 }
 
-func (h *History) warm(ctx context.Context, soon bool) {
-	if l := h.walkAhead(ctx, soon); l != nil {
-		h.readAhead(ctx, l)
+func (h *History) warm(ctx context.Context, callSoon bool) {
+	if l := h.prefetchSnapshot(ctx, callSoon); l != nil {
+		h.prefetchContents(ctx, l)
 	}
 }
 
-// see looks once, for as long as a call may be held up.
-func (w *Watch) see(ctx context.Context) (*look, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxLook)
+// snapshotBefore takes the snapshot before the call, for as long as a call may be delayed.
+func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSnapshotTime)
 	defer cancel()
 	h := w.history
-	var l *look
+	var l *snapshot
 	var err error
 	if len(w.call.Paths) > 0 {
-		l, err = h.seePaths(w.call.Paths, time.Now().UnixNano())
+		l, err = h.snapshotPaths(w.call.Paths, time.Now().UnixNano())
 	} else {
-		walking, cancel := context.WithTimeout(ctx, maxLook*2/3) // the rest is for what was found
+		walking, cancel := context.WithTimeout(ctx, maxSnapshotTime*2/3) // the rest is for reading
 		defer cancel()
-		l, err = h.walkNow(walking)
+		l, err = h.takeSnapshot(walking)
 	}
 	if err != nil {
 		return nil, err
 	}
-	h.keep(ctx, l)
+	h.storeContents(ctx, l)
 	return l, nil
 }
 
-// Coverage says what of a call cannot be undone, in words for the user, such as "3 files
-// (1.2 GB) cannot be undone"; "" if all can. It waits for the look, at most 300 ms.
+// Coverage describes what of a call cannot be undone, for the user, such as "3 files (1.2 GB)
+// cannot be undone"; "" if all can. It waits for the snapshot, at most 300 ms.
 func (w *Watch) Coverage() string {
 	if w == nil {
 		return ""
@@ -122,18 +126,18 @@ func (w *Watch) Coverage() string {
 	if w.err != nil {
 		return "what it changes cannot be undone: " + w.err.Error()
 	}
-	return w.look.summary()
+	return w.snapshot.summary()
 }
 
-// summary says what a look could not cover. Folders that git ignores are not worth a word.
-func (l *look) summary() string {
+// summary describes what a snapshot does not cover, but for directories that git ignores.
+func (l *snapshot) summary() string {
 	var words []string
 	var size int64
-	for _, u := range l.unkept {
+	for _, u := range l.unstored {
 		size += u.Size
 	}
-	if n := len(l.unkept); n == 1 {
-		for file := range l.unkept {
+	if n := len(l.unstored); n == 1 {
+		for file := range l.unstored {
 			words = append(words, fmt.Sprintf("%s (%s) cannot be undone", file, bytesText(size)))
 		}
 	} else if n > 1 {
@@ -143,8 +147,8 @@ func (l *look) summary() string {
 		words = append(words, "the folder is large: "+l.partial+"; changes of others cannot be undone")
 	}
 	var folders []string
-	for _, u := range l.left {
-		if u.Why != ignoredFolder {
+	for _, u := range l.uncovered {
+		if u.Why != ignoredByGit {
 			folders = append(folders, string(u.Path))
 		}
 	}
@@ -169,28 +173,28 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Begin is to be called right before the call runs. If the look before is old, for a user was
-// asked, it looks again: what they changed meanwhile is theirs.
+// Begin records that the call begins now. It takes another snapshot if the first one is old: what
+// the user changed while they were asked does not belong to the call.
 func (w *Watch) Begin() error {
 	if w == nil {
 		return nil
 	}
 	<-w.done
 	w.cancel()
-	<-w.warm
-	if w.err == nil && time.Since(w.at) > fresh {
-		w.look.git.close()
-		w.look, w.err = w.see(context.Background())
+	<-w.prefetchDone
+	if w.err == nil && time.Since(w.snapshotAt) > maxSnapshotAge {
+		w.snapshot.git.close()
+		w.snapshot, w.err = w.snapshotBefore(context.Background())
 	}
 	if w.err != nil {
 		return w.err
 	}
 	h := w.history
-	h.leaveWalk()
-	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Folder: Name(w.call.Folder), Open: true, Partial: w.look.partial}
+	h.dropPrefetch()
+	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Folder: Name(w.call.Folder), Open: true, Partial: w.snapshot.partial}
 	for _, file := range w.call.Paths {
-		was, there := w.look.found[file]
-		c := comparison{workspace: h.workspace, before: w.look}
+		was, there := w.snapshot.entries[file]
+		c := comparison{workspace: h.workspace, before: w.snapshot}
 		change := Change{Path: Name(file), After: State{Kind: Other}}
 		if there {
 			change.Before = c.stateBefore(was)
@@ -200,53 +204,52 @@ func (w *Watch) Begin() error {
 	return h.put(&w.record)
 }
 
-// Unseen says why more changes than is seen at the end of the call, as where what it started has
-// not ended. It is to be called before End; "" says nothing.
-func (w *Watch) Unseen(why string) {
+// MarkIncomplete adds a reason why End cannot see every change, such as a command that still runs;
+// "" adds none. Call it before End.
+func (w *Watch) MarkIncomplete(why string) {
 	if w != nil {
-		w.unseen = strings.Trim(w.unseen+"; "+why, "; ")
+		w.incomplete = strings.Trim(w.incomplete+"; "+why, "; ")
 	}
 }
 
-// maxAfter is how long the look after a call may take.
-const maxAfter = 10 * time.Second
+// maxAfterTime bounds the snapshot after a call.
+const maxAfterTime = 10 * time.Second
 
-// End is to be called once the call has run. It returns what the call changed, which is in the
-// history then.
+// End records and returns what the call changed, once it has ended; nothing if Begin failed.
 func (w *Watch) End() (Record, error) {
 	if w == nil || w.record.N == 0 {
 		return Record{}, nil
 	}
 	h := w.history
-	var after *look
+	var after *snapshot
 	var err error
 	if len(w.call.Paths) > 0 {
-		after, err = h.seePaths(w.call.Paths, time.Now().UnixNano())
+		after, err = h.snapshotPaths(w.call.Paths, time.Now().UnixNano())
 	} else {
-		ctx, cancel := context.WithTimeout(context.Background(), maxAfter)
+		ctx, cancel := context.WithTimeout(context.Background(), maxAfterTime)
 		defer cancel()
-		after, err = h.workspace.see(ctx, w.look)
+		after, err = h.workspace.snapshot(ctx, w.snapshot)
 	}
-	defer w.look.git.close()
+	defer w.snapshot.git.close()
 	if err != nil {
 		return w.record, err
 	}
-	c := h.compare(w.look, after)
+	c := h.compare(w.snapshot, after)
 	w.record.Open, w.record.Changes, w.record.Uncovered = false, c.changes, c.uncovered
-	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.unseen, "; ")
+	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.incomplete, "; ")
 	return w.record, h.put(&w.record)
 }
 
-// Cancel is to be called for a call that does not run.
+// Cancel releases the watch of a call that does not run.
 func (w *Watch) Cancel() {
 	if w == nil {
 		return
 	}
 	w.cancel()
 	go func() {
-		<-w.warm
-		if w.look != nil {
-			w.look.git.close()
+		<-w.prefetchDone
+		if w.snapshot != nil {
+			w.snapshot.git.close()
 		}
 	}()
 }

@@ -164,7 +164,7 @@ func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) E
 // where they are as they were.
 func BranchFiles(a *App) Effect {
 	files := session.Files(a.Session)
-	n, ok := files.Left(a.Session.Head())
+	n, ok := files.BranchMark(a.Session.Head())
 	if !ok {
 		return Effect{}
 	}
@@ -197,7 +197,7 @@ func (r *restoring) show(from int) Effect {
 				}
 				return e
 			case plan.Count(true) == 0:
-				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Never)}
+				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}
@@ -218,7 +218,7 @@ func (r *restoring) show(from int) Effect {
 func fileCount(steps []session.FileStep) string {
 	n := 0
 	for _, s := range steps {
-		if s.Never == "" && s.Asks == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory {
+		if s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory {
 			n++
 		}
 	}
@@ -232,8 +232,8 @@ func fileCount(steps []session.FileStep) string {
 func (r *restoring) askChanged(intro string) Effect {
 	var lines []string
 	for _, s := range r.plan.Steps {
-		if s.Never == "" && s.Asks != "" {
-			lines = append(lines, fmt.Sprintf("  %s: %s", displayName(s.Path), s.Asks))
+		if s.Blocked == "" && s.ConfirmReason != "" {
+			lines = append(lines, fmt.Sprintf("  %s: %s", displayName(s.Path), s.ConfirmReason))
 		}
 	}
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
@@ -317,7 +317,7 @@ func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
 	lines := 0
 	for _, s := range p.Steps {
 		fmt.Fprintf(&head, "  %s %s%s\n", stepSign(s), displayName(s.Path), stepNote(s))
-		if lines < maxPlanLines && s.Never == "" {
+		if lines < maxPlanLines && s.Blocked == "" {
 			text := StepDiff(h, s)
 			lines += strings.Count(text, "\n")
 			diffs.WriteString(text)
@@ -365,10 +365,10 @@ func stepSign(s session.FileStep) string {
 // stepNote says what is special about a step.
 func stepNote(s session.FileStep) string {
 	switch {
-	case s.Never != "":
-		return " (cannot be restored: " + s.Never + ")"
-	case s.Asks != "":
-		return " (" + s.Asks + ")"
+	case s.Blocked != "":
+		return " (cannot be restored: " + s.Blocked + ")"
+	case s.ConfirmReason != "":
+		return " (" + s.ConfirmReason + ")"
 	case s.To.Kind == session.FileDirectory, s.To.Kind == session.FileAbsent && s.Now.Kind == session.FileDirectory:
 		return "/"
 	case s.Now.Kind == s.To.Kind && s.Now.Sum == s.To.Sum && s.Now.Mode != s.To.Mode:

@@ -102,7 +102,7 @@ func interruptedText(found *undo.Interrupted) string {
 	for _, part := range []struct {
 		what  string
 		names []undo.Name
-	}{{"not restored", found.Left}, {"in between", found.Neither}} {
+	}{{"not restored", found.Unrestored}, {"in between", found.Changed}} {
 		if len(part.names) > 0 {
 			text += fmt.Sprintf(", %d %s (%s)", len(part.names), part.what, someNames(part.names))
 		}
@@ -126,7 +126,7 @@ func someNames(names []undo.Name) string {
 // pruneUndo removes what is kept for too long, or too much of it, once a day.
 func pruneUndo(store *undo.Store) {
 	if store != nil && store.PruneDue() {
-		_, _ = store.Prune(time.Now().Add(-undo.KeptFor), undo.KeptMost, nil)
+		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
 	}
 }
 
@@ -149,8 +149,8 @@ func undoCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
 		if store == nil {
 			return nil
 		}
-		done, err := store.Prune(time.Now().Add(-undo.KeptFor), undo.KeptMost, nil)
-		a.note(fmt.Sprintf("removed what %d conversations changed in files, %s; %s kept", done.Histories, format.Size(int(done.Freed)), format.Size(int(done.Left))))
+		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
+		a.note(fmt.Sprintf("removed what %d conversations changed in files, %s; %s kept", done.Histories, format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
 		return err
 	}}
 	return []*cobra.Command{diff, prune}
@@ -193,8 +193,8 @@ func printFileDiff(a *program, id string) error {
 			if _, err := io.WriteString(os.Stdout, sanitize.Text(text)); err != nil {
 				return err
 			}
-			if s.Asks != "" {
-				a.note(fmt.Sprintf("%q: %s", string(s.Path), s.Asks))
+			if s.ConfirmReason != "" {
+				a.note(fmt.Sprintf("%q: %s", string(s.Path), s.ConfirmReason))
 			}
 		}
 		for _, u := range plan.Uncovered {

@@ -15,22 +15,23 @@ import (
 // nonblock keeps the opening of a pipe from waiting for its other end.
 const nonblock = unix.O_NONBLOCK
 
-// A folder is an open folder. What is reached by it is in it, whatever its path leads to.
-type folder struct {
+// A dirHandle is an open directory. Its methods reach what is in it, even if it was moved or its
+// path leads elsewhere by now.
+type dirHandle struct {
 	fd   int
-	path string // for what is read only as advice
+	path string // for ignore files only
 }
 
-// folderOf returns an open file as a folder, which is closed with the file.
-func folderOf(f *os.File) folder { return folder{int(f.Fd()), f.Name()} }
+// dirHandleOf returns an open directory as a dirHandle, which is closed with the file.
+func dirHandleOf(f *os.File) dirHandle { return dirHandle{int(f.Fd()), f.Name()} }
 
-// open opens a folder in the folder, unless it is a link.
-func (d folder) open(name string) (folder, error) {
+// open opens a directory in d, unless it is a link.
+func (d dirHandle) open(name string) (dirHandle, error) {
 	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
-		return folder{}, err
+		return dirHandle{}, err
 	}
-	return folder{fd, filepath.Join(d.path, name)}, nil
+	return dirHandle{fd, filepath.Join(d.path, name)}, nil
 }
 
 func openAt(dir int, name string, flags int) (fd int, err error) {
@@ -46,10 +47,10 @@ func openAt(dir int, name string, flags int) (fd int, err error) {
 	}
 }
 
-func (d folder) close() { unix.Close(d.fd) }
+func (d dirHandle) close() { unix.Close(d.fd) }
 
-// names returns what is in the folder, read from its beginning on.
-func (d folder) names() (names []string, err error) {
+// names returns the names in d.
+func (d dirHandle) names() (names []string, err error) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := unix.ReadDirent(d.fd, buf)
@@ -63,31 +64,31 @@ func (d folder) names() (names []string, err error) {
 	}
 }
 
-// stat returns what stands at a name, without following a link.
-func (d folder) stat(name string) (stamp, error) {
+// stat returns the metadata of an entry of d, of a link its own.
+func (d dirHandle) stat(name string) (fileStat, error) {
 	var s unix.Stat_t
 	if err := unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return stamp{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+		return fileStat{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	return stampOf(&s), nil
+	return fileStatOf(&s), nil
 }
 
-// read reads a regular file of at most so many bytes in the folder into buf, which may become
-// larger, and follows no link. It never waits.
-func (d folder) read(name string, most int64, buf []byte) (content []byte, s stamp, err error) {
+// read reads a regular file of at most so many bytes in d into buf, which it may replace by a larger
+// one, and follows no link. It never blocks.
+func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s fileStat, err error) {
 	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, s, err
 	}
 	defer unix.Close(fd)
-	if s, err = (folder{fd: fd}).own(); err != nil {
+	if s, err = (dirHandle{fd: fd}).statSelf(); err != nil {
 		return nil, s, err
 	}
 	if s.kind != File {
 		return nil, s, errNotRegular
 	}
 	if s.size > most {
-		return nil, s, errGrown
+		return nil, s, errFileGrew
 	}
 	for buf = slices.Grow(buf[:0], int(most)+1)[:0]; ; {
 		n, err := unix.Read(fd, buf[len(buf):min(cap(buf), int(most)+1)])
@@ -99,16 +100,16 @@ func (d folder) read(name string, most int64, buf []byte) (content []byte, s sta
 		}
 		buf = buf[:len(buf)+max(n, 0)]
 		if int64(len(buf)) > most {
-			return nil, s, errGrown
+			return nil, s, errFileGrew
 		}
 		if n <= 0 || int64(len(buf)) == s.size {
-			return buf, s, nil // where it has grown since, its stamp says so the next time
+			return buf, s, nil // if it grows from now on, its metadata will show that
 		}
 	}
 }
 
 // link returns the target of a link.
-func (d folder) link(name string) (Name, error) {
+func (d dirHandle) link(name string) (Name, error) {
 	buf := make([]byte, 4096)
 	n, err := unix.Readlinkat(d.fd, name, buf)
 	if err != nil {
@@ -117,22 +118,22 @@ func (d folder) link(name string) (Name, error) {
 	return Name(buf[:n]), nil
 }
 
-func (d folder) chmod(mode uint32) error { return unix.Fchmod(d.fd, mode) }
+func (d dirHandle) chmod(mode uint32) error { return unix.Fchmod(d.fd, mode) }
 
-// statOpen returns what an open file is.
-func statOpen(f *os.File) (stamp, error) { return folderOf(f).own() }
+// statOpen returns the metadata of an open file.
+func statOpen(f *os.File) (fileStat, error) { return dirHandleOf(f).statSelf() }
 
-// own returns what the folder itself is.
-func (d folder) own() (stamp, error) {
+// statSelf returns the metadata of d itself.
+func (d dirHandle) statSelf() (fileStat, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(d.fd, &s); err != nil {
-		return stamp{}, err
+		return fileStat{}, err
 	}
-	return stampOf(&s), nil
+	return fileStatOf(&s), nil
 }
 
-func stampOf(s *unix.Stat_t) stamp {
-	out := stamp{size: s.Size, inode: uint64(s.Ino), device: uint64(s.Dev), mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), mode: uint32(s.Mode) & 0o7777}
+func fileStatOf(s *unix.Stat_t) fileStat {
+	out := fileStat{size: s.Size, inode: uint64(s.Ino), device: uint64(s.Dev), mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), mode: uint32(s.Mode) & 0o7777}
 	switch uint32(s.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
 		out.kind = File

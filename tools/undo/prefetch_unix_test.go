@@ -11,7 +11,7 @@ import (
 )
 
 // A call has the walk that goes on already, if it has just begun and no other call began since.
-func TestCallTakesTheWalkThatGoesOn(t *testing.T) {
+func TestCallClaimsPrefetch(t *testing.T) {
 	tests := []struct {
 		name  string
 		since time.Duration // since the walk began
@@ -19,7 +19,7 @@ func TestCallTakesTheWalkThatGoesOn(t *testing.T) {
 		taken bool
 	}{
 		{name: "just begun", taken: true},
-		{name: "begun long ago", since: 2 * fresh},
+		{name: "begun long ago", since: 2 * maxSnapshotAge},
 		{name: "another call began", other: true},
 	}
 	for _, tt := range tests {
@@ -33,12 +33,12 @@ func TestCallTakesTheWalkThatGoesOn(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			goesOn := &aheadWalk{began: time.Now().Add(-tt.since), stop: func() {}, done: make(chan struct{})}
+			goesOn := &prefetchWalk{began: time.Now().Add(-tt.since), stop: func() {}, done: make(chan struct{})}
 			if tt.taken {
 				goesOn.began = goesOn.began.Add(time.Hour) // however busy the machine is
 			}
-			goesOn.look, goesOn.err = h.workspace.see(t.Context(), nil)
-			h.ahead.walk = goesOn
+			goesOn.snapshot, goesOn.err = h.workspace.snapshot(t.Context(), nil)
+			h.prefetch.walk = goesOn
 			if tt.other {
 				other := h.Watch(Call{ID: "other", Paths: []string{"file"}})
 				if err := other.Begin(); err != nil {
@@ -52,8 +52,8 @@ func TestCallTakesTheWalkThatGoesOn(t *testing.T) {
 			if said := w.Coverage(); said != "" {
 				t.Error(said)
 			}
-			if (w.look == goesOn.look) != tt.taken || goesOn.taken != tt.taken || !w.look.found["file"].kept {
-				t.Errorf("taken: %v, kept: %v", w.look == goesOn.look, w.look.found["file"].kept)
+			if (w.snapshot == goesOn.snapshot) != tt.taken || goesOn.claimed != tt.taken || !w.snapshot.entries["file"].hasContent {
+				t.Errorf("taken: %v, kept: %v", w.snapshot == goesOn.snapshot, w.snapshot.entries["file"].hasContent)
 			}
 			if err := w.Begin(); err != nil {
 				t.Fatal(err)
@@ -78,11 +78,11 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 		taken bool
 	}{
 		"at once":                 {taken: true},
-		"a little later":          {after: fresh - time.Millisecond, taken: true},
-		"too late":                {after: fresh + time.Millisecond},
+		"a little later":          {after: maxSnapshotAge - time.Millisecond, taken: true},
+		"too late":                {after: maxSnapshotAge + time.Millisecond},
 		"another call began":      {other: true},
 		"behind a walk":           {began: true, taken: true},
-		"behind a walk, too late": {began: true, after: fresh + time.Millisecond},
+		"behind a walk, too late": {began: true, after: maxSnapshotAge + time.Millisecond},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,30 +96,30 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644); err != nil {
 					t.Fatal(err)
 				}
-				var began *aheadWalk
+				var began *prefetchWalk
 				if tt.began { // and has not ended
-					began = &aheadWalk{began: time.Now(), stop: func() {}, done: make(chan struct{})}
-					h.ahead.walk = began
+					began = &prefetchWalk{began: time.Now(), stop: func() {}, done: make(chan struct{})}
+					h.prefetch.walk = began
 				}
 				go h.Warm(t.Context(), true)
 				synctest.Wait()
-				stays := func() *aheadWalk {
-					h.ahead.mu.Lock()
-					defer h.ahead.mu.Unlock()
-					return h.ahead.walk
+				stays := func() *prefetchWalk {
+					h.prefetch.mu.Lock()
+					defer h.prefetch.mu.Unlock()
+					return h.prefetch.walk
 				}
 				walk := stays()
 				if tt.began {
 					if walk != began {
 						t.Fatal("a walk was begun beside one that had just begun")
 					}
-					walk.look, walk.err = h.workspace.see(t.Context(), nil)
+					walk.snapshot, walk.err = h.workspace.snapshot(t.Context(), nil)
 					close(walk.done)
 				}
-				read := h.workspace.known["file"] != nil
+				read := h.workspace.fileCache["file"] != nil
 				time.Sleep(tt.after)
 				synctest.Wait()
-				if tt.after > fresh && !tt.began && stays() != nil {
+				if tt.after > maxSnapshotAge && !tt.began && stays() != nil {
 					t.Error("a walk stays that no call can have")
 				}
 				if tt.other {
@@ -132,8 +132,8 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 				if said := w.Coverage(); said != "" {
 					t.Error(said)
 				}
-				if (w.look == walk.look) != tt.taken || walk.taken != tt.taken || !w.look.found["file"].kept {
-					t.Errorf("taken: %v, kept: %v", w.look == walk.look, w.look.found["file"].kept)
+				if (w.snapshot == walk.snapshot) != tt.taken || walk.claimed != tt.taken || !w.snapshot.entries["file"].hasContent {
+					t.Errorf("taken: %v, kept: %v", w.snapshot == walk.snapshot, w.snapshot.entries["file"].hasContent)
 				}
 				if !tt.began && !read {
 					t.Error("nothing was read ahead")
@@ -141,7 +141,7 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 				if err := w.Begin(); err != nil {
 					t.Fatal(err)
 				}
-				if looked := w.look; looked != walk.look && tt.taken {
+				if looked := w.snapshot; looked != walk.snapshot && tt.taken {
 					t.Error("it looked again")
 				}
 			})

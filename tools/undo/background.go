@@ -1,0 +1,51 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errClosed is why calls cannot be undone once their history is closed.
+var errClosed = errors.New("the conversation is closed")
+
+// background counts the goroutines of a history that read files and write to the store.
+type background struct {
+	ctx    context.Context // until the history is closed
+	cancel context.CancelFunc
+
+	mu      sync.Mutex // guards that none begins once ctx has ended
+	running sync.WaitGroup
+}
+
+func newBackground() *background {
+	r := &background{}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// begin counts a goroutine, and reports whether the history is open; if so, done must follow.
+func (r *background) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return false
+	}
+	r.running.Add(1)
+	return true
+}
+
+func (r *background) done() { r.running.Done() }
+
+// Close ends the background reads of h and waits for them, at most until the file being read is
+// stored: nothing writes to the store afterwards. Calls that begin later cannot be undone; the
+// history stays, and can be restored.
+func (h *History) Close() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock()
+	h.running.Wait()
+}

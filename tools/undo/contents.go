@@ -1,0 +1,301 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// smallFile is up to which size, in bytes, files are read in the order in which they were listed,
+// which saves opening their folders: larger ones come after them, by size.
+const smallFile = 64 << 10
+
+// storeContents makes sure that the content of each file of l is in git or in the store, small
+// files first, until ctx ends. It sets l.unstored, and l.partial if files were missed.
+func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
+	w.mu.Lock()
+	w.callSnapshots++
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.callSnapshots--; w.callSnapshots == 0 {
+			w.idle.Broadcast()
+		}
+	}()
+	if l.git == nil {
+		l.git = openGit(w.dir)
+	}
+	l.unstored = map[string]Uncovered{}
+	r := contentReader{workspace: w, snapshot: l, git: l.git, ctx: ctx}
+	r.deadline, _ = ctx.Deadline()
+	late := r.findStored()
+	r.run()
+	if n := r.missed() + late; n > 0 && l.partial == "" {
+		l.partial = fmt.Sprintf("%d of its %d files were not reached in time", n, len(l.entries))
+	}
+}
+
+// prefetchContents does as storeContents for the cache alone: it leaves l, which a call may have
+// claimed, as it is, and yields to snapshots that calls wait for.
+func (w *workspace) prefetchContents(ctx context.Context, l *snapshot) {
+	r := contentReader{workspace: w, snapshot: l, git: openGit(w.dir), ctx: ctx, prefetch: true}
+	defer r.git.close()
+	r.deadline, _ = ctx.Deadline()
+	r.findStored()
+	r.run()
+}
+
+// A contentReader reads the files of a snapshot with several goroutines.
+type contentReader struct {
+	*workspace
+	snapshot *snapshot
+	git      *gitObjects
+	todo     []*entry
+	ctx      context.Context
+	deadline time.Time    // of ctx; zero: none
+	prefetch bool         // no call waits for it: it changes the cache, and not snapshot
+	next     atomic.Int64 // index in todo
+	done     atomic.Int64 // number of todo
+	total    atomic.Int64 // bytes stored for this snapshot
+	mu       sync.Mutex   // guards snapshot.unstored
+}
+
+// missed returns the number of files that there was no time to read.
+func (r *contentReader) missed() int { return len(r.todo) - int(r.done.Load()) }
+
+// findStored notes where the content of files is stored already, and sorts the others into todo. It
+// returns the number of files that there was no time to examine.
+func (r *contentReader) findStored() (late int) {
+	var large []*entry
+	var small, total int64
+	now, n := time.Now(), 0
+	r.workspace.mu.Lock()
+	for _, listed := range r.snapshot.byDir {
+		if deadlinePassed(r.ctx, r.deadline) {
+			break
+		}
+		n += len(listed)
+		for i := range listed {
+			e := &listed[i]
+			if e.kind == Other {
+				r.setUnstored(e, Uncovered{Path: Name(e.path), Why: "it is no regular file"})
+			}
+			if e.kind != File {
+				continue
+			}
+			switch from, ok := r.cachedSource(e, now); {
+			case ok:
+				r.setStored(e, from)
+				if from.sum != "" {
+					total += e.size
+				}
+			case e.size > smallFile:
+				large = append(large, e)
+			default:
+				r.todo, small = append(r.todo, e), small+e.size
+			}
+		}
+	}
+	r.workspace.mu.Unlock()
+	bySize := func(a, b *entry) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.path, b.path)) }
+	if small+total > MaxBytes && !deadlinePassed(r.ctx, r.deadline) {
+		slices.SortFunc(r.todo, bySize) // MaxBytes does not hold all of them
+	}
+	slices.SortFunc(large, bySize)
+	r.todo = append(r.todo, large...)
+	r.total.Store(total)
+	return len(r.snapshot.entries) - n
+}
+
+// setStored notes where the content of a file is stored.
+func (r *contentReader) setStored(e *entry, from contentSource) {
+	if !r.prefetch {
+		e.contentSource, e.hasContent = from, true
+	}
+}
+
+// setUnstored notes that the content of a file is not stored.
+func (r *contentReader) setUnstored(e *entry, u Uncovered) {
+	if !r.prefetch {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.snapshot.unstored[e.path] = u
+	}
+}
+
+// cachedSource returns where the content of e is stored, if e has not changed since it was read.
+// The workspace is locked.
+func (r *contentReader) cachedSource(e *entry, now time.Time) (from contentSource, ok bool) {
+	k := r.fileCache[e.path]
+	if k == nil || !k.settled || k.fileStat != e.fileStat || !r.isStored(k, now) {
+		return contentSource{}, false
+	}
+	return k.contentSource, true
+}
+
+// chunkSize is the number of files that one goroutine takes at a time: they often share a directory.
+const chunkSize = 16
+
+func (r *contentReader) run() {
+	if r.prefetch { // wakes yieldToCalls
+		defer context.AfterFunc(r.ctx, func() {
+			r.workspace.mu.Lock()
+			defer r.workspace.mu.Unlock()
+			r.idle.Broadcast()
+		})()
+	}
+	var all sync.WaitGroup
+	for range min((len(r.todo)+chunkSize-1)/chunkSize, max(runtime.GOMAXPROCS(0), 2)) {
+		all.Go(func() {
+			b := readWorker{contentReader: r}
+			defer b.close()
+			for {
+				end := int(r.next.Add(chunkSize))
+				if end-chunkSize >= len(r.todo) {
+					return
+				}
+				for _, e := range r.todo[end-chunkSize : min(end, len(r.todo))] {
+					if r.yieldToCalls(); deadlinePassed(r.ctx, r.deadline) {
+						return
+					}
+					b.process(e)
+					r.done.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// yieldToCalls makes a prefetch wait until no call waits for a snapshot.
+func (r *contentReader) yieldToCalls() {
+	if !r.prefetch {
+		return
+	}
+	r.workspace.mu.Lock()
+	defer r.workspace.mu.Unlock()
+	for r.callSnapshots > 0 && r.ctx.Err() == nil {
+		r.idle.Wait()
+	}
+}
+
+// A readWorker holds the open directory and the buffer of one goroutine of a contentReader.
+type readWorker struct {
+	*contentReader
+	dir  string // directory of the last file, relative to the workspace
+	open bool   // dirHandle is open
+	dirHandle
+	buf []byte // for the content of files
+}
+
+func (b *readWorker) close() {
+	if b.open {
+		b.dirHandle.close()
+		b.open = false
+	}
+}
+
+// process stores the content of one file, or notes why it does not.
+func (b *readWorker) process(e *entry) {
+	from, why := contentSource{}, ""
+	switch {
+	case e.ignored && e.size >= maxIgnored:
+		why = "git ignores it, and it is not small"
+	case e.size > MaxBytes:
+		why = "it is larger than 64 MB"
+	}
+	if why == "" {
+		b.workspace.mu.Lock()
+		known, ok := b.cachedSource(e, time.Now()) // another snapshot was faster
+		b.workspace.mu.Unlock()
+		if ok {
+			b.setStored(e, known)
+			if known.sum != "" {
+				b.total.Add(e.size)
+			}
+			return
+		}
+		from, why = b.locate(e)
+	}
+	if why != "" {
+		b.setUnstored(e, Uncovered{Path: Name(e.path), Size: e.size, Why: why})
+		return
+	}
+	b.setStored(e, from)
+	k := &cachedFile{fileStat: e.fileStat, contentSource: from, settled: e.ctime < b.snapshot.began-clockError, checked: time.Now()}
+	b.workspace.mu.Lock()
+	b.fileCache[e.path] = k
+	b.workspace.mu.Unlock()
+}
+
+// locate reads a file that is unchanged since the snapshot, and stores its content unless git
+// has it. It returns where the content is, or why it is nowhere.
+func (b *readWorker) locate(e *entry) (from contentSource, why string) {
+	content, now, err := b.read(e)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return from, "it cannot be read"
+	case err != nil || now != e.fileStat:
+		return from, "it changed while it was looked at"
+	}
+	if id := blobOf(content); b.git.has(id) {
+		return contentSource{git: id}, ""
+	}
+	if b.total.Add(e.size) > MaxBytes {
+		return from, "more than 64 MB in all"
+	}
+	if from.sum, err = b.store.put(content); err != nil {
+		return from, "it could not be kept: " + err.Error()
+	}
+	return from, ""
+}
+
+// read returns the content of a file of the snapshot, which is valid until the next read.
+func (b *readWorker) read(e *entry) ([]byte, fileStat, error) {
+	if path.IsAbs(e.path) {
+		return readFile(b.workspace, e.path, e.size)
+	}
+	dir, name := path.Split(e.path)
+	if err := b.openDir(dir); err != nil {
+		return nil, fileStat{}, err
+	}
+	content, s, err := b.dirHandle.read(name, e.size, b.buf)
+	if cap(content) <= 1<<20 {
+		b.buf = content
+	}
+	return content, s, err
+}
+
+// openDir opens a directory of the workspace, following no link, unless it is open already.
+func (b *readWorker) openDir(dir string) error {
+	if b.open && b.dir == dir {
+		return nil
+	}
+	b.close()
+	f, err := b.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	at, err := dirHandleOf(f).open(".")
+	for name := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+		if err != nil || name == "" {
+			break
+		}
+		above := at
+		at, err = above.open(name)
+		above.close()
+	}
+	b.dirHandle, b.dir, b.open = at, dir, err == nil
+	return err
+}

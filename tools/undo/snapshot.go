@@ -1,0 +1,243 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/tools/gitignore"
+)
+
+// A contentSource is where the content of a file is stored.
+type contentSource struct {
+	git blobID // in git's object store; only if sum is ""
+	sum string // in the store, SHA-256
+}
+
+// A cachedFile is a file whose content was read and stored, with its metadata at that time.
+type cachedFile struct {
+	fileStat
+	contentSource
+	settled bool      // it was older than clockError when it was read: any change shows in fileStat
+	checked time.Time // when its content was last found in the store
+}
+
+// checkAfter is how long stored content is trusted to exist without a check, far less than the
+// day for which Prune spares unused content.
+const checkAfter = 10 * time.Minute
+
+// isStored reports whether the content of k is still stored at the time at.
+func (w *workspace) isStored(k *cachedFile, at time.Time) bool {
+	if k.sum == "" || at.Sub(k.checked) < checkAfter {
+		return true
+	}
+	if !w.store.has(k.sum) {
+		return false
+	}
+	k.checked = at
+	return true
+}
+
+// A workspace is a directory with a cache of the files that were read, and the directories that
+// the user added to it.
+type workspace struct {
+	store *Store
+	dir   string // absolute, without links
+	root  *os.Root
+
+	mu            sync.Mutex
+	fileCache     map[string]*cachedFile
+	callSnapshots int                 // number of snapshots that calls wait for; a prefetch waits for them
+	idle          *sync.Cond          // on mu: callSnapshots is 0
+	folders       map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
+}
+
+// addFolder adds a directory outside of the workspace: single paths in it, which are absolute,
+// are recorded and restored. What commands change in it is not recorded.
+func (w *workspace) addFolder(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if dir == "" || w.folders[dir] != nil {
+		return
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		if w.folders == nil {
+			w.folders = map[string]*os.Root{}
+		}
+		w.folders[dir] = root
+	}
+}
+
+// rootOf returns the directory that a path is in, its absolute path, "" for the workspace, and the
+// path relative to it. An absolute path in no added directory is returned with the workspace,
+// where it cannot be opened.
+func (w *workspace) rootOf(file string) (root *os.Root, dir, rel string) {
+	if !path.IsAbs(file) {
+		return w.root, "", file
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for dir, root := range w.folders {
+		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
+			return root, dir, filepath.ToSlash(rel)
+		}
+	}
+	return w.root, "", file
+}
+
+// workspaceAt returns the workspace of a directory, one for all its histories.
+func (s *Store) workspaceAt(dir string) (*workspace, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.workspaces[real]; w != nil {
+		return w, nil
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, err
+	}
+	w := &workspace{store: s, dir: real, root: root, fileCache: map[string]*cachedFile{}}
+	w.idle = sync.NewCond(&w.mu)
+	s.workspaces[real] = w
+	return w, nil
+}
+
+// A snapshot is the state of a workspace, or of some paths in it, at one moment.
+type snapshot struct {
+	entries    map[string]*entry
+	byDir      [][]entry            // the same, one slice per directory
+	listedDirs map[string]bool      // directories whose entries are complete
+	uncovered  []Uncovered          // directories that were left out
+	partial    string               // why it is incomplete; "" if it is not
+	began      int64                // Unix time, in ns
+	listedAt   time.Time            // when the listing was complete
+	unstored   map[string]Uncovered // files whose content is not stored, by path
+	git        *gitObjects
+}
+
+// isUnlisted reports whether dir is a directory whose entries the snapshot does not have.
+func (l *snapshot) isUnlisted(dir string) bool {
+	if s, there := l.entries[dir]; there && s.kind == Folder && !l.listedDirs[dir] {
+		return true
+	}
+	return slices.ContainsFunc(l.uncovered, func(u Uncovered) bool { return string(u.Path) == dir })
+}
+
+// clockError is the coarseness of the file system's clock, in ns: a file that changed so shortly
+// before a snapshot may change again and keep its times.
+const clockError = int64(100 * time.Millisecond)
+
+// snapshot lists the workspace until ctx ends, and reads no file. Before is the snapshot that it
+// will be compared with, and whose directories it lists; nil: by the rules of .gitignore.
+func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, error) {
+	l := &snapshot{began: time.Now().UnixNano()}
+	dir, err := w.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	w.mu.Lock()
+	k := walk{ctx: ctx, before: before, expected: min(len(w.fileCache)*5/4, 10_000)}
+	w.mu.Unlock()
+	k.deadline, _ = ctx.Deadline()
+	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
+		k.skip, _ = statOpen(own)
+		own.Close()
+	}
+	var rules gitignore.Rules
+	rules, k.inGit = rulesAbove(w.dir)
+	err = k.run(dirHandleOf(dir), rules)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.entries)), nil
+	}
+	l.entries, l.byDir, l.listedDirs, l.uncovered, l.listedAt = k.entries, k.byDir, k.listedDirs, k.uncovered, time.Now()
+	return l, err
+}
+
+// rulesAbove returns the ignore rules for dir that stand in the directories above it and in
+// .git/info/exclude, and reports whether dir is in a repository.
+func rulesAbove(dir string) (gitignore.Rules, bool) {
+	var up []string
+	at := dir
+	for gitDirAt(at) == "" {
+		if at == filepath.Dir(at) {
+			return nil, false
+		}
+		up, at = append(up, at), filepath.Dir(at)
+	}
+	prefix, err := filepath.Rel(at, dir)
+	if err != nil {
+		return nil, true
+	}
+	texts := []string{readSmall(filepath.Join(gitDirAt(at), "info", "exclude"))}
+	base := at
+	for i := len(up) - 1; i >= 0; i-- { // of the directories in between
+		texts = append(texts, readSmall(filepath.Join(base, ".gitignore")))
+		base = up[i]
+	}
+	if prefix == "." {
+		return gitignore.Parse(".", texts[0]), true
+	}
+	// Patterns with a slash are relative to the directory of their file; only those without one
+	// hold in dir unchanged.
+	var rules gitignore.Rules
+	for _, text := range texts {
+		var kept strings.Builder
+		for line := range strings.Lines(text) {
+			if !strings.Contains(strings.TrimRight(strings.TrimSpace(line), "/"), "/") {
+				kept.WriteString(line)
+			}
+		}
+		rules = rules.Append(gitignore.Parse(".", kept.String()))
+	}
+	return rules, true
+}
+
+// errFileGrew means that a file is larger than the limit of a read.
+var errFileGrew = errors.New("it has grown")
+
+// errNotRegular means that a path is not a regular file.
+var errNotRegular = errors.New("it is no regular file")
+
+// readFile reads a regular file of at most so many bytes; larger ones are errFileGrew. It never
+// blocks.
+func readFile(w *workspace, file string, most int64) ([]byte, fileStat, error) {
+	root, _, rel := w.rootOf(file)
+	f, err := root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, fileStat{}, err
+	}
+	defer f.Close()
+	s, err := statOpen(f)
+	if err != nil {
+		return nil, s, err
+	}
+	if s.kind != File {
+		return nil, s, errNotRegular
+	}
+	if s.size > most {
+		return nil, s, errFileGrew
+	}
+	var content bytes.Buffer
+	content.Grow(int(s.size) + bytes.MinRead)
+	if _, err := content.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, s, err
+	}
+	if int64(content.Len()) > most {
+		return nil, s, errFileGrew
+	}
+	return content.Bytes(), s, nil
+}
