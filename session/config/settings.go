@@ -10,6 +10,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -87,7 +88,7 @@ func Decode(text string, cfg Validator) error {
 		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, message)
 	}
 	if err != nil {
-		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
+		return mismatch(err)
 	}
 	for _, key := range meta.Keys() { // the decoder leaves out what is no table and should be one
 		if isUserTable(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
@@ -111,6 +112,32 @@ func Decode(text string, cfg Validator) error {
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
 	}
 	return withLine(text, cfg.Validate())
+}
+
+// mismatches matches what the decoder says of a value of another type than its key has.
+var mismatches = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
+})
+
+// typeWords names the types of values in the decoder's errors for users.
+var typeWords = map[string]string{
+	"string": "text", "primitive (string-like)": "text", "integer": "a whole number", "int64": "a number", "float": "a number", "float64": "a decimal number",
+	"boolean": "true or false", "bool": "a boolean", "slice": "a list", "[]any": "a list", "[]map[string]any": "a list of tables",
+	"map": "a table", "table": "a table", "map[string]any": "a table", "time.Time": "a date",
+}
+
+// mismatch returns an error of the decoder that is about no line of TOML, in words for the user.
+func mismatch(err error) error {
+	m := mismatches().FindStringSubmatch(err.Error())
+	if m == nil {
+		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	found, wanted := m[3]+m[6], m[4]+m[5]
+	line := " "
+	if m[1] != "" {
+		line = m[1] + ": "
+	}
+	return fmt.Errorf("%s%s has to be %s, and is %s", line, m[2], cmp.Or(typeWords[wanted], wanted), cmp.Or(typeWords[found], found))
 }
 
 // quotedValues holds what the decoder quotes of a text.
