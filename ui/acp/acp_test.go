@@ -71,9 +71,9 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &Opened{
-			App: app.Options{Session: s, Library: lib, Folder: r.Dir, Models: app.Models{
-				Choices: func() []app.Choice {
-					return []app.Choice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
+			App: app.Options{Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
+				Choices: func() []app.ModelChoice {
+					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
 				},
 				Open: func(name string) (llm.Endpoint, error) {
 					if name != "fake/n" {

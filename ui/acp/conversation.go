@@ -86,7 +86,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	}
 	c := &conversation{
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
-		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Folder),
+		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Directory),
 	}
 	c.tellMode()
 	c.prompting.Lock()
@@ -220,7 +220,7 @@ func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (
 func (c *conversation) setMode(mode string) error {
 	policy := c.opened.App.Session.Policy()
 	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, tools.Mode(mode)) {
-		return invalid("no mode %q: use one of %s", mode, app.Join(offered))
+		return invalid("no mode %q: use one of %s", mode, app.JoinComma(offered))
 	}
 	policy.SetMode(tools.Mode(mode))
 	c.tellMode()
@@ -316,7 +316,7 @@ func (a *agent) SetSessionConfigOption(ctx context.Context, p sdk.SetSessionConf
 	case optionMode:
 		err = c.setMode(value)
 	case optionModel:
-		err = c.settle(ctx, c.app.Use(value))
+		err = c.settle(ctx, c.app.UseModel(value))
 	case optionEffort:
 		err = c.setEffort(value)
 	default:
@@ -334,7 +334,7 @@ func (c *conversation) setEffort(value string) error {
 	case slices.Contains(efforts, llm.Effort(value)):
 		c.app.Session.SetEffort(llm.Effort(value))
 	default:
-		return invalid("no effort %q: use %s or one of %s", value, providerDefault, app.Join(efforts))
+		return invalid("no effort %q: use %s or one of %s", value, providerDefault, app.JoinComma(efforts))
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	}
 	ctx, end := c.cancelable(ctx)
 	defer end()
-	parts, err := promptParts(p.Prompt, c.opened.App.Folder)
+	parts, err := promptParts(p.Prompt, c.opened.App.Directory)
 	if err != nil {
 		return r, err
 	}
@@ -314,7 +314,7 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 			}
 		}
 	}
-	return app.RunNamed(c.app, line)
+	return app.RunPromptCommand(c.app, line)
 }
 
 // follow carries out an effect until a turn comes of it. What cannot be asked here is an error.

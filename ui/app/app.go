@@ -41,10 +41,10 @@ type App struct {
 	comparing
 
 	// What a front end fills in.
-	Terminal func() TerminalState        // what is known of it
-	Busy     func() bool                 // a turn runs
-	KeyOf    func(command string) string // the key that runs a command, or "/" and its name
-	Leaving  func()                      // called before another conversation takes the place of the open one
+	Terminal     func() TerminalState        // what is known of it
+	Busy         func() bool                 // a turn runs
+	KeyOf        func(command string) string // the key that runs a command, or "/" and its name
+	BeforeSwitch func()                      // called before another conversation takes the place of the open one
 
 	left           chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
@@ -58,12 +58,12 @@ type App struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, ComparedHow: ComparedHow{Judge: o.Start.Judge}},
-		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, Leaving: func() {},
+		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
+		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
 		told: map[string]mcp.Status{},
 	}
 	facts := a.Context
-	a.Context = func() []Fact { return ofConversation(a, facts()) }
+	a.Context = func() []ContextItem { return ofConversation(a, facts()) }
 	a.rememberModel(a.Session.Model().Name)
 	return a
 }
@@ -77,8 +77,8 @@ func (a *App) annotate(e session.Event) Effect {
 	return Effect{Event: e}
 }
 
-// Keep stores what a front end changed for the next start.
-func (o Options) Keep(key, value string) Effect {
+// SaveState stores what a front end changed for the next start.
+func (o Options) SaveState(key, value string) Effect {
 	lib := o.Library
 	return Effect{Async: func(context.Context) Effect {
 		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
@@ -90,12 +90,12 @@ func (o Options) Keep(key, value string) Effect {
 
 // Unsandboxed reports whether commands of the model could run without a sandbox.
 func Unsandboxed(a *App) bool {
-	return a.Held != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
+	return a.SandboxOff != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
 }
 
-// Directory finds the directory that the user means by name: ~ is the home
+// FindDirectory finds the directory that the user means by name: ~ is the home
 // directory, and what is relative begins in Folder.
-func (o Options) Directory(name string) (string, error) {
+func (o Options) FindDirectory(name string) (string, error) {
 	name, err := o.absolute(name)
 	if err != nil {
 		return "", err
@@ -120,20 +120,20 @@ func (o Options) absolute(name string) (string, error) {
 		name = home + rest
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(o.Folder, name)
+		name = filepath.Join(o.Directory, name)
 	}
 	return filepath.Clean(name), nil
 }
 
-// Directories returns those of stored conversations that are still there, the latest
+// SessionDirectories returns those of stored conversations that are still there, the latest
 // first, without Folder.
-func (o Options) Directories() (all []string, err error) {
+func (o Options) SessionDirectories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
-		if s.Dir == o.Folder || slices.Contains(all, s.Dir) {
+		if s.Dir == o.Directory || slices.Contains(all, s.Dir) {
 			continue
 		}
-		if dir, err := o.Directory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
+		if dir, err := o.FindDirectory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
 			all = append(all, dir)
 		}
 	}
@@ -146,7 +146,7 @@ type Options struct {
 	Start      Start
 	Attached   []llm.Part     // goes with the first prompt
 	Workspace  string         // the directory that tools work in, as a user calls it
-	Folder     string         // the same, absolute
+	Directory  string         // the same, absolute
 	ConfigFile string         // where the configuration is
 	Library    *session.Store // nil: nothing is kept
 	Ephemeral  bool           // nothing of this is kept
@@ -156,23 +156,23 @@ type Options struct {
 	Opening
 	Trust
 	MCP
-	First
+	FirstScreen
 	PromptFiles
 
-	Context  func() []Fact                       // what every request tells the model
-	Enter    func(dir string)                    // has another screen begin in a directory once this one has ended; nil: it cannot
-	Mask     func() (func(string) string, error) // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
-	Left     func(id string)                     // what is said of a kept conversation once the screen is gone; nil: nothing
-	Short    func(path string) string            // a path as a user calls it
-	Estimate func(text string) int               // about how many tokens text has
-	Getenv   func(string) string                 // nil: os.Getenv
-	Now      func() time.Time                    // nil: the clock; for tests
+	Context         func() []ContextItem                // what every request tells the model
+	ChangeDirectory func(dir string)                    // has another screen begin in a directory once this one has ended; nil: it cannot
+	Mask            func() (func(string) string, error) // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
+	OnExit          func(id string)                     // what is said of a kept conversation once the screen is gone; nil: nothing
+	AbbrevPath      func(path string) string            // a path as a user calls it
+	Estimate        func(text string) int               // about how many tokens text has
+	Getenv          func(string) string                 // nil: os.Getenv
+	Now             func() time.Time                    // nil: the clock; for tests
 }
 
 // Machine is what parley works with.
 type Machine struct {
-	Held    string                                       // why commands are not held by a sandbox; "" if they are
-	Checkup func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
+	SandboxOff string                                       // why commands are not held by a sandbox; "" if they are
+	Checkup    func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
 
 	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
@@ -198,14 +198,14 @@ type Machine struct {
 // Models are those that can be asked.
 type Models struct {
 	Open    func(name string) (llm.Endpoint, error)
-	Choices func() []Choice          // for the picker
-	Live    func() []Choice          // the same with what servers say they have; may take seconds
+	Choices func() []ModelChoice     // for the picker
+	Live    func() []ModelChoice     // the same with what servers say they have; may take seconds
 	Resolve func(name string) string // what an alias stands for; other names as they are
 	Recent  []string                 // used before, the latest first
 	Local   Local                    // what can answer without a key
-	Drawing Drawing
+	Images  ImageModels
 	Connecting
-	Given
+	Defaults
 }
 
 // Opening opens conversations.
@@ -221,25 +221,25 @@ type Trust struct {
 	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
 }
 
-// Given is what holds for a conversation unless it has settings of its own. The zero value knows
+// Defaults is what holds for a conversation unless it has settings of its own. The zero value knows
 // of nothing.
-type Given struct {
-	Configured func(model string) []Configured     // of the configuration, for a model; nil: none are
-	OwnSystem  func() (text, source string)        // the system prompt without a persona, and where it comes from; nil: not known
-	LeftTools  func() (names []string, why string) // tools that are not offered to any conversation of this run, and why; nil: not known
+type Defaults struct {
+	Configured    func(model string) []ConfiguredSetting // of the configuration, for a model; nil: none are
+	OwnSystem     func() (text, source string)           // the system prompt without a persona, and where it comes from; nil: not known
+	WithheldTools func() (names []string, why string)    // tools that are not offered to any conversation of this run, and why; nil: not known
 }
 
-// A Configured is a setting of the configuration.
-type Configured struct{ Name, Value, Source string }
+// A ConfiguredSetting is a setting of the configuration.
+type ConfiguredSetting struct{ Name, Value, Source string }
 
 // MCP is the servers.
 type MCP struct {
-	Servers func() *mcp.Servers       // nil: none is configured, or none may run yet
-	Watch   func(func(server string)) // registers who hears of changes, on any goroutine
+	Servers        func() *mcp.Servers       // nil: none is configured, or none may run yet
+	OnServerChange func(func(server string)) // registers who hears of changes, on any goroutine
 }
 
-// First is what the first screen says beside the model and the directory.
-type First struct {
+// FirstScreen is what the first screen says beside the model and the directory.
+type FirstScreen struct {
 	Version string // of parley
 	Notice  string // "" if there is nothing to say
 	NoKey   bool   // no provider has a key: the demo answers
@@ -262,8 +262,8 @@ func (s *Start) TakeFork() bool {
 	return fork
 }
 
-// A Fact is something that every request tells the model, beside what was said.
-type Fact struct {
+// A ContextItem is something that every request tells the model, beside what was said.
+type ContextItem struct {
 	Name   string
 	Tokens int // about
 	Note   string
@@ -274,8 +274,8 @@ func (o Options) WithDefaults() Options {
 	if o.Library == nil {
 		o.Library = session.MemoryStore()
 	}
-	if o.Short == nil {
-		o.Short = func(path string) string { return path }
+	if o.AbbrevPath == nil {
+		o.AbbrevPath = func(path string) string { return path }
 	}
 	if o.Estimate == nil {
 		o.Estimate = func(text string) int { return len(text) / 4 }
@@ -292,11 +292,11 @@ func (o Options) WithDefaults() Options {
 	if o.Servers == nil {
 		o.Servers = func() *mcp.Servers { return nil }
 	}
-	if o.Watch == nil {
-		o.Watch = func(func(string)) {}
+	if o.OnServerChange == nil {
+		o.OnServerChange = func(func(string)) {}
 	}
 	if o.Context == nil {
-		o.Context = func() []Fact { return nil }
+		o.Context = func() []ContextItem { return nil }
 	}
 	if o.Resolve == nil {
 		o.Resolve = func(name string) string { return name }
@@ -312,18 +312,18 @@ func (o Options) Age(at time.Time) string {
 	return format.Age(o.Now().Sub(at))
 }
 
-// An About says what runs, where, and which model answers. Its texts are sanitized.
-type About struct {
-	Version string // "" if the build knows none
-	Folder  string
-	Model   string
-	Notice  string // shown at the start; "" if there is none
+// An RunInfo says what runs, where, and which model answers. Its texts are sanitized.
+type RunInfo struct {
+	Version   string // "" if the build knows none
+	Directory string
+	Model     string
+	Notice    string // shown at the start; "" if there is none
 }
 
-// AboutNow returns what holds at the moment.
-func AboutNow(a *App) About {
-	return About{
-		Version: shortVersion(sanitize.Line(a.Version)), Folder: sanitize.Line(a.Workspace),
+// CurrentRunInfo returns what holds at the moment.
+func CurrentRunInfo(a *App) RunInfo {
+	return RunInfo{
+		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
 		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
 	}
 }
@@ -342,7 +342,7 @@ var untagged = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
 })
 
-// Keyless reports whether the demo answers because no provider has a key.
-func Keyless(a *App) bool {
+// UsesDemo reports whether the demo answers because no provider has a key.
+func UsesDemo(a *App) bool {
 	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }

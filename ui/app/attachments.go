@@ -20,9 +20,9 @@ import (
 	"parley/tools/mcp"
 )
 
-// HomeExpanded returns where a file lies that a user calls path. Relative ones stay as they
+// ExpandHome returns where a file lies that a user calls path. Relative ones stay as they
 // are: the model is to know the file by the same name.
-func HomeExpanded(path string) string {
+func ExpandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)
@@ -76,7 +76,7 @@ func Attach(arg string) ([]attach.Attachment, error) {
 	if paths := attach.DroppedPaths(arg); paths != nil {
 		return AttachFiles(paths)
 	}
-	return AttachFiles([]string{HomeExpanded(arg)})
+	return AttachFiles([]string{ExpandHome(arg)})
 }
 
 // AttachFiles reads files by their paths. With an error come those that could be read.
@@ -114,7 +114,7 @@ func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.De
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
 // attached by name.
 func isFile(path string) bool {
-	path = HomeExpanded(path)
+	path = ExpandHome(path)
 	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") {
 		return false
 	}
@@ -125,7 +125,7 @@ func isFile(path string) bool {
 // exists reports whether there is something at path, though it may be no file that
 // can be brought along.
 func exists(path string) bool {
-	_, err := os.Stat(HomeExpanded(path))
+	_, err := os.Stat(ExpandHome(path))
 	return err == nil
 }
 
@@ -134,9 +134,9 @@ func (o Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, o.isMention)) > 0 || len(o.mentioned(text)) > 0
 }
 
-// Unfound returns the first thing that text seems to mention and that is no file; ""
+// MissingMention returns the first thing that text seems to mention and that is no file; ""
 // if there is none.
-func (o Options) Unfound(text string) string {
+func (o Options) MissingMention(text string) string {
 	for _, r := range o.mentioned(text) {
 		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
 	}
@@ -167,7 +167,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 		if !isFile(path) {
 			return attach.Attachment{}, fs.ErrNotExist
 		}
-		return attach.FromFile(HomeExpanded(path), attach.DefaultLimits())
+		return attach.FromFile(ExpandHome(path), attach.DefaultLimits())
 	})
 	if err != nil {
 		return nil, nil, PlainError(err)
@@ -325,15 +325,15 @@ func Unmentioned(attached, mentioned []llm.Part) []llm.Part {
 // it.
 func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = attach.SplitMessage(msg)
-	if Draws(msg) {
+	if IsImagePrompt(msg) {
 		text = imageCommand + text
 	}
 	return text, attached
 }
 
-// DraftOf returns what a message of the user's says, and what they had go with it: what hooks
+// DraftFrom returns what a message of the user's says, and what they had go with it: what hooks
 // added comes anew when it is sent.
-func DraftOf(msg llm.Message) (text string, attached []llm.Part) {
+func DraftFrom(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = SplitPrompt(msg)
 	return text, slices.DeleteFunc(attached, func(p llm.Part) bool { return p.Name == session.HookPartName })
 }

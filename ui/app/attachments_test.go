@@ -25,7 +25,7 @@ func TestMentionedAddresses(t *testing.T) {
 	if err != nil || len(parts) != 1 || !strings.Contains(parts[0].Text, "hello") || !slices.Equal(asked, []string{"https://example.com/notes.txt"}) {
 		t.Errorf("%+v, %v, asked %q", parts, err, asked)
 	}
-	if unfound := o.Unfound("see @https://example.com/notes.txt."); unfound != "" {
+	if unfound := o.MissingMention("see @https://example.com/notes.txt."); unfound != "" {
 		t.Errorf("not found: %q", unfound)
 	}
 	if _, _, err := o.Expand(t.Context(), "@https://example.com/missing"); err == nil || !strings.Contains(err.Error(), "404") {

@@ -18,26 +18,26 @@ import (
 // A Command is something a user can do. One table serves keys, palette, plain lines,
 // help and manual.
 type Command struct {
-	Name        string // typed behind a slash
-	Aliases     []string
-	Keys        []string // that run it, such as "ctrl+x m"
-	Group       Group
-	Arg         string // what may stand behind it, in capitals; "" is nothing
-	Help        string
-	Unavailable func(*App) string // why it cannot run now, "" if it can; nil: it always can
-	Args        func(*App) []Item // what its argument may be; nil: anything, or nothing
-	Path        Path              // what path its argument may be, or end with; "": none
-	Lines       string            // first word of an argument that may have several lines; "": none may; "*": any may
-	Run         func(a *App, arg string) Effect
+	Name         string // typed behind a slash
+	Aliases      []string
+	Keys         []string // that run it, such as "ctrl+x m"
+	Group        Group
+	Arg          string // what may stand behind it, in capitals; "" is nothing
+	Help         string
+	Unavailable  func(*App) string // why it cannot run now, "" if it can; nil: it always can
+	Args         func(*App) []Item // what its argument may be; nil: anything, or nothing
+	Path         Path              // what path its argument may be, or end with; "": none
+	MultilineArg string            // first word of an argument that may have several lines; "": none may; "*": any may
+	Run          func(a *App, arg string) Effect
 }
 
 // A Path is a kind of path that may stand behind a command, for front ends that complete it.
 type Path string
 
 const (
-	PathFile   Path = "file"
-	PathFolder Path = "folder"
-	PathBeside Path = "beside" // a folder; where none is typed that holds it, one beside the working directory
+	PathFile             Path = "file"
+	PathDirectory        Path = "folder"
+	PathSiblingDirectory Path = "beside" // a folder; where none is typed that holds it, one beside the working directory
 )
 
 // Groups of commands, in the order of the help.
@@ -66,7 +66,7 @@ func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases..
 func (c *Command) Do(a *App, arg string) Effect {
 	if c.Unavailable != nil {
 		if why := c.Unavailable(a); why != "" {
-			return Say(why)
+			return ShowToast(why)
 		}
 	}
 	return c.Run(a, arg)
@@ -84,7 +84,7 @@ func Commands() []Command {
 		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: skillItems, Run: useSkill},
 		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: noSkills, Run: listSkills},
 		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: busy, Args: personaItems, Run: usePersona},
-		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, Lines: "*", Run: setSystem},
+		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, MultilineArg: "*", Run: setSystem},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
@@ -98,10 +98,10 @@ func Commands() []Command {
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: show(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
 		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkHere},
-		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranches, Run: show(PanelBranches)},
+		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranchesText, Run: show(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
 		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Path: PathFile, Run: (*App).export},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, Lines: "edit", Run: compact},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, MultilineArg: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
 		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
@@ -128,8 +128,8 @@ func Commands() []Command {
 		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
-		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathFolder, Run: (*App).folder},
-		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Path: PathBeside, Run: addFolder},
+		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},
+		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
 	}
 }
@@ -146,9 +146,9 @@ var elsewhere = map[string]string{
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
 }
 
-// Elsewhere says where something is that other programs have a command called name for; ""
+// OtherProgramHint says where something is that other programs have a command called name for; ""
 // if nothing is known of it.
-func Elsewhere(name string) string { return elsewhere[name] }
+func OtherProgramHint(name string) string { return elsewhere[name] }
 
 // FindCommand finds the command that a typed name means, by the names of each: one of
 // them whole, or the beginning of the names of one command alone. At is below 0 if there
@@ -167,9 +167,9 @@ func ParseCommand(text string) (name, arg string, ok bool) {
 	return name, strings.TrimSpace(arg), true
 }
 
-// TakesLines reports whether text is a command that takes what stands behind it as text,
+// AllowsMultiline reports whether text is a command that takes what stands behind it as text,
 // whatever number of lines that has.
-func TakesLines(text string) bool {
+func AllowsMultiline(text string) bool {
 	name, arg, ok := ParseCommand(text)
 	return ok && takesLines(name, arg)
 }
@@ -177,14 +177,16 @@ func TakesLines(text string) bool {
 // takesLines reports whether a command takes this argument though it has several lines.
 func takesLines(name, arg string) bool {
 	word, _, _ := strings.Cut(arg, " ")
-	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool { return (c.Lines == word || c.Lines == "*") && slices.Contains(c.Names(), name) })
+	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool {
+		return (c.MultilineArg == word || c.MultilineArg == "*") && slices.Contains(c.Names(), name)
+	})
 }
 
 // usesKey is where it is stored how often commands were asked for by name.
 const usesKey = "command_uses"
 
-// CountUse remembers that a command was asked for by name, here and in the next run.
-func CountUse(a *App, name string) Effect {
+// CountCommandUse remembers that a command was asked for by name, here and in the next run.
+func CountCommandUse(a *App, name string) Effect {
 	a.loadUses()
 	a.uses[name]++
 	lines := make([]string, 0, len(a.uses))
@@ -198,9 +200,9 @@ func CountUse(a *App, name string) Effect {
 	}}
 }
 
-// MostUsed returns the commands that were asked for by name more than once, the most used
+// MostUsedCommands returns the commands that were asked for by name more than once, the most used
 // first.
-func MostUsed(a *App) []string {
+func MostUsedCommands(a *App) []string {
 	a.loadUses()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a.uses)), func(name string) bool { return a.uses[name] < 2 })
 	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(a.uses[y], a.uses[x]) })
@@ -228,9 +230,9 @@ func writeInstructions(*App, string) Effect {
 
 func showConfig(a *App, _ string) Effect {
 	if a.ConfigFile == "" {
-		return Say("There is no configuration file")
+		return ShowToast("There is no configuration file")
 	}
-	return Say("Configuration: " + a.Short(a.ConfigFile) + " · /doctor checks it")
+	return ShowToast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
 }
 
 // show returns a command that opens a panel, searched for its argument.
@@ -270,8 +272,8 @@ func nothingToUndo(a *App) string {
 	return busy(a)
 }
 
-// NoBranches says how branches come about, if there is one way only yet.
-func NoBranches(a *App) string {
+// NoBranchesText says how branches come about, if there is one way only yet.
+func NoBranchesText(a *App) string {
 	if !a.Session.HasBranches() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
 	}
@@ -341,7 +343,7 @@ func noResources(a *App) string {
 }
 
 func folderFixed(a *App) string {
-	if a.Enter == nil {
+	if a.ChangeDirectory == nil {
 		return "The folder is fixed here"
 	}
 	return busy(a)

@@ -131,11 +131,11 @@ func TestExportByName(t *testing.T) {
 
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)
-	e := a.Use("fake/other")
+	e := a.UseModel("fake/other")
 	if _, ok := e.Event.(session.ModelSwitched); !ok || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
 		t.Errorf("%+v; recent %q", e, a.Recent)
 	}
-	if e := a.Use("far/away"); e.Failed == nil || a.Session.Model().Name != "fake/other" {
+	if e := a.UseModel("far/away"); e.Failed == nil || a.Session.Model().Name != "fake/other" {
 		t.Errorf("%+v with %s", e, a.Session.Model().Name)
 	}
 	run(t, a, "/next-model")
@@ -148,12 +148,12 @@ func TestSwitchOfModel(t *testing.T) {
 func TestNewConversation(t *testing.T) {
 	a := newApp(t)
 	left := ""
-	a.Leaving = func() { left = a.Session.ID() }
+	a.BeforeSwitch = func() { left = a.Session.ID() }
 	run(t, a, "/mode auto")
 	run(t, a, "/effort low")
 	old := a.Session
 	e := run(t, a, "/new")
-	if e.Entered == nil || e.Entered.Left != old || a.Session == old || left != old.ID() {
+	if e.SessionOpened == nil || e.SessionOpened.Previous != old || a.Session == old || left != old.ID() {
 		t.Fatalf("%+v", e)
 	}
 	if s := a.Session; s.Policy().Mode() != tools.ModeAuto || s.Effort() != llm.EffortLow {
@@ -168,7 +168,7 @@ func TestOpenedTooLate(t *testing.T) {
 	a.Busy = func() bool { return busy }
 	read := a.OpenSession("another", 0).Prepare(context.Background())
 	busy = true
-	if e := read(); e.Entered != nil || a.Session != own || e.Toast == "" {
+	if e := read(); e.SessionOpened != nil || a.Session != own || e.Toast == "" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -189,7 +189,7 @@ func TestTaste(t *testing.T) {
 // held by another parley.
 func TestBackAtOnce(t *testing.T) {
 	a := newApp(t)
-	left := run(t, a, "/new").Entered
+	left := run(t, a, "/new").SessionOpened
 	if left == nil {
 		t.Fatal("no conversation was left")
 	}
@@ -208,7 +208,7 @@ func TestBackAtOnce(t *testing.T) {
 	default:
 	}
 	left.Close()
-	if e := (<-opened)(); e.Entered == nil {
+	if e := (<-opened)(); e.SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
 }
@@ -240,7 +240,7 @@ func TestModelByAlias(t *testing.T) {
 	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/b" || kept != "fake/b\nfake/m" {
 		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
 	}
-	if e := a.Use("fast"); !strings.Contains(e.Toast, "Already using fake/b") {
+	if e := a.UseModel("fast"); !strings.Contains(e.Toast, "Already using fake/b") {
 		t.Errorf("again: %+v", e)
 	}
 	if e := run(t, a, "/model fas"); e.View.Panel != PanelModels || e.View.Query != "fas" {
@@ -255,7 +255,7 @@ func TestCompareOutOfReach(t *testing.T) {
 		t.Errorf("%+v; compared %q", e, a.Compared)
 	}
 	a.Compared = []string{"fake/m", "far/away"}
-	if p, err := TakeCompared(a); err == nil || p != nil || len(a.Compared) > 0 {
+	if p, err := OpenCompared(a); err == nil || p != nil || len(a.Compared) > 0 {
 		t.Errorf("%v, %v; compared %q", p, err, a.Compared)
 	}
 	if e := run(t, a, "/compare"); e.View.Panel != PanelCompare {
@@ -283,7 +283,7 @@ func TestCompareHow(t *testing.T) {
 	if want := "Next prompt goes to fake/m and a/1 · names hidden · judged by a/j · /compare turns it off"; e.Toast != want {
 		t.Errorf("%q, want %q", e.Toast, want)
 	}
-	p, err := TakeCompared(a)
+	p, err := OpenCompared(a)
 	if err != nil || !p.Blind || p.Judge == nil || p.Judge.Name != "a/j" || len(p.Models) != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -292,7 +292,7 @@ func TestCompareHow(t *testing.T) {
 			t.Errorf("%s is asked in the place of %s", p.Models[i].Name, name)
 		}
 	}
-	if again, err := TakeCompared(a); again != nil || err != nil {
+	if again, err := OpenCompared(a); again != nil || err != nil {
 		t.Errorf("the next prompt goes to %+v", again)
 	}
 }
@@ -316,7 +316,7 @@ func TestBlind(t *testing.T) {
 	list := NewComparison(p)
 	for e := range p.Ask(t.Context(), a.Session, []llm.Part{{Kind: llm.Text, Text: "which?"}}) {
 		if c, ok := e.(session.CandidateEvent); ok {
-			list.Take(c)
+			list.Apply(c)
 		}
 	}
 	for i, c := range list {
@@ -328,7 +328,7 @@ func TestBlind(t *testing.T) {
 			t.Errorf("answer %d tells %q", i, said)
 		}
 	}
-	e := ContinueWith(a, list, 1)
+	e := ContinueWithCandidate(a, list, 1)
 	if want := "Continuing with cheap/two · A was dear/one, B was cheap/two, C was lost/three"; e.Toast != want {
 		t.Errorf("%q, want %q", e.Toast, want)
 	}

@@ -32,16 +32,16 @@ func TestCompactEdit(t *testing.T) {
 	for range run(t, a, "/compact").Turn(context.Background()) {
 	}
 	e := run(t, a, "/compact edit")
-	if e.Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !TakesLines(e.Text) {
+	if e.Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !AllowsMultiline(e.Text) {
 		t.Fatalf("the draft is %q", e.Text)
 	}
-	if e := run(t, a, strings.Replace(e.Text, "3?", "3 and 4?", 1)); e.Err != nil || e.Entered == nil {
+	if e := run(t, a, strings.Replace(e.Text, "3?", "3 and 4?", 1)); e.Err != nil || e.SessionOpened == nil {
 		t.Fatalf("%+v", e)
 	}
 	if _, text, _ := a.Session.LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
 		t.Errorf("the summary is %q", text)
 	}
-	if e := run(t, a, "/compact undo"); e.Err != nil || e.Entered == nil {
+	if e := run(t, a, "/compact undo"); e.Err != nil || e.SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
 	if _, text, ok := a.Session.LastSummary(); ok || len(a.Session.History()) != 4 {
@@ -59,7 +59,7 @@ func TestTakesLines(t *testing.T) {
 		"/compact edit a\nb": true, "/summarize edit a\n\nb": true, "/compact edit a": true,
 		"/compact a\nb": false, "/compact\nedit": false, "/compact editor\nb": false, "/rename edit\nb": false, "compact edit a\nb": false,
 	} {
-		if got := TakesLines(text); got != want {
+		if got := AllowsMultiline(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 		if _, _, ok := ParseCommand(text); ok != want && strings.Contains(text, "\n") {

@@ -17,12 +17,12 @@ import (
 // comparing is what is compared.
 type comparing struct {
 	Compared []string // models that the next prompt goes to; none: the session's alone
-	ComparedHow
+	CompareOptions
 	Unnamed bool // models that are compared have no names yet, nor anything that tells them
 }
 
-// ComparedHow says how models are compared.
-type ComparedHow struct {
+// CompareOptions says how models are compared.
+type CompareOptions struct {
 	Blind bool   // their names are hidden until a user chooses, and so is their order
 	Judge string // model that says which answer is best; "": none
 }
@@ -36,7 +36,7 @@ func Compare(a *App, arg string) Effect {
 		return Effect{Err: err}
 	case arg == "" && len(a.Compared) > 0:
 		a.Compared = nil
-		return Say("Compare off")
+		return ShowToast("Compare off")
 	case len(names) == 0:
 		return Effect{View: PanelQuery{Panel: PanelCompare, Query: arg}}
 	case len(names) == 1:
@@ -56,12 +56,12 @@ func Compare(a *App, arg string) Effect {
 	for i, name := range names {
 		names[i] = a.Resolve(name)
 	}
-	a.Compared, a.ComparedHow = names, how
-	return Say(ComparedText(a))
+	a.Compared, a.CompareOptions = names, how
+	return ShowToast(ComparedText(a))
 }
 
 // parseComparing reads "--blind --judge MODEL MODEL…".
-func parseComparing(arg string) (names []string, how ComparedHow, err error) {
+func parseComparing(arg string) (names []string, how CompareOptions, err error) {
 	words := strings.Fields(arg)
 	for len(words) > 0 {
 		word := words[0]
@@ -91,11 +91,11 @@ func CompareTitle(a *App) string { return "Compare " + a.Session.Model().Name + 
 // ComparedText says which models the next prompt goes to.
 func ComparedText(a *App) string {
 	text := "Next prompt goes to " + strings.Join(CandidateLabels(a.Compared), " and ")
-	if a.ComparedHow.Blind {
+	if a.CompareOptions.Blind {
 		text += " · names hidden"
 	}
-	if a.ComparedHow.Judge != "" {
-		text += " · judged by " + a.ComparedHow.Judge
+	if a.CompareOptions.Judge != "" {
+		text += " · judged by " + a.CompareOptions.Judge
 	}
 	return text + " · " + a.KeyOf("compare") + " turns it off"
 }
@@ -121,11 +121,11 @@ func (p *ComparedPrompt) Ask(ctx context.Context, s *session.Session, parts []ll
 	return s.Compare(ctx, p.Models, p.Judge, parts...)
 }
 
-// TakeCompared opens the models that the next prompt goes to; nil: that of the session
+// OpenCompared opens the models that the next prompt goes to; nil: that of the session
 // alone. The prompt behind it goes to one again, as it does after an error.
-func TakeCompared(a *App) (*ComparedPrompt, error) {
-	names, how := a.Compared, a.ComparedHow
-	a.Compared, a.ComparedHow = nil, ComparedHow{}
+func OpenCompared(a *App) (*ComparedPrompt, error) {
+	names, how := a.Compared, a.CompareOptions
+	a.Compared, a.CompareOptions = nil, CompareOptions{}
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -151,12 +151,12 @@ func TakeCompared(a *App) (*ComparedPrompt, error) {
 	return p, nil
 }
 
-// ContinueWith continues the conversation with the nth answer, and with the model that gave
+// ContinueWithCandidate continues the conversation with the nth answer, and with the model that gave
 // it, and keeps which one was chosen.
-func ContinueWith(a *App, list Comparison, n int) Effect {
+func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
 	c := list[n]
 	if c.Answer.Seq == 0 {
-		return Effect{Entered: &Entered{}, Toast: c.Label + ": no answer"}
+		return Effect{SessionOpened: &SessionOpened{}, Toast: c.Label + ": no answer"}
 	}
 	if err := a.Session.SwitchBranch(c.Answer.Seq); err != nil {
 		return Effect{Err: err}
@@ -164,7 +164,7 @@ func ContinueWith(a *App, list Comparison, n int) Effect {
 	names := list.Reveal(a)
 	var e Effect
 	if c.Name != a.Session.Model().Name {
-		e = a.Use(c.Name)
+		e = a.UseModel(c.Name)
 	}
 	if c.Name == a.Session.Model().Name {
 		e.Toast = "Continuing with " + c.Label + " · other answers: " + a.KeyOf("tree")
@@ -172,7 +172,7 @@ func ContinueWith(a *App, list Comparison, n int) Effect {
 			e.Toast = "Continuing with " + c.Name + " · " + names
 		}
 	}
-	e.Entered = &Entered{}
+	e.SessionOpened = &SessionOpened{}
 	e.Async = together(e.Async, keepChoice(a, list, n))
 	return e
 }
@@ -225,7 +225,7 @@ type Candidate struct {
 	Name   string // of the model
 	Label  string // the name, and a number if several have it; a letter while names are hidden
 	State  string // in a few words; a front end may say what it sees
-	Over   bool   // nothing more comes
+	Done   bool   // nothing more comes
 	Answer session.Response
 	Usage  llm.Usage // of all its requests
 	Err    error     // why the answer stopped early, or did not come
@@ -263,7 +263,7 @@ func (c Comparison) Reveal(a *App) string {
 	var said []string
 	for i, one := range c {
 		if one.Blind {
-			if one.Blind, one.Label = false, one.Name; one.Over {
+			if one.Blind, one.Label = false, one.Name; one.Done {
 				one.State = one.result()
 			}
 			said = append(said, session.CandidateLetter(i)+" was "+one.Name)
@@ -272,8 +272,8 @@ func (c Comparison) Reveal(a *App) string {
 	return strings.Join(said, ", ")
 }
 
-// Judged notes a verdict, and says it.
-func (c Comparison) Judged(v session.Verdict) string {
+// RecordVerdict notes a verdict, and says it.
+func (c Comparison) RecordVerdict(v session.Verdict) string {
 	for _, one := range c {
 		one.verdict = &v
 	}
@@ -292,8 +292,8 @@ func VerdictText(v session.Verdict, short bool) string {
 	return "Judge " + v.Judge + ": " + winner + " · " + v.Reason
 }
 
-// Take notes what happened to one of the models, and returns it; nil if it is none of them.
-func (c Comparison) Take(e session.CandidateEvent) *Candidate {
+// Apply notes what happened to one of the models, and returns it; nil if it is none of them.
+func (c Comparison) Apply(e session.CandidateEvent) *Candidate {
 	if e.N < 0 || e.N >= len(c) {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (c Comparison) Take(e session.CandidateEvent) *Candidate {
 		one.State = "calling " + event.Part.Name
 	case session.Response:
 		one.Answer, one.Usage = event, one.Usage.Add(event.Usage)
-		if one.Over = e.Done; e.Done {
+		if one.Done = e.Done; e.Done {
 			one.Err = e.Err
 			one.State = one.result()
 		}
@@ -317,8 +317,8 @@ func (c Comparison) Take(e session.CandidateEvent) *Candidate {
 	return one
 }
 
-// End takes it that all are done.
-func (c Comparison) End() {
+// MarkDone takes it that all are done.
+func (c Comparison) MarkDone() {
 	for _, one := range c {
 		if one.State == candidateWaiting {
 			one.State = candidateSkipped
@@ -334,7 +334,7 @@ func (c Comparison) AllAsked() bool {
 // Outcome says in a word how an answer ended; before that, its state.
 func (c *Candidate) Outcome() string {
 	switch {
-	case !c.Over:
+	case !c.Done:
 		return c.State
 	case c.Err == nil:
 		return "done"
@@ -373,8 +373,8 @@ func (c *Candidate) result() string {
 	return strings.Join(append(said, format.Seconds(a.Duration)), " · ")
 }
 
-// ComparedCall says that a model called a tool, which may read and no more while comparing.
-func ComparedCall(tool string, status CallStatus) string {
+// ComparedCallText says that a model called a tool, which may read and no more while comparing.
+func ComparedCallText(tool string, status CallStatus) string {
 	if status == CallRunning || status == CallDone {
 		return "Called " + tool
 	}

@@ -17,7 +17,7 @@ func TestBlindAnswersSayNothingOfTheirFigures(t *testing.T) {
 	}
 	for _, blind := range []bool{true, false} {
 		c := NewComparison(&ComparedPrompt{Names: []string{"a/1", "b/2"}, Blind: blind})
-		c.Take(answer(0))
+		c.Apply(answer(0))
 		const figures = "done · 1.2k out · $0.5000 · 7.0 s"
 		want := figures
 		if blind {

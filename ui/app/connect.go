@@ -108,9 +108,9 @@ func connect(a *App, arg string) Effect {
 // connectKeyless has what runs on this machine answer, from now on and where nothing names a
 // model.
 func connectKeyless(a *App, c Connection) Effect {
-	look := a.Local.Look
+	look := a.Local.Discover
 	if look == nil {
-		return Say(c.Name + " takes no key")
+		return ShowToast(c.Name + " takes no key")
 	}
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		services := look(ctx)
@@ -123,9 +123,9 @@ func connectKeyless(a *App, c Connection) Effect {
 			if err := s.Err(); err != nil {
 				return Effect{Err: err}
 			}
-			kept := a.KeepLocalAnswer(s.Provider, true)
+			kept := a.SaveLocalAnswer(s.Provider, true)
 			e := begin(a, s.Model)
-			e.Notes = append(e.Notes, s.Connected())
+			e.Notes = append(e.Notes, s.ConnectedText())
 			if models := e.Async; models != nil {
 				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
 			}
@@ -165,8 +165,8 @@ func askVariable(a *App, c Connection, key Key, model string) Effect {
 	}
 	v, parse := c.Variables[at], a.Variable
 	return Effect{Secret: &Secret{
-		Title: c.Name + ": " + v.Title, Text: v.Help, Shown: true, Value: v.Value,
-		Take: func(_ context.Context, line string) (func() Effect, error) {
+		Title: c.Name + ": " + v.Title, Text: v.Help, Visible: true, Value: v.Value,
+		Submit: func(_ context.Context, line string) (func() Effect, error) {
 			value, err := parse(c.Provider, v.Name, line)
 			if err != nil {
 				return nil, err
@@ -202,7 +202,7 @@ func askKey(a *App, c Connection, key Key, model string) Effect {
 	}
 	return Effect{Secret: &Secret{
 		Title: c.Name + " API key", Text: text,
-		Take: func(ctx context.Context, line string) (func() Effect, error) {
+		Submit: func(ctx context.Context, line string) (func() Effect, error) {
 			key.Text = line
 			said, err := give(ctx, key)
 			if errors.As(err, new(UncheckedKeyError)) {
@@ -224,7 +224,7 @@ func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effe
 		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
-				return Say("Not stored")
+				return ShowToast("Not stored")
 			}
 			return Effect{Prepare: func(ctx context.Context) func() Effect {
 				said, err := give(ctx, key)
@@ -288,10 +288,10 @@ func loginServer(a *App, name string) Effect {
 			if err != nil {
 				return Effect{Err: err}
 			}
-			return Effect{Confirm: &Confirm{Text: LoginText(name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", Left: func() { go login.Close() }, Answer: func(yes bool) Effect {
+			return Effect{Confirm: &Confirm{Text: LoginText(name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", OnDismiss: func() { go login.Close() }, Answer: func(yes bool) Effect {
 				if !yes {
 					go login.Close()
-					return Say("Not logged in to " + name)
+					return ShowToast("Not logged in to " + name)
 				}
 				return awaitLogin(a, name, login)
 			}}}
@@ -303,9 +303,9 @@ func loginServer(a *App, name string) Effect {
 // address that it was sent to.
 func awaitLogin(a *App, name string, login *mcp.Login) Effect {
 	ask := &Secret{
-		Title: "Log in to " + name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Shown: true,
-		Ready: login.Came(), Left: func() { go login.Close() },
-		Take: func(ctx context.Context, line string) (func() Effect, error) {
+		Title: "Log in to " + name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Visible: true,
+		Ready: login.Came(), OnDismiss: func() { go login.Close() },
+		Submit: func(ctx context.Context, line string) (func() Effect, error) {
 			if line != "" {
 				if err := login.Paste(line); err != nil {
 					return nil, err
@@ -315,7 +315,7 @@ func awaitLogin(a *App, name string, login *mcp.Login) Effect {
 			if err := login.Wait(ctx); err != nil {
 				return func() Effect { return Effect{Err: fmt.Errorf("MCP server %s: %w", name, err)} }, nil
 			}
-			return func() Effect { return Say("Logged in to " + name) }, nil
+			return func() Effect { return ShowToast("Logged in to " + name) }, nil
 		},
 	}
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
@@ -333,6 +333,6 @@ func logoutServer(a *App, name string) Effect {
 		if err := servers.Logout(ctx, name); err != nil {
 			return Effect{Err: err}
 		}
-		return Say("Logged out of " + name)
+		return ShowToast("Logged out of " + name)
 	}}
 }

@@ -60,7 +60,7 @@ func take(t *testing.T, e Effect, line string) (Effect, error) {
 	if e.Secret == nil {
 		t.Fatalf("nothing is asked for: %+v", e)
 	}
-	then, err := e.Secret.Take(t.Context(), line)
+	then, err := e.Secret.Submit(t.Context(), line)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -119,9 +119,9 @@ func TestConnectForModel(t *testing.T) {
 func TestConnectAlone(t *testing.T) {
 	for from, want := range map[string]string{"fake/m": "fake/m", "demo/parley": "far/first"} {
 		a, _ := connectable(t)
-		a.Use(from)
+		a.UseModel(from)
 		a.NoKey = true
-		if e, err := take(t, run(t, a, "/connect far"), canary); err != nil || len(e.Notes) != 1 || a.Session.Model().Name != want || Keyless(a) {
+		if e, err := take(t, run(t, a, "/connect far"), canary); err != nil || len(e.Notes) != 1 || a.Session.Model().Name != want || UsesDemo(a) {
 			t.Errorf("from %s: %+v, %v, the model is %s", from, e, err, a.Session.Model().Name)
 		}
 	}
@@ -129,7 +129,7 @@ func TestConnectAlone(t *testing.T) {
 	if _, err := take(t, run(t, a, "/connect far"), canary); err != nil {
 		t.Fatal(err)
 	}
-	a.Use("far/x")
+	a.UseModel("far/x")
 	opened := 0
 	open := a.Open
 	a.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
@@ -161,7 +161,7 @@ func TestConnectKeyless(t *testing.T) {
 	if e := run(t, a, "/connect here"); e.Toast != "Here takes no key" {
 		t.Errorf("where nothing is looked for: %+v", e)
 	}
-	a.Local.Look = func(context.Context) []Service {
+	a.Local.Discover = func(context.Context) []Service {
 		return []Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
 	}
 	if e := run(t, a, "/connect cli"); e.Err == nil || e.Err.Error() != "CLI was not found on this machine" {
@@ -187,7 +187,7 @@ func TestConnectCloud(t *testing.T) {
 			return strings.TrimSpace(text), nil
 		}
 		e := run(t, a, "/connect far")
-		if e.Secret == nil || !e.Secret.Shown || e.Secret.Title != "Far: Region" || e.Secret.Text != "Where it is" || e.Secret.Value != "r-1" {
+		if e.Secret == nil || !e.Secret.Visible || e.Secret.Title != "Far: Region" || e.Secret.Text != "Where it is" || e.Secret.Value != "r-1" {
 			t.Fatalf("%+v", e.Secret)
 		}
 		if _, err := take(t, e, "evil/"); err == nil || err.Error() != "far has no such region" {
@@ -207,7 +207,7 @@ func TestConnectCloud(t *testing.T) {
 			}
 			e = e.Prepare(t.Context())()
 		} else {
-			if e.Secret == nil || e.Secret.Shown {
+			if e.Secret == nil || e.Secret.Visible {
 				t.Fatalf("%+v", e.Secret)
 			}
 			e, _ = take(t, e, canary)

@@ -17,11 +17,11 @@ import (
 
 // replace puts another conversation in the place of the open one.
 func (a *App) replace(s *session.Session, seq int) Effect {
-	a.Leaving()
+	a.BeforeSwitch()
 	left := a.Session
 	s.Policy().SetMode(left.Policy().Mode())
 	a.Session, a.Attached, a.left = s, nil, make(chan struct{})
-	return Effect{Entered: &Entered{Left: left, Seq: seq, left: a.left}}
+	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, left: a.left}}
 }
 
 // newSession starts a conversation with the model and settings of the open one.
@@ -39,7 +39,7 @@ func (a *App) newSession(string) Effect {
 // end. The first one that is opened is a copy where the command line asks for that.
 func (a *App) OpenSession(id string, seq int) Effect {
 	if id == a.Session.ID() {
-		return Say("This conversation is already open")
+		return ShowToast("This conversation is already open")
 	}
 	if a.Start.TakeFork() {
 		return a.ForkSession(id, 0)
@@ -101,7 +101,7 @@ func forkHere(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0)
 
 func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
 	if why := busy(a); why != "" {
-		return Say(why)
+		return ShowToast(why)
 	}
 	left := a.left
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
@@ -135,7 +135,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	}
 	if why := busy(a); why != "" { // a prompt was sent meanwhile
 		_ = s.Close()
-		return Say(why)
+		return ShowToast(why)
 	}
 	e := a.replace(s, seq)
 	e.Toast = note
@@ -145,14 +145,14 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 // rename gives the conversation another title.
 func (a *App) rename(title string) Effect {
 	if title == "" {
-		return Say("Type /rename and a title")
+		return ShowToast("Type /rename and a title")
 	}
 	lib, id := a.Library, a.Session.ID()
 	return Effect{Async: func(context.Context) Effect {
 		if err := lib.Rename(id, title); err != nil {
 			return Effect{Err: err}
 		}
-		return Say("Renamed to " + title)
+		return ShowToast("Renamed to " + title)
 	}}
 }
 
@@ -173,11 +173,11 @@ func (a *App) export(arg string) Effect {
 	}
 	o, s := a.Options, a.Session
 	return Effect{Async: func(context.Context) Effect { // a command that prints a key takes its time
-		path, note, err := o.Export(s, format, HomeExpanded(strings.TrimSpace(path)))
+		path, note, err := o.Export(s, format, ExpandHome(strings.TrimSpace(path)))
 		if err != nil {
 			return Effect{Err: err}
 		}
-		return Say("Wrote " + o.Short(path) + note)
+		return ShowToast("Wrote " + o.AbbrevPath(path) + note)
 	}}
 }
 
@@ -207,7 +207,7 @@ func compact(a *App, arg string) Effect {
 		if err := a.Session.UndoSummary(); err != nil {
 			return Effect{Err: err}
 		}
-		return Effect{Entered: &Entered{}, Toast: "Summary undone: requests have the messages themselves again"}
+		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary undone: requests have the messages themselves again"}
 	case action == "edit" && text == "":
 		_, summary, ok := a.Session.LastSummary()
 		if !ok {
@@ -218,7 +218,7 @@ func compact(a *App, arg string) Effect {
 		if err := a.Session.EditSummary(text); err != nil {
 			return Effect{Err: err}
 		}
-		return Effect{Entered: &Entered{}, Toast: "Summary replaced: the next request has it"}
+		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary replaced: the next request has it"}
 	}
 	return Effect{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
 }
@@ -235,7 +235,7 @@ func (a *App) retry(string) Effect {
 // again asks for an answer where the conversation stands: the model that the prompt was for.
 func again(a *App) Effect {
 	s := a.Session
-	if model := session.ImageModelOf(s, s.Head()); model != "" && a.Drawing.Model != nil {
+	if model := session.ImageModelOf(s, s.Head()); model != "" && a.Images.Open != nil {
 		return draw(a, model, false, nil)
 	}
 	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
@@ -247,7 +247,7 @@ func (a *App) Regenerate(seq int) Effect {
 		return Effect{Err: err}
 	}
 	e := again(a)
-	e.Entered = &Entered{}
+	e.SessionOpened = &SessionOpened{}
 	return e
 }
 
@@ -273,10 +273,10 @@ func (a *App) history(arg string) Effect {
 	if arg == "full" {
 		mode = session.HistoryFull
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
-		return Say(fmt.Sprintf("Unknown history mode %q: use full, dynamic or stateless", arg))
+		return ShowToast(fmt.Sprintf("Unknown history mode %q: use full, dynamic or stateless", arg))
 	}
 	a.Session.SetHistoryMode(mode)
-	return Say("History: " + arg)
+	return ShowToast("History: " + arg)
 }
 
 // modeItems returns the ways to approve tools.
@@ -299,13 +299,13 @@ func (a *App) mode(arg string) Effect {
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
-		return Say(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, Join(tools.Modes)))
+		return ShowToast(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes)))
 	}
-	return Say("Approval mode: " + ModeHelp(p.Mode()))
+	return ShowToast("Approval mode: " + ModeHelp(p.Mode()))
 }
 
-// Join returns values with commas between them.
-func Join[T ~string](values []T) string {
+// JoinComma returns values with commas between them.
+func JoinComma[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = string(v)
@@ -320,16 +320,16 @@ func (a *App) folder(arg string) Effect {
 	}
 	o := a.Options
 	return Effect{Async: func(context.Context) Effect {
-		dirs, err := o.Directories()
+		dirs, err := o.SessionDirectories()
 		switch {
 		case len(dirs) == 0 && err != nil:
 			return Effect{Err: err}
 		case len(dirs) == 0:
-			return Say("No other folder known yet · /cd PATH opens one")
+			return ShowToast("No other folder known yet · /cd PATH opens one")
 		}
 		list := &List{Title: "Open another folder · /cd PATH opens any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
 		for _, dir := range dirs {
-			list.Items = append(list.Items, Item{Title: o.Short(dir), Value: dir})
+			list.Items = append(list.Items, Item{Title: o.AbbrevPath(dir), Value: dir})
 		}
 		return Effect{List: list}
 	}}
@@ -337,12 +337,12 @@ func (a *App) folder(arg string) Effect {
 
 // enterFolder ends this front end and has another begin in a directory.
 func (a *App) enterFolder(name string) Effect {
-	dir, err := a.Directory(name)
+	dir, err := a.FindDirectory(name)
 	if err != nil {
 		return Effect{Err: err}
 	}
 	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
-		a.Enter(dir)
+		a.ChangeDirectory(dir)
 		return Effect{Quit: true}
 	})
 }
@@ -360,8 +360,8 @@ func NearestNames(name string, names []string, n int) []string {
 	return catalog.Nearest(name, names, n)
 }
 
-// Spoken returns the first line of what a message says, or what it brings along.
-func Spoken(msg llm.Message) string {
+// MessageLine returns the first line of what a message says, or what it brings along.
+func MessageLine(msg llm.Message) string {
 	text, attached := SplitPrompt(msg)
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
 		text = strings.Join(Labels(attached), ", ")
@@ -377,11 +377,11 @@ func ChooseBranch(a *App) *List {
 			return Effect{Err: err}
 		}
 		e := BranchFiles(a)
-		e.Entered, e.Toast = &Entered{}, "Continuing on the branch: "+i.Title
+		e.SessionOpened, e.Toast = &SessionOpened{}, "Continuing on the branch: "+i.Title
 		return e
 	}}
 	for _, b := range a.Session.Branches() {
-		l.Items = append(l.Items, Item{Title: Spoken(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
+		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
 	}
 	return l
 }

@@ -29,7 +29,7 @@ func (a *App) DraftKey() string {
 	if a.Session.Head() > 0 {
 		return "session:" + a.Session.ID()
 	}
-	return "folder:" + a.Folder
+	return "folder:" + a.Directory
 }
 
 // NewDraft returns a draft of text with what is attached, the cursor at its end.
@@ -40,11 +40,11 @@ func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
 // RememberPrompt puts text into the history of prompts, where it can be found again, also
 // after a restart. The call returned waits until it is stored.
 func (o Options) RememberPrompt(text string) (stored func() error) {
-	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Folder, At: o.Now()})
+	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
-// KeepDraft keeps a draft under key, and that this process wrote it.
-func (o Options) KeepDraft(key string, d session.Draft) error {
+// SaveDraft keeps a draft under key, and that this process wrote it.
+func (o Options) SaveDraft(key string, d session.Draft) error {
 	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
 	return o.Library.SaveDraft(key, d)
 }
@@ -60,10 +60,10 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	if err != nil {
 		return session.Draft{}, false
 	}
-	for _, at := range slices.Compact([]string{key, "folder:" + o.Folder}) {
+	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
 		if parts, left := o.interruptedShells(at); len(parts) > 0 {
 			d.Parts, ok = append(d.Parts, parts...), true
-			if o.KeepDraft(key, d) == nil {
+			if o.SaveDraft(key, d) == nil {
 				_ = o.SetShells(at, left)
 			}
 		}
@@ -71,8 +71,8 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	return d, ok
 }
 
-// ForgetDraft takes back the draft that was kept under key.
-func (o Options) ForgetDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
+// DeleteDraft takes back the draft that was kept under key.
+func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
 // elsewhere reports whether a draft stands in another window at the moment.
 func (o Options) elsewhere(key string) bool {
@@ -202,10 +202,10 @@ func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
 	return "Queued – sent with the next tool results, or after the answer"
 }
 
-// Drawing is what makes images.
-type Drawing struct {
-	Models func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
-	Model  func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
+// ImageModels is what makes images.
+type ImageModels struct {
+	List func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
+	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
 }
 
 // imageCommand stands in front of a prompt that is drawn.
@@ -218,7 +218,7 @@ const newImage = "--new"
 const imageModelKey = "image_model"
 
 func noImages(a *App) string {
-	if a.Drawing.Model == nil {
+	if a.Images.Open == nil {
 		return "Images cannot be drawn here"
 	}
 	return ""
@@ -239,7 +239,7 @@ func drawImage(a *App, arg string) Effect {
 	case arg == "":
 		return chooseImageModel(a)
 	case text == "":
-		return Say("Say what to draw: " + imageCommand + newImage + " PROMPT")
+		return ShowToast("Say what to draw: " + imageCommand + newImage + " PROMPT")
 	case why != "":
 		return Effect{Err: errors.New(why), Text: imageCommand + arg}
 	case len(addresses) > 0: // a front end does not say which were pasted
@@ -279,9 +279,9 @@ func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
 
 // chooseImageModel lists the models that draw.
 func chooseImageModel(a *App) Effect {
-	items := a.Drawing.Models()
+	items := a.Images.List()
 	if len(items) == 0 {
-		return Say("No provider with image models is known")
+		return ShowToast("No provider with image models is known")
 	}
 	used, _ := a.Library.Get(imageModelKey)
 	if used != "" && !slices.ContainsFunc(items, func(i Item) bool { return i.Value == used }) {
@@ -294,7 +294,7 @@ func chooseImageModel(a *App) Effect {
 		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && cannotConnect(a) == "" {
 			return connect(a, provider)
 		}
-		e := a.Keep(imageModelKey, i.Value)
+		e := a.SaveState(imageModelKey, i.Value)
 		e.Toast = "Images: " + i.Value + " · /image PROMPT draws"
 		return e
 	}}}
@@ -304,7 +304,7 @@ func chooseImageModel(a *App) Effect {
 // Without prompt, it is asked again.
 func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Effect {
 	used, _ := a.Library.Get(imageModelKey)
-	open, s := a.Drawing.Model, a.Session
+	open, s := a.Images.Open, a.Session
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		var parts []llm.Part
 		var notes []string
@@ -335,8 +335,8 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 	}}
 }
 
-// Draws reports whether a message, which is no summary, is a prompt for an image.
-func Draws(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
+// IsImagePrompt reports whether a message, which is no summary, is a prompt for an image.
+func IsImagePrompt(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
 
-// EditsImage reports whether text, which stands in the place of an earlier message, draws.
-func EditsImage(text string) bool { return strings.HasPrefix(text, imageCommand) }
+// IsImageEdit reports whether text, which stands in the place of an earlier message, draws.
+func IsImageEdit(text string) bool { return strings.HasPrefix(text, imageCommand) }

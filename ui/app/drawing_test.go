@@ -20,9 +20,9 @@ import (
 // were opened.
 func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.Fake, opened *[]string) {
 	a, painter, opened = newApp(t), llmtest.New(turns...), new([]string)
-	a.Drawing = Drawing{
-		Models: func() []Item { return []Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}} },
-		Model: func(_ context.Context, name string) (llm.Endpoint, error) {
+	a.Images = ImageModels{
+		List: func() []Item { return []Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}} },
+		Open: func(_ context.Context, name string) (llm.Endpoint, error) {
 			*opened = append(*opened, name)
 			if name == "far/away" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Message: "no key"}
@@ -99,7 +99,7 @@ func TestImageOutOfReach(t *testing.T) {
 	if e := run(t, a, "/image a fox"); e.Failed == nil || e.Text != "/image a fox" || e.Turn != nil {
 		t.Errorf("%+v", e)
 	}
-	a.Drawing = Drawing{}
+	a.Images = ImageModels{}
 	if e := run(t, a, "/image a fox"); e.Toast == "" || e.Turn != nil {
 		t.Errorf("%+v", e)
 	}

@@ -15,29 +15,29 @@ import (
 // An Effect is what a front end shows for something a user did: data, no terminal. The
 // zero value shows nothing; fields that are set are shown together, in their order.
 type Effect struct {
-	Entered  *Entered                                      // App.Session is another conversation now
-	Event    session.Event                                 // stands between the messages from now on
-	Failed   error                                         // stands between the messages as an error with its hint
-	Notes    []string                                      // kept with the conversation as notices, and shown
-	Text     string                                        // put in front of the draft
-	Attached []llm.Part                                    // added to App.Attached
-	Toast    string                                        // said in a few words
-	Err      error                                         // said like a Toast: what did not work
-	View     PanelQuery                                    // shown, each front end in its own way
-	List     *List                                         // asked from
-	Confirm  *Confirm                                      // asked
-	Secret   *Secret                                       // asked for
-	Turn     func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
-	Async    func(context.Context) Effect                  // run beside; what it returns is shown then
-	Prepare  func(context.Context) func() Effect           // run beside, while what is typed waits; see Held
-	Quit     bool                                          // the front end ends
+	SessionOpened *SessionOpened                                // App.Session is another conversation now
+	Event         session.Event                                 // stands between the messages from now on
+	Failed        error                                         // stands between the messages as an error with its hint
+	Notes         []string                                      // kept with the conversation as notices, and shown
+	Text          string                                        // put in front of the draft
+	Attached      []llm.Part                                    // added to App.Attached
+	Toast         string                                        // said in a few words
+	Err           error                                         // said like a Toast: what did not work
+	View          PanelQuery                                    // shown, each front end in its own way
+	List          *List                                         // asked from
+	Confirm       *Confirm                                      // asked
+	Secret        *Secret                                       // asked for
+	Turn          func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
+	Async         func(context.Context) Effect                  // run beside; what it returns is shown then
+	Prepare       func(context.Context) func() Effect           // run beside, while what is typed waits; see Held
+	Quit          bool                                          // the front end ends
 }
 
-// Held says what becomes of what was typed while Prepare ran: the owner of the App calls
+// TypedBecomesDraft says what becomes of what was typed while Prepare ran: the owner of the App calls
 // what Prepare returned, shows its effect, and goes on with what was typed. If that effect
 // is not what the user asked for, what they typed would go to the wrong place: it becomes
 // their draft.
-func (e Effect) Held() (draft bool) {
+func (e Effect) TypedBecomesDraft() (draft bool) {
 	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
 }
 
@@ -47,25 +47,25 @@ const (
 	editSystem  = "/system "
 )
 
-// TextRuns reports whether Text is a line of the user's own, which runs when it is sent: a
+// TextIsCommand reports whether Text is a line of the user's own, which runs when it is sent: a
 // command to be completed, or one that failed.
-func (e Effect) TextRuns() bool {
-	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || EditsImage(e.Text) && (e.Failed != nil || e.Err != nil)
+func (e Effect) TextIsCommand() bool {
+	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || IsImageEdit(e.Text) && (e.Failed != nil || e.Err != nil)
 }
 
-// Say returns the effect that says text.
-func Say(text string) Effect { return Effect{Toast: text} }
+// ShowToast returns the effect that says text.
+func ShowToast(text string) Effect { return Effect{Toast: text} }
 
-// Entered tells that another conversation is open.
-type Entered struct {
-	Left *session.Session // open before; nil: only the branch is another
-	Seq  int              // message to show; 0 is the end
-	left chan struct{}    // closed when Left is
+// SessionOpened tells that another conversation is open.
+type SessionOpened struct {
+	Previous *session.Session // open before; nil: only the branch is another
+	Seq      int              // message to show; 0 is the end
+	left     chan struct{}    // closed when Left is
 }
 
 // Close closes the conversation that was open before, which may take a while.
-func (e Entered) Close() {
-	e.Left.Close()
+func (e SessionOpened) Close() {
+	e.Previous.Close()
 	close(e.left)
 }
 
@@ -97,12 +97,12 @@ const (
 
 // A List is something to choose from.
 type List struct {
-	Title   string
-	Noun    string // of one row, as in "3 conversations"
-	Items   []Item
-	TakeArg bool // more words may be typed behind a row
-	Choose  func(item Item, arg string) Effect
-	Left    func() // called when it is left without a choice; nil: nobody has to know
+	Title     string
+	Noun      string // of one row, as in "3 conversations"
+	Items     []Item
+	TakesArg  bool // more words may be typed behind a row
+	Choose    func(item Item, arg string) Effect
+	OnDismiss func() // called when it is left without a choice; nil: nobody has to know
 }
 
 // An Item is a row of a List, or something that may follow a command.
@@ -120,26 +120,26 @@ type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // a yes that comes before the question was read does no harm
 	Answer        func(yes bool) Effect
-	Left          func()          // called when something else takes its place; nil: nobody has to know
-	Over          <-chan struct{} // closed when no answer is needed any more; nil: one is
-	Ended         func() Effect   // is shown when the question was taken back because it is Over
+	OnDismiss     func()          // called when something else takes its place; nil: nobody has to know
+	Done          <-chan struct{} // closed when no answer is needed any more; nil: one is
+	OnDone        func() Effect   // is shown when the question was taken back because it is Over
 }
 
 // A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,
 // no draft and no recording: only Take gets it. One that is Shown is seen while it is typed.
 type Secret struct {
-	Title string // what is asked for, such as "Anthropic API key"
-	Text  string // what becomes of it
-	Shown bool   // it is no secret
-	Value string // of one that is shown, to begin with
-	// Take runs beside, until ctx ends. After an error the line is asked for again; what
+	Title   string // what is asked for, such as "Anthropic API key"
+	Text    string // what becomes of it
+	Visible bool   // it is no secret
+	Value   string // of one that is shown, to begin with
+	// Submit runs beside, until ctx ends. After an error the line is asked for again; what
 	// it returns otherwise is called by the owner of the App, and shown.
-	Take func(ctx context.Context, line string) (func() Effect, error)
+	Submit func(ctx context.Context, line string) (func() Effect, error)
 
 	Optional bool // an empty line is taken too
 
-	Ready <-chan struct{} // closed when the line is not needed any more, and Take gets ""; nil: it is needed
-	Left  func()          // called when it is left without a line; nil: nobody has to know
+	Ready     <-chan struct{} // closed when the line is not needed any more, and Take gets ""; nil: it is needed
+	OnDismiss func()          // called when it is left without a line; nil: nobody has to know
 }
 
 // Sentences that more than one front end shows. The screen shows them as they are, plain

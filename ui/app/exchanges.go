@@ -29,23 +29,23 @@ type Exchange struct {
 	Reason string // the same in words
 	Start  time.Time
 	Timing
-	Over     bool
+	Done     bool
 	Sent     int64 // bytes of the bodies
 	Got      int64
-	Request  Traffic
-	Response Traffic
+	Request  ExchangeSide
+	Response ExchangeSide
 	Curl     string // a command that sends it again, without the key; "" if it was not kept whole
 }
 
 // Timing is when parts of an answer came, from the start of its exchange; 0: not yet.
 type Timing struct {
-	Headers time.Duration
-	First   time.Duration // byte of the body
-	Total   time.Duration
+	Headers   time.Duration
+	FirstByte time.Duration // byte of the body
+	Total     time.Duration
 }
 
-// Traffic is one side of an exchange.
-type Traffic struct {
+// ExchangeSide is one side of an exchange.
+type ExchangeSide struct {
 	Headers [][2]string
 	Body    string
 	Tail    string // its end, where Cut bytes before it were not kept
@@ -54,9 +54,9 @@ type Traffic struct {
 
 // Wire is where exchanges are looked up. The zero value has none.
 type Wire struct {
-	List func() []Exchange             // the newest first, without headers and bodies
-	Get  func(id int) (Exchange, bool) // whole, if it is still kept
-	Hear func(func(trouble string))    // registers who hears, on any goroutine, that the recording failed
+	List          func() []Exchange             // the newest first, without headers and bodies
+	Get           func(id int) (Exchange, bool) // whole, if it is still kept
+	OnRecordError func(func(trouble string))    // registers who hears, on any goroutine, that the recording failed
 }
 
 // What the inspector says, on the screen and in plain lines.
@@ -98,11 +98,11 @@ func (e Exchange) Title() string {
 // State says how e stands.
 func (e Exchange) State() string {
 	said := ""
-	if e.Headers > 0 && (e.Method != "RUN" || e.Over) {
+	if e.Headers > 0 && (e.Method != "RUN" || e.Done) {
 		said = strconv.Itoa(e.Status)
 	}
 	switch {
-	case !e.Over:
+	case !e.Done:
 		said += " running"
 	case e.Error != "":
 		said += " " + strings.ReplaceAll(e.Error, "_", " ")
@@ -176,7 +176,7 @@ func (e Exchange) Parts() []ExchangePart {
 		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
 	}
 	parts := []ExchangePart{plainPart("Exchange", aboutExchange(e))}
-	for i, side := range []Traffic{e.Request, e.Response} {
+	for i, side := range []ExchangeSide{e.Request, e.Response} {
 		if text := headerText(side.Headers); text != "" {
 			parts = append(parts, plainPart(names[2*i], text))
 		}
@@ -203,7 +203,7 @@ func aboutExchange(e Exchange) string {
 		status = fmt.Sprintf("exit status %d", e.Status)
 	}
 	switch {
-	case !e.Over:
+	case !e.Done:
 		b.WriteString("running\n")
 	case e.Headers == 0:
 		b.WriteString("no answer\n")
@@ -217,7 +217,7 @@ func aboutExchange(e Exchange) string {
 	for _, at := range []struct {
 		what string
 		time.Duration
-	}{{"headers after", e.Headers}, {"first byte after", e.First}, {"took", e.Total}} {
+	}{{"headers after", e.Headers}, {"first byte after", e.FirstByte}, {"took", e.Total}} {
 		if at.Duration > 0 && (e.Method != "RUN" || at.what != "headers after") {
 			fmt.Fprintf(&b, " · %s %s", at.what, format.Latency(at.Duration))
 		}
@@ -244,7 +244,7 @@ func headerText(headers [][2]string) string {
 
 // bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
-func bodyPart(title string, t Traffic, total int64) ExchangePart {
+func bodyPart(title string, t ExchangeSide, total int64) ExchangePart {
 	p := ExchangePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
 		p.Source = t.Body + fmt.Sprintf("\n… %s not kept …\n", format.Size(int(t.Cut))) + t.Tail

@@ -10,11 +10,11 @@ import (
 
 // TestSaveExchange writes what is shown, for nobody else to read, and over nothing.
 func TestSaveExchange(t *testing.T) {
-	e := Exchange{ID: 2, Start: time.Unix(1e9, 0), Over: true,
-		Request: Traffic{Body: `{"model":"gpt-x"}`}, Response: Traffic{Body: strings.Repeat("event: a\ndata: {}\n\n", 10)}}
+	e := Exchange{ID: 2, Start: time.Unix(1e9, 0), Done: true,
+		Request: ExchangeSide{Body: `{"model":"gpt-x"}`}, Response: ExchangeSide{Body: strings.Repeat("event: a\ndata: {}\n\n", 10)}}
 	e.Sent, e.Got = int64(len(e.Request.Body)), int64(len(e.Response.Body))
 	dir := t.TempDir()
-	o := Options{Folder: dir}
+	o := Options{Directory: dir}
 	path, err := o.SaveExchange(e, "")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestExchangeParts(t *testing.T) {
 		{"half of it", `{"a":`, `{"a":`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := part(t, Exchange{Response: Traffic{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
+			p := part(t, Exchange{Response: ExchangeSide{Body: tt.body}, Got: int64(len(tt.body))}, "Response body")
 			found := false
 			for _, l := range p.Lines {
 				found = found || l.Text == tt.text && l.Full == tt.full
@@ -70,7 +70,7 @@ func TestExchangeParts(t *testing.T) {
 			}
 		})
 	}
-	cut := part(t, Exchange{Response: Traffic{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
+	cut := part(t, Exchange{Response: ExchangeSide{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
 	if !strings.Contains(cut.Source, "… 5.0 MB not kept …") {
 		t.Errorf("got %q", cut.Source)
 	}

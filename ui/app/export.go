@@ -114,7 +114,7 @@ func ExportName(about session.Info) string {
 // it is nil, text does not go that way.
 func (o Options) Board(terminal func(seq string)) *clip.Board {
 	folder, _ := StateDir(o.Getenv) // without one there is a route less
-	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Folder, Terminal: terminal}
+	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Directory, Terminal: terminal}
 }
 
 // Export writes the conversation of s to a new file, without the keys that Mask
@@ -137,7 +137,7 @@ func (o Options) Export(s *session.Session, as, path string) (written, note stri
 			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")
 		}
 	}
-	written, err = WriteExport(c, as, path, o.Folder)
+	written, err = WriteExport(c, as, path, o.Directory)
 	return written, note, err
 }
 
@@ -189,7 +189,7 @@ func skillItems(a *App) (items []Item) {
 
 // listSkills shows the skills, and loads the one that is chosen.
 func listSkills(a *App, _ string) Effect {
-	return Effect{List: &List{Title: "Skills", Noun: "skill", Items: skillItems(a), TakeArg: true, Choose: func(i Item, arg string) Effect {
+	return Effect{List: &List{Title: "Skills", Noun: "skill", Items: skillItems(a), TakesArg: true, Choose: func(i Item, arg string) Effect {
 		return useSkill(a, strings.TrimSpace(i.Value+" "+arg))
 	}}}
 }
@@ -213,7 +213,7 @@ func useSkill(a *App, line string) Effect {
 	a.RememberPrompt("/skill " + line)
 	if a.Busy() {
 		a.Session.Queue(parts...)
-		return Say("Queued – sent when the answer is done")
+		return ShowToast("Queued – sent when the answer is done")
 	}
 	own := a.Session
 	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return own.Turn(ctx, parts...) }}
@@ -226,11 +226,11 @@ func noSkills(a *App) string {
 	return ""
 }
 
-// SourcesOf asks which source of the answer with this Seq to open.
-func SourcesOf(a *App, seq int) Effect {
+// ChooseSource asks which source of the answer with this Seq to open.
+func ChooseSource(a *App, seq int) Effect {
 	n, err := a.Session.At(seq)
 	if err != nil || len(Sources(n.Message)) == 0 {
-		return Say("No sources here")
+		return ShowToast("No sources here")
 	}
 	return askSource(a, Sources(n.Message))
 }
@@ -287,7 +287,7 @@ func openSource(a *App, arg string) Effect {
 	}
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 || n > len(list) {
-		return Say(fmt.Sprintf("No source %q: use a number from 1 to %d", arg, len(list)))
+		return ShowToast(fmt.Sprintf("No source %q: use a number from 1 to %d", arg, len(list)))
 	}
 	return confirmSource(a, list[n-1])
 }
@@ -305,9 +305,9 @@ func askSource(a *App, list []llm.Part) Effect {
 func confirmSource(a *App, p llm.Part) Effect {
 	switch {
 	case !opens(p.URL):
-		return Say("Not an address of the web: " + sanitize.Line(p.URL))
+		return ShowToast("Not an address of the web: " + sanitize.Line(p.URL))
 	case a.OpenURL == nil:
-		return Say(p.URL)
+		return ShowToast(p.URL)
 	}
 	return Effect{Confirm: &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Answer: func(yes bool) Effect {
 		if !yes {
@@ -317,7 +317,7 @@ func confirmSource(a *App, p llm.Part) Effect {
 			if err := a.OpenURL(ctx, p.URL); err != nil {
 				return Effect{Err: err}
 			}
-			return Say("Opened in the browser")
+			return ShowToast("Opened in the browser")
 		}}
 	}}}
 }

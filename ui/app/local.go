@@ -14,8 +14,8 @@ import (
 
 // Local is what can answer without a key that parley holds.
 type Local struct {
-	Look    func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
-	Unnamed func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
+	Discover func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
+	Unnamed  func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
 
 	// Learn asks the server of a model what that can, and opens it again; not ok if it told nothing. Nil: no
 	// server is asked.
@@ -50,8 +50,8 @@ func (s Service) Err() error {
 	return fmt.Errorf("%s is running, but has no model: load one there", s.Name)
 }
 
-// Connected says that s may answer from now on.
-func (s Service) Connected() string {
+// ConnectedText says that s may answer from now on.
+func (s Service) ConnectedText() string {
 	if s.Program {
 		return s.Name + " connected: it uses its own login"
 	}
@@ -59,7 +59,7 @@ func (s Service) Connected() string {
 	if s.More {
 		more = "more than "
 	}
-	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ModelWord(s.Model))
+	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
 }
 
 // lookFor bounds how long a prompt waits for what is on this machine.
@@ -79,11 +79,11 @@ func DiscoverLocal(a *App) Effect {
 			}
 		}}
 	}
-	look := a.Local.Look
+	look := a.Local.Discover
 	switch {
 	case look == nil:
 		return Effect{}
-	case !Keyless(a):
+	case !UsesDemo(a):
 		return Effect{Async: func(ctx context.Context) Effect { look(ctx); return Effect{} }}
 	}
 	lib := a.Library
@@ -106,21 +106,21 @@ func DiscoverLocal(a *App) Effect {
 
 // AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverLocal.
 func AwaitsLocal(a *App) bool {
-	return a.Local.Unnamed != nil || a.Local.Look != nil && Keyless(a)
+	return a.Local.Unnamed != nil || a.Local.Discover != nil && UsesDemo(a)
 }
 
 // offer has the first of services that the user agreed to answer, or asks whether the first
 // that was not asked about yet is to.
 func offer(a *App, services []Service, answers LocalAnswers) Effect {
-	if at := slices.IndexFunc(services, func(s Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && Keyless(a) {
+	if at := slices.IndexFunc(services, func(s Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && UsesDemo(a) {
 		return begin(a, services[at].Model) // it was agreed to
 	}
 	for i, s := range services {
-		if _, asked := answers[s.Provider]; asked || s.Model == "" || !Keyless(a) {
+		if _, asked := answers[s.Provider]; asked || s.Model == "" || !UsesDemo(a) {
 			continue
 		}
 		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Answer: func(yes bool) Effect {
-			kept := a.KeepLocalAnswer(s.Provider, yes)
+			kept := a.SaveLocalAnswer(s.Provider, yes)
 			if !yes {
 				next := offer(a, services[i+1:], answers)
 				return Effect{Confirm: next.Confirm, Async: kept.Async}
@@ -146,7 +146,7 @@ func firstError(effects ...Effect) Effect {
 
 // question asks whether s is to answer.
 func (s Service) question() string {
-	switch id := ModelWord(s.Model); {
+	switch id := ShortModelName(s.Model); {
 	case s.Program:
 		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
 	case s.Models == 1 && !s.More:
@@ -158,9 +158,9 @@ func (s Service) question() string {
 	}
 }
 
-// ModelWord returns the word for a model of a local server: without its provider, and
+// ShortModelName returns the word for a model of a local server: without its provider, and
 // without the tag that Ollama gives each.
-func ModelWord(name string) string {
+func ShortModelName(name string) string {
 	_, id, _ := strings.Cut(name, "/")
 	return strings.TrimSuffix(id, ":latest")
 }
@@ -186,7 +186,7 @@ func LearnModel(a *App) Effect {
 // that could tell of a switch.
 func begin(a *App, name string) Effect {
 	if !a.Session.Empty() {
-		return a.Use(name)
+		return a.UseModel(name)
 	}
 	model, err := a.Open(name)
 	if err != nil {
@@ -218,8 +218,8 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 	return answers
 }
 
-// KeepLocalAnswer stores whether a service on this machine may answer.
-func (o Options) KeepLocalAnswer(provider string, yes bool) Effect {
+// SaveLocalAnswer stores whether a service on this machine may answer.
+func (o Options) SaveLocalAnswer(provider string, yes bool) Effect {
 	lib := o.Library
 	return Effect{Async: func(context.Context) Effect {
 		if err := SaveLocalAnswer(lib, provider, yes); err != nil && lib.ReadOnly() == nil {

@@ -15,9 +15,9 @@ func keyless(t *testing.T, services ...Service) *App {
 	t.Cleanup(func() { lib.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}, Log: lib.Create(session.Info{})})
 	return New(Options{
-		Session: s, Library: lib, First: First{NoKey: true},
+		Session: s, Library: lib, FirstScreen: FirstScreen{NoKey: true},
 		Models: Models{
-			Local: Local{Look: func(context.Context) []Service { return services }},
+			Local: Local{Discover: func(context.Context) []Service { return services }},
 			Open:  func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil },
 		},
 	})
@@ -65,7 +65,7 @@ func TestOffer(t *testing.T) {
 		t.Errorf("what was declined is offered again: %+v", c)
 	}
 	answer(t, next, true)
-	if got := a.Session.Model().Name; got != "claude-cli" || Keyless(a) {
+	if got := a.Session.Model().Name; got != "claude-cli" || UsesDemo(a) {
 		t.Errorf("%s answers", got)
 	}
 	if answers := ReadLocalAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
@@ -109,8 +109,8 @@ func TestNothingIsOffered(t *testing.T) {
 // TestLookingWithoutEnd: a prompt does not wait longer than for a moment.
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
-	a.Local.Look = func(ctx context.Context) []Service { select {} }
-	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Held() {
+	a.Local.Discover = func(ctx context.Context) []Service { select {} }
+	if e := DiscoverLocal(a).Prepare(t.Context())(); e.TypedBecomesDraft() {
 		t.Errorf("%+v", e)
 	}
 }
@@ -125,7 +125,7 @@ func TestUnnamed(t *testing.T) {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
 	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
-	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Failed == nil || !e.Held() {
+	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Failed == nil || !e.TypedBecomesDraft() {
 		t.Errorf("%+v", e)
 	}
 }

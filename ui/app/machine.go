@@ -122,8 +122,8 @@ func (c Check) lines() []CheckLine {
 	return lines
 }
 
-// HasBroken reports whether something of checks does not work.
-func HasBroken(checks []Check) bool {
+// HasBrokenCheck reports whether something of checks does not work.
+func HasBrokenCheck(checks []Check) bool {
 	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == Broken })
 }
 
@@ -206,7 +206,7 @@ func showManual(a *App, name string) Effect {
 		}}}
 	}
 	if _, ok := FindManual(a, name); !ok {
-		return Say(fmt.Sprintf("No page %q in the manual: /manual lists them", name))
+		return ShowToast(fmt.Sprintf("No page %q in the manual: /manual lists them", name))
 	}
 	return Effect{View: PanelQuery{PanelManual, name}}
 }
@@ -221,7 +221,7 @@ func addFolder(a *App, arg string) Effect {
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
 	case arg == "" && len(now) == 0:
-		return Say("No folders added · /add-dir PATH adds one")
+		return ShowToast("No folders added · /add-dir PATH adds one")
 	case arg == "":
 		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
 	case remove:
@@ -230,7 +230,7 @@ func addFolder(a *App, arg string) Effect {
 			dir = real
 		}
 		if err != nil || !slices.Contains(now, dir) {
-			return Say(sanitize.Line(name) + " is not among the added folders")
+			return ShowToast(sanitize.Line(name) + " is not among the added folders")
 		}
 		return setFolders(a, func() error {
 			return session.SetDirectories(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
@@ -266,7 +266,7 @@ func setFolders(a *App, change func() error) Effect {
 		return Effect{Event: stay, Err: err}
 	}
 	if servers := a.Servers(); servers != nil {
-		servers.SetRoots(append([]string{a.Folder}, now...)...)
+		servers.SetRoots(append([]string{a.Directory}, now...)...)
 	}
 	var told []string
 	for _, dir := range before {
@@ -297,7 +297,7 @@ func FoldersText(f session.Directories) string {
 func addedItems(a *App, verb string) (items []Item) {
 	missing := session.MissingDirectories(a.Session)
 	for _, dir := range session.BranchDirectories(a.Session) {
-		item := Item{Title: verb + a.Short(dir), Value: verb + dir}
+		item := Item{Title: verb + a.AbbrevPath(dir), Value: verb + dir}
 		if slices.Contains(missing, dir) {
 			item.Detail = "missing · used again once it is back"
 		}

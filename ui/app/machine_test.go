@@ -25,7 +25,7 @@ func TestCheckReport(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %q\nwant %q", strings.Join(got, "|"), want)
 	}
-	if !HasBroken(checks) || HasBroken(checks[:1]) {
+	if !HasBrokenCheck(checks) || HasBrokenCheck(checks[:1]) {
 		t.Error("what is broken")
 	}
 }

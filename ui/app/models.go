@@ -13,8 +13,8 @@ import (
 	"parley/ui/format"
 )
 
-// A Choice is one model of the picker, as a user reads it.
-type Choice struct {
+// A ModelChoice is one model of the picker, as a user reads it.
+type ModelChoice struct {
 	Name      string // provider/model, or an alias
 	Alias     string // what the alias stands for; "" for a model
 	Title     string // the name that its maker gives it
@@ -32,9 +32,9 @@ type Choice struct {
 // leastCache is how many cached tokens are worth a word.
 const leastCache = 1000
 
-// FitWords says what would happen to the conversation with a model, in pieces: what matters
+// ModelFitWords says what would happen to the conversation with a model, in pieces: what matters
 // most stands first. There are none for an empty conversation.
-func FitWords(a *App, model llm.Endpoint) (words []string) {
+func ModelFitWords(a *App, model llm.Endpoint) (words []string) {
 	f := session.EstimateFit(a.Session, model)
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch share := int(math.Ceil(f.Share() * 100)); {
@@ -93,18 +93,18 @@ func (a *App) rememberModel(name string) {
 // model switches to a model that is named whole, or shows those that match.
 func (a *App) model(arg string) Effect {
 	if full := a.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
-		return a.Use(full)
+		return a.UseModel(full)
 	}
 	return Effect{View: PanelQuery{PanelModels, arg}}
 }
 
-// Use switches to another model in mid-conversation.
-func (a *App) Use(name string) Effect {
+// UseModel switches to another model in mid-conversation.
+func (a *App) UseModel(name string) Effect {
 	if name = a.Resolve(name); name == a.Session.Model().Name {
 		if session.EndCooldown(a.Session) {
-			return Say(name + " is asked again with the next prompt")
+			return ShowToast(name + " is asked again with the next prompt")
 		}
-		return Say("Already using " + name)
+		return ShowToast("Already using " + name)
 	}
 	e, switched := a.use(name)
 	if switched {
@@ -117,7 +117,7 @@ func (a *App) Use(name string) Effect {
 
 // keepModels stores the models that were used: the next conversation begins with the first.
 func (o Options) keepModels(names []string) Effect {
-	return o.Keep("models", strings.Join(names[:min(len(names), 10)], "\n"))
+	return o.SaveState("models", strings.Join(names[:min(len(names), 10)], "\n"))
 }
 
 func (a *App) use(name string) (e Effect, switched bool) {
@@ -129,7 +129,7 @@ func (a *App) use(name string) (e Effect, switched bool) {
 		return Effect{Failed: err}, false
 	}
 	e = a.annotate(a.Session.SetModel(model))
-	e.Toast = strings.Join(FitWords(a, model), " · ")
+	e.Toast = strings.Join(ModelFitWords(a, model), " · ")
 	return e, true
 }
 
@@ -189,12 +189,12 @@ func setWeb(a *App, arg string) Effect {
 			return Effect{Err: err}
 		}
 	default:
-		return Say(fmt.Sprintf("Unknown setting %q: use on or off", arg))
+		return ShowToast(fmt.Sprintf("Unknown setting %q: use on or off", arg))
 	}
 	if model := a.Session.Model(); arg == wordOn && !model.Web {
-		return Say("Web search: on, but " + model.Name + " has none")
+		return ShowToast("Web search: on, but " + model.Name + " has none")
 	}
-	return Say("Web search: " + arg)
+	return ShowToast("Web search: " + arg)
 }
 
 // effort sets how much the model thinks.
@@ -205,12 +205,12 @@ func (a *App) effort(arg string) Effect {
 		return Effect{List: &List{Title: "Reasoning effort", Noun: "level", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
 	case arg == defaultEffort:
 		a.Session.SetEffort("")
-		return Say("Reasoning effort: provider default")
+		return ShowToast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
-		return Say(fmt.Sprintf("Unknown reasoning effort %q: this model has %s", e, Join(efforts)))
+		return ShowToast(fmt.Sprintf("Unknown reasoning effort %q: this model has %s", e, JoinComma(efforts)))
 	}
 	a.Session.SetEffort(e)
-	return Say("Reasoning effort: " + arg)
+	return ShowToast("Reasoning effort: " + arg)
 }
 
 // changeEffort returns a command that has the model think more or less.
@@ -294,7 +294,7 @@ func (a *App) SetModelPref(key, name string, on bool) Effect {
 		sign = "+"
 	}
 	a.modelPrefs[key] = append(words, sign+name)
-	return a.Keep(key, strings.Join(a.modelPrefs[key], "\n"))
+	return a.SaveState(key, strings.Join(a.modelPrefs[key], "\n"))
 }
 
 // usePersona has the conversation continue with the persona of this name, or without one.
@@ -304,12 +304,12 @@ func usePersona(a *App, name string) Effect {
 	case "":
 		items := personaItems(a)
 		if len(items) == 1 && items[0].Current {
-			return Say("No personas. A prompt file with a system prompt is one: /help prompts")
+			return ShowToast("No personas. A prompt file with a system prompt is one: /help prompts")
 		}
 		return Effect{List: &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
 	case noPersona:
 		if now.Name == "" {
-			return Say("No persona is on")
+			return ShowToast("No persona is on")
 		}
 		none := session.Persona{Ended: now.Name}
 		if err := session.SetPersona(a.Session, none, wholeSystem(a, "")); err != nil {
@@ -319,7 +319,7 @@ func usePersona(a *App, name string) Effect {
 	}
 	p := a.prompts.Load().named(name)
 	if p == nil {
-		return Say("No persona " + name + ". /persona lists them")
+		return ShowToast("No persona " + name + ". /persona lists them")
 	}
 	system, err := p.Persona()
 	if err != nil {
@@ -327,7 +327,7 @@ func usePersona(a *App, name string) Effect {
 	}
 	is := session.Persona{Name: name, System: system, Tools: p.Tools}
 	if p.Project {
-		is.Project = a.Folder
+		is.Project = a.Directory
 	}
 	if err := session.SetPersona(a.Session, is, wholeSystem(a, system)); err != nil {
 		return Effect{Err: err}
@@ -336,7 +336,7 @@ func usePersona(a *App, name string) Effect {
 		a.Session.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
-		e := a.Use(p.Model)
+		e := a.UseModel(p.Model)
 		e.Toast = PersonaText(is)
 		return e
 	}

@@ -21,7 +21,7 @@ func TestFitWords(t *testing.T) {
 		llm.Usage{Input: 90_000, CacheRead: 84_000, Output: 2_000}, llm.Finish{Reason: llm.Stop}))}
 	far := llm.Endpoint{Name: "far/m", Origin: "far", Known: true, Context: 149_000, Cost: func(u llm.Usage) (float64, bool) { return float64(u.Input) * 3e-6, true }}
 	a.Session.SetModel(own)
-	if got := FitWords(a, far); got != nil {
+	if got := ModelFitWords(a, far); got != nil {
 		t.Errorf("of an empty conversation: %q", got)
 	}
 	for range a.Session.Turn(t.Context(), image, image, pdf, sound, llm.Part{Kind: llm.Text, Text: "what is this?"}) {
@@ -37,13 +37,13 @@ func TestFitWords(t *testing.T) {
 		{small, "context 154%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
 		{free, "context 62% · cache of 84k lost · thinking not sent"},
 	} {
-		if got := strings.Join(FitWords(a, test.model), " · "); got != test.want {
+		if got := strings.Join(ModelFitWords(a, test.model), " · "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.model.Name, got, test.want)
 		}
 	}
 	a.Open = func(string) (llm.Endpoint, error) { return far, nil }
-	want := strings.Join(FitWords(a, far), " · ")
-	if e := a.Use("far/m"); e.Toast != want {
+	want := strings.Join(ModelFitWords(a, far), " · ")
+	if e := a.UseModel("far/m"); e.Toast != want {
 		t.Errorf("switching says %q, want %q", e.Toast, want)
 	}
 	if _, ok := run(t, a, "/model far/m").Event.(session.ModelSwitched); ok {

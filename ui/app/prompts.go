@@ -119,10 +119,10 @@ func quoteArgument(value string) string {
 	return `"` + value + `"`
 }
 
-// RunNamed runs "/name arguments" where name is that of a prompt: of the user's files, of the
+// RunPromptCommand runs "/name arguments" where name is that of a prompt: of the user's files, of the
 // directory's, or "server:prompt" of an MCP server. The names of commands are looked for before.
 // It returns false for text that is no such line.
-func RunNamed(a *App, text string) (Effect, bool) {
+func RunPromptCommand(a *App, text string) (Effect, bool) {
 	name, args := splitNamed(text)
 	if name == "" {
 		return Effect{}, false
@@ -143,7 +143,7 @@ func RunNamed(a *App, text string) (Effect, bool) {
 	return Effect{Prepare: func(context.Context) func() Effect {
 		read()
 		return func() Effect {
-			if e, ok := RunNamed(a, text); ok {
+			if e, ok := RunPromptCommand(a, text); ok {
 				return e
 			}
 			return Effect{Text: text, Err: fmt.Errorf("no command or prompt /%s", name)}
@@ -158,8 +158,8 @@ func awaitsPrompts(a *App, name string) bool {
 	})
 }
 
-// IsNamed reports whether text is a line for RunNamed.
-func IsNamed(a *App, text string) bool {
+// IsPromptCommand reports whether text is a line for RunPromptCommand.
+func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	_, skill := skillNamed(a, name)
 	return name != "" && (a.prompts.Load().named(name) != nil || skill || isServerPrompt(a, name) || awaitsPrompts(a, name))
@@ -201,7 +201,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case len(e.Missing) > 0:
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
-		return Say("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
+		return ShowToast("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
 	case a.Busy() && (len(e.Commands) > 0 || changesTurn(p)):
 		return Effect{Toast: "Stop the running turn first: this prompt runs commands, or has a model or settings", Text: strings.TrimSpace("/" + p.Name + " " + args)}
 	}
@@ -241,7 +241,7 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 		return sendPrompt(a, p, args, more)
 	}
 	if len(f.Choices) == 0 {
-		return Effect{Secret: &Secret{Title: "/" + p.Name + ": " + f.Name, Text: "The value of " + f.Name + " in this prompt", Shown: true, Take: func(_ context.Context, line string) (func() Effect, error) {
+		return Effect{Secret: &Secret{Title: "/" + p.Name + ": " + f.Name, Text: "The value of " + f.Name + " in this prompt", Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
 			return func() Effect { return with(line) }, nil
 		}}}
 	}
@@ -257,7 +257,7 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
 	mentions, notes := o.insertable(p, e.Mentions)
 	if p.Project {
-		from.Project = o.Short(p.Path)
+		from.Project = o.AbbrevPath(p.Path)
 	}
 	for _, c := range e.Commands {
 		from.Commands = append(from.Commands, c.Text)
@@ -289,7 +289,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 		if p.Project && !filepath.IsLocal(m.Path) {
 			err = errors.New("it is outside this folder")
 		} else if o.MayInsert != nil {
-			err = o.MayInsert(HomeExpanded(m.Path), p.Project)
+			err = o.MayInsert(ExpandHome(m.Path), p.Project)
 		}
 		if !p.Project { // what is no file may be of a server
 			kept += mentions[from:m.Start]
@@ -316,7 +316,7 @@ func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err er
 	}
 	if p.Model != "" && o.Open != nil {
 		if t.Model, err = o.Open(o.Resolve(p.Model)); err != nil {
-			return t, fmt.Errorf("%s: model: %s: %w", o.Short(p.Path), p.Model, err)
+			return t, fmt.Errorf("%s: model: %s: %w", o.AbbrevPath(p.Path), p.Model, err)
 		}
 	}
 	t.Schema, err = PromptSchema(p)
@@ -327,7 +327,7 @@ func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err er
 func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
-		path := HomeExpanded(p.SchemaFile)
+		path := ExpandHome(p.SchemaFile)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(p.Path), path)
 		}
@@ -357,18 +357,18 @@ func savePrompt(a *App, name string) Effect {
 	}
 	switch {
 	case name == "":
-		return Say("/save-prompt and a name: /NAME then sends your last message again")
+		return ShowToast("/save-prompt and a name: /NAME then sends your last message again")
 	case strings.TrimSpace(text) == "":
-		return Say("No message to save yet")
+		return ShowToast("No message to save yet")
 	}
-	dir, short, read := a.PromptDir, a.Short, ReadPrompts(a)
+	dir, short, read := a.PromptDir, a.AbbrevPath, ReadPrompts(a)
 	return Effect{Async: func(context.Context) Effect {
 		path, err := prompts.Create(dir, name, prompts.Format(prompts.Prompt{Body: prompts.Escape(text)}))
 		if err != nil {
 			return Effect{Err: err}
 		}
 		read()
-		return Say("Saved as " + short(path) + " · /" + name + " sends it")
+		return ShowToast("Saved as " + short(path) + " · /" + name + " sends it")
 	}}
 }
 

@@ -40,15 +40,15 @@ func unanswered(q *mcp.Question) (Effect, bool) {
 	if !q.Over() {
 		return Effect{}, false
 	}
-	return Say("MCP server " + q.Server + " no longer waits for an answer"), true
+	return ShowToast("MCP server " + q.Server + " no longer waits for an answer"), true
 }
 
 // confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
 func confirmQuestion(q *mcp.Question, c Confirm) Effect {
-	c.Left, c.Over = q.Cancel, q.Ended()
-	c.Ended = func() Effect {
+	c.OnDismiss, c.Done = q.Cancel, q.Ended()
+	c.OnDone = func() Effect {
 		if q.Done() {
-			return Say("MCP server " + q.Server + " says that the page is done")
+			return ShowToast("MCP server " + q.Server + " says that the page is done")
 		}
 		e, _ := unanswered(q)
 		return e
@@ -115,14 +115,14 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 		help += " (optional)"
 	}
 	return Effect{Secret: &Secret{
-		Title: title, Text: help, Shown: true, Value: f.Default, Optional: !f.Required, Left: q.Cancel,
-		Take: func(_ context.Context, line string) (func() Effect, error) { return next(line) },
+		Title: title, Text: help, Visible: true, Value: f.Default, Optional: !f.Required, OnDismiss: q.Cancel,
+		Submit: func(_ context.Context, line string) (func() Effect, error) { return next(line) },
 	}}
 }
 
 // fieldList asks for one of the choices of a field.
 func fieldList(f mcp.Field, title string, left func(), next func(string) (func() Effect, error)) *List {
-	list := &List{Title: title, Noun: "choice", Left: left}
+	list := &List{Title: title, Noun: "choice", OnDismiss: left}
 	for _, c := range f.Choices {
 		list.Items = append(list.Items, Item{Title: c.Title, Value: c.Value, Current: f.Default == c.Value})
 	}
@@ -186,7 +186,7 @@ func confirmPage(a *App, q *mcp.Question) Effect {
 			if a.OpenURL == nil || a.OpenURL(ctx, q.URL) != nil {
 				return Effect{Event: llm.Notice{Text: "Open this address in a browser: " + q.URL}}
 			}
-			return Say("Opened in the browser")
+			return ShowToast("Opened in the browser")
 		}}
 	}})
 }
@@ -230,7 +230,7 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 				return Effect{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
 			}
 			q.AnswerSample(said, name)
-			return Say(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
+			return ShowToast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
 		}}
 	}})
 }

@@ -99,7 +99,7 @@ func TestServerForm(t *testing.T) {
 		t.Errorf("got %q", c.Text)
 	}
 	e := c.Answer(true)
-	if e.Secret == nil || e.Secret.Title != "s: name" || e.Secret.Text != "As friends say it" || !e.Secret.Shown || e.Secret.Optional {
+	if e.Secret == nil || e.Secret.Title != "s: name" || e.Secret.Text != "As friends say it" || !e.Secret.Visible || e.Secret.Optional {
 		t.Fatalf("got %+v", e.Secret)
 	}
 	if _, err := take(t, e, "A"); err == nil || !strings.Contains(err.Error(), "at least 2 characters") {
@@ -129,19 +129,19 @@ func TestServerFormLeft(t *testing.T) {
 	for steps := range 4 {
 		done := call("form")
 		c := asked(t, a)
-		left := c.Left
+		left := c.OnDismiss
 		var e Effect
 		if steps > 0 {
 			e = c.Answer(true)
-			left = e.Secret.Left
+			left = e.Secret.OnDismiss
 		}
 		if steps > 1 {
 			e, _ = take(t, e, "Ada")
-			left = e.List.Left
+			left = e.List.OnDismiss
 		}
 		if steps > 2 {
 			e = e.List.Choose(e.List.Items[0], "")
-			left = e.Secret.Left
+			left = e.Secret.OnDismiss
 		}
 		left()
 		if got := <-done; !strings.Contains(got, `"action":"cancel"`) {
@@ -186,8 +186,8 @@ func TestServerRequiresPage(t *testing.T) {
 	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
 		t.Errorf("got %s, opened %d times", got, opened)
 	}
-	if <-c.Over; c.Ended().Toast != "MCP server s no longer waits for an answer" { // is asked of a question that still stands
-		t.Errorf("got %+v", c.Ended())
+	if <-c.Done; c.OnDone().Toast != "MCP server s no longer waits for an answer" { // is asked of a question that still stands
+		t.Errorf("got %+v", c.OnDone())
 	}
 }
 

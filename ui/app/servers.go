@@ -13,8 +13,8 @@ import (
 	"parley/ui/format"
 )
 
-// ServerNews returns what a user has to know or do about a server; "" for nothing.
-func ServerNews(s mcp.State) string {
+// ServerNotice returns what a user has to know or do about a server; "" for nothing.
+func ServerNotice(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
 		return fmt.Sprintf("MCP server %s offers %s: review and enable them with /mcp", s.Name, format.Plural(len(s.Tools), "tool"))
@@ -46,9 +46,9 @@ func ServerProgress(s mcp.State) string {
 	return lines[len(lines)-1]
 }
 
-// AboutServer returns all that there is to know of a server, with everything the
+// ServerDetails returns all that there is to know of a server, with everything the
 // model would be told of its tools, and whether it waits for a word on them.
-func AboutServer(s mcp.State) (text string, unseen bool) {
+func ServerDetails(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
 	if allowed := s.Allowed.String(); allowed != "" {
@@ -128,7 +128,7 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	return out
 }
 
-// ApproveServer offers the tools of a server, as AboutServer showed them, to the
+// ApproveServer offers the tools of a server, as ServerDetails showed them, to the
 // model. It says what it did.
 func ApproveServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
 	if s.Status == mcp.StatusChanged { // what was allowed was allowed of other tools
@@ -153,12 +153,12 @@ func (a *App) ServerChanged(name string) Effect {
 		}
 		if a.told[name] == s.Status {
 			if line := ServerProgress(s); line != "" {
-				return Say("MCP server " + name + ": " + line)
+				return ShowToast("MCP server " + name + ": " + line)
 			}
 			return Effect{}
 		}
 		a.told[name] = s.Status
-		if news := ServerNews(s); news != "" {
+		if news := ServerNotice(s); news != "" {
 			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
 		}
 	}
@@ -213,7 +213,7 @@ func (a *App) mcp(name string) Effect {
 		list.Items = append(list.Items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
 	}
 	if name != "" {
-		return Say(fmt.Sprintf("No MCP server %q", name))
+		return ShowToast(fmt.Sprintf("No MCP server %q", name))
 	}
 	return Effect{List: list}
 }
@@ -221,7 +221,7 @@ func (a *App) mcp(name string) Effect {
 // server shows a server, with everything the model would be told of its tools, and
 // asks what to do with it.
 func (a *App) server(s mcp.State) Effect {
-	text, unseen := AboutServer(s)
+	text, unseen := ServerDetails(s)
 	servers, policy := a.Servers(), a.Session.Policy()
 	if s.Status == mcp.StatusLogin {
 		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
@@ -248,7 +248,7 @@ func (a *App) server(s mcp.State) Effect {
 			if err != nil {
 				return Effect{Err: err}
 			}
-			return Say(did)
+			return ShowToast(did)
 		}}
 	}}}
 }
@@ -266,7 +266,7 @@ func (a *App) serverChoices(s mcp.State) *List {
 			if err := choices[at].Do(servers); err != nil {
 				return Effect{Err: err}
 			}
-			return Say(s.Name + ": " + choices[at].Name)
+			return ShowToast(s.Name + ": " + choices[at].Name)
 		}}
 	}
 	return list
@@ -294,7 +294,7 @@ func (a *App) PromptItems() []Item {
 // before it is sent. Its arguments stand behind its name, in their order.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
-		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakeArg: true, Choose: func(i Item, arg string) Effect {
+		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
 			return a.prompt(strings.TrimSpace(i.Value + " " + arg))
 		}}}
 	}
@@ -303,7 +303,7 @@ func (a *App) prompt(line string) Effect {
 		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
 	}
 	if !isServerPrompt(a, name) {
-		return Say("No prompt " + name + ". /prompt lists them")
+		return ShowToast("No prompt " + name + ". /prompt lists them")
 	}
 	server, prompt, _ := strings.Cut(name, ":")
 	servers, args := a.Servers(), map[string]string{}
@@ -371,5 +371,5 @@ func noHooks(a *App) string {
 
 // showHooks lists the hooks.
 func showHooks(a *App, _ string) Effect {
-	return Effect{List: &List{Title: "Hooks", Noun: "hook", Items: a.Hooks(), Choose: func(i Item, _ string) Effect { return Say(i.Title + " · " + i.Detail) }}}
+	return Effect{List: &List{Title: "Hooks", Noun: "hook", Items: a.Hooks(), Choose: func(i Item, _ string) Effect { return ShowToast(i.Title + " · " + i.Detail) }}}
 }

@@ -30,10 +30,10 @@ var settingCommands = map[string]func(a *App, value string) Effect{
 	"system": setSystem,
 }
 
-// SettingNamed returns the name under which a conversation keeps the setting that a user calls
+// SettingName returns the name under which a conversation keeps the setting that a user calls
 // name: one of llm.Adjustable, or a field of requests. What looks like a misspelled setting is an
 // error which says how it is sent all the same.
-func SettingNamed(name string) (string, error) {
+func SettingName(name string) (string, error) {
 	if _, ok := llm.FindSetting(name); ok {
 		return name, nil
 	}
@@ -69,9 +69,9 @@ func isCommand(name string) bool {
 		slices.ContainsFunc(Commands(), func(c Command) bool { return c.Named(name) })
 }
 
-// ReadSetting reads "NAME=VALUE" as session.Settings.Set takes it. The values default and off, and
+// ParseSetting reads "NAME=VALUE" as session.Settings.Set takes it. The values default and off, and
 // none, take the setting back.
-func ReadSetting(text string) (name, value string, err error) {
+func ParseSetting(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok {
@@ -80,7 +80,7 @@ func ReadSetting(text string) (name, value string, err error) {
 	if settingCommands[name] != nil {
 		return "", "", fmt.Errorf("%s: use --%s", name, name)
 	}
-	if name, err = SettingNamed(name); err != nil {
+	if name, err = SettingName(name); err != nil {
 		return "", "", err
 	}
 	if value == wordDefault || value == wordOff {
@@ -106,9 +106,9 @@ func changeSetting(a *App, arg string) Effect {
 		return run(a, value)
 	}
 	if isCommand(name) {
-		return Say(fmt.Sprintf("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value)))
+		return ShowToast(fmt.Sprintf("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value)))
 	}
-	name, err := SettingNamed(name)
+	name, err := SettingName(name)
 	if err != nil {
 		return Effect{Err: err}
 	}
@@ -124,7 +124,7 @@ func changeSetting(a *App, arg string) Effect {
 func putSetting(a *App, name, value string) (Effect, error) {
 	if value == wordDefault || value == wordOff {
 		if _, set := session.SettingsOf(a.Session).Values[name]; !set {
-			return Say(name + " is not set in this conversation"), nil
+			return ShowToast(name + " is not set in this conversation"), nil
 		}
 		value = ""
 	}
@@ -133,7 +133,7 @@ func putSetting(a *App, name, value string) (Effect, error) {
 	case err != nil:
 		return Effect{}, err
 	case now.Changed == "":
-		return Say(name + " is set to that already"), nil
+		return ShowToast(name + " is set to that already"), nil
 	}
 	return Effect{Event: now}, nil
 }
@@ -150,7 +150,7 @@ func askSetting(a *App, name string) Effect {
 		return Effect{List: list}
 	}
 	takes := cmp.Or(known.Takes, "JSON, or a text")
-	return Effect{Secret: &Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Shown: true, Value: now, Take: func(_ context.Context, line string) (func() Effect, error) {
+	return Effect{Secret: &Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() Effect, error) {
 		e, err := putSetting(a, name, strings.TrimSpace(line))
 		return func() Effect { return e }, err
 	}}}
@@ -175,7 +175,7 @@ func settingRows(a *App) []Item {
 	}
 	effort := values["effort"]
 	if own := a.Session.Effort(); own != "" {
-		effort = Configured{Value: string(own), Source: inConversation}
+		effort = ConfiguredSetting{Value: string(own), Source: inConversation}
 	}
 	row("effort", effort.Value, effort.Source, "/effort")
 	delete(values, "effort")
@@ -196,8 +196,8 @@ func settingRows(a *App) []Item {
 const inConversation = "this conversation"
 
 // valuesOf returns the settings that are set, by name.
-func valuesOf(a *App) map[string]Configured {
-	values := map[string]Configured{}
+func valuesOf(a *App) map[string]ConfiguredSetting {
+	values := map[string]ConfiguredSetting{}
 	if a.Configured != nil {
 		for _, c := range a.Configured(a.Session.Model().Name) {
 			values[c.Name] = c
@@ -205,7 +205,7 @@ func valuesOf(a *App) map[string]Configured {
 	}
 	own := session.SettingsOf(a.Session).Values
 	for name, value := range own {
-		values[name] = Configured{name, value, inConversation}
+		values[name] = ConfiguredSetting{name, value, inConversation}
 	}
 	return values
 }
@@ -264,7 +264,7 @@ func setSystem(a *App, text string) Effect {
 		return Effect{Text: editSystem + text, Toast: busy(a)}
 	case text == wordOff || text == wordDefault:
 		if session.PersonaOf(a.Session).Name == "" {
-			return Say("The system prompt is the configured one")
+			return ShowToast("The system prompt is the configured one")
 		}
 		return usePersona(a, noPersona)
 	}
@@ -323,23 +323,23 @@ const toolFact = "tool "
 
 // ofConversation returns what every request tells the model, with a persona in the place of
 // parley's own system prompt, without tools that are off, and with the settings.
-func ofConversation(a *App, facts []Fact) []Fact {
+func ofConversation(a *App, facts []ContextItem) []ContextItem {
 	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
 		note := ""
 		if p.Name == session.TypedPersona {
 			name, note = "system prompt", inConversation
 		}
-		facts[0] = Fact{Name: name, Tokens: a.Estimate(p.System), Note: note}
+		facts[0] = ContextItem{Name: name, Tokens: a.Estimate(p.System), Note: note}
 	}
 	all, offered := session.Tools(a.Session)
 	kept := namesOf(offered)
-	facts = slices.DeleteFunc(facts, func(f Fact) bool {
+	facts = slices.DeleteFunc(facts, func(f ContextItem) bool {
 		name, isTool := strings.CutPrefix(f.Name, toolFact)
 		return isTool && !slices.Contains(kept, name)
 	})
 	if off := len(all) - len(offered); off > 0 {
-		facts = append(facts, Fact{Name: "tools", Note: fmt.Sprintf("%d of %d not offered · /tools shows them", off, len(all))})
+		facts = append(facts, ContextItem{Name: "tools", Note: fmt.Sprintf("%d of %d not offered · /tools shows them", off, len(all))})
 	}
 	var words []string
 	values := valuesOf(a)
@@ -347,7 +347,7 @@ func ofConversation(a *App, facts []Fact) []Fact {
 		words = append(words, name+" "+values[name].Value)
 	}
 	if len(words) > 0 {
-		facts = append(facts, Fact{Name: "settings", Note: sanitize.Line(strings.Join(words, " · "))})
+		facts = append(facts, ContextItem{Name: "settings", Note: sanitize.Line(strings.Join(words, " · "))})
 	}
 	return facts
 }

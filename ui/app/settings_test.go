@@ -30,13 +30,13 @@ func newToolsApp(t *testing.T) *App {
 			}
 			return own + "\n\nand AGENTS.md"
 		}},
-		Models: Models{Given: Given{
-			Configured: func(string) []Configured { return []Configured{{"top_p", "0.9", "[providers.fake]"}} },
-			OwnSystem:  func() (string, string) { return "Be kind.", "config.toml" },
-			LeftTools:  func() ([]string, string) { return []string{"fetch2"}, "--tools read" },
+		Models: Models{Defaults: Defaults{
+			Configured:    func(string) []ConfiguredSetting { return []ConfiguredSetting{{"top_p", "0.9", "[providers.fake]"}} },
+			OwnSystem:     func() (string, string) { return "Be kind.", "config.toml" },
+			WithheldTools: func() ([]string, string) { return []string{"fetch2"}, "--tools read" },
 		}},
-		Context: func() []Fact {
-			return []Fact{{Name: "system prompt", Tokens: 3}, {Name: "AGENTS.md", Tokens: 5}, {Name: "tool read", Tokens: 10}, {Name: "tool shell", Tokens: 10}}
+		Context: func() []ContextItem {
+			return []ContextItem{{Name: "system prompt", Tokens: 3}, {Name: "AGENTS.md", Tokens: 5}, {Name: "tool read", Tokens: 10}, {Name: "tool shell", Tokens: 10}}
 		},
 	})
 }
@@ -109,10 +109,10 @@ func TestSet(t *testing.T) {
 		t.Errorf("requests have %+v", req.Settings)
 	}
 	e := run(t, a, "/set top_p")
-	if _, err := e.Secret.Take(context.Background(), "2"); err == nil {
+	if _, err := e.Secret.Submit(context.Background(), "2"); err == nil {
 		t.Error("2 was taken")
 	}
-	if then, err := e.Secret.Take(context.Background(), "off"); err != nil || said(then()) != "Set: top_p default" {
+	if then, err := e.Secret.Submit(context.Background(), "off"); err != nil || said(then()) != "Set: top_p default" {
 		t.Errorf("off: %v", err)
 	}
 	if rows := settingRows(a); !slices.ContainsFunc(rows, func(i Item) bool { return i.Title == "top_p" && i.Detail == "0.9 · [providers.fake]" }) {
@@ -128,7 +128,7 @@ func TestReadSetting(t *testing.T) {
 		"top_k": "||top_k: give a value, as in top_k=VALUE", "effort=high": "||effort: use --effort", "stream=false": "||stream: parley writes this field of a request itself; use stream in config.toml",
 		"=1": `||"" is not the name of a setting`, "sed=1": "||sed: unknown setting, did you mean seed? body.sed sends the field to the provider as typed",
 	} {
-		name, value, err := ReadSetting(text)
+		name, value, err := ParseSetting(text)
 		got := name + "|" + value + "|"
 		if err != nil {
 			got = "||" + err.Error()
@@ -138,7 +138,7 @@ func TestReadSetting(t *testing.T) {
 		}
 	}
 	for _, name := range llm.CommonOptions {
-		if got, err := SettingNamed(name); err != nil || got != name {
+		if got, err := SettingName(name); err != nil || got != name {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestSystem(t *testing.T) {
 		if got := said(e); got != step.want || a.Session.System() != step.system {
 			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
 		}
-		if e.Text != "" && (!e.TextRuns() || !TakesLines(e.Text)) {
+		if e.Text != "" && (!e.TextIsCommand() || !AllowsMultiline(e.Text)) {
 			t.Errorf("%.40s: the draft %.40q is no command", step.line, e.Text)
 		}
 	}

@@ -79,8 +79,8 @@ func toolRows(a *App) (items []Item) {
 		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), firstSentence(t.Description))
 		items = append(items, Item{Title: toolTitle(a, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
 	}
-	if a.LeftTools != nil {
-		names, why := a.LeftTools()
+	if a.WithheldTools != nil {
+		names, why := a.WithheldTools()
 		for _, name := range names {
 			items = append(items, Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
 		}
@@ -168,7 +168,7 @@ func putTool(a *App, name string, on bool) Effect {
 	case err != nil:
 		return Effect{Err: err}
 	case now.Changed == "":
-		return Say("No tool changed")
+		return ShowToast("No tool changed")
 	}
 	return Effect{Event: now}
 }
@@ -184,10 +184,10 @@ func jobs(a *App, arg string) Effect {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
-		return Say(unknownJobWord(arg))
+		return ShowToast(unknownJobWord(arg))
 	}
 	if _, _, ok := a.Jobs.Output(n); !ok {
-		return Say("There is no job " + sanitize.Line(number) + ". /jobs lists them")
+		return ShowToast("There is no job " + sanitize.Line(number) + ". /jobs lists them")
 	}
 	if verb == "kill" {
 		return killJob(a, n)
@@ -226,7 +226,7 @@ func killJob(a *App, n int) Effect {
 		if err != nil {
 			return Effect{Err: err}
 		}
-		return Say(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
+		return ShowToast(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
 	}}
 }
 
@@ -274,7 +274,7 @@ type JobView struct {
 	Title, State string
 	Lines        []string // of its output; of much the first and the last
 	Size         int64    // bytes of all its output
-	Runs         bool
+	Running      bool
 }
 
 // JobOutput returns the command in the background with this number.
@@ -284,7 +284,7 @@ func JobOutput(a *App, number string) JobView {
 	if !ok {
 		return JobView{Title: "No job " + sanitize.Line(number)}
 	}
-	v := JobView{Title: fmt.Sprintf("Job %d: %s", n, jobName(is)), State: jobState(is, a.Now()), Lines: []string{"No output yet"}, Size: is.Size, Runs: is.Runs()}
+	v := JobView{Title: fmt.Sprintf("Job %d: %s", n, jobName(is)), State: jobState(is, a.Now()), Lines: []string{"No output yet"}, Size: is.Size, Running: is.Runs()}
 	if text = strings.TrimSuffix(text, "\n"); text != "" {
 		v.Lines = strings.Split(sanitize.Text(text), "\n")
 	}
@@ -297,14 +297,14 @@ func moveToBackground(a *App, _ string) Effect {
 	case err != nil:
 		return Effect{Err: err}
 	case n == 0:
-		return Say("No command is running")
+		return ShowToast("No command is running")
 	}
-	return Say("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+	return ShowToast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
 }
 
-// WatchJobs has each command in the background that ends told, on any goroutine. What ended
+// OnJobEnd has each command in the background that ends told, on any goroutine. What ended
 // returns is for the owner of a to show.
-func WatchJobs(a *App, tell func(ended func() Effect)) {
+func OnJobEnd(a *App, tell func(ended func() Effect)) {
 	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
 }
 
@@ -316,7 +316,7 @@ func jobEnded(a *App, j tools.Job) Effect {
 	}
 	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j))
 	if j.Owner != a.Session.ID() {
-		return Say(text)
+		return ShowToast(text)
 	}
 	return a.Note(text)
 }

@@ -23,9 +23,9 @@ type Turn struct {
 	Activity        // what goes on
 
 	minted  int
-	changes []Change // of the last Apply
-	seq     int      // of the message that what comes belongs to
-	tally   Tally    // of the answers since the last prompt
+	changes []Change   // of the last Apply
+	seq     int        // of the message that what comes belongs to
+	totals  TurnTotals // of the answers since the last prompt
 
 	running
 
@@ -79,7 +79,7 @@ type Change struct {
 	Duration time.Duration // Closed: how long was thought; of RetryBlock: until it goes out; of SilenceBlock: since when nothing came
 	Part     *llm.Part     // of SourceBlock and MediaBlock
 	Tool     *Tool         // of ToolBlock: what is known of it so far
-	Tally    *Tally        // of FooterBlock
+	Totals   *TurnTotals   // of FooterBlock
 	Event    session.Event // that the block shows, or that changed it; nil: none
 	Note     int           // number of the annotation that holds Event; 0: it comes live
 	Count    int           // of SummaryBlock: messages that it stands for; of SourceBlock: its number under the answer
@@ -105,18 +105,18 @@ type BlockKind int
 
 // The kinds of blocks.
 const (
-	EventBlock    BlockKind = iota // an event between the messages: a notice, a fallback, a switch, an error, a command of the user's
-	UserBlock                      // a prompt; its Event is the session.Prompt
-	ThinkingBlock                  // of the model
-	TextBlock                      // of an answer
-	ToolBlock                      // a call of a tool
-	SourceBlock                    // that an answer names
-	MediaBlock                     // in an answer
-	SummaryBlock                   // of what was said so far
-	RetryBlock                     // a request goes out again, or to another model; gone once an answer came
-	SilenceBlock                   // nothing has come for long; gone once something does
-	FooterBlock                    // sums up the answers to a prompt
-	BrokeBlock                     // the answer above broke off, with the error Text; "": it was stopped
+	EventBlock       BlockKind = iota // an event between the messages: a notice, a fallback, a switch, an error, a command of the user's
+	UserBlock                         // a prompt; its Event is the session.Prompt
+	ThinkingBlock                     // of the model
+	TextBlock                         // of an answer
+	ToolBlock                         // a call of a tool
+	SourceBlock                       // that an answer names
+	MediaBlock                        // in an answer
+	SummaryBlock                      // of what was said so far
+	RetryBlock                        // a request goes out again, or to another model; gone once an answer came
+	SilenceBlock                      // nothing has come for long; gone once something does
+	FooterBlock                       // sums up the answers to a prompt
+	InterruptedBlock                  // the answer above broke off, with the error Text; "": it was stopped
 )
 
 // Apply folds an event, which came now, into the turn. What it returns is good
@@ -185,15 +185,15 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 // rest shows when a request goes out again.
 func (t *Turn) rest(e llm.Retry, now time.Time) {
 	t.retry, t.resend = e, now.Add(e.Wait)
-	t.heard(t.resend)      // until then nobody is asked
-	if t.Doing == Asking { // about that
+	t.heard(t.resend)     // until then nobody is asked
+	if t.Kind == Asking { // about that
 		t.await(Waiting, now)
 	}
 	t.countDown(now)
 }
 
 // await notes that something else than the model is waited for.
-func (t *Turn) await(what Doing, now time.Time) {
+func (t *Turn) await(what ActivityKind, now time.Time) {
 	t.asked = time.Time{}
 	t.do(what, "", now)
 }
@@ -252,10 +252,10 @@ func (t *Turn) drop(kind BlockKind, id *string) {
 
 // addFooter closes the answers to one prompt.
 func (t *Turn) addFooter(cut bool) {
-	tally := t.tally
-	t.tally = Tally{}
+	tally := t.totals
+	t.totals = TurnTotals{}
 	if tally.Interrupted = cut; tally.Answered || tally.Empty {
-		t.put(Change{Kind: FooterBlock, Tally: &tally})
+		t.put(Change{Kind: FooterBlock, Totals: &tally})
 	}
 }
 
@@ -278,8 +278,8 @@ func (t *Turn) Silent(now time.Time) bool {
 	return !t.content.IsZero() && now.Sub(t.content) >= silentAfter
 }
 
-// Wait gives a silent model as much time again as it had.
-func (t *Turn) Wait(now time.Time) []Change {
+// ExtendSilence gives a silent model as much time again as it had.
+func (t *Turn) ExtendSilence(now time.Time) []Change {
 	t.changes = t.changes[:0]
 	t.heard(now)
 	return t.changes
@@ -291,8 +291,8 @@ func (t *Turn) heard(now time.Time) {
 	t.drop(SilenceBlock, &t.silence)
 }
 
-// Resting returns how long it takes until a request goes out again; 0 if none is waited for.
-func (t *Turn) Resting(now time.Time) time.Duration {
+// RetryIn returns how long it takes until a request goes out again; 0 if none is waited for.
+func (t *Turn) RetryIn(now time.Time) time.Duration {
 	if _, ok := t.retry.(llm.Retry); !ok {
 		return 0
 	}
@@ -308,8 +308,8 @@ func (t *Turn) RetryNow(now time.Time) []Change {
 	return t.changes
 }
 
-// StillWaiting says for how long a request is not sent again.
-func StillWaiting(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
+// RetryWaitText says for how long a request is not sent again.
+func RetryWaitText(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
 
-// NoRest says that there is nothing to send now.
-const NoRest = "Nothing waits to be sent again"
+// NoRetryPending says that there is nothing to send now.
+const NoRetryPending = "Nothing waits to be sent again"

@@ -12,25 +12,25 @@ import (
 
 // Activity is what goes on in a turn.
 type Activity struct {
-	Doing Doing
+	Kind  ActivityKind
 	Tool  string    // that is called, or runs
 	Since time.Time // when it began
 	asked time.Time // since when nothing came; zero while something does
 }
 
-// Doing is a kind of activity.
-type Doing int
+// ActivityKind is a kind of activity.
+type ActivityKind int
 
 // The activities.
 const (
-	Waiting Doing = iota
+	Waiting ActivityKind = iota
 	Reasoning
 	Answering
 	Calling // the arguments of a call arrive
 	Asking  // the user has to decide about a call
 	Running // a tool does
 	Comparing
-	Painting
+	MakingImage
 )
 
 // Begin says that a turn begins now.
@@ -45,9 +45,9 @@ func (a Activity) WaitedFor(now time.Time) time.Duration {
 }
 
 // do notes what goes on, and since when.
-func (t *Turn) do(what Doing, tool string, now time.Time) {
-	if t.Doing != what || t.Tool != tool {
-		t.Doing, t.Tool, t.Since = what, tool, now
+func (t *Turn) do(what ActivityKind, tool string, now time.Time) {
+	if t.Kind != what || t.Tool != tool {
+		t.Kind, t.Tool, t.Since = what, tool, now
 	}
 }
 
@@ -74,7 +74,7 @@ func (t *Turn) step(s session.Step, now time.Time) {
 	t.Model, t.seq = s.Model, s.Seq
 	t.do(Waiting, "", now)
 	if s.IsImage {
-		t.do(Painting, "", now)
+		t.do(MakingImage, "", now)
 	}
 	t.asked = now
 	t.heard(now)
@@ -215,7 +215,7 @@ func (t *Turn) answer(a session.Response, now time.Time) {
 	t.drop(MediaBlock, &t.preview)
 	t.heard(now)
 	t.content, t.first, t.bytes, t.resend = time.Time{}, time.Time{}, 0, time.Time{}
-	t.tally.add(a)
+	t.totals.add(a)
 	t.thought(a.ThinkingDurations)
 	t.drop(RetryBlock, &t.retryID)
 	t.nameCalls(a.Message.Calls())
@@ -249,8 +249,8 @@ func (t *Turn) thought(took []time.Duration) {
 	}
 }
 
-// A Tally is what the answers to one prompt sum up to.
-type Tally struct {
+// A TurnTotals is what the answers to one prompt sum up to.
+type TurnTotals struct {
 	Model       string // that wrote the last answer
 	Reason      llm.Reason
 	Answered    bool // something came
@@ -268,7 +268,7 @@ type Tally struct {
 }
 
 // add counts an answer.
-func (t *Tally) add(a session.Response) {
+func (t *TurnTotals) add(a session.Response) {
 	if a.Seq > 0 && !a.At.IsZero() { // a conversation that was brought in may not say
 		if t.began.IsZero() {
 			t.began = a.At
@@ -293,10 +293,10 @@ func (t *Tally) add(a session.Response) {
 }
 
 // Duration returns how long the answers took, with what the tools did in between.
-func (t *Tally) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
+func (t *TurnTotals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
 
 // Pace returns tokens per second; 0 if it cannot be told.
-func (t *Tally) Pace() float64 {
+func (t *TurnTotals) Pace() float64 {
 	if t.stream == 0 {
 		return 0
 	}
@@ -335,9 +335,9 @@ func paced(tokens int, first, stream time.Duration) bool {
 	return rate <= quick || rate <= fastest && stream >= first
 }
 
-// Cached returns the share of a prompt that came from a provider's cache; "" if that
+// CacheShare returns the share of a prompt that came from a provider's cache; "" if that
 // is nothing.
-func Cached(u llm.Usage) string {
+func CacheShare(u llm.Usage) string {
 	if u.Input == 0 || u.CacheRead == 0 {
 		return ""
 	}

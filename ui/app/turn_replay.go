@@ -10,8 +10,8 @@ import (
 	"parley/session"
 )
 
-// Stored is a conversation as it is stored.
-type Stored interface {
+// StoredConversation is a conversation as it is stored.
+type StoredConversation interface {
 	At(seq int) (session.Node, error)
 	Head() int
 	PathBack(seq, n int) []session.Node
@@ -22,7 +22,7 @@ type Stored interface {
 // Replay gives show the changes that draw the messages path[from:to], and what stands
 // behind each of them, as Turn did while they came. From and to are boundaries of
 // turns, so that pages in a row show what the whole does. newID may be nil.
-func Replay(s Stored, path []session.Node, from, to int, newID func() string, show func(Change)) {
+func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
 	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
@@ -33,7 +33,7 @@ func Replay(s Stored, path []session.Node, from, to int, newID func() string, sh
 // ReplayBack does what Replay does for the last turns in front of the message next, of n
 // messages or more; for next 0, for the last ones of the current branch. It returns the
 // Seq of the first of them, in front of which the page before ends; 0 if there is none.
-func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (first int) {
+func ReplayBack(s StoredConversation, next, n int, newID func() string, show func(Change)) (first int) {
 	for back := 2 * n; ; back *= 2 { // with what is in front of the page, to know who answered there
 		end, more := s.Head(), 0
 		if next > 0 {
@@ -42,7 +42,7 @@ func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (
 		path := s.PathBack(end, back)
 		whole, to := len(path) < back, len(path)-more
 		from := max(to-n, 0)
-		for from > 0 && !Boundary(path, from) {
+		for from > 0 && !BeginsTurn(path, from) {
 			from--
 		}
 		if !whole {
@@ -59,8 +59,8 @@ func ReplayBack(s Stored, next, n int, newID func() string, show func(Change)) (
 	}
 }
 
-// Boundary reports whether a turn may begin with path[i].
-func Boundary(path []session.Node, i int) bool {
+// BeginsTurn reports whether a turn may begin with path[i].
+func BeginsTurn(path []session.Node, i int) bool {
 	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && continues(path, i))
 }
 
@@ -71,7 +71,7 @@ func continues(path []session.Node, i int) bool { return i > 0 && path[i-1].Role
 // replay folds what is stored as if it came anew.
 type replay struct {
 	Turn
-	stored Stored
+	stored StoredConversation
 	show   func(Change)
 	now    time.Time // of the stored events, from any beginning
 
@@ -143,7 +143,7 @@ func (r *replay) summary(path []session.Node, i int) {
 
 // lastSummarized returns how many messages the last summary of the branch that ends with
 // the message seq stands for; 0 if there is none.
-func lastSummarized(s Stored, seq int) int {
+func lastSummarized(s StoredConversation, seq int) int {
 	for back := 64; ; back *= 2 {
 		path := s.PathBack(seq, back)
 		for _, n := range slices.Backward(path) {
@@ -329,7 +329,7 @@ func (r *replay) results(n session.Node) {
 func (r *replay) end() {
 	r.drop(RetryBlock, &r.retryID)
 	if r.cut != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
-		r.put(Change{Kind: BrokeBlock, Text: r.cut.InterruptedBy})
+		r.put(Change{Kind: InterruptedBlock, Text: r.cut.InterruptedBy})
 	}
 	r.addFooter(r.cut != nil)
 	r.cut, r.calls = nil, nil

@@ -105,8 +105,8 @@ func (b *board) words(all bool) (out []string) {
 		if d.Part != nil {
 			text += fmt.Sprintf(" %s %s %s", d.Part.Kind, d.Part.Text, d.Part.URL)
 		}
-		if d.Tally != nil {
-			text = fmt.Sprintf("footer %+v %s %.3f", *d.Tally, d.Tally.Duration(), d.Tally.Pace())
+		if d.Totals != nil {
+			text = fmt.Sprintf("footer %+v %s %.3f", *d.Totals, d.Totals.Duration(), d.Totals.Pace())
 		}
 		switch e := d.Event.(type) {
 		case nil, session.Call, session.ApprovalRequest, session.Decision, session.Result, session.DroppedCall, session.Response, storedResult:
@@ -356,7 +356,7 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 			var pages []string
 			for to := len(path); to > 0; {
 				from := to - 1
-				for !Boundary(path, from) || from > 0 && k.r.IntN(2) == 0 {
+				for !BeginsTurn(path, from) || from > 0 && k.r.IntN(2) == 0 {
 					from--
 				}
 				page := board{t: t}
@@ -463,7 +463,7 @@ func TestTurnTicks(t *testing.T) {
 	turn.Apply(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "x"}}, at)
 	quiet := kinds(turn.Tick(at.Add(4 * time.Minute)))
 	silent := kinds(turn.Tick(at.Add(6 * time.Minute)))
-	waited := kinds(turn.Wait(at.Add(6 * time.Minute)))
+	waited := kinds(turn.ExtendSilence(at.Add(6 * time.Minute)))
 	want := []string{fmt.Sprint(Opened, RetryBlock, 10*time.Second), fmt.Sprint(Replaced, RetryBlock, 6*time.Second), fmt.Sprint(Opened, SilenceBlock, 6*time.Minute), fmt.Sprint(Dropped, SilenceBlock, time.Duration(0))}
 	if got := slices.Concat(retry, down, quiet, silent, waited); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -491,7 +491,7 @@ func TestPace(t *testing.T) {
 		{"no count of the provider's", 500, 0, time.Second, 6 * time.Second, ""},
 		{"a call alone", 0, 40, time.Second, 3 * time.Second, ""},
 	} {
-		var sum Tally
+		var sum TurnTotals
 		sum.add(session.Response{Message: text(tt.streamed), Usage: llm.Usage{Input: 10, Output: tt.output}, Finish: llm.Finish{Reason: llm.Stop}, TTFT: tt.first, Duration: tt.took})
 		got := ""
 		if pace := sum.Pace(); pace > 0 {

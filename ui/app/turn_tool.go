@@ -122,7 +122,7 @@ func (t *Turn) ask(a session.ApprovalRequest, now time.Time) {
 
 func (t *Turn) decided(d session.Decision, now time.Time) {
 	b := t.blockOf(d.ID)
-	t.Doing, t.Tool, t.Since = Running, b.tool.Name, now // waiting for the user is not running
+	t.Kind, t.Tool, t.Since = Running, b.tool.Name, now // waiting for the user is not running
 	for _, other := range t.calls {
 		if allowed := d.Verdict != tools.Deny; allowed && other != b && other.tool.Ran && other.tool.Status == CallRunning {
 			other.tool.Parallel, b.tool.Parallel = true, true

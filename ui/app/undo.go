@@ -91,7 +91,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 func rewindItems(a *App) (items []Item) {
 	for _, n := range a.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, Item{Title: Spoken(n.Message), Value: strconv.Itoa(n.Seq)})
+			items = append(items, Item{Title: MessageLine(n.Message), Value: strconv.Itoa(n.Seq)})
 		}
 	}
 	slices.Reverse(items)
@@ -112,7 +112,7 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 	}
 	to := "before this message"
 	if n, err := a.Session.At(p.seq); err == nil {
-		to = "before \"" + Spoken(n.Message) + "\""
+		to = "before \"" + MessageLine(n.Message) + "\""
 	}
 	return Effect{List: &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
 		switch i.Value {
@@ -131,9 +131,9 @@ func EditMessage(a *App, seq int) Effect {
 	if err != nil {
 		return Effect{Err: err}
 	}
-	text, attached := DraftOf(msg)
+	text, attached := DraftFrom(msg)
 	a.Attached = append(a.Attached, attached...)
-	return Effect{Entered: &Entered{}, Text: text, Attached: attached}
+	return Effect{SessionOpened: &SessionOpened{}, Text: text, Attached: attached}
 }
 
 // A restoring is files on their way back to how they were.
@@ -239,7 +239,7 @@ func (r *restoring) askChanged(intro string) Effect {
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
 	return Effect{Confirm: &Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) Effect {
 		if !yes && r.plan.Count(false) == 0 {
-			return Say("Nothing restored")
+			return ShowToast("Nothing restored")
 		}
 		return r.restore(yes)
 	}}}

@@ -27,8 +27,8 @@ type UsageReport struct {
 
 // A UsageReader sums up what a store knows.
 type UsageReader struct {
-	Store *session.Store
-	Short func(path string) string // how folders are shown; nil: as they are
+	Store      *session.Store
+	AbbrevPath func(path string) string // how folders are shown; nil: as they are
 }
 
 // By sums up what was used from since to until (zero: without bound) by one of
@@ -88,8 +88,8 @@ func (u UsageReader) report(by string, rows []session.UsageSum) UsageReport {
 		r.label = func(s session.UsageSum) string { return cmp.Or(titles[s.Session], s.Session, "outside conversations") }
 	case by == "folder":
 		r.label = func(s session.UsageSum) string {
-			if u.Short != nil && s.Folder != "" {
-				return u.Short(s.Folder)
+			if u.AbbrevPath != nil && s.Folder != "" {
+				return u.AbbrevPath(s.Folder)
 			}
 			return cmp.Or(s.Folder, "no folder")
 		}
@@ -121,7 +121,7 @@ func (r UsageReport) Chart() format.Chart {
 	c := format.Chart{Heading: r.By, Columns: []format.ChartColumn{
 		{Heading: "requests", Rank: 3}, {Heading: "input", Rank: 1}, {Heading: "cached", Rank: 4}, {Heading: "output", Rank: 2}, {Heading: "cost"}}}
 	figures := func(s session.UsageSum) []string {
-		cached := strings.TrimSuffix(Cached(s.Usage), " cached")
+		cached := strings.TrimSuffix(CacheShare(s.Usage), " cached")
 		return []string{strconv.Itoa(s.Requests), format.Tokens(s.Usage.Input), cached, format.Tokens(s.Usage.Output), UsageCost(s)}
 	}
 	for _, s := range r.Rows {
@@ -250,7 +250,7 @@ func budget(a *App, arg string) Effect {
 func sayLimit(s *session.Session, l session.Limit) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
 		item := budgetItem(s, l)
-		return func() Effect { return Say(item.Title + ": " + item.Detail) }
+		return func() Effect { return ShowToast(item.Title + ": " + item.Detail) }
 	}}
 }
 

@@ -51,7 +51,7 @@ func (a editor) serve() error {
 	defer a.closeLibrary()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go print.Watch(cancel)
+	go print.CancelOnSignals(cancel)
 	err := acp.Serve(ctx, acp.Options{
 		In: os.Stdin, Out: os.Stdout, Version: version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
@@ -82,9 +82,9 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	for _, s := range r.Servers {
 		a.addServer(s)
 	}
-	log, flags := a.library.Create(session.Info{Dir: a.dir}), a.keptFlags
+	log, flags := a.library.Create(session.Info{Dir: a.dir}), a.settingFlags
 	if r.ID != "" {
-		flags = keptFlags{} // it has its own
+		flags = settingFlags{} // it has its own
 		var err error
 		if log, err = a.library.Resume(r.ID); log == nil {
 			return nil, err

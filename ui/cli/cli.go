@@ -50,11 +50,11 @@ type program struct {
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
 	local     local
-	kept
+	stores
 }
 
-// kept is what stays on the disk.
-type kept struct {
+// stores is what stays on the disk.
+type stores struct {
 	library *session.Store // conversations; nil until it is needed
 	undo    *undo.Store    // files before tools changed them; nil until it is needed
 }

@@ -35,7 +35,7 @@ func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.C
 	parts := []func(context.Context) []app.Check{
 		d.services, d.mcpServers,
 		func(ctx context.Context) []app.Check {
-			o := app.Options{Folder: d.dir, Getenv: os.Getenv}
+			o := app.Options{Directory: d.dir, Getenv: os.Getenv}
 			return terminal.Checks(ctx, os.Getenv, o.Board(nil))
 		},
 		func(context.Context) []app.Check { return []app.Check{d.sandbox()} },
@@ -216,7 +216,7 @@ the configuration. It exits with 3 if something is broken.`,
 			}
 			defer d.prepare()()
 			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
-			if app.HasBroken(checks) {
+			if app.HasBrokenCheck(checks) {
 				a.status = print.Config
 			}
 			out := colorprofile.NewWriter(os.Stdout, os.Environ()) // takes colors out where they do not belong

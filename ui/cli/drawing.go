@@ -16,9 +16,9 @@ import (
 )
 
 // drawing returns what the screen makes images with. They are saved in the working directory.
-func drawing(a *program) app.Drawing {
-	return app.Drawing{
-		Models: func() (items []app.Item) {
+func drawing(a *program) app.ImageModels {
+	return app.ImageModels{
+		List: func() (items []app.Item) {
 			for _, c := range media.Drawing.Choices(a.local.services(), os.Getenv) {
 				detail := cmp.Or(c.Unavailable, c.Facts.Name)
 				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
@@ -32,7 +32,7 @@ func drawing(a *program) app.Drawing {
 			}
 			return items
 		},
-		Model: func(ctx context.Context, name string) (llm.Endpoint, error) {
+		Open: func(ctx context.Context, name string) (llm.Endpoint, error) {
 			m, err := media.Drawing.Open(ctx, a.local.services(), cmp.Or(name, a.config.ImageModel), a.openOptions())
 			if err != nil {
 				return llm.Endpoint{}, err

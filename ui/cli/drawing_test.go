@@ -65,7 +65,7 @@ func TestImageModelOfTheConfiguration(t *testing.T) {
 		first bool
 	}{{"box/sd-turbo", true}, {"openai/gpt-image-2", false}, {"", false}} {
 		a.config.ImageModel = test.model
-		items := drawing(a).Models()
+		items := drawing(a).List()
 		if len(items) == 0 || (items[0].Value == test.model && !items[0].Disabled) != test.first {
 			t.Errorf("%q: the first is %+v", test.model, items[0])
 		}

@@ -38,7 +38,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
-	report := print.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []print.FactsOf{}, Changes: []print.FactChange{}}
+	report := print.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []print.FetchedFacts{}, Changes: []print.FactChange{}}
 	for _, err := range failed {
 		f := print.FailedSource{Error: app.ErrorText(err)}
 		if e := (*llm.Error)(nil); errors.As(err, &e) {
@@ -52,7 +52,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
-		of := print.FactsOf{Provider: l.Provider, Models: len(l.Models)}
+		of := print.FetchedFacts{Provider: l.Provider, Models: len(l.Models)}
 		if l.Partial {
 			of.From = "openrouter"
 		}

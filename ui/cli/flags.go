@@ -40,7 +40,7 @@ type modelFlags struct {
 	judge      string   // model that says which answer is best; "": none
 	fallback   []string
 	noFallback bool
-	keptFlags
+	settingFlags
 	promptName string // of a prompt file, for which the words are arguments
 	prompt     promptFile
 }
@@ -83,7 +83,7 @@ type wireFlags struct {
 func (f *flags) register(root *cobra.Command) {
 	set := root.Flags()
 	set.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL`, as provider/model; repeat to compare several")
-	f.keptFlags.register(root, set)
+	f.settingFlags.register(root, set)
 	set.BoolVar(&f.exact, "exact", false, "use model names exactly as given: do not map retired or family names to current ones")
 	set.IntVarP(&f.answers, "answers", "n", 1, "`NUMBER` of answers; they are compared and kept as branches")
 	set.StringSliceVar(&f.fallback, "fallback", nil, "`MODELS` to continue with if one fails; auto takes connected ones that are close to it")
@@ -170,7 +170,7 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
 		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
 	}
-	if err := f.keptFlags.validate(); err != nil {
+	if err := f.settingFlags.validate(); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {

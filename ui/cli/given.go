@@ -11,11 +11,11 @@ import (
 )
 
 // given returns what holds for conversations that say nothing themselves.
-func given(a *program) app.Given {
-	return app.Given{
-		Configured: func(model string) (list []app.Configured) {
+func given(a *program) app.Defaults {
+	return app.Defaults{
+		Configured: func(model string) (list []app.ConfiguredSetting) {
 			for _, s := range providers.ConfiguredSettings(a.local.services(), model, os.Getenv) {
-				list = append(list, app.Configured{Name: s.Name, Value: s.Value, Source: s.Table})
+				list = append(list, app.ConfiguredSetting{Name: s.Name, Value: s.Value, Source: s.Table})
 			}
 			return list
 		},
@@ -25,7 +25,7 @@ func given(a *program) app.Given {
 			}
 			return session.Instructions, "parley's own"
 		},
-		LeftTools: func() (names []string, why string) {
+		WithheldTools: func() (names []string, why string) {
 			offered := map[string]bool{}
 			if a.toolSet != nil {
 				for _, t := range a.toolSet.Tools() {

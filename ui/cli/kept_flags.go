@@ -17,10 +17,10 @@ import (
 	"parley/ui/app"
 )
 
-// keptFlags are the flags that do what a command of the chat does. The conversation that the
+// settingFlags are the flags that do what a command of the chat does. The conversation that the
 // command line begins or opens keeps what they say, as it keeps what the command says; all other
 // flags hold for the run. The zero value changes nothing.
-type keptFlags struct {
+type settingFlags struct {
 	model       string            // provider/model; as /model
 	effort      string            // as /effort
 	system      string            // as /system
@@ -34,7 +34,7 @@ type keptFlags struct {
 }
 
 // register adds the flags to the root command; -m is read with those of other models.
-func (f *keptFlags) register(root *cobra.Command, set *pflag.FlagSet) {
+func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
 	set.StringVar(&f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max")
 	set.StringVar(&f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto")
 	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
@@ -48,7 +48,7 @@ func (f *keptFlags) register(root *cobra.Command, set *pflag.FlagSet) {
 }
 
 // validate reads the settings, and refuses what cannot be meant.
-func (f *keptFlags) validate() error {
+func (f *settingFlags) validate() error {
 	switch {
 	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
 		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
@@ -63,7 +63,7 @@ func (f *keptFlags) validate() error {
 	}
 	f.settings = map[string]string{}
 	for _, o := range f.options {
-		name, value, err := app.ReadSetting(o)
+		name, value, err := app.ParseSetting(o)
 		if err != nil {
 			return fmt.Errorf("-O %w", err)
 		}
@@ -78,7 +78,7 @@ func (f *keptFlags) validate() error {
 // apply gives a session the folders and the persona that its conversation has, and what the flags
 // say. What is so already is not kept once more. Notice says what of the conversation cannot be
 // used.
-func (f *keptFlags) apply(a *program, s *session.Session) (notice string, err error) {
+func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err error) {
 	folders, err := f.applyFolders(a, s)
 	if err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func (f *keptFlags) apply(a *program, s *session.Session) (notice string, err er
 
 // applyFolders has tools reach the folders that the conversation has, and those of --add-dir.
 // Notice says which of the former are left out.
-func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
+func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
 	if err := session.RestoreDirectories(s, session.BranchDirectories(s)...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 		if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (f *keptFlags) applyFolders(a *program, s *session.Session) (notice string,
 
 // applyPersona gives a session the persona of the flags, or restores the one that its conversation
 // has. One that came with a directory holds only where that is trusted, which notice says.
-func (f *keptFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
+func (f *settingFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
 	kept, want := session.PersonaOf(s), f.persona
 	trusted := func(p session.Persona) bool {
 		return p.Project == "" || a.project.trusted && p.Project == a.dir

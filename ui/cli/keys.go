@@ -25,7 +25,7 @@ func (a *program) keysCommand() *cobra.Command {
 				}
 				return nil
 			}
-			rows, err := tui.Bound(a.config.Keys)
+			rows, err := tui.ListBindings(a.config.Keys)
 			if err != nil {
 				return a.fail(print.Config, err)
 			}

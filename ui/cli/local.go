@@ -187,7 +187,7 @@ func (a *local) connect(ctx context.Context, provider, name string) (said string
 	if err := services[at].Err(); err != nil {
 		return "", err
 	}
-	return services[at].Connected(), saveLocalAnswer(provider, services[at].Model, true)
+	return services[at].ConnectedText(), saveLocalAnswer(provider, services[at].Model, true)
 }
 
 // saveLocalAnswer stores whether a service on this machine may answer, and with which model;
@@ -208,7 +208,7 @@ func saveLocalAnswer(provider, model string, yes bool) error {
 func (a *local) options() app.Local {
 	var l app.Local
 	if a.config.UI.Discover && a.recording.replay == nil {
-		l.Look = a.localServices
+		l.Discover = a.localServices
 	}
 	if provider := a.unnamed; provider != "" {
 		l.Unnamed = func(ctx context.Context) (string, error) { return a.firstListed(ctx, provider) }

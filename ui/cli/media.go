@@ -26,7 +26,7 @@ type mediaCommands struct{ *program }
 // standard output leaves.
 func interruptible() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go print.Watch(cancel)
+	go print.CancelOnSignals(cancel)
 	return ctx, cancel
 }
 

@@ -43,7 +43,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		}
 		trouble = err // what of it could not be read
 	}
-	s, notice, err = a.newSession(screen, log, a.keptFlags)
+	s, notice, err = a.newSession(screen, log, a.settingFlags)
 	go pruneUndo(openUndo(a))
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
@@ -88,9 +88,9 @@ func (a *program) resumeSession(log *session.Log, damage error) (*session.Sessio
 	if log == nil {
 		return nil, "", damage
 	}
-	var flags keptFlags
+	var flags settingFlags
 	if a.listWords != nil {
-		flags, a.listWords = a.keptFlags, nil
+		flags, a.listWords = a.settingFlags, nil
 	}
 	s, notice, err := a.newSession(true, log, flags)
 	if damage != nil {
@@ -123,7 +123,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 // held in dir.
 func findSession(library *session.Store, dir, resume string) (session.Info, error) {
 	if resume != "" {
-		return print.Find(library, resume)
+		return print.FindSession(library, resume)
 	}
 	last, err := library.Latest(dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {

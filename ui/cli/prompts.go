@@ -33,7 +33,7 @@ type promptFile struct {
 }
 
 // lend has the conversation keep the model and the effort that it would have without the prompt.
-func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, flags *keptFlags) {
+func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, flags *settingFlags) {
 	if p.model == "" && p.effort == "" {
 		return
 	}
@@ -46,11 +46,11 @@ func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, fla
 
 // searches reports whether the answer may search the web because the prompt says so, and no flag
 // against it.
-func (p *promptFile) searches(f *keptFlags) bool { return p.Prompt != nil && p.Web && f.web != off }
+func (p *promptFile) searches(f *settingFlags) bool { return p.Prompt != nil && p.Web && f.web != off }
 
 // system returns the system prompt that holds while the prompt is answered, if no flag names
 // another; "" is that of the conversation.
-func (p *promptFile) system(f *keptFlags) string {
+func (p *promptFile) system(f *settingFlags) string {
 	if p.Prompt == nil || f.system != "" || f.personaName != "" {
 		return ""
 	}
@@ -166,14 +166,14 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	e.Typed = "" // as in PROMPT, an @ is only text there
 	bare := *p
 	bare.Settings = prompts.Settings{} // they are the session's
-	from, notes, err := app.Options{Library: a.library, Short: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults().Template(context.Background(), &bare, e)
+	from, notes, err := app.Options{Library: a.library, AbbrevPath: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults().Template(context.Background(), &bare, e)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range notes {
 		a.note(n)
 	}
-	from.Settings.Web = a.prompt.searches(&a.keptFlags)
+	from.Settings.Web = a.prompt.searches(&a.settingFlags)
 	own := from.Parts
 	from.Parts = func(outputs []string) []llm.Part { return append(own(outputs), parts...) }
 	a.prompt.from = from

@@ -76,14 +76,14 @@ func (r *recording) inspector() app.Wire {
 			shown.Curl = e.Curl()
 			return shown, ok
 		},
-		Hear: func(f func(string)) { r.onError.Store(&f) },
+		OnRecordError: func(f func(string)) { r.onError.Store(&f) },
 	}
 }
 
 // exchange returns e for the screen.
 func exchange(e providers.Exchange) app.Exchange {
-	side := func(m providers.Traffic) app.Traffic {
-		t := app.Traffic{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
+	side := func(m providers.Traffic) app.ExchangeSide {
+		t := app.ExchangeSide{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
 		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
 			for _, value := range m.Header[name] {
 				t.Headers = append(t.Headers, [2]string{name, value})
@@ -93,7 +93,7 @@ func exchange(e providers.Exchange) app.Exchange {
 	}
 	return app.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
-		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Timing: app.Timing{Headers: e.Headers, First: e.FirstByte, Total: e.Duration},
-		Over: e.Done, Sent: e.Request.Bytes, Got: e.Response.Bytes, Request: side(e.Request), Response: side(e.Response),
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Timing: app.Timing{Headers: e.Headers, FirstByte: e.FirstByte, Total: e.Duration},
+		Done: e.Done, Sent: e.Request.Bytes, Got: e.Response.Bytes, Request: side(e.Request), Response: side(e.Response),
 	}
 }

@@ -119,7 +119,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	models, _ := a.library.Get("models")
 	known := new(estimates)
 	return app.Options{
-		Session: s, ConfigFile: a.configPath, First: app.First{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Folder: a.dir, Short: abbrevPath, Attached: attached,
+		Session: s, ConfigFile: a.configPath, FirstScreen: app.FirstScreen{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
@@ -131,34 +131,34 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err = errors.Join(err, offerSkills(a, s.Model()))
 			return wholeSystem(a, session.PersonaOf(s).System), errors.Join(err, a.startMCPServers())
 		}},
-		MCP:       app.MCP{Servers: a.mcp.servers.Load, Watch: func(f func(string)) { a.mcp.onChange.Store(&f) }},
+		MCP:       app.MCP{Servers: a.mcp.servers.Load, OnServerChange: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
-		Left:      a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
+		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
 			return tools.RunOwn(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, Held: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
 		PromptFiles: app.PromptFiles{Skills: func() ([]app.Skill, []error) { return skillRows(a) }, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
-		Mask:  func() (func(string) string, error) { return maskSecrets(a) },
-		Enter: func(dir string) { a.nextDir = dir },
-		Context: func() []app.Fact {
+		Mask:            func() (func(string) string, error) { return maskSecrets(a) },
+		ChangeDirectory: func(dir string) { a.nextDir = dir },
+		Context: func() []app.ContextItem {
 			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
 		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
-			Given:   given(a),
-			Local:   a.local.options(),
-			Resolve: a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Drawing: drawing(a),
+			Defaults: given(a),
+			Local:    a.local.options(),
+			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: drawing(a),
 			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
-			Choices: func() []app.Choice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
-			Live: func() []app.Choice {
+			Choices: func() []app.ModelChoice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
+			Live: func() []app.ModelChoice {
 				a.local.discover(context.Background())
 				found, err := providers.LiveChoices(context.Background(), a.local.services(), a.openOptions(), false)
 				return append(modelChoices(found), unreachableProviders(err)...)
 			}},
 		Opening: app.Opening{New: func() (*session.Session, error) {
-			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.keptFlags)
+			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.settingFlags)
 			return s, err
 		},
 			Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
@@ -181,29 +181,29 @@ func (a *program) printResumeHint(id string) {
 
 // requestFacts lists what every request holds beside the conversation: the system
 // prompt, what the project adds to it, and the tools.
-func requestFacts(system string, p *project, set *tools.Set, known *estimates) []app.Fact {
-	facts := []app.Fact{{Name: "system prompt", Tokens: tokens(known, system)}}
+func requestFacts(system string, p *project, set *tools.Set, known *estimates) []app.ContextItem {
+	facts := []app.ContextItem{{Name: "system prompt", Tokens: tokens(known, system)}}
 	if p.own != "" {
-		facts = append(facts, app.Fact{Name: instructions.Names[0], Tokens: catalog.Estimate(p.own), Note: "yours, for all folders"})
+		facts = append(facts, app.ContextItem{Name: instructions.Names[0], Tokens: catalog.Estimate(p.own), Note: "yours, for all folders"})
 	}
 	if s := &p.skills; s.list != "" {
 		note := ""
 		if s.omitted > 0 {
 			note = fmt.Sprintf("%d not listed: no room", s.omitted)
 		}
-		facts = append(facts, app.Fact{Name: "list of skills", Tokens: catalog.Estimate(s.list), Note: note})
+		facts = append(facts, app.ContextItem{Name: "list of skills", Tokens: catalog.Estimate(s.list), Note: note})
 	}
 	if p.trusted {
 		for _, f := range p.offer.Sent() {
-			facts = append(facts, app.Fact{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
+			facts = append(facts, app.ContextItem{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
 		}
 	}
 	for _, dir := range set.Folders() {
-		facts = append(facts, app.Fact{Name: "folder " + abbrevPath(dir), Tokens: catalog.Estimate(dir), Note: "added: tools reach it"})
+		facts = append(facts, app.ContextItem{Name: "folder " + abbrevPath(dir), Tokens: catalog.Estimate(dir), Note: "added: tools reach it"})
 	}
 	if set != nil {
 		for _, t := range set.Tools() {
-			facts = append(facts, app.Fact{Name: "tool " + t.Name, Tokens: tokens(known, t.Description) + tokens(known, t.Schema)})
+			facts = append(facts, app.ContextItem{Name: "tool " + t.Name, Tokens: tokens(known, t.Description) + tokens(known, t.Schema)})
 		}
 	}
 	return facts
@@ -220,12 +220,12 @@ func abbrevPath(dir string) string {
 }
 
 // modelChoices returns the rows of the model picker.
-func modelChoices(found []providers.Choice) []app.Choice {
-	var out []app.Choice
+func modelChoices(found []providers.Choice) []app.ModelChoice {
+	var out []app.ModelChoice
 	for _, c := range found {
 		r := modelRow(c)
 		in, price := r.Prices()
-		out = append(out, app.Choice{
+		out = append(out, app.ModelChoice{
 			Name: c.Name, Alias: c.Alias, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
 			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated, Facts: c.Facts,
 		})
@@ -235,8 +235,8 @@ func modelChoices(found []providers.Choice) []app.Choice {
 
 // unreachableProviders returns a row for each server that did not list its models,
 // as err says.
-func unreachableProviders(err error) []app.Choice {
-	var rows []app.Choice
+func unreachableProviders(err error) []app.ModelChoice {
+	var rows []app.ModelChoice
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range several.Unwrap() {
 			rows = append(rows, unreachableProviders(err)...)
@@ -245,7 +245,7 @@ func unreachableProviders(err error) []app.Choice {
 	}
 	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Provider != "" {
 		why := map[llm.Fault]string{llm.Network: "server does not answer", llm.Authentication: "key refused"}[e.Fault]
-		rows = append(rows, app.Choice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
+		rows = append(rows, app.ModelChoice{Name: e.Provider + "/", Why: cmp.Or(why, e.Error())})
 	}
 	return rows
 }

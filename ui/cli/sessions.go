@@ -25,7 +25,7 @@ func (a *program) sessionCommands() print.SessionCommands {
 			return lib, nil
 		},
 		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
-		Mask: a.maskKeys, Short: abbrevPath, Forget: forgetFiles, Styled: colorprofile.NewWriter(os.Stdout, os.Environ()),
+		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: colorprofile.NewWriter(os.Stdout, os.Environ()),
 		ImportAll: importCommand{a.note}.run,
 	}
 }

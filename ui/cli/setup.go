@@ -23,7 +23,7 @@ import (
 
 // newSession wires models, tools and policy together around a conversation, which keeps what the
 // flags say. Notice says what is not as it was, or not as one might expect.
-func (a *program) newSession(screen bool, log *session.Log, flags keptFlags) (s *session.Session, notice string, err error) {
+func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) (s *session.Session, notice string, err error) {
 	kept := log.Session()
 	model, notice, err := firstModel(a, screen, kept.Model, cmp.Or(flags.model, a.prompt.model))
 	if err != nil {

@@ -138,7 +138,7 @@ func undoCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := print.Find(lib, strings.Join(words, " "))
+			found, err := print.FindSession(lib, strings.Join(words, " "))
 			if err = errors.Join(err, lib.Close()); err != nil {
 				return err
 			}

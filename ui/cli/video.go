@@ -146,7 +146,7 @@ type ctx2 struct {
 
 func watch(ctx context.Context) {
 	if c, ok := ctx.(ctx2); ok {
-		go print.Watch(c.cancel)
+		go print.CancelOnSignals(c.cancel)
 	}
 }
 

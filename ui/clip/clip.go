@@ -56,13 +56,13 @@ type Board struct {
 
 // A Result is what became of a copy.
 type Result struct {
-	Bytes  int
-	Hidden int     // characters that whoever copied left out, for they were not to be seen
-	Went   []Step  // the routes it went
-	Lost   []error // why others did not take it
-	File   string  // where it is instead; "" unless it went nowhere
-	Err    error   // it is nowhere
-	Passed bool    // there was a later copy, which is to win
+	Bytes      int
+	Hidden     int     // characters that whoever copied left out, for they were not to be seen
+	Delivered  []Step  // the routes it went
+	Failures   []error // why others did not take it
+	File       string  // where it is instead; "" unless it went nowhere
+	Err        error   // it is nowhere
+	Superseded bool    // there was a later copy, which is to win
 }
 
 // A Step is a route that was taken.
@@ -78,7 +78,7 @@ func (r Result) String() string { return r.Message("") }
 func (r Result) Message(what string) string {
 	said := r.route(what)
 	switch {
-	case r.Passed, r.Err != nil, r.Hidden == 0:
+	case r.Superseded, r.Err != nil, r.Hidden == 0:
 		return said
 	case r.Hidden == 1:
 		return said + "; 1 hidden character removed"
@@ -93,7 +93,7 @@ func (r Result) route(what string) string {
 		text, size = what, " ("+text+")"
 	}
 	var checked, sent []string
-	for _, s := range r.Went {
+	for _, s := range r.Delivered {
 		if s.Checked {
 			checked = append(checked, s.Route)
 			continue
@@ -101,11 +101,11 @@ func (r Result) route(what string) string {
 		sent = append(sent, s.Route)
 	}
 	why := ""
-	if len(r.Lost) > 0 {
-		why = "; " + r.Lost[len(r.Lost)-1].Error()
+	if len(r.Failures) > 0 {
+		why = "; " + r.Failures[len(r.Failures)-1].Error()
 	}
 	switch {
-	case r.Passed:
+	case r.Superseded:
 		return ""
 	case r.Err != nil:
 		return "Could not copy: " + r.Err.Error() + why
@@ -127,7 +127,7 @@ func (b *Board) Copy(text string) func(context.Context) Result {
 		b.busy.Lock()
 		defer b.busy.Unlock()
 		if turn != b.last.Load() {
-			return Result{Passed: true}
+			return Result{Superseded: true}
 		}
 		return b.copy(ctx, text)
 	}
@@ -141,7 +141,7 @@ func (b *Board) copy(ctx context.Context, text string) Result {
 			c.toCommand(ctx, row)
 		}
 	}
-	if len(c.Went) == 0 {
+	if len(c.Delivered) == 0 {
 		c.File, c.Err = b.keep(text)
 	}
 	return c.Result
@@ -158,7 +158,7 @@ type copying struct {
 
 // addLoss notes that a route did not take the text.
 func (c *copying) addLoss(route string, err error) {
-	c.Lost = append(c.Lost, fmt.Errorf("%s: %w", route, err))
+	c.Failures = append(c.Failures, fmt.Errorf("%s: %w", route, err))
 }
 
 // toTerminal sends the text by the ways through which the terminal may be
@@ -173,7 +173,7 @@ func (c *copying) toTerminal(ctx context.Context) {
 		}
 		seq := osc52(c.text)
 		if most := c.place.limit(); len(seq) > most {
-			c.Lost = append(c.Lost, fmt.Errorf("too long for the terminal, which may drop more than %s", format.Size(most*3/4)))
+			c.Failures = append(c.Failures, fmt.Errorf("too long for the terminal, which may drop more than %s", format.Size(most*3/4)))
 			return
 		}
 		c.Terminal(w.wrap(c.place.trait().before) + w.wrap(seq))
@@ -183,7 +183,7 @@ func (c *copying) toTerminal(ctx context.Context) {
 			step.Checked = ok && got == c.text
 			c.done = c.done || step.Checked
 		}
-		c.Went = append(c.Went, step)
+		c.Delivered = append(c.Delivered, step)
 	}
 }
 
@@ -223,11 +223,11 @@ func (b *Board) Answered(text string) {
 func (c *copying) toCommand(ctx context.Context, row *command) {
 	// What was sent plainly may be in tmux's buffer by now: twice would be once
 	// too often for those who page through the buffers.
-	if row.buffer && len(c.Went) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout+c.answerTimeout) {
-		c.Went = append(c.Went, Step{row.name, true})
+	if row.buffer && len(c.Delivered) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout+c.answerTimeout) {
+		c.Delivered = append(c.Delivered, Step{row.name, true})
 		return
 	}
-	outer := row.buffer && len(c.Went) == 0 && c.place.supportsOSC52() && len(osc52(c.text)) <= c.place.limit()
+	outer := row.buffer && len(c.Delivered) == 0 && c.place.supportsOSC52() && len(osc52(c.text)) <= c.place.limit()
 	if err := c.run(ctx, putTimeout+c.answerTimeout, row.put(outer), row.bytes(c.text), nil); err != nil {
 		if !errors.Is(err, errMissing) {
 			c.addLoss(row.name, err)
@@ -242,9 +242,9 @@ func (c *copying) toCommand(ctx context.Context, row *command) {
 		}
 		step.Checked = true
 	}
-	c.Went = append(c.Went, step)
+	c.Delivered = append(c.Delivered, step)
 	if outer && c.place.tmux.knows {
-		c.Went = append(c.Went, Step{Route: escapeRoutes[0].name})
+		c.Delivered = append(c.Delivered, Step{Route: escapeRoutes[0].name})
 	}
 	c.done = !row.buffer && step.Checked
 }

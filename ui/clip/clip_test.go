@@ -255,7 +255,7 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("the terminal got %q by way of %q, want %q", text, way, c.wire)
 			}
 			if c.held != "" {
-				if b, err := os.ReadFile(filepath.Join(d.held, c.held)); err != nil || string(b) != sample && got.Lost == nil {
+				if b, err := os.ReadFile(filepath.Join(d.held, c.held)); err != nil || string(b) != sample && got.Failures == nil {
 					t.Errorf("%s holds %q, %v", c.held, b, err)
 				}
 			}
@@ -422,8 +422,8 @@ func TestHangs(t *testing.T) {
 		d.answerTimeout = 0
 		d.install("xclip", "sleep 60 & echo $! > $held/pid; sleep 60")
 		got := d.copy("hi")
-		if len(got.Lost) != 1 || got.Lost[0].Error() != "xclip: no answer in 2s" {
-			t.Errorf("lost %v", got.Lost)
+		if len(got.Failures) != 1 || got.Failures[0].Error() != "xclip: no answer in 2s" {
+			t.Errorf("lost %v", got.Failures)
 		}
 		b, err := os.ReadFile(filepath.Join(d.held, "pid"))
 		if err != nil {
@@ -536,7 +536,7 @@ func TestCancelled(t *testing.T) {
 	d.install("xclip", "sleep 60")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got := d.Copy("hi")(ctx); len(got.Lost) != 1 || !errors.Is(got.Lost[0], context.Canceled) {
-		t.Errorf("lost %v", got.Lost)
+	if got := d.Copy("hi")(ctx); len(got.Failures) != 1 || !errors.Is(got.Failures[0], context.Canceled) {
+		t.Errorf("lost %v", got.Failures)
 	}
 }

@@ -14,11 +14,11 @@ import (
 
 // Plural returns n and a noun: "1 file", "3 files".
 func Plural(n int, noun string) string {
-	return strconv.Itoa(n) + " " + noun + S(n)
+	return strconv.Itoa(n) + " " + noun + PluralSuffix(n)
 }
 
-// S returns the ending of a noun of which there are n: "" or "s".
-func S(n int) string {
+// PluralSuffix returns the ending of a noun of which there are n: "" or "s".
+func PluralSuffix(n int) string {
 	if n == 1 {
 		return ""
 	}

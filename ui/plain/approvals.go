@@ -11,7 +11,7 @@ import (
 
 // approvals asks about calls that the user has to allow.
 type approvals struct {
-	*desk
+	*deps
 	questions *questions
 	editor    *editor
 }
@@ -21,10 +21,10 @@ type approvals struct {
 func (a *approvals) question(ask session.ApprovalRequest) *question {
 	choices := describe.Choices(ask.Action, true, false)
 	tell := func(details bool) {
-		a.say("%s", describe.Title(ask.Action))
+		a.writeLine("%s", describe.Title(ask.Action))
 		a.out.Block(strings.Join(describe.Words(ask.Action, details), "\n"))
 		for i, c := range choices {
-			a.say("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
+			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
 		}
 	}
 	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, tell: func() { tell(false) }}
@@ -37,7 +37,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 		}
 		choice := choiceOf(choices, word)
 		if choice == describe.NoChoice || note != "" && word != denyWithReason {
-			a.say("Type one of the numbers or letters and nothing else.")
+			a.writeLine("Type one of the numbers or letters and nothing else.")
 			return false
 		}
 		if word == denyWithReason && note == "" {
@@ -125,16 +125,16 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 	a.questions.next(&question{
 		call: ask.Call.ID, guarded: true, prompt: "Which rule? Its number, or nothing to go back:",
 		tell: func() {
-			a.say("It runs now, and later without asking by one of these rules:")
+			a.writeLine("It runs now, and later without asking by one of these rules:")
 			for i, n := range prefixes {
 				rule, means, err := describe.Rule(ask.Action, n)
 				if err != nil {
 					rule, means = "none", sentence(oneLine(err.Error()))
 				}
-				a.say("%d. %s. %s", i+1, rule, means)
+				a.writeLine("%d. %s. %s", i+1, rule, means)
 			}
 			if why != "" {
-				a.say("Cannot be widened: %s.", why)
+				a.writeLine("Cannot be widened: %s.", why)
 			}
 		},
 		answer: func(line string) bool {
@@ -144,7 +144,7 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 			}
 			n, err := strconv.Atoi(line)
 			if err != nil || n < 1 || n > len(prefixes) {
-				a.say("No rule %s.", line)
+				a.writeLine("No rule %s.", line)
 				return false
 			}
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: prefixes[n-1]})
@@ -162,9 +162,9 @@ func (a *approvals) edit(ask session.ApprovalRequest) {
 		input, err := describe.Arguments(action, name, written)
 		switch {
 		case err != nil:
-			a.fail(err)
+			a.writeError(err)
 		case input == string(action.Input) || written == text:
-			a.say("Nothing changed.")
+			a.writeLine("Nothing changed.")
 		default:
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
 			return true

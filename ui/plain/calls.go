@@ -17,15 +17,15 @@ func (t *transcript) decided(tool *app.Tool) {
 	switch {
 	case tool.Name == "":
 	case denied && tool.Name == tools.PlanTool:
-		t.say("Not accepted: the model keeps planning.")
+		t.writeLine("Not accepted: the model keeps planning.")
 	case denied && tool.Asked:
-		t.say("Not run.")
+		t.writeLine("Not run.")
 	case denied:
-		t.say("Not allowed to run %s.", callText(tool.Name, tool.Input))
+		t.writeLine("Not allowed to run %s.", callText(tool.Name, tool.Input))
 	case tool.Asked:
-		t.say("Running…")
+		t.writeLine("Running…")
 	default:
-		t.say("Running %s.", callText(tool.Name, tool.Input))
+		t.writeLine("Running %s.", callText(tool.Name, tool.Input))
 	}
 }
 
@@ -38,7 +38,7 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	case stopped && r.Part.Failed:
 		done = "Stopped after " + length(r.Duration)
 	case r.Part.Failed && !tool.Ran: // it was no call that could run
-		t.say("A call to %s failed: %s", tool.Name, truncate(r.Part.Text, 300))
+		t.writeLine("A call to %s failed: %s", tool.Name, truncate(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
 		done = "Failed after " + length(r.Duration)
@@ -50,10 +50,10 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	case r.Diff != "" && !r.Part.Failed:
 		t.change(done, r.Diff, tool.Asked)
 	case tool.Asked || tool.Live || r.Part.Failed:
-		t.say("%s: %s.", done, several)
+		t.writeLine("%s: %s.", done, several)
 		t.beginning(r.Part.Text)
 	default:
-		t.say("%s: %s.", done, several)
+		t.writeLine("%s: %s.", done, several)
 	}
 }
 
@@ -61,7 +61,7 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 // the question.
 func (t *transcript) change(done, diff string, heard bool) {
 	told, added, removed := describe.DiffWords(diff)
-	t.say("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
+	t.writeLine("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
 	if !heard {
 		t.out.Block(strings.Join(told, "\n"))
 	}
@@ -75,10 +75,10 @@ func (t *transcript) beginning(text string) {
 		if r := []rune(line); len(r) > wide {
 			line = string(r[:wide]) + "…"
 		}
-		t.say("  %s", line)
+		t.writeLine("  %s", line)
 	}
 	if more := len(all) - most; more > 0 {
-		t.say("And %s more: /output reads it all.", format.Plural(more, "line"))
+		t.writeLine("And %s more: /output reads it all.", format.Plural(more, "line"))
 	}
 }
 

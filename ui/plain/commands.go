@@ -25,7 +25,7 @@ func ownCommands() []command {
 		row("wait", "", "Keep waiting for a model", func(p *frontend, _ string) { p.turns.wait() }),
 		row("stop", "", "Stop the answer, as ctrl+c does", func(p *frontend, _ string) {
 			if !p.turns.interrupt() {
-				p.say("Nothing is running.")
+				p.writeLine("Nothing is running.")
 			}
 		}),
 		row("read", "NUMBER", "Read the last answer again, the last NUMBER of them, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
@@ -69,7 +69,7 @@ func commands() []command {
 // sendDraft sends the draft, or carries it out if a command made it.
 func (p *frontend) sendDraft(string) {
 	text := strings.TrimSpace(p.drafts.text)
-	if !app.TakesLines(text) {
+	if !app.AllowsMultiline(text) {
 		p.drafts.sendAll()
 		return
 	}
@@ -96,7 +96,7 @@ func (p *frontend) command(line string) {
 	}
 	at, among := app.FindCommand(name, names)
 	if at < 0 || !slices.Contains(names[at], name) { // the whole name of a prompt counts more than the beginning of a command's
-		if e, ok := app.RunNamed(p.app, line); ok {
+		if e, ok := app.RunPromptCommand(p.app, line); ok {
 			p.apply(e)
 			return
 		}
@@ -109,8 +109,8 @@ func (p *frontend) command(line string) {
 		p.apply(all[at].Do(p.app, arg))
 		return
 	}
-	if where := app.Elsewhere(name); where != "" && arg == "" {
-		p.say("%s", sentence(where))
+	if where := app.OtherProgramHint(name); where != "" && arg == "" {
+		p.writeLine("%s", sentence(where))
 		return
 	}
 	var near []string
@@ -126,15 +126,15 @@ func (p *frontend) command(line string) {
 	if len(near) > 0 {
 		maybe = " Did you mean /" + strings.Join(near, " or /") + "?"
 	}
-	p.say("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
+	p.writeLine("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
 }
 
 func (p *frontend) help() {
-	p.say("A line you enter is sent to the model. A backslash at its end continues the message on the next line; lines pasted together are one message, never a command.")
-	p.say("@ and a path attach a file, @ and an address a page or file of the web. ! and a command run it in your shell; its output is sent along with your next message.")
-	p.say("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
-	p.say("What you enter while an answer is running is queued.")
+	p.writeLine("A line you enter is sent to the model. A backslash at its end continues the message on the next line; lines pasted together are one message, never a command.")
+	p.writeLine("@ and a path attach a file, @ and an address a page or file of the web. ! and a command run it in your shell; its output is sent along with your next message.")
+	p.writeLine("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
+	p.writeLine("What you enter while an answer is running is queued.")
 	for _, c := range commands() {
-		p.say("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
+		p.writeLine("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
 	}
 }

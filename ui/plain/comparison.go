@@ -34,15 +34,15 @@ func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
 
 // take reads what happened to one of the models, or keeps it until its turn.
 func (c *comparison) take(e session.CandidateEvent) {
-	one := c.Comparison.Take(e)
+	one := c.Comparison.Apply(e)
 	if one == nil {
 		return
 	}
 	if _, ok := e.Event.(llm.Retry); ok && c.speaking < 0 {
-		c.say("%s: %s.", one.Label, one.State)
+		c.writeLine("%s: %s.", one.Label, one.State)
 	}
 	c.waiting[e.N] = append(c.waiting[e.N], e.Event)
-	if d, ok := e.Event.(llm.Delta); one.Over || ok && d.Kind == llm.Text && d.Text != "" {
+	if d, ok := e.Event.(llm.Delta); one.Done || ok && d.Kind == llm.Text && d.Text != "" {
 		c.begin(e.N)
 	}
 	for c.next() {
@@ -52,7 +52,7 @@ func (c *comparison) take(e session.CandidateEvent) {
 		for _, event := range events {
 			c.read(n, event)
 		}
-		if !c.Comparison[n].Over {
+		if !c.Comparison[n].Done {
 			return
 		}
 		c.finished(n)
@@ -75,10 +75,10 @@ func (c *comparison) next() bool {
 	if len(c.begun) == 0 {
 		return false
 	}
-	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Over }), 0)
+	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Done }), 0)
 	c.speaking = c.begun[i]
 	c.begun = slices.Delete(c.begun, i, i+1)
-	c.say("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
+	c.writeLine("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
 	return true
 }
 
@@ -101,18 +101,18 @@ func (c *comparison) finished(n int) {
 	one := c.Comparison[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.say("%s.", app.ComparedCall(call.Name, app.CallFailed))
+		c.writeLine("%s.", app.ComparedCallText(call.Name, app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
-		c.say("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
+		c.writeLine("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
 	}
-	c.say("Answer %d: %s.", n+1, spokenResult(one))
+	c.writeLine("Answer %d: %s.", n+1, spokenResult(one))
 }
 
 // spokenResult says how an answer ended, and what it took.
 func spokenResult(one *app.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
-	if !one.Over || one.Blind { // what it took may tell whose it is
+	if !one.Done || one.Blind { // what it took may tell whose it is
 		return parts[0]
 	}
 	if a.UsageKnown && one.Usage.Output > 0 {
@@ -131,7 +131,7 @@ func (c *comparison) doing() string {
 	}
 	var left []string
 	for _, one := range c.Comparison {
-		if !one.Over {
+		if !one.Done {
 			left = append(left, one.Label)
 		}
 	}
@@ -170,9 +170,9 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 		keep = "answer " + strconv.Itoa(kept+1)
 	}
 	stay := func() {
-		t.say("Keeping %s.", keep)
+		t.writeLine("Keeping %s.", keep)
 		if names := c.Reveal(t.app); names != "" {
-			t.say("%s.", names)
+			t.writeLine("%s.", names)
 		}
 		then()
 	}
@@ -180,7 +180,7 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
 		tell: func() {
 			for i, one := range c.Comparison {
-				t.say("%d. %s, %s", i+1, one.Label, spokenResult(one))
+				t.writeLine("%d. %s, %s", i+1, one.Label, spokenResult(one))
 			}
 		},
 		answer: func(line string) bool {
@@ -190,13 +190,13 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 				stay()
 				return true
 			case err != nil || n < 1 || n > len(c.Comparison):
-				t.say("No answer %s.", truncate(line, 60))
+				t.writeLine("No answer %s.", truncate(line, 60))
 				return false
 			case c.Comparison[n-1].Answer.Seq == 0:
-				t.say("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
+				t.writeLine("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
 				return false
 			}
-			t.apply(app.ContinueWith(t.app, c.Comparison, n-1))
+			t.apply(app.ContinueWithCandidate(t.app, c.Comparison, n-1))
 			then()
 			return true
 		},

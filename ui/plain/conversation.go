@@ -11,7 +11,7 @@ import (
 // A conversation tells of the one that is open: what it holds when it is opened, and
 // whether it is on disk.
 type conversation struct {
-	*desk
+	*deps
 	transcript *transcript
 	drafts     *drafts
 	turns      *turns
@@ -23,10 +23,10 @@ type conversation struct {
 func (c *conversation) open() {
 	path := c.app.Session.Path()
 	if n := len(path); n > 0 {
-		c.say("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
+		c.writeLine("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
 		if session.Unanswered(c.app.Session) && !endedEarly(c.app.Session, path) {
-			c.say("Stopped. /retry continues.")
+			c.writeLine("Stopped. /retry continues.")
 		}
 	}
 	c.drafts.load()
@@ -52,24 +52,24 @@ func (c *conversation) saved(err error) {
 	switch {
 	case errors.As(err, &lost):
 		c.saveErr = nil
-		c.say("%s.", app.LeaseLostText(lost))
+		c.writeLine("%s.", app.LeaseLostText(lost))
 	case err != nil && was == nil:
-		c.say("%s.", oneLine(app.SaveErrorText(err)))
+		c.writeLine("%s.", oneLine(app.SaveErrorText(err)))
 	case err == nil && was != nil:
-		c.say("%s.", app.SavedAgain)
+		c.writeLine("%s.", app.SavedAgain)
 	}
 }
 
 // entered goes on with the conversation that is open now.
-func (c *conversation) entered(e app.Entered) {
-	if e.Left == nil { // another branch of the same one
+func (c *conversation) entered(e app.SessionOpened) {
+	if e.Previous == nil { // another branch of the same one
 		return
 	}
 	c.concurrent(e.Close)
 	c.saveErr, c.drafts.text = nil, ""
 	c.onSave()
 	if c.app.Session.Head() == 0 {
-		c.say("New conversation.")
+		c.writeLine("New conversation.")
 	}
 	c.open()
 }

@@ -9,8 +9,8 @@ import (
 	"parley/ui/plain/console"
 )
 
-// A desk holds what every part of the front end works with.
-type desk struct {
+// A deps holds what every part of the front end works with.
+type deps struct {
 	*runner
 	app   *app.App
 	out   *console.Writer
@@ -18,36 +18,38 @@ type desk struct {
 	apply func(app.Effect) // says what came of something the user did
 }
 
-func newDesk(o app.Options, out io.Writer) *desk {
+func newDesk(o app.Options, out io.Writer) *deps {
 	a := app.New(o)
 	a.Clipboard = a.Board(nil)
-	return &desk{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
+	return &deps{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }
 
-// say writes a line of parley's own.
-func (d *desk) say(format string, args ...any) { d.out.Say(format, args...) }
+// writeLine writes a line of parley's own.
+func (d *deps) writeLine(format string, args ...any) { d.out.WriteLine(format, args...) }
 
-// fail writes an error.
-func (d *desk) fail(err error) { d.say("Error: %s", sentence(oneLine(app.RefusalText(err)))) }
+// writeError writes an error.
+func (d *deps) writeError(err error) {
+	d.writeLine("Error: %s", sentence(oneLine(app.RefusalText(err))))
+}
 
 // copy puts text, which is called what, on the clipboard of this machine, says how, and
 // goes on with then. The terminal is not asked to: that takes an escape.
-func (d *desk) copy(text, what string, then func()) {
+func (d *deps) copy(text, what string, then func()) {
 	put, ctx := app.Copy(d.app.Board(nil), text), d.ctx
 	d.async(func() func() {
 		result := put(ctx)
-		result.File = d.app.Short(result.File)
+		result.File = d.app.AbbrevPath(result.File)
 		return func() {
-			d.say("%s", sentence(format.Capital(result.Message(what))))
+			d.writeLine("%s", sentence(format.Capital(result.Message(what))))
 			then()
 		}
 	})
 }
 
 // idle reports whether no reply is running, and says so if one is.
-func (d *desk) idle() bool {
+func (d *deps) idle() bool {
 	if d.app.Busy() {
-		d.say("Stop the running turn first, with ctrl+c.")
+		d.writeLine("Stop the running turn first, with ctrl+c.")
 		return false
 	}
 	return true

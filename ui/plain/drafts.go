@@ -12,7 +12,7 @@ import (
 
 // drafts holds what was written and not sent.
 type drafts struct {
-	*desk
+	*deps
 	editor *editor
 	send   func(text string)
 
@@ -28,33 +28,33 @@ func (d *drafts) write() {
 	}
 	text, err := d.editor.edit(d.text)
 	if err != nil {
-		d.fail(err)
+		d.writeError(err)
 		return
 	}
 	d.text = ""
 	if strings.TrimSpace(text) == "" {
-		d.say("Nothing written, nothing sent.")
+		d.writeLine("Nothing written, nothing sent.")
 		return
 	}
-	d.say("Sending %s.", format.Plural(lines(text), "line"))
+	d.writeLine("Sending %s.", format.Plural(lines(text), "line"))
 	d.send(text)
 }
 
 // read reads the draft out.
 func (d *drafts) read() {
 	if d.text == "" {
-		d.say("No draft.")
+		d.writeLine("No draft.")
 		return
 	}
 	d.out.Block(d.text)
-	d.say("/send sends it, /edit opens it in your editor.")
+	d.writeLine("/send sends it, /edit opens it in your editor.")
 }
 
 // sendAll sends the draft as it is.
 func (d *drafts) sendAll() {
 	text := d.text
 	if strings.TrimSpace(text) == "" {
-		d.say("No draft.")
+		d.writeLine("No draft.")
 		return
 	}
 	d.text = ""
@@ -76,7 +76,7 @@ func (d *drafts) takeBack(m llm.Message) string {
 
 // unsent makes a draft of a message that was not sent.
 func (d *drafts) unsent(m llm.Message) {
-	d.say("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.takeBack(m), longestShown))
+	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.takeBack(m), longestShown))
 }
 
 // unqueue makes a draft of the messages that wait to be sent, and reports whether there
@@ -87,7 +87,7 @@ func (d *drafts) unqueue() bool {
 		d.takeBack(m)
 	}
 	if n := len(waiting); n > 0 {
-		d.say("%s moved from the queue to your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
+		d.writeLine("%s moved from the queue to your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
 	}
 	return len(waiting) > 0
 }
@@ -106,7 +106,7 @@ func (d *drafts) store() error {
 	if empty {
 		d.key = ""
 	}
-	return d.app.KeepDraft(key, d.app.NewDraft(d.text, d.app.Attached))
+	return d.app.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
 }
 
 // load brings the draft of the conversation back.
@@ -121,14 +121,14 @@ func (d *drafts) load() {
 	d.sayAttached(stored.Parts)
 	if strings.TrimSpace(stored.Text) != "" {
 		d.text = stored.Text
-		d.say("Draft of %s, beginning: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
+		d.writeLine("Draft of %s, beginning: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
 	}
 }
 
 // sayAttached writes what goes with the next message.
 func (d *drafts) sayAttached(parts []llm.Part) {
 	for _, label := range app.Labels(parts) {
-		d.say("Attached to your next message: %s.", label)
+		d.writeLine("Attached to your next message: %s.", label)
 	}
 }
 
@@ -136,16 +136,16 @@ func (d *drafts) sayAttached(parts []llm.Part) {
 func (d *drafts) detach() {
 	last := len(d.app.Attached) - 1
 	if last < 0 {
-		d.say("Nothing is attached.")
+		d.writeLine("Nothing is attached.")
 		return
 	}
-	d.say("Removed: %s.", app.Labels(d.app.Attached[last:])[0])
+	d.writeLine("Removed: %s.", app.Labels(d.app.Attached[last:])[0])
 	d.app.Attached = d.app.Attached[:last]
 }
 
 // An editor has text changed in the user's own editor.
 type editor struct {
-	*desk
+	*deps
 	input *input
 	away  atomic.Bool // it has the terminal
 }

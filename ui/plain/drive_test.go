@@ -53,14 +53,14 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: now}
 	so.Policy.SetWorkspace(d.dir)
 	o := app.Options{
-		Workspace: "~/src", Folder: d.dir, Now: now, Getenv: func(string) string { return "" },
-		Models: app.Models{Choices: func() []app.Choice {
-			return []app.Choice{
+		Workspace: "~/src", Directory: d.dir, Now: now, Getenv: func(string) string { return "" },
+		Models: app.Models{Choices: func() []app.ModelChoice {
+			return []app.ModelChoice{
 				{Name: "fake/m", Abilities: "tools", Window: "32K", Ready: true}, {Name: "fake/other", Title: "Other", Window: "8K", Input: "$2", Output: "$8", Ready: true},
 				{Name: "far/away", Why: "set FAR_API_KEY"},
 			}
 		}, Open: func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil }},
-		Short: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
+		AbbrevPath: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
 		Machine: app.Machine{Shell: func(_ context.Context, _, command string, progress func(string)) tools.Outcome {
 			progress("one\ntw")
 			progress("o\n")

@@ -11,8 +11,8 @@ import (
 
 // apply carries out what came of something the user did.
 func (p *frontend) apply(e app.Effect) {
-	if e.Entered != nil {
-		p.conversation.entered(*e.Entered)
+	if e.SessionOpened != nil {
+		p.conversation.entered(*e.SessionOpened)
 	}
 	if e.Event != nil {
 		p.transcript.event(e.Event)
@@ -21,18 +21,18 @@ func (p *frontend) apply(e app.Effect) {
 		p.transcript.note(n)
 	}
 	if e.Failed != nil {
-		p.say("%s", strings.TrimSpace("Error: "+sentence(oneLine(app.ErrorText(e.Failed)))+" "+hint(app.Hint(e.Failed))))
+		p.writeLine("%s", strings.TrimSpace("Error: "+sentence(oneLine(app.ErrorText(e.Failed)))+" "+hint(app.Hint(e.Failed))))
 	}
 	if e.Text != "" {
 		p.drafts.add(e.Text)
-		p.say("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
+		p.writeLine("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	p.drafts.sayAttached(e.Attached)
 	if e.Toast != "" && e.Err == nil {
-		p.say("%s", sentence(format.Capital(oneLine(e.Toast))))
+		p.writeLine("%s", sentence(format.Capital(oneLine(e.Toast))))
 	}
 	if e.Err != nil {
-		p.fail(e.Err)
+		p.writeError(e.Err)
 	}
 	if e.View.Panel != "" && !p.panels.open(e.View.Panel, e.View.Query) {
 		p.help()
@@ -43,8 +43,8 @@ func (p *frontend) apply(e app.Effect) {
 	if c := e.Confirm; c != nil {
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 		q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
-		if c.Over != nil {
-			go p.takeBack(c.Over, nil, q, func() { p.apply(c.Ended()) })
+		if c.Done != nil {
+			go p.takeBack(c.Done, nil, q, func() { p.apply(c.OnDone()) })
 		}
 	}
 	if e.Secret != nil {
@@ -75,12 +75,12 @@ func (p *frontend) apply(e app.Effect) {
 func (p *frontend) prepared(e app.Effect) {
 	p.preparing--
 	p.apply(e)
-	if e.Held() && p.keepHeld() {
-		p.say("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
+	if e.TypedBecomesDraft() && p.keepHeld() {
+		p.writeLine("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	if held := p.held; len(held) > 0 && p.preparing == 0 {
 		p.held = nil
-		p.sendHeld(held, e.Held())
+		p.sendHeld(held, e.TypedBecomesDraft())
 	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil
@@ -95,7 +95,7 @@ func (p *frontend) sendHeld(prompt []llm.Part, draft bool) {
 		return
 	}
 	p.draftPrompt(prompt)
-	p.say("Your prompt is your draft now: /send sends it once you have answered.")
+	p.writeLine("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
 // keepHeld makes a draft of what was typed and is not taken up any more, and reports whether
@@ -122,25 +122,25 @@ func (p *frontend) list(l *app.List) {
 	p.lists.chooseOr(l.Noun, rows, func(value string) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
-	}, l.Left)
+	}, l.OnDismiss)
 }
 
 // askSecret asks for a line, which the terminal does not show if it is secret, again after one
 // that was not taken.
 func (p *frontend) askSecret(s *app.Secret, first bool) {
 	canceled := func() {
-		p.say("Canceled.")
-		if s.Left != nil {
-			s.Left()
+		p.writeLine("Canceled.")
+		if s.OnDismiss != nil {
+			s.OnDismiss()
 		}
 	}
 	gone := make(chan struct{}) // closed when the question is answered or left
 	take := func(line string) {
 		p.async(func() func() {
-			then, err := s.Take(p.ctx, line)
+			then, err := s.Submit(p.ctx, line)
 			return func() {
 				if err != nil {
-					p.fail(err)
+					p.writeError(err)
 					p.askSecret(s, false)
 					return
 				}
@@ -151,11 +151,11 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	q := &question{
 		tell: func() {
 			if first {
-				p.say("%s", aboutLine(s))
+				p.writeLine("%s", aboutLine(s))
 			}
 		},
 		prompt: s.Title + ":",
-		secret: !s.Shown,
+		secret: !s.Visible,
 		answer: func(line string) bool {
 			close(gone)
 			if line == "" {
@@ -165,8 +165,8 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 				canceled()
 				return true
 			}
-			if !s.Shown {
-				p.say("Checking.")
+			if !s.Visible {
+				p.writeLine("Checking.")
 			}
 			take(line)
 			return true
@@ -185,7 +185,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 // aboutLine says what becomes of a line, and of an empty one.
 func aboutLine(s *app.Secret) string {
 	switch {
-	case !s.Shown:
+	case !s.Visible:
 		return s.Text + " What you type is not shown. An empty line cancels."
 	case s.Value != "":
 		return s.Text + ". An empty line is " + s.Value + "."

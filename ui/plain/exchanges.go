@@ -38,7 +38,7 @@ func (p *panels) exchanges() {
 func (p *panels) exchange(id int, list []int) {
 	e, ok := p.app.Wire.Get(id)
 	if !ok {
-		p.say("%s.", app.ExchangeGone)
+		p.writeLine("%s.", app.ExchangeGone)
 		return
 	}
 	p.readExchange(e, false)
@@ -48,7 +48,7 @@ func (p *panels) exchange(id int, list []int) {
 // askExchange asks what to do with an exchange that was read, until the user leaves it.
 func (p *panels) askExchange(e app.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
-	leave := func() { p.say("Left.") }
+	leave := func() { p.writeLine("Left.") }
 	p.questions.next(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
 		word, path, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(line)
@@ -65,10 +65,10 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 		case line == "curl" && e.Curl != "":
 			p.copy(e.Curl, "curl command", again)
 		case line == "curl":
-			p.say("%s.", app.CurlTooLong)
+			p.writeLine("%s.", app.CurlTooLong)
 			return false
 		case !p.lists.runs(line):
-			p.say("No request %s.", truncate(line, 60))
+			p.writeLine("No request %s.", truncate(line, 60))
 			return false
 		}
 		return true
@@ -78,7 +78,7 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 // readExchange reads an exchange, part by part: all of it, or the beginning of each.
 func (p *panels) readExchange(e app.Exchange, all bool) {
 	for _, part := range e.Parts() {
-		p.say("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
+		p.writeLine("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
 		most := min(len(part.Lines), exchangeLines)
 		if all {
 			most = len(part.Lines)
@@ -91,7 +91,7 @@ func (p *panels) readExchange(e app.Exchange, all bool) {
 			p.out.Block(text)
 		}
 		if more := len(part.Lines) - most; more > 0 {
-			p.say("And %s.", format.Plural(more, "more line"))
+			p.writeLine("And %s.", format.Plural(more, "more line"))
 		}
 	}
 }
@@ -103,9 +103,9 @@ func (p *panels) saveExchange(e app.Exchange, path string, then func()) {
 		path, err := o.SaveExchange(e, path)
 		return func() {
 			if err != nil {
-				p.fail(err)
+				p.writeError(err)
 			} else {
-				p.say("Wrote %s", o.Short(path))
+				p.writeLine("Wrote %s", o.AbbrevPath(path))
 			}
 			then()
 		}

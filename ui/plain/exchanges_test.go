@@ -34,11 +34,11 @@ func inspecting(t *testing.T, list ...app.Exchange) (d *drive, state string) {
 
 func anExchange(id int, body, answer string) app.Exchange {
 	return app.Exchange{
-		ID: id, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Over: true,
-		Start: time.Date(2026, 11, 20, 16, 0, id, 0, time.Local), Timing: app.Timing{Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond},
+		ID: id, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Done: true,
+		Start: time.Date(2026, 11, 20, 16, 0, id, 0, time.Local), Timing: app.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond},
 		Sent: int64(len(body)), Got: int64(len(answer)), Curl: "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
-		Request:  app.Traffic{Headers: [][2]string{{"Authorization", "Bearer [redacted]"}}, Body: body},
-		Response: app.Traffic{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: answer},
+		Request:  app.ExchangeSide{Headers: [][2]string{{"Authorization", "Bearer [redacted]"}}, Body: body},
+		Response: app.ExchangeSide{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: answer},
 	}
 }
 
@@ -50,7 +50,7 @@ func TestInspector(t *testing.T) {
 	two := anExchange(2, `{"model":"gpt-x"}`, `{"error":"slow down"}`)
 	two.Status, two.Error, two.Reason, two.Curl = 429, "rate_limit", "slow down", ""
 	running := anExchange(3, `{"model":"gpt-x"}`, "")
-	running.Over, running.Timing = false, app.Timing{}
+	running.Done, running.Timing = false, app.Timing{}
 	d, state := inspecting(t, running, two, one)
 	d.enter("/wire", "3", "9", "save mine.txt", "save mine.txt", "save", "curl", "2", "curl", "what?", "", "/wire", "1", "/help")
 	got := strings.ReplaceAll(strings.Join(strings.Fields(d.said()), " "), d.dir, "DIR")

@@ -19,7 +19,7 @@ const quitWithin = 2 * time.Second
 // A frontend is the conversation of a user with a session. One goroutine, that of
 // run, owns it and its parts; what others have to say goes through the runner.
 type frontend struct {
-	*desk
+	*deps
 	input        *input
 	editor       *editor
 	questions    *questions
@@ -40,21 +40,21 @@ type frontend struct {
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
 	d := newDesk(o, out)
-	p := &frontend{desk: d, input: &input{lines: make(chan console.Line)}, transcript: &transcript{desk: d}}
+	p := &frontend{deps: d, input: &input{lines: make(chan console.Line)}, transcript: &transcript{deps: d}}
 	d.apply = p.apply
-	p.editor = &editor{desk: d, input: p.input}
-	p.questions = &questions{desk: d, input: p.input}
-	p.lists = &lists{desk: d, input: p.input, questions: p.questions, command: p.command}
-	p.drafts = &drafts{desk: d, editor: p.editor}
-	asking := &approvals{desk: d, questions: p.questions, editor: p.editor}
-	p.turns = &turns{desk: d, transcript: p.transcript, questions: p.questions, approvals: asking, drafts: p.drafts}
-	p.sender = &sender{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns, questions: p.questions}
+	p.editor = &editor{deps: d, input: p.input}
+	p.questions = &questions{deps: d, input: p.input}
+	p.lists = &lists{deps: d, input: p.input, questions: p.questions, command: p.command}
+	p.drafts = &drafts{deps: d, editor: p.editor}
+	asking := &approvals{deps: d, questions: p.questions, editor: p.editor}
+	p.turns = &turns{deps: d, transcript: p.transcript, questions: p.questions, approvals: asking, drafts: p.drafts}
+	p.sender = &sender{deps: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns, questions: p.questions}
 	p.drafts.send = func(text string) { p.sender.send(text, false) }
-	p.shells = &shells{desk: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
-	p.panels = &panels{desk: d, lists: p.lists, questions: p.questions}
-	p.conversation = &conversation{desk: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
+	p.shells = &shells{deps: d, transcript: p.transcript, drafts: p.drafts, running: map[int]context.CancelFunc{}}
+	p.panels = &panels{deps: d, lists: p.lists, questions: p.questions}
+	p.conversation = &conversation{deps: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
 	d.app.Busy = func() bool { return p.turns.current != nil }
-	d.app.Leaving = func() { _ = p.drafts.store() }
+	d.app.BeforeSwitch = func() { _ = p.drafts.store() }
 	return p
 }
 
@@ -152,7 +152,7 @@ func (p *frontend) message(lines []console.Line) {
 	}
 	if cut {
 		p.drafts.add(p.input.finish(text))
-		p.say("Not sent: the terminal takes lines of at most %d bytes, so the end may be missing. /edit opens the text in your editor.", console.LongestLine)
+		p.writeLine("Not sent: the terminal takes lines of at most %d bytes, so the end may be missing. /edit opens the text in your editor.", console.LongestLine)
 		return
 	}
 	if p.input.continues(text) {
@@ -160,7 +160,7 @@ func (p *frontend) message(lines []console.Line) {
 	}
 	text = p.input.finish(text)
 	if len(lines) > 1 {
-		p.say("Read as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
+		p.writeLine("Read as one message of %s.", format.Plural(strings.Count(text, "\n")+1, "line"))
 	}
 	p.enter(text)
 }
@@ -176,7 +176,7 @@ func (p *frontend) enter(text string) {
 	case !isCommand(text):
 		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted:
-		p.say("Read as a message: a line that follows this fast is not a command.")
+		p.writeLine("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text, true)
 	case isShell:
 		p.shells.run(strings.TrimSpace(command))
@@ -188,7 +188,7 @@ func (p *frontend) enter(text string) {
 // queue sends text after the answer that is coming.
 func (p *frontend) queue(text string) {
 	if strings.TrimSpace(text) == "" {
-		p.say("/queue and the text to send.")
+		p.writeLine("/queue and the text to send.")
 		return
 	}
 	p.sender.sendWhen(text, false, true)
@@ -197,7 +197,7 @@ func (p *frontend) queue(text string) {
 // unqueue makes a draft of the messages that wait.
 func (p *frontend) unqueue() {
 	if !p.drafts.unqueue() {
-		p.say("Nothing is queued.")
+		p.writeLine("Nothing is queued.")
 	}
 }
 
@@ -217,12 +217,12 @@ func (p *frontend) quit() {
 	}
 	p.over = true
 	if jobs := app.JobsThatEnd(p.app); jobs != "" {
-		p.say("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
+		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
 	if p.app.Busy() {
-		p.say("Stopping.")
+		p.writeLine("Stopping.")
 	} else {
-		p.say("Goodbye.")
+		p.writeLine("Goodbye.")
 	}
 }
 
@@ -238,6 +238,6 @@ func (p *frontend) interrupt() {
 		p.quit()
 	default:
 		p.quitAsked = p.now()
-		p.say("Press ctrl+c again to quit.")
+		p.writeLine("Press ctrl+c again to quit.")
 	}
 }

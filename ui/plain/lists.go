@@ -22,7 +22,7 @@ const few = 30
 
 // lists asks for rows of numbered lists.
 type lists struct {
-	*desk
+	*deps
 	input     *input
 	questions *questions
 	command   func(line string)
@@ -41,13 +41,13 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 	}
 	l.questions.next(&question{
 		tell: func() {
-			l.say("%s:", format.Plural(len(rows), thing))
+			l.writeLine("%s:", format.Plural(len(rows), thing))
 			l.read(rows, func(r choice) bool { return !r.off || len(rows) <= few })
 		},
 		prompt: "Number or name, or nothing to cancel:",
 		answer: func(line string) bool {
 			if line == "" {
-				l.say("Left.")
+				l.writeLine("Left.")
 				left()
 				return true
 			}
@@ -59,25 +59,25 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 			among := func(r choice) bool { return slices.Contains(found, r) }
 			switch {
 			case len(found) == 0:
-				l.say("No %s in the list.", line)
+				l.writeLine("No %s in the list.", line)
 				return false
 			case near: // a slip is not to choose
-				l.say("No %s in the list. Did you mean:", line)
+				l.writeLine("No %s in the list. Did you mean:", line)
 				l.read(rows, among)
 				return false
 			case len(found) > 1:
-				l.say("%d match:", len(found))
+				l.writeLine("%d match:", len(found))
 				l.read(rows, among)
 				return false
 			case found[0].off:
-				l.say("%s cannot be chosen: %s", found[0].name, found[0].detail)
+				l.writeLine("%s cannot be chosen: %s", found[0].name, found[0].detail)
 				return false
 			}
 			chosen(found[0].value)
 			return true
 		},
 		leave: func() {
-			l.say("Left.")
+			l.writeLine("Left.")
 			left()
 		},
 	})
@@ -102,11 +102,11 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 			left++
 		default:
 			told++
-			l.say("%d. %s", i+1, strings.TrimSuffix(r.name+", "+r.detail, ", "))
+			l.writeLine("%d. %s", i+1, strings.TrimSuffix(r.name+", "+r.detail, ", "))
 		}
 	}
 	if left > 0 {
-		l.say("And %d more: type part of a name to narrow the list.", left)
+		l.writeLine("And %d more: type part of a name to narrow the list.", left)
 	}
 }
 
@@ -124,7 +124,7 @@ func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)
 		}
 		names = append(names, r.name)
 	}
-	l.say("No %s: %s.", arg, strings.Join(names, ", "))
+	l.writeLine("No %s: %s.", arg, strings.Join(names, ", "))
 }
 
 // match finds the rows that a number, a name or a part of one means. A whole name

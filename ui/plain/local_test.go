@@ -16,7 +16,7 @@ import (
 func aKeyless(o *app.Options, so *session.Options) {
 	so.Model.Name = "demo/parley"
 	o.NoKey = true
-	o.Local.Look = func(context.Context) []app.Service {
+	o.Local.Discover = func(context.Context) []app.Service {
 		return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 	}
 }

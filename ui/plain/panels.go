@@ -17,7 +17,7 @@ import (
 
 // panels writes what views of the screen would show.
 type panels struct {
-	*desk
+	*deps
 	lists     *lists
 	questions *questions
 }
@@ -38,7 +38,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	case app.PanelManual:
 		if page, ok := app.FindManual(p.app, query); ok {
 			for line := range strings.Lines(page.Text) {
-				p.say("%s", strings.TrimSuffix(line, "\n"))
+				p.writeLine("%s", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	case app.PanelUsage:
@@ -81,11 +81,11 @@ func (p *panels) sessions(words string) {
 
 func (p *panels) listSessions(found []session.Info, err error) {
 	if err != nil {
-		p.fail(err)
+		p.writeError(err)
 	}
 	var rows []choice
 	for _, s := range found {
-		detail := []string{s.Model, format.Age(p.now().Sub(s.Updated)), p.app.Short(s.Dir)}
+		detail := []string{s.Model, format.Age(p.now().Sub(s.Updated)), p.app.AbbrevPath(s.Dir)}
 		if s.LockedBy != "" && s.ID != p.app.Session.ID() {
 			detail = append(detail, "open in "+s.LockedBy)
 		}
@@ -95,7 +95,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
 	}
 	if len(rows) == 0 {
-		p.say("No conversations yet.")
+		p.writeLine("No conversations yet.")
 		return
 	}
 	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
@@ -103,7 +103,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 
 // models reads the list of models, or takes the one that query means.
 func (p *panels) models(query string) {
-	use := func(name string) { p.apply(p.app.Use(name)) }
+	use := func(name string) { p.apply(p.app.UseModel(name)) }
 	if query == "" {
 		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return
@@ -120,7 +120,7 @@ func (p *panels) models(query string) {
 
 // chooseModel says what a model is chosen for, and reads the list of those there are.
 func (p *panels) chooseModel(what string, chosen func(name string)) {
-	p.say("%s", what)
+	p.writeLine("%s", what)
 	live := p.app.Live
 	p.async(func() func() {
 		found := live() // seconds, at the most
@@ -129,7 +129,7 @@ func (p *panels) chooseModel(what string, chosen func(name string)) {
 }
 
 // modelRows returns the models, those that can be asked first.
-func modelRows(a *app.App, found []app.Choice) []choice {
+func modelRows(a *app.App, found []app.ModelChoice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
 		if !c.Ready {
@@ -140,7 +140,7 @@ func modelRows(a *app.App, found []app.Choice) []choice {
 		if c.Alias != "" {
 			words = []string{"stands for " + c.Alias}
 		}
-		words = append(append(words, app.FitWords(a, c.Facts)...), c.Abilities)
+		words = append(append(words, app.ModelFitWords(a, c.Facts)...), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])
@@ -162,17 +162,17 @@ func (p *panels) permissions() {
 		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.Source), value: strconv.Itoa(i)})
 	}
 	if len(rows) == 0 {
-		p.say("%s.", app.NoRules)
+		p.writeLine("%s.", app.NoRules)
 		return
 	}
-	p.say("A number removes a rule that an approval added.")
+	p.writeLine("A number removes a rule that an approval added.")
 	p.lists.choose("rule", rows, func(value string) {
 		i, _ := strconv.Atoi(value)
 		if policy.Remove(kept[i]) {
-			p.say("%s.", app.RuleRemoved)
+			p.writeLine("%s.", app.RuleRemoved)
 			return
 		}
-		p.say("Rules from the configuration and the command line cannot be removed here.")
+		p.writeLine("Rules from the configuration and the command line cannot be removed here.")
 	})
 }
 
@@ -187,15 +187,15 @@ func (p *panels) mode(arg string) {
 		rows = append(rows, choice{name: arg, value: arg})
 	}
 	if arg == "" {
-		p.say("The approval mode is %s.", policy.Mode())
+		p.writeLine("The approval mode is %s.", policy.Mode())
 	}
 	p.lists.pick("mode", arg, rows, func(value string) {
 		mode := tools.Mode(value)
 		use := func() {
 			policy.SetMode(mode)
-			p.say("Approval mode: %s.", app.ModeHelp(mode))
+			p.writeLine("Approval mode: %s.", app.ModeHelp(mode))
 		}
-		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.Held != "" // nothing holds what runs then
+		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.SandboxOff != "" // nothing holds what runs then
 		if !bold || mode == policy.Mode() {
 			use()
 			return
@@ -205,7 +205,7 @@ func (p *panels) mode(arg string) {
 				use()
 				return
 			}
-			p.say("The approval mode stays %s.", policy.Mode())
+			p.writeLine("The approval mode stays %s.", policy.Mode())
 		})
 	})
 }
@@ -220,44 +220,44 @@ func (p *panels) usage() {
 		if cost := money(u); cost != "" {
 			parts = append(parts, cost)
 		}
-		p.say("%s: %s.", name, strings.Join(parts, ", "))
+		p.writeLine("%s: %s.", name, strings.Join(parts, ", "))
 	}
 	total, last := p.app.Session.Usage()
 	say("Last answer", last)
 	say("This conversation", total)
-	usage := app.UsageReader{Store: p.app.Library, Short: p.app.Short}
+	usage := app.UsageReader{Store: p.app.Library, AbbrevPath: p.app.AbbrevPath}
 	sums, err := usage.Recent(p.now())
 	say("Today", sums.Today.Usage)
 	say("This month", sums.Month.Usage)
 	say("Last 30 days", sums.Days30.Usage)
 	pages, failed := usage.Pages(app.Days30(p.now()), time.Time{}, "model", "day")
 	for _, page := range pages {
-		p.say("Last 30 days by %s:", page.By)
+		p.writeLine("Last 30 days by %s:", page.By)
 		for _, row := range page.Rows {
 			cost := money(row.Usage)
 			if cost == "" {
 				cost = app.UsageCost(row) // which is in words
 			}
-			p.say("%s: %s, %s in, %s out, %s.", page.Label(row), format.Plural(row.Requests, "request"),
+			p.writeLine("%s: %s, %s in, %s out, %s.", page.Label(row), format.Plural(row.Requests, "request"),
 				format.Plural(row.Usage.Input, "token"), format.Plural(row.Usage.Output, "token"), cost)
 		}
 	}
 	if len(pages) > 0 && pages[0].Note() != "" {
-		p.say("%s.", pages[0].Note())
+		p.writeLine("%s.", pages[0].Note())
 	}
 	if err = errors.Join(err, failed); err != nil {
-		p.fail(err)
+		p.writeError(err)
 	} else if total == (llm.Usage{}) && len(pages) == 0 {
-		p.say("No usage yet.")
+		p.writeLine("No usage yet.")
 	}
 }
 
 // job writes what a command in the background has written.
 func (p *panels) job(number string) {
 	job := app.JobOutput(p.app, number)
-	p.say("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
+	p.writeLine("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
 	for _, line := range job.Lines {
-		p.say("%s", line)
+		p.writeLine("%s", line)
 	}
 }
 
@@ -265,30 +265,30 @@ func (p *panels) job(number string) {
 func (p *panels) context() {
 	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {
-		p.say("Next request: about %d tokens, %d percent of the context window of %d tokens.", fill, 100*fill/window, window)
+		p.writeLine("Next request: about %d tokens, %d percent of the context window of %d tokens.", fill, 100*fill/window, window)
 	} else {
-		p.say("Next request: about %d tokens; the model's context window is unknown.", fill)
+		p.writeLine("Next request: about %d tokens; the model's context window is unknown.", fill)
 	}
 	for _, f := range p.app.Context() {
 		note := f.Note
 		if f.Tokens > 0 || note == "" {
 			note = strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, note), ", ")
 		}
-		p.say("%s: %s", f.Name, note)
+		p.writeLine("%s: %s", f.Name, note)
 	}
 }
 
 // doctor checks everything that parley works with, and writes how it stands with it.
 func (p *panels) doctor() {
 	checkup, terminal := p.app.Checkup, p.app.Terminal()
-	p.say("Checking.")
+	p.writeLine("Checking.")
 	p.async(func() func() {
 		checks := checkup(p.ctx, terminal)
 		return func() {
 			for _, section := range app.CheckReport(checks) {
-				p.say("%s:", section.Title)
+				p.writeLine("%s:", section.Title)
 				for _, line := range section.Lines {
-					p.say("%s", strings.TrimSpace(line.String()))
+					p.writeLine("%s", strings.TrimSpace(line.String()))
 				}
 			}
 		}

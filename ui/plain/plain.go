@@ -41,7 +41,7 @@ func Run(o app.Options) int {
 func failed(err error) int {
 	out := console.NewWriter(os.Stderr)
 	out.Width = nil // a line to be copied stays whole
-	out.Say("parley: %v", err)
+	out.WriteLine("parley: %v", err)
 	return 1
 }
 
@@ -62,7 +62,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	stop()
 	p.await()
 	if err := p.app.Session.Close(); err != nil {
-		p.say("Could not save the end of this conversation: %s", oneLine(err.Error()))
+		p.writeLine("Could not save the end of this conversation: %s", oneLine(err.Error()))
 	}
 	p.out.End()
 	if p.mail.panic != nil {
@@ -89,6 +89,6 @@ func (p *frontend) leave() {
 		p.input.echo(true)
 	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
-		p.say("Could not save the draft: %s", oneLine(err.Error()))
+		p.writeLine("Could not save the draft: %s", oneLine(err.Error()))
 	}
 }

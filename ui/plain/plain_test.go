@@ -33,7 +33,7 @@ func TestDialogues(t *testing.T) {
 			do: func(d *drive) { d.enter("what are whales?", "and fish?", "/usage") }},
 		{name: "prompt files", turns: []llmtest.Turn{llmtest.Say("Hello."), llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three.")}, change: func(o *app.Options, so *session.Options) {
 			o.FindPrompts = promptFiles(t, so)
-			o.PromptDir = filepath.Join(o.Folder, "prompts")
+			o.PromptDir = filepath.Join(o.Directory, "prompts")
 		}, do: func(d *drive) {
 			d.enter("/greet Ann", "/tone", "2", "/named", "Bob", "/tone tone=rude", "/runs", "n", "/runs", "y", "/nope", "/save-prompt again", "/save-prompt again", "/prompt nope")
 		}},
@@ -77,7 +77,7 @@ func TestDialogues(t *testing.T) {
 		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
-		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.Enter = func(string) {} }, do: func(d *drive) {
+		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.ChangeDirectory = func(string) {} }, do: func(d *drive) {
 			d.out.Width = func() int { return 1000 } // the path of the test's directory wraps nowhere
 			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
 		}},
@@ -85,7 +85,7 @@ func TestDialogues(t *testing.T) {
 		{name: "trust", change: func(o *app.Options, _ *session.Options) {
 			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
-			o.Notice, o.Held, o.Ephemeral = "no key is set", "this kernel is old", true
+			o.Notice, o.SandboxOff, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
 		{name: "long line", do: func(d *drive) {
 			d.heap.WriteString("…\n")
@@ -181,7 +181,7 @@ func TestPastedCommands(t *testing.T) {
 		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("n") }, false, tools.ModeAsk},
 		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("y") }, false, tools.ModeYolo},
 		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, tools.ModeAuto},
-		{"auto without one", func(d *drive) { d.app.Held = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
+		{"auto without one", func(d *drive) { d.app.SandboxOff = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -602,8 +602,8 @@ func TestQuestionNotNeeded(t *testing.T) {
 	d := talk(t, nil)
 	over := make(chan struct{})
 	d.apply(app.Effect{Confirm: &app.Confirm{
-		Text: "Done?", Yes: "Done", No: "Cancel", Over: over, Answer: func(bool) app.Effect { return app.Say("answered") },
-		Ended: func() app.Effect { return app.Say("MCP server s says that the page is done") },
+		Text: "Done?", Yes: "Done", No: "Cancel", Done: over, Answer: func(bool) app.Effect { return app.ShowToast("answered") },
+		OnDone: func() app.Effect { return app.ShowToast("MCP server s says that the page is done") },
 	}})
 	d.settle()
 	d.heard("Type y (done) or n (cancel):")

@@ -34,7 +34,7 @@ type question struct {
 
 // questions holds those that wait for an answer, in their order.
 type questions struct {
-	*desk
+	*deps
 	input   *input
 	waiting []*question
 	asked   bool // the first of them was
@@ -178,7 +178,7 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 	ended := a.ended
 	a.ended = false
 	if q == nil && ended && lateAnswer(text) {
-		a.say("Not sent: %s. The question it may answer has ended. Enter it again to send it.", strings.TrimSpace(text))
+		a.writeLine("Not sent: %s. The question it may answer has ended. Enter it again to send it.", strings.TrimSpace(text))
 		return true
 	}
 	if q == nil {
@@ -189,11 +189,11 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 		case at.Before(q.opened):
 			return false
 		case at.Before(q.opened.Add(settle)):
-			a.say("Ignored, typed before the question: %s", truncate(text, 60))
+			a.writeLine("Ignored, typed before the question: %s", truncate(text, 60))
 			a.arm(q)
 			return true
 		case len(lines) > 1:
-			a.say("Ignored: several lines at once are not an answer.")
+			a.writeLine("Ignored: several lines at once are not an answer.")
 			a.arm(q)
 			return true
 		}
@@ -228,7 +228,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 			case "n", "no":
 				decided(false)
 			default:
-				a.say("Type y or n.")
+				a.writeLine("Type y or n.")
 				return false
 			}
 			return true
@@ -247,7 +247,7 @@ func (a *questions) decision(ask session.Question) *question {
 		tell: func() {
 			a.out.Question(text)
 			for i, answer := range answers {
-				a.say("%d. %s", i+1, answer)
+				a.writeLine("%d. %s", i+1, answer)
 			}
 			ask.MarkShown()
 		},
@@ -255,7 +255,7 @@ func (a *questions) decision(ask session.Question) *question {
 			n, ok := app.AnswerTo(ask, line)
 			if !ok {
 				ask.StopCountdown()
-				a.say("Type one of the numbers.")
+				a.writeLine("Type one of the numbers.")
 				return false
 			}
 			ask.Reply(n)

@@ -19,14 +19,14 @@ func (t *transcript) readBack(arg string) {
 	path := t.app.Session.Path()
 	switch {
 	case len(path) == 0:
-		t.say("The conversation is empty.")
+		t.writeLine("The conversation is empty.")
 		return
 	case arg == "all":
 		most = len(path)
 	case arg == "":
 		most = 1
 	case err != nil || most < 1:
-		t.say("/read and a number, or all.")
+		t.writeLine("/read and a number, or all.")
 		return
 	}
 	from := len(path)
@@ -45,7 +45,7 @@ func (t *transcript) readPath(path []session.Node) {
 		case app.UserBlock:
 			t.prompt(c.Event.(session.Prompt), false)
 		case app.SummaryBlock:
-			t.say("Summary of earlier messages:")
+			t.writeLine("Summary of earlier messages:")
 			t.whole(c.Whole)
 		case app.TextBlock:
 			if c.Op != app.Closed {
@@ -73,15 +73,15 @@ func (t *transcript) storedCall(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:
 		if c.Op == app.Opened {
-			t.say("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
+			t.writeLine("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
 		}
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
 		if c.Tool.Status == app.CallLost {
-			t.say("%s: %s", e.Part.Name, e.Part.Text)
+			t.writeLine("%s: %s", e.Part.Name, e.Part.Text)
 			return
 		}
-		t.say("%s answered %s.", e.Part.Name, format.Plural(lines(e.Part.Text), "line"))
+		t.writeLine("%s answered %s.", e.Part.Name, format.Plural(lines(e.Part.Text), "line"))
 	}
 }
 
@@ -97,12 +97,12 @@ func endedEarly(s *session.Session, path []session.Node) bool {
 // allOutput reads what the last tool answered.
 func (t *transcript) allOutput() {
 	if t.output == nil {
-		t.say("No tool has run yet.")
+		t.writeLine("No tool has run yet.")
 		return
 	}
-	t.say("Output of %s, %s:", t.output.name, format.Plural(lines(t.output.text), "line"))
+	t.writeLine("Output of %s, %s:", t.output.name, format.Plural(lines(t.output.text), "line"))
 	t.out.Block(t.output.text)
-	t.say("End of output.")
+	t.writeLine("End of output.")
 }
 
 // copy puts the last answer, or the last code block, on the clipboard.
@@ -124,8 +124,8 @@ func (t *transcript) copy(arg string) {
 		}
 	}
 	if strings.TrimSpace(text) == "" {
-		t.say("No %s to copy.", what)
+		t.writeLine("No %s to copy.", what)
 		return
 	}
-	t.desk.copy(text, what, func() {})
+	t.deps.copy(text, what, func() {})
 }

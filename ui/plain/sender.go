@@ -10,7 +10,7 @@ import (
 
 // A sender sends messages.
 type sender struct {
-	*desk
+	*deps
 	transcript *transcript
 	drafts     *drafts
 	turns      *turns
@@ -33,7 +33,7 @@ func (s *sender) sendWhen(text string, pasted, later bool) {
 	case names == "":
 		s.expand(text, text, later)
 	case pasted:
-		s.say("Not fetched, because it was pasted: %s.", names)
+		s.writeLine("Not fetched, because it was pasted: %s.", names)
 		s.expand(text, without, later)
 	default:
 		q := s.questions.confirm("Fetch "+names+"?", "fetch", "send as text", true, func(yes bool) {
@@ -44,7 +44,7 @@ func (s *sender) sendWhen(text string, pasted, later bool) {
 		})
 		q.message, q.leave = text, func() {
 			s.drafts.add(text)
-			s.say("Not sent; it is your draft now.")
+			s.writeLine("Not sent; it is your draft now.")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	var compared *app.ComparedPrompt
 	if !s.app.Busy() {
 		var err error
-		if compared, err = app.TakeCompared(s.app); err != nil {
+		if compared, err = app.OpenCompared(s.app); err != nil {
 			s.notSent(text, err)
 			return
 		}
@@ -93,7 +93,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	s.app.RememberPrompt(text)
 	_ = s.drafts.store()
 	if s.app.Busy() {
-		s.say("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, parts))
+		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, parts))
 		return
 	}
 	if compared != nil {
@@ -106,5 +106,5 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 // notSent makes a draft of a message that cannot be sent.
 func (s *sender) notSent(text string, err error) {
 	s.drafts.add(text)
-	s.say("Not sent: %s It is your draft now.", sentence(oneLine(err.Error())))
+	s.writeLine("Not sent: %s It is your draft now.", sentence(oneLine(err.Error())))
 }

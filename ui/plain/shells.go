@@ -11,7 +11,7 @@ import (
 
 // shells runs commands of the user's own.
 type shells struct {
-	*desk
+	*deps
 	transcript *transcript
 	drafts     *drafts
 
@@ -23,7 +23,7 @@ type shells struct {
 // message.
 func (s *shells) run(command string) {
 	if s.app.Shell == nil || command == "" {
-		s.say("! and a command run it in your shell.")
+		s.writeLine("! and a command run it in your shell.")
 		return
 	}
 	s.count++
@@ -62,12 +62,12 @@ func (s *shells) ended(e session.ShellCommand, rest string) {
 		s.out.Block(rest)
 	}
 	s.transcript.output = &result{e.Command, e.Output}
-	s.say("%s", shellEnd(e))
+	s.writeLine("%s", shellEnd(e))
 	s.app.Attached = append(s.app.Attached, llm.Part{
 		Kind: llm.Text, Name: "output of " + truncate(e.Command, 60),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
 	})
-	s.say("The output is sent along with your next message. /detach removes it.")
+	s.writeLine("The output is sent along with your next message. /detach removes it.")
 }
 
 // interrupt stops all commands, and reports whether one ran.
@@ -78,6 +78,6 @@ func (s *shells) interrupt() bool {
 	for _, cancel := range s.running {
 		cancel()
 	}
-	s.say("Stopping the command.")
+	s.writeLine("Stopping the command.")
 	return true
 }

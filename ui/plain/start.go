@@ -9,26 +9,26 @@ import (
 // start writes the model and the directory, asks whether the directory is trusted, and sends what the
 // command line asked.
 func (p *frontend) start() {
-	p.say("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
+	p.writeLine("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
 	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
-		p.say("Approval mode %s.", mode)
+		p.writeLine("Approval mode %s.", mode)
 	}
-	if app.Keyless(p.app) {
-		p.say("No API key yet: /connect adds one. Until then the built-in demo answers, offline.")
+	if app.UsesDemo(p.app) {
+		p.writeLine("No API key yet: /connect adds one. Until then the built-in demo answers, offline.")
 	}
 	if p.app.Notice != "" {
-		p.say("Note: %s", sentence(oneLine(p.app.Notice)))
+		p.writeLine("Note: %s", sentence(oneLine(p.app.Notice)))
 	}
-	if p.app.Held != "" {
-		p.say("Commands run without a sandbox: %s", sentence(oneLine(p.app.Held)))
+	if p.app.SandboxOff != "" {
+		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.SandboxOff)))
 	}
 	if p.app.Ephemeral {
-		p.say("This conversation is not saved.")
+		p.writeLine("This conversation is not saved.")
 	}
-	p.say("Type /help for help, ctrl+d quits.")
+	p.writeLine("Type /help for help, ctrl+d quits.")
 	p.concurrent(app.ReadPrompts(p.app))
 	p.conversation.onSave()
-	p.app.Watch(func(name string) {
+	p.app.OnServerChange(func(name string) {
 		p.mail.post(func() {
 			news := p.app.ServerChanged(name)
 			news.Toast = "" // how far a server is would be read out line by line
@@ -36,7 +36,7 @@ func (p *frontend) start() {
 			p.apply(app.ServerQuestion(p.app))
 		})
 	})
-	app.WatchJobs(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })
+	app.OnJobEnd(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })
 	p.drafts.sayAttached(p.app.Attached)
 	p.conversation.open()
 	if p.app.Question == "" {
@@ -57,12 +57,12 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	p.app.Session.SetSystem(system)
 	switch {
 	case err != nil:
-		p.say("Note: %s", sentence(oneLine(err.Error())))
+		p.writeLine("Note: %s", sentence(oneLine(err.Error())))
 	case yes:
 		p.concurrent(app.ReadPrompts(p.app))
-		p.say("%s.", app.Trusted)
+		p.writeLine("%s.", app.Trusted)
 	default:
-		p.say("Folder not trusted; its settings are ignored.")
+		p.writeLine("Folder not trusted; its settings are ignored.")
 	}
 	p.first()
 }
@@ -77,14 +77,14 @@ func (p *frontend) first() {
 	}
 	prompt := p.app.Start.Prompt
 	if len(p.app.Compared) > 0 {
-		p.say("%s.", app.ComparedText(p.app))
+		p.writeLine("%s.", app.ComparedText(p.app))
 	}
 	switch {
 	case len(prompt) == 0:
 	case len(p.app.Compared) > 0:
-		compared, err := app.TakeCompared(p.app)
+		compared, err := app.OpenCompared(p.app)
 		if err != nil {
-			p.fail(err)
+			p.writeError(err)
 			p.draftPrompt(prompt)
 			return
 		}

@@ -58,7 +58,7 @@ func child(what string) int {
 	}
 	defer lib.Close()
 	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Info{})})
-	return Run(app.Options{Session: s, Library: lib, Models: app.Models{Choices: func() []app.Choice { return nil }}, Folder: os.Getenv("HOME"), Workspace: "~"})
+	return Run(app.Options{Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
 }
 
 // A stand is a process that talks on a terminal of its own.

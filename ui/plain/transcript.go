@@ -13,7 +13,7 @@ import (
 // A transcript says what happens in the conversation, as it comes and when it is read
 // back, in the same words.
 type transcript struct {
-	*desk
+	*deps
 	output *result // of the last tool; nil: none has answered
 }
 
@@ -28,47 +28,47 @@ type result struct{ name, text string }
 func (t *transcript) event(e session.Event) {
 	switch e := e.(type) {
 	case llm.Notice:
-		t.say("Note: %s", sentence(oneLine(e.Text)))
+		t.writeLine("Note: %s", sentence(oneLine(e.Text)))
 	case llm.Retry:
 		again := fmt.Sprintf("attempt %d", e.Attempt)
 		if e.Max > 0 {
 			again += fmt.Sprintf(" of %d", e.Max)
 		}
-		t.say("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
+		t.writeLine("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
 		if e.Wait >= longRest {
-			t.say("/now retries at once, /wait says how long it takes, /stop stops.")
+			t.writeLine("/now retries at once, /wait says how long it takes, /stop stops.")
 		}
 	case session.Fallback:
-		t.say("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
+		t.writeLine("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
 	case session.Question:
-		t.say("%s.", app.CountdownText(e, e.Wait))
+		t.writeLine("%s.", app.CountdownText(e, e.Wait))
 	case session.ModelSwitched: // and what the other model cannot be told
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
-		t.say("%s.", text)
+		t.writeLine("%s.", text)
 	case session.Directories:
-		t.say("%s.", app.FoldersText(e))
+		t.writeLine("%s.", app.FoldersText(e))
 	case session.Persona:
-		t.say("%s.", app.PersonaText(e))
+		t.writeLine("%s.", app.PersonaText(e))
 	case session.Settings:
-		t.say("%s.", app.SettingsText(e))
+		t.writeLine("%s.", app.SettingsText(e))
 	case session.Verdict:
-		t.say("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
+		t.writeLine("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:
-		t.say("%s.", app.CompactedText(e))
+		t.writeLine("%s.", app.CompactedText(e))
 	case session.ShellCommand: // as it was typed and said
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(lastLine(e.Output)[0])
 		if !e.Ended {
-			t.say("Interrupted; what it did until then is unknown.")
+			t.writeLine("Interrupted; what it did until then is unknown.")
 			return
 		}
-		t.say("%s", shellEnd(e))
+		t.writeLine("%s", shellEnd(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
-			t.say("Stopped. /retry continues.")
+			t.writeLine("Stopped. /retry continues.")
 			return
 		}
 		text := sentence("Error: " + oneLine(app.ErrorText(e.Err)))
@@ -76,7 +76,7 @@ func (t *transcript) event(e session.Event) {
 		if !e.AnswerComplete {
 			text += " Type /retry to try again."
 		}
-		t.say("%s", text)
+		t.writeLine("%s", text)
 	}
 }
 
@@ -94,7 +94,7 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 		t.out.Block("You: " + text)
 	}
 	for _, label := range app.Labels(attached) {
-		t.say("Attached: %s.", label)
+		t.writeLine("Attached: %s.", label)
 	}
 }
 
@@ -103,9 +103,9 @@ func (t *transcript) part(c app.Change) {
 	switch {
 	case c.Op != app.Opened, c.Event != nil: // which is not finished
 	case c.Kind == app.SourceBlock:
-		t.say("Source %s", app.SourceText(c))
+		t.writeLine("Source %s", app.SourceText(c))
 	case len(c.Part.Data) > 0:
-		t.say("%s.", app.Labels([]llm.Part{*c.Part})[0])
+		t.writeLine("%s.", app.Labels([]llm.Part{*c.Part})[0])
 	}
 }
 

@@ -71,7 +71,7 @@ func TestDrawing(t *testing.T) {
 		return nil
 	})
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Drawing.Model = func(context.Context, string) (llm.Endpoint, error) {
+		o.Images.Open = func(context.Context, string) (llm.Endpoint, error) {
 			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
 		}
 	})

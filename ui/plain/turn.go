@@ -66,15 +66,15 @@ func (r *reminder) nextReminder() time.Time {
 // doing returns what takes time, in words; "" for nothing.
 func (t *turn) doing() string {
 	switch {
-	case t.Doing == app.Waiting && t.Model != "":
+	case t.Kind == app.Waiting && t.Model != "":
 		return "waiting for " + t.Model
-	case t.Doing == app.Painting:
+	case t.Kind == app.MakingImage:
 		return "drawing with " + t.Model
-	case t.Doing == app.Reasoning:
+	case t.Kind == app.Reasoning:
 		return "thinking"
-	case t.Doing == app.Calling && t.Activity.Tool != "":
+	case t.Kind == app.Calling && t.Activity.Tool != "":
 		return "writing a call to " + t.Activity.Tool
-	case t.Doing == app.Running:
+	case t.Kind == app.Running:
 		return "running " + t.Activity.Tool
 	}
 	return ""
@@ -97,9 +97,9 @@ func (t *turn) tick(now time.Time, asking bool) {
 		return
 	}
 	t.told++
-	t.say("Still %s, %s.", t.what, length(now.Sub(t.since)))
+	t.writeLine("Still %s, %s.", t.what, length(now.Sub(t.since)))
 	if t.Silent(now) {
-		t.say("The server is still connected. /wait keeps waiting, ctrl+c stops.")
+		t.writeLine("The server is still connected. /wait keeps waiting, ctrl+c stops.")
 	}
 }
 
@@ -118,7 +118,7 @@ func (t *turn) wait() bool {
 		return false
 	}
 	t.pulse.Beat()
-	t.Wait(t.now())
+	t.ExtendSilence(t.now())
 	return true
 }
 
@@ -129,7 +129,7 @@ func (t *turn) add(e session.Event) {
 	case session.Step:
 		t.remote = nil
 		if e.IsImage {
-			t.say("Drawing with %s.", e.Model)
+			t.writeLine("Drawing with %s.", e.Model)
 		}
 	case llm.Delta:
 		t.answered = true
@@ -140,7 +140,7 @@ func (t *turn) add(e session.Event) {
 	if _, ok := e.(session.Response); ok {
 		t.finish()
 		for _, c := range t.remote {
-			t.say("The provider ran %s.", callText(c.tool.Name, c.tool.Input))
+			t.writeLine("The provider ran %s.", callText(c.tool.Name, c.tool.Input))
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (t *turn) end(d session.Done) {
 	if d.Err == nil && t.compared == nil {
 		t.footer(d)
 		if why := endReasons[d.Reason]; why != "" {
-			t.say("%s", why)
+			t.writeLine("%s", why)
 		}
 	}
 }
@@ -170,10 +170,10 @@ func (t *turn) change(c app.Change) {
 	case app.ThinkingBlock:
 		switch {
 		case c.Op == app.Renamed: // some servers say only at the end that it was thinking
-			t.say("That was thinking.")
+			t.writeLine("That was thinking.")
 		case c.Text != "" && t.thought.IsZero():
 			t.thought = t.now()
-			t.say("Thinking…")
+			t.writeLine("Thinking…")
 		}
 	case app.TextBlock:
 		if c.Op == app.Closed {
@@ -235,7 +235,7 @@ func (t *turn) finishText() {
 func (t *turn) endThought() {
 	if !t.thought.IsZero() {
 		if took := t.now().Sub(t.thought); took >= time.Second {
-			t.say("Thought for %s.", length(took))
+			t.writeLine("Thought for %s.", length(took))
 		}
 		t.thought = time.Time{}
 	}
@@ -258,5 +258,5 @@ func (t *turn) footer(d session.Done) {
 	if cost := money(d.Usage); cost != "" {
 		parts = append(parts, cost)
 	}
-	t.say("Answer finished: %s.", strings.Join(append(parts, length(t.now().Sub(t.began))), ", "))
+	t.writeLine("Answer finished: %s.", strings.Join(append(parts, length(t.now().Sub(t.began))), ", "))
 }

@@ -12,7 +12,7 @@ import (
 
 // turns runs the turns of the conversation, one at a time.
 type turns struct {
-	*desk
+	*deps
 	transcript *transcript
 	questions  *questions
 	approvals  *approvals
@@ -39,26 +39,26 @@ func (t *turns) tick(now time.Time) {
 
 // retryNow asks a model again that is waited for.
 func (t *turns) retryNow() {
-	if t.current == nil || t.current.Resting(t.now()) == 0 {
-		t.say("%s.", app.NoRest)
+	if t.current == nil || t.current.RetryIn(t.now()) == 0 {
+		t.writeLine("%s.", app.NoRetryPending)
 		return
 	}
 	t.current.pulse.RetryNow()
 	t.current.RetryNow(t.now())
-	t.say("Retrying now.")
+	t.writeLine("Retrying now.")
 }
 
 // wait keeps waiting for a model that is silent, or is asked again later.
 func (t *turns) wait() {
-	if t.current != nil && t.current.Resting(t.now()) > 0 {
-		t.say("Waiting, %s left.", length(t.current.Resting(t.now())))
+	if t.current != nil && t.current.RetryIn(t.now()) > 0 {
+		t.writeLine("Waiting, %s left.", length(t.current.RetryIn(t.now())))
 		return
 	}
 	if t.current == nil || !t.current.wait() {
-		t.say("No model is silent.")
+		t.writeLine("No model is silent.")
 		return
 	}
-	t.say("Waiting.")
+	t.writeLine("Waiting.")
 }
 
 // play writes the events of a turn as they come. One at a time runs.
@@ -92,7 +92,7 @@ func (t *turns) interrupt() bool {
 	t.current.stopped = true
 	t.current.cancel()
 	t.questions.dropCalls()
-	t.say("Stopping.")
+	t.writeLine("Stopping.")
 	return true
 }
 
@@ -133,7 +133,7 @@ func (t *turns) done(d session.Done) {
 	ended := t.current
 	ended.finish()
 	if ended.compared != nil {
-		ended.compared.End()
+		ended.compared.MarkDone()
 	}
 	t.current = nil
 	t.questions.dropCalls()
@@ -185,7 +185,7 @@ func (t *turns) name() {
 		ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 		defer cancel()
 		if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
-			t.mail.post(func() { t.say("Note: %s", sentence(oneLine(err.Error()))) })
+			t.mail.post(func() { t.writeLine("Note: %s", sentence(oneLine(err.Error()))) })
 		}
 	})
 }

@@ -266,13 +266,13 @@ func (r *Rates) String() string {
 type FactsReport struct {
 	Fetched   time.Time      `json:"fetched"`
 	Saved     string         `json:"saved,omitempty"` // the file; "" if only the differences are shown
-	Providers []FactsOf      `json:"providers"`
+	Providers []FetchedFacts `json:"providers"`
 	Changes   []FactChange   `json:"changes"`
 	Failed    []FailedSource `json:"failed,omitempty"`
 }
 
-// FactsOf is a list that came.
-type FactsOf struct {
+// FetchedFacts is a list that came.
+type FetchedFacts struct {
 	Provider string `json:"provider"`
 	Models   int    `json:"models"`
 	From     string `json:"from,omitempty"` // provider whose list tells of them; "" for its own

@@ -12,7 +12,7 @@ import (
 func TestFacts(t *testing.T) {
 	r := FactsReport{
 		Fetched:   time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC),
-		Providers: []FactsOf{{Provider: "groq", Models: 7}, {Provider: "mistral", Models: 1}, {Provider: "xai", Models: 2, From: "openrouter"}, {Provider: "box\x1b[31m", Models: 25}},
+		Providers: []FetchedFacts{{Provider: "groq", Models: 7}, {Provider: "mistral", Models: 1}, {Provider: "xai", Models: 2, From: "openrouter"}, {Provider: "box\x1b[31m", Models: 25}},
 		Changes: []FactChange{
 			{Provider: "groq", Model: "new", Change: "new", Context: 131072, Price: &Rates{Input: 0.05, Output: 0.08}},
 			{Provider: "groq", Model: "new-and-unknown", Change: "new"},

@@ -27,16 +27,16 @@ import (
 
 // A SessionCommands is what the commands about stored conversations work with.
 type SessionCommands struct {
-	Open   func() (*session.Store, error)
-	Out    io.Writer
-	Note   func(string) // for standard error
-	Render bool         // Out is a terminal, Width cells wide
-	Width  int
-	Now    func() time.Time
-	Styled io.Writer                  // Out, for text with styles; nil: it is the same
-	Short  func(path string) string   // how folders are shown; nil: as they are
-	Forget func(id string) error      // removes what is kept beside a conversation; nil: nothing is
-	Mask   func() func(string) string // returns what takes keys out of text; nil: nothing does
+	Open       func() (*session.Store, error)
+	Out        io.Writer
+	Note       func(string) // for standard error
+	Render     bool         // Out is a terminal, Width cells wide
+	Width      int
+	Now        func() time.Time
+	Styled     io.Writer                  // Out, for text with styles; nil: it is the same
+	AbbrevPath func(path string) string   // how folders are shown; nil: as they are
+	Forget     func(id string) error      // removes what is kept beside a conversation; nil: nothing is
+	Mask       func() func(string) string // returns what takes keys out of text; nil: nothing does
 
 	ImportAll func(ctx context.Context, lib *session.Store, how ImportAll) error // imports what other programs keep
 }
@@ -241,7 +241,7 @@ func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 // in it.
 func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {
 	return s.with(func(lib *session.Store) error {
-		found, err := Find(lib, strings.Join(words, " "))
+		found, err := FindSession(lib, strings.Join(words, " "))
 		if err != nil {
 			return err
 		}
@@ -259,9 +259,9 @@ func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversat
 	})
 }
 
-// Find returns the one conversation that a user means by an ID, the beginning of
+// FindSession returns the one conversation that a user means by an ID, the beginning of
 // one, or words of its title. The error lists those it may be.
-func Find(lib *session.Store, word string) (session.Info, error) {
+func FindSession(lib *session.Store, word string) (session.Info, error) {
 	found, err := lib.Find(word)
 	if fatal(err, len(found)) != nil {
 		return session.Info{}, err
@@ -333,7 +333,7 @@ func (s SessionCommands) remove() *cobra.Command {
 		return s.with(func(lib *session.Store) error {
 			var rows []session.Info
 			for _, id := range ids { // all are found before one is removed
-				found, err := Find(lib, id)
+				found, err := FindSession(lib, id)
 				if err != nil {
 					return err
 				}

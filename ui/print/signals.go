@@ -9,10 +9,10 @@ import (
 	"parley/ui/app"
 )
 
-// Watch cancels on a signal that ends programs, and when the reader of standard
+// CancelOnSignals cancels on a signal that ends programs, and when the reader of standard
 // output leaves; a second signal ends the program at once. It returns never.
 // Signals that were ignored at the start, as nohup does, stay so.
-func Watch(cancel context.CancelCauseFunc) {
+func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	for _, s := range endings {
 		if !signal.Ignored(s) {

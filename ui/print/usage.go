@@ -56,7 +56,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 					}
 					return errors.Join(s.writeCache(report, u.output), err)
 				}
-				report, err := app.UsageReader{Store: lib, Short: s.Short}.By(u.by, from, to)
+				report, err := app.UsageReader{Store: lib, AbbrevPath: s.AbbrevPath}.By(u.by, from, to)
 				if fatal(err, len(report.Rows)) != nil {
 					return err
 				}

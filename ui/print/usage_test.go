@@ -70,7 +70,7 @@ func (open usageStore) run(t *testing.T, width int, flags ...string) (out string
 	s := SessionCommands{
 		Open: open, Out: &text, Note: func(line string) { notes.WriteString(line) },
 		Render: width > 0, Width: width, Now: func() time.Time { return time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local) },
-		Short: func(dir string) string { return strings.Replace(dir, "/home/u", "~", 1) },
+		AbbrevPath: func(dir string) string { return strings.Replace(dir, "/home/u", "~", 1) },
 	}
 	cmd := s.Usage()
 	cmd.SetArgs(flags)

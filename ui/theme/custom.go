@@ -76,12 +76,12 @@ var attributes = map[string]func(lipgloss.Style) lipgloss.Style{
 
 // Validate names the first thing that is wrong, and what would be right.
 func (c Custom) Validate() error {
-	_, err := Make(c)
+	_, err := FromCustom(c)
 	return err
 }
 
-// Make makes the theme.
-func Make(c Custom) (*Theme, error) {
+// FromCustom makes the theme.
+func FromCustom(c Custom) (*Theme, error) {
 	base := c.Base
 	if base == "" {
 		base = "dark"

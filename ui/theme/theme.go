@@ -153,9 +153,9 @@ func FromEnvironment(colorFGBG string) *Theme {
 	return Dark()
 }
 
-// For picks the theme for a terminal background; nil means unknown, which is
+// ForBackground picks the theme for a terminal background; nil means unknown, which is
 // taken for dark.
-func For(background color.Color) *Theme {
+func ForBackground(background color.Color) *Theme {
 	if background != nil && !isDark(background) {
 		return Light()
 	}

@@ -40,7 +40,7 @@ func TestFor(t *testing.T) {
 		{"solarized light", lipgloss.Color("#fdf6e3"), "light"},
 		{"solarized dark", lipgloss.Color("#002b36"), "dark"},
 	} {
-		if got := For(tt.background).Name; got != tt.want {
+		if got := ForBackground(tt.background).Name; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCustom(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			custom := Custom{Name: "mine", Base: c.base, Colors: map[string]string{c.role: c.value}}
-			th, err := Make(custom)
+			th, err := FromCustom(custom)
 			if valid := custom.Validate(); (valid == nil) != (err == nil) {
 				t.Errorf("Validate says %v, Make says %v", valid, err)
 			}
@@ -111,7 +111,7 @@ func TestCustom(t *testing.T) {
 
 // What Custom does not name is as in the base, which does not change.
 func TestCustomKeepsItsBase(t *testing.T) {
-	th, err := Make(Custom{Base: "light", Colors: map[string]string{"bad": "1"}})
+	th, err := FromCustom(Custom{Base: "light", Colors: map[string]string{"bad": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

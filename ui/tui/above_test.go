@@ -96,7 +96,7 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 		s.Press("alt+esc").WaitForText("Ask anything")
 	}
 	s.ask("do it", "Run this command?")
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.Press("alt+esc").WaitForText("fine")
 	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil {
 		t.Error("the command ran")
@@ -184,18 +184,18 @@ func TestPaletteOrder(t *testing.T) {
 // Servers are asked once in a while, unless one had no answer.
 func TestServersAreAskedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		found []app.Choice
+		found []app.ModelChoice
 		wait  time.Duration
 		want  int
 	}{
-		"at once":       {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Minute, 1},
-		"later":         {[]app.Choice{{Name: "box/llama", Ready: true}}, time.Hour, 2},
-		"one is silent": {[]app.Choice{{Name: "box/", Why: "server does not answer"}}, time.Minute, 2},
+		"at once":       {[]app.ModelChoice{{Name: "box/llama", Ready: true}}, time.Minute, 1},
+		"later":         {[]app.ModelChoice{{Name: "box/llama", Ready: true}}, time.Hour, 2},
+		"one is silent": {[]app.ModelChoice{{Name: "box/", Why: "server does not answer"}}, time.Minute, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			s := setUpWith(t, 80, 30, func(o *Options) {
-				o.Live = func() []app.Choice { asked++; return c.found }
+				o.Live = func() []app.ModelChoice { asked++; return c.found }
 			})
 			for range 2 {
 				s.Press("ctrl+x", "m").WaitForText(c.found[0].Name)

@@ -84,9 +84,9 @@ func talkingActions() []action {
 	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
 	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
 	return []action{
-		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.Halt() })).only(busy).unless(requireRunning),
+		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.StopCallOrTurn() })).only(busy).unless(requireRunning),
 		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).unless(requireRetryPause),
-		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.Wait() })).unless(requireSilentModel),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.ExtendSilence() })).unless(requireSilentModel),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy),
@@ -163,7 +163,7 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 		if arg != "" && m.input.Composer.Value() == "" {
 			m.input.Composer.SetValue("/" + a.Name + " " + arg) // nobody types it twice
 		}
-		return m.Say(why)
+		return m.ShowToast(why)
 	}
 	if a.run != nil {
 		return a.run(m, arg)
@@ -182,28 +182,28 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	if a == nil {
 		return nil, false
 	}
-	m.After(m.perform(app.CountUse(m.App, a.Name)))
+	m.Defer(m.perform(app.CountCommandUse(m.App, a.Name)))
 	return a.do(m, arg), true
 }
 
 // named sends the prompt that "/name arguments" means, and reports whether there is one.
 func named(m *Model, text string) (tea.Cmd, bool) {
-	if !app.IsNamed(m.App, text) {
+	if !app.IsPromptCommand(m.App, text) {
 		return nil, false
 	}
 	if err := m.branches.begin(); err != nil {
-		m.input.Put(text)
-		return m.Say(err.Error()), true
+		m.input.InsertPrompt(text)
+		return m.ShowToast(err.Error()), true
 	}
 	m.chat.Transcript.Bottom()
-	e, _ := app.RunNamed(m.App, text)
+	e, _ := app.RunPromptCommand(m.App, text)
 	return m.perform(e), true
 }
 
 func copyCode(m *Model) tea.Cmd {
 	code, ok := m.chat.Transcript.LastCode()
 	if !ok {
-		return m.Say("No code block to copy")
+		return m.ShowToast("No code block to copy")
 	}
 	return m.Copy(code, "code")
 }
@@ -211,7 +211,7 @@ func copyCode(m *Model) tea.Cmd {
 func toggleMouse(m *Model) tea.Cmd {
 	m.mouse = !m.mouse
 	if m.mouse {
-		return m.Say("Mouse on: wheel scrolls, selection copies")
+		return m.ShowToast("Mouse on: wheel scrolls, selection copies")
 	}
-	return m.Say("Mouse off: the terminal selects")
+	return m.ShowToast("Mouse off: the terminal selects")
 }

@@ -33,7 +33,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			one, _ := o.Open("fake/one")
 			return session.New(session.Options{Model: one, Log: log, Now: o.Now, Fallback: session.FallbackModels("fake/two"), OpenModel: o.Open, EstimateTokens: func(string) int { return 0 }})
 		}
-		o.Session = build(o.Library.Create(session.Info{Dir: o.Folder}))
+		o.Session = build(o.Library.Create(session.Info{Dir: o.Directory}))
 		o.Resume = func(id string) (*session.Session, string, error) {
 			log, err := o.Library.Resume(id)
 			if err != nil {
@@ -50,7 +50,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 
 // scrolled is what a reader sees who scrolls through the whole conversation.
 func scrolled(d *uitest.Driver) []string {
-	d.Send(common.ToastOverMsg{})
+	d.Send(common.ToastExpiredMsg{})
 	all := []string{conversation(d.Press("ctrl+home").Screen())}
 	for range 50 {
 		next := conversation(d.Press("pgdown").Screen())
@@ -78,7 +78,7 @@ func (k *reopened) sameAgain() string {
 		k.t.Fatal(err)
 	}
 	again := newModel(o)
-	again.Later = k.m.Later
+	again.Tick = k.m.Tick
 	d := uitest.New(k.t, again, k.size[0], k.size[1])
 	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	d.WaitForText("Ask anything")

@@ -17,8 +17,8 @@ func overApproval(m *Model, press tea.KeyPressMsg) (tea.Cmd, bool) {
 		return nil, false
 	case m.keymap.leader != "", m.keymap.leaders[key] && press.Text == "":
 		cmd, done := m.press(key)
-		return tea.Batch(cmd, approval.Typed()), done
-	case key == "ctrl+c", approval.Takes(press):
+		return tea.Batch(cmd, approval.NoteTyping()), done
+	case key == "ctrl+c", approval.HandlesKey(press):
 		return nil, false
 	}
 	a := m.keymap.keys[key]

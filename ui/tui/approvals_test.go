@@ -17,7 +17,7 @@ import (
 
 // seen lets the guard of an approval pass.
 func (s *stage) seen() *stage {
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
 	return s
 }
@@ -41,7 +41,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 			s.clock.Add(time.Second)
 			s.Press("esc").WaitForText("› a  Allow this session")
 			s.Press("enter").Press("esc").Type("ya") // meant for the other one
-			s.Send(overlay.PaintedMsg{})
+			s.Send(overlay.DrawnMsg{})
 			s.Press("enter").Press("esc").Type("ya")
 			if ran() || !strings.Contains(s.Screen(), "Run this command?") {
 				t.Fatalf("a key that was meant for another dialog answered:\n%s", s.Screen())

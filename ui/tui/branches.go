@@ -17,7 +17,7 @@ import (
 
 // branches goes from one branch of the conversation to another, and grows new ones.
 type branches struct {
-	*features.Front
+	*features.Deps
 	chat    *chat.Chat
 	input   *input.Input
 	editing int // message that is being edited; 0: none
@@ -35,7 +35,7 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
 	case transcript.SourcesMsg:
-		return b.Perform(app.SourcesOf(b.App, msg.Seq)), true
+		return b.Perform(app.ChooseSource(b.App, msg.Seq)), true
 	case transcript.EditMsg:
 		if n, err := b.App.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
 			return b.edit(msg.Seq), true
@@ -54,7 +54,7 @@ func (b *branches) tree() tea.Cmd {
 	rows := make([]dialog.Branch, len(known))
 	for i, k := range known {
 		rows[i] = dialog.Branch{
-			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.Spoken(k.Node.Message), Length: k.Descendants,
+			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.MessageLine(k.Node.Message), Length: k.Descendants,
 			Model: k.Node.Model, Age: b.App.Age(k.Node.At), Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 	}
@@ -64,10 +64,10 @@ func (b *branches) tree() tea.Cmd {
 // switchTo goes on at the end of the branch that a message is on.
 func (b *branches) switchTo(seq int) tea.Cmd {
 	if err := b.App.Session.SwitchBranch(seq); err != nil {
-		return b.Say(err.Error())
+		return b.ShowToast(err.Error())
 	}
 	b.chat.Replay()
-	b.chat.Transcript.Show(seq)
+	b.chat.Transcript.ShowMessage(seq)
 	return b.Perform(app.BranchFiles(b.App))
 }
 
@@ -75,25 +75,25 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 // branch. Nothing changes before that.
 func (b *branches) edit(seq int) tea.Cmd {
 	if b.chat.Turn != nil {
-		return b.Say("Stop the running turn first")
+		return b.ShowToast("Stop the running turn first")
 	}
 	n, err := b.App.Session.At(seq)
 	if err != nil || n.Summary || n.Role != llm.RoleUser && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
-		return b.Say("Only your messages and answers without tool calls can be edited")
+		return b.ShowToast("Only your messages and answers without tool calls can be edited")
 	}
 	b.chat.Transcript.Browse(false)
 	written := b.input.Composer
 	if !written.Empty() {
 		written.Stash()
 	}
-	text, attached := app.DraftOf(n.Message)
+	text, attached := app.DraftFrom(n.Message)
 	b.editing, b.App.Attached = seq, attached
-	if app.Draws(n.Message) {
+	if app.IsImagePrompt(n.Message) {
 		written.SetValue(text)
 	} else {
-		written.SetPlain(text) // a model's words, perhaps
+		written.SetPromptText(text) // a model's words, perhaps
 	}
-	b.chat.Transcript.Show(seq)
+	b.chat.Transcript.ShowMessage(seq)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (b *branches) rewrite(text string) bool {
 	}
 	n, _ := b.App.Session.At(b.editing)
 	b.editing = 0
-	if was := n.Text(); composer.Plain(was) != was {
+	if was := n.Text(); composer.EscapeCommand(was) != was {
 		text = strings.TrimPrefix(text, " ") // which kept it from running
 	}
 	if err := b.App.Session.Rewrite(n.Seq, text); err != nil {

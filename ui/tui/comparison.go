@@ -17,7 +17,7 @@ import (
 
 // comparison sends a prompt to several models, and goes on with the answer that is chosen.
 type comparison struct {
-	*features.Front
+	*features.Deps
 	chat *chat.Chat
 }
 
@@ -47,11 +47,11 @@ func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
 		names := msg.Reveal(c.App)
 		c.chat.Replay()
 		if names != "" {
-			return c.Say(names)
+			return c.ShowToast(names)
 		}
 		return nil
 	}
-	cmd := c.Perform(app.ContinueWith(c.App, msg.Comparison, msg.N))
+	cmd := c.Perform(app.ContinueWithCandidate(c.App, msg.Comparison, msg.N))
 	c.chat.Transcript.Bottom()
 	return cmd
 }

@@ -51,8 +51,8 @@ func (k *keyring) needs(o *Options) {
 		m.Name = name
 		return m, err
 	}
-	o.Choices = func() []app.Choice {
-		return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
+	o.Choices = func() []app.ModelChoice {
+		return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
 	}
 	o.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
 	o.Connection = func(name string) (app.Connection, error) {
@@ -168,9 +168,9 @@ func TestLineNotNeeded(t *testing.T) {
 	ready, left := make(chan struct{}), make(chan struct{})
 	ask := func(take string, ready <-chan struct{}, optional bool) {
 		s.Send(app.Effect{Secret: &app.Secret{
-			Title: "The line", Text: "What becomes of it", Shown: true, Ready: ready, Optional: optional, Left: func() { close(left) },
-			Take: func(_ context.Context, line string) (func() app.Effect, error) {
-				return func() app.Effect { return app.Say(take + "<" + line + ">") }, nil
+			Title: "The line", Text: "What becomes of it", Visible: true, Ready: ready, Optional: optional, OnDismiss: func() { close(left) },
+			Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+				return func() app.Effect { return app.ShowToast(take + "<" + line + ">") }, nil
 			},
 		}})
 		s.WaitForText("The line")
@@ -190,9 +190,9 @@ func TestQuestionNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ask := func(text string, over <-chan struct{}) {
 		s.Send(app.Effect{Confirm: &app.Confirm{
-			Text: text, Yes: "Yes", No: "No", Harmless: true, Over: over, Left: func() {},
-			Answer: func(yes bool) app.Effect { return app.Say(fmt.Sprintf("%s: %v", text, yes)) },
-			Ended:  func() app.Effect { return app.Say(text + " is over") },
+			Text: text, Yes: "Yes", No: "No", Harmless: true, Done: over, OnDismiss: func() {},
+			Answer: func(yes bool) app.Effect { return app.ShowToast(fmt.Sprintf("%s: %v", text, yes)) },
+			OnDone: func() app.Effect { return app.ShowToast(text + " is over") },
 		}})
 		s.WaitForText(text)
 	}

@@ -37,11 +37,11 @@ func painting(t *testing.T, w, h int, change func(*Options), names ...string) (*
 	}
 	painter := llmtest.New(turns...)
 	s := setUpWith(t, w, h, func(o *Options) {
-		o.Drawing = app.Drawing{
-			Models: func() []app.Item {
+		o.Images = app.ImageModels{
+			List: func() []app.Item {
 				return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "openrouter/google/gemini-3.1-flash-image-of-a-long-name", Detail: "set OPENROUTER_API_KEY", Value: "x", Disabled: true}}
 			},
-			Model: func(context.Context, string) (llm.Endpoint, error) {
+			Open: func(context.Context, string) (llm.Endpoint, error) {
 				return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
 			},
 		}

@@ -18,34 +18,34 @@ import (
 // perform shows what came of something the user did.
 func (m *Model) perform(e app.Effect) tea.Cmd {
 	var cmds []tea.Cmd
-	if e.Entered != nil {
-		m.enter(*e.Entered)
+	if e.SessionOpened != nil {
+		m.enter(*e.SessionOpened)
 	}
-	if e.Event != nil && e.Entered == nil { // which shows what stands in the conversation
+	if e.Event != nil && e.SessionOpened == nil { // which shows what stands in the conversation
 		m.chat.Show(e.Event)
 	}
 	for _, n := range e.Notes {
 		m.chat.Note(n)
 	}
 	if e.Failed != nil {
-		m.chat.Shown = true
+		m.chat.HasContent = true
 		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
 	}
 	if e.Text != "" {
-		if e.TextRuns() {
+		if e.TextIsCommand() {
 			m.input.Composer.SetValue(e.Text)
 		} else {
-			m.input.Put(e.Text)
+			m.input.InsertPrompt(e.Text)
 		}
 	}
 	if e.Text != "" || len(e.Attached) > 0 {
 		cmds = append(cmds, m.input.Changed())
 	}
 	if e.Toast != "" && e.Err == nil {
-		cmds = append(cmds, m.Say(e.Toast))
+		cmds = append(cmds, m.ShowToast(e.Toast))
 	}
 	if e.Err != nil {
-		cmds = append(cmds, m.Say(app.RefusalText(e.Err)))
+		cmds = append(cmds, m.ShowToast(app.RefusalText(e.Err)))
 	}
 	if e.View.Panel != "" {
 		cmds = append(cmds, m.openPanel(e.View))
@@ -80,18 +80,18 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d := dialog.Confirm(c.Text, c.Yes, c.No, m.Theme)
 	d.Harmless = c.Harmless
 	cmd := m.overlay.Ask(d, answered)
-	onLeave(m, c.Left)
-	if c.Over == nil {
+	onLeave(m, c.OnDismiss)
+	if c.Done == nil {
 		return cmd
 	}
 	return tea.Batch(cmd, func() tea.Msg {
-		<-c.Over
+		<-c.Done
 		return doMsg(func() tea.Cmd {
 			if m.overlay.Dialog != d {
 				return nil // it was answered or left
 			}
 			m.overlay.Close()
-			return m.perform(c.Ended())
+			return m.perform(c.OnDone())
 		})
 	})
 }
@@ -118,7 +118,7 @@ func askForServer(m *Model) tea.Cmd {
 // chooseFrom asks for a row of a list of the application's.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)
-	if l.TakeArg {
+	if l.TakesArg {
 		picker = dialog.Commands(l.Title, items(l.Items), nil, m.Theme)
 	}
 	cmd := m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
@@ -128,7 +128,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		}
 		return m.perform(l.Choose(l.Items[i], p.Arg))
 	})
-	onLeave(m, l.Left)
+	onLeave(m, l.OnDismiss)
 	return cmd
 }
 
@@ -144,22 +144,22 @@ func items(rows []app.Item) []dialog.Item {
 // preparedMsg brings what comes of an effect that input waits for.
 type preparedMsg func() app.Effect
 
-// held is what was submitted while it was not clear what it goes to, or with.
-type held struct {
+// heldInput is what was submitted while it was not clear what it goes to, or with.
+type heldInput struct {
 	preparing int
 	submitted []composer.Submission
 	first     []llm.Part // of the command line
 }
 
 // giveBack makes a draft of what was submitted.
-func (h *held) giveBack(in *input.Input) tea.Cmd {
+func (h *heldInput) giveBack(in *input.Input) tea.Cmd {
 	var changed tea.Cmd
 	for _, s := range slices.Backward(h.submitted) {
-		in.Put(s.Text)
+		in.InsertPrompt(s.Text)
 		changed = in.Changed()
 	}
 	if len(h.first) > 0 {
-		in.TakeBack(llm.Message{Role: llm.RoleUser, Parts: h.first})
+		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: h.first})
 		changed = in.Changed()
 	}
 	h.submitted, h.first = nil, nil
@@ -172,7 +172,7 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	cmds := []tea.Cmd{m.perform(e)}
 	m.held.preparing--
 	switch {
-	case e.Held():
+	case e.TypedBecomesDraft():
 		return tea.Batch(append(cmds, m.held.giveBack(m.input))...)
 	case m.held.preparing > 0:
 		return tea.Batch(cmds...)
@@ -180,7 +180,7 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	first, submitted := m.held.first, m.held.submitted
 	m.held.first, m.held.submitted = nil, nil
 	if len(first) > 0 {
-		cmds = append(cmds, m.chat.Run(first...))
+		cmds = append(cmds, m.chat.SendPrompt(first...))
 	}
 	for _, s := range submitted {
 		cmds = append(cmds, m.submit(s))
@@ -195,23 +195,23 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	case app.PanelSessions:
 		return f.sessions.List(v.Query)
 	case app.PanelModels:
-		return f.models.Offer("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.Use(name)) })
+		return f.models.PickModel("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.UseModel(name)) })
 	case app.PanelPermissions:
 		return f.permissions.List()
 	case app.PanelContext:
-		return f.usage.Context(m.input.Filled())
+		return f.usage.Context(m.input.ContextTokens())
 	case app.PanelDoctor:
 		return f.doctor.Check()
 	case app.PanelJob:
 		return f.jobs.Show(v.Query)
 	case app.PanelManual:
-		return features.ShowManual(f.usage.Front, v.Query, m.width)
+		return features.ShowManual(f.usage.Deps, v.Query, m.width)
 	case app.PanelUsage:
 		return f.usage.Report()
 	case app.PanelWire:
 		return f.inspector.OpenAll()
 	case app.PanelCompare:
-		return f.models.Offer(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, strings.TrimSpace(v.Query+" "+name))) })
+		return f.models.PickModel(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, strings.TrimSpace(v.Query+" "+name))) })
 	case app.PanelBranches:
 		return m.branches.tree()
 	case app.PanelRewind:
@@ -224,7 +224,7 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 
 // editMessage takes a message of the user's into the composer.
 func (m *Model) editMessage(seq int) app.Effect {
-	m.After(m.branches.edit(seq))
+	m.Defer(m.branches.edit(seq))
 	return app.Effect{}
 }
 
@@ -232,20 +232,20 @@ func (m *Model) editMessage(seq int) app.Effect {
 type serverMsg string
 
 // enter shows the conversation that is open now.
-func (m *Model) enter(e app.Entered) {
-	if e.Left == nil { // another branch of the same one
+func (m *Model) enter(e app.SessionOpened) {
+	if e.Previous == nil { // another branch of the same one
 		m.chat.Transcript.Browse(false)
 		m.chat.Replay()
 		return
 	}
 	m.Go(e.Close)
 	m.branches.editing = 0
-	m.chat.Enter()
-	m.input.Recall()
-	m.After(m.features.welcome.Load())
+	m.chat.ShowSession()
+	m.input.RestoreDraft()
+	m.Defer(m.features.welcome.Load())
 	m.layout()
 	if e.Seq > 0 {
-		m.chat.Transcript.Show(e.Seq)
+		m.chat.Transcript.ShowMessage(e.Seq)
 	}
 }
 
@@ -270,7 +270,7 @@ func (m *Model) askTrust() tea.Cmd {
 				case err != nil:
 					m.chat.Note(err.Error())
 				case yes:
-					return tea.Batch(begin(m), readPrompts(m), m.Say(app.Trusted))
+					return tea.Batch(begin(m), readPrompts(m), m.ShowToast(app.Trusted))
 				}
 				return begin(m)
 			})

@@ -107,9 +107,9 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case "view":
 			f.armed = true
 		case "command":
-			return f, f.Guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.Say("x")))
+			return f, f.Guarded(tea.Batch(func() tea.Msg { panic("in a command") }, f.ShowToast("x")))
 		case "sequence":
-			return f, f.Guarded(f.InOrder(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
+			return f, f.Guarded(f.Sequence(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
 		case "goroutine":
 			go f.Guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
 		case "library": // nobody recovers

@@ -27,7 +27,7 @@ func TestFindAtStart(t *testing.T) {
 	o.Session, _ = o.New()
 	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
-	again.Later = s.m.Later
+	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations  cats").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› cats") })
 	d.Press("enter").WaitForText("› the prompt").Shows("about cats")
@@ -46,7 +46,7 @@ func TestFindToFork(t *testing.T) {
 	o.Session, _ = o.New()
 	o.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
-	again.Later = s.m.Later
+	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForScreen(lacks("› cats")).Shows("about cats")
 	if id := again.App.Session.ID(); id == old || len(again.App.Session.History()) != 2 {
@@ -57,7 +57,7 @@ func TestFindToFork(t *testing.T) {
 // Keys that were pasted do not leave with an exported conversation.
 func TestExportMasksKeys(t *testing.T) {
 	s := setUpWith(t, 100, 30, func(o *Options) {
-		o.Folder = t.TempDir()
+		o.Directory = t.TempDir()
 		o.Mask = func() (func(string) string, error) {
 			return strings.NewReplacer("sk-CANARY-0123456789", "[redacted]").Replace, errors.New("the key of providers.x is not masked: it failed")
 		}
@@ -66,7 +66,7 @@ func TestExportMasksKeys(t *testing.T) {
 	s.idle()
 	s.Type("/export md out.md").Press("enter").WaitForText("keys masked in")
 	s.WaitForText("is not masked: it failed") // where the path is long, in a second row
-	got, err := os.ReadFile(filepath.Join(s.m.App.Folder, "out.md"))
+	got, err := os.ReadFile(filepath.Join(s.m.App.Directory, "out.md"))
 	if text := string(got); err != nil || strings.Contains(text, "CANARY") || !strings.Contains(text, "my key is [redacted]") {
 		t.Errorf("%v: %s", err, text)
 	}

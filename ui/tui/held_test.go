@@ -91,7 +91,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.ask("second", "y summarize")
 	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")
 	s.Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("all done")
 }

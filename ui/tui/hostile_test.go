@@ -67,16 +67,16 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	endpoint := func(name string) llm.Endpoint {
 		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: texts[6], Efforts: []llm.Effort{llm.Effort(texts[7])}}
 	}
-	var choices []app.Choice
+	var choices []app.ModelChoice
 	for i, text := range texts[:60] {
-		choices = append(choices, app.Choice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
+		choices = append(choices, app.ModelChoice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
 	return Options{Config: Default(), Options: app.Options{
-		Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}),
-		First:   app.First{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Folder: dir, Library: lib,
+		Session:     session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Log: log}),
+		FirstScreen: app.FirstScreen{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Directory: dir, Library: lib,
 		Models: app.Models{
 			Recent:  texts[:5],
-			Choices: func() []app.Choice { return choices },
+			Choices: func() []app.ModelChoice { return choices },
 			Open:    func(name string) (llm.Endpoint, error) { return endpoint(name), nil },
 		},
 		Opening: app.Opening{
@@ -172,8 +172,8 @@ func TestHostileTexts(t *testing.T) {
 			at := &clock{now: time.Unix(1e9, 0)} // two presses of esc belong together, however slow the machine is
 			o.Now = at.Now
 			m := newModel(o)
-			m.Later = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
-				if _, ok := msg.(overlay.PaintedMsg); !ok {
+			m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
+				if _, ok := msg.(overlay.DrawnMsg); !ok {
 					return nil
 				}
 				return func() tea.Msg { return msg }

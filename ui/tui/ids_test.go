@@ -20,7 +20,7 @@ import (
 func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	t.Helper()
 	again := newModel(s.m.options())
-	again.Later = s.m.Later
+	again.Tick = s.m.Tick
 	d := uitest.New(t, again, w, h)
 	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	return conversation(d.WaitForText(text).Screen())

@@ -17,12 +17,12 @@ import (
 // writes there is followed at its end, and leaves a reader above it alone.
 func TestOutputOfJobIsFollowed(t *testing.T) {
 	s := setUpWith(t, 80, 16, func(o *Options) {
-		set, err := tools.Open(o.Folder)
+		set, err := tools.Open(o.Directory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { set.Close() })
-		dir := o.Folder
+		dir := o.Directory
 		o.Jobs = set.Jobs()
 		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome {
 			return tools.RunOwn(tools.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)

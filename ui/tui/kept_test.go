@@ -125,8 +125,8 @@ func TestDrafts(t *testing.T) {
 		log := lib.Create(session.Info{})
 		s := &stage{fake: fake, clock: &clock{}}
 		s.m = newModel(Options{Config: Default(), Options: app.Options{Session: session.New(session.Options{
-			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Folder: "/work"}})
-		s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Directory: "/work"}})
+		s.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)
 		s.m.Send = func(msg tea.Msg) { s.Driver.Deliver(msg) }
 		return s
@@ -210,7 +210,7 @@ func TestTrust(t *testing.T) {
 	}, llmtest.Say("ok"))
 	s.WaitForText("Do you trust this?")
 	s.Type("yyy")
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y")
 	if len(asked) > 0 {
@@ -218,7 +218,7 @@ func TestTrust(t *testing.T) {
 	}
 	for range 10 {
 		s.Press("pgdown")
-		s.Send(overlay.PaintedMsg{})
+		s.Send(overlay.DrawnMsg{})
 	}
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("trusted")

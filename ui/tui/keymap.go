@@ -84,7 +84,7 @@ func (k *keymap) mistyped(text string) string {
 	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
 		return ""
 	}
-	if where := app.Elsewhere(name); where != "" && strings.TrimSpace(arg) == "" {
+	if where := app.OtherProgramHint(name); where != "" && strings.TrimSpace(arg) == "" {
 		return where
 	}
 	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
@@ -108,7 +108,7 @@ type leaderMsg int
 func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
 	k.leader, k.showsNext = key, false
 	k.presses++
-	return s.Later(leaderDelay, leaderMsg(k.presses))
+	return s.Tick(leaderDelay, leaderMsg(k.presses))
 }
 
 // next lays out which keys may follow the leader, in columns of at most rows rows: what has

@@ -40,14 +40,14 @@ func (c *Chords) UnmarshalTOML(v any) error {
 	return fmt.Errorf("%v is not a key: write a string such as \"ctrl+x m\", or a list of them", v)
 }
 
-// A Conflict says that two actions want the same key. A Default one is parley's
+// A KeyConflict says that two actions want the same key. A Default one is parley's
 // own choice.
-type Conflict struct {
+type KeyConflict struct {
 	Key, First, Second string // names of actions; First is as usual if Default
 	Default            bool
 }
 
-func (c *Conflict) Error() string {
+func (c *KeyConflict) Error() string {
 	if c.Default {
 		return fmt.Sprintf("keys.%s = %q: this key runs %q: give that one another key, or none with %s = []", c.Second, c.Key, c.First, c.First)
 	}
@@ -55,7 +55,7 @@ func (c *Conflict) Error() string {
 }
 
 // Keys returns those of the configuration that the conflict is about.
-func (c *Conflict) Keys() (here, there string) {
+func (c *KeyConflict) Keys() (here, there string) {
 	if c.Default {
 		return "keys." + c.Second, ""
 	}
@@ -137,13 +137,13 @@ func (k Keys) apply(list []action) ([]action, error) {
 }
 
 // conflict names what the configuration says second.
-func (k Keys) conflict(key, a, b string) *Conflict {
+func (k Keys) conflict(key, a, b string) *KeyConflict {
 	_, first := k[a]
 	_, second := k[b]
 	if !second {
 		a, b = b, a
 	}
-	return &Conflict{Key: key, First: a, Second: b, Default: !first || !second}
+	return &KeyConflict{Key: key, First: a, Second: b, Default: !first || !second}
 }
 
 // ShowKeys tells what the terminal really sends for each key that is pressed, and what
@@ -172,8 +172,8 @@ func functions(keys Keys) map[string]string {
 	return does
 }
 
-// Bound lists the keys of every action, for those who want to change them.
-func Bound(keys Keys) ([][2]string, error) {
+// ListBindings lists the keys of every action, for those who want to change them.
+func ListBindings(keys Keys) ([][2]string, error) {
 	list, err := keys.apply(actions())
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
-			var c *Conflict
+			var c *KeyConflict
 			if errors.As(err, &c) && c.First == c.Second {
 				t.Errorf("%q conflicts with itself", c.First)
 			}

@@ -17,7 +17,7 @@ func withLocal(look func(context.Context) []app.Service) func(*Options) {
 		open := o.Open
 		o.NoKey = true
 		o.Session.SetModel(llm.Endpoint{Model: o.Session.Model().Model, Name: "demo/parley"})
-		o.Local.Look = look
+		o.Local.Discover = look
 		o.Open = func(name string) (llm.Endpoint, error) {
 			if name == "ollama/llama3.2" {
 				e, err := open("fake/one")

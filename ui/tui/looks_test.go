@@ -41,7 +41,7 @@ var scenes = []struct {
 	}},
 	{"approval", unchanged, func(s *stage) {
 		s.Send(app.Effect{Turn: func(context.Context) iter.Seq[session.Event] { return approvalOnly }})
-		s.WaitForText("Run this command?").Send(overlay.PaintedMsg{})
+		s.WaitForText("Run this command?").Send(overlay.DrawnMsg{})
 		s.clock.Add(time.Second)
 		s.Press("down")
 	}},

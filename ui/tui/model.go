@@ -34,8 +34,8 @@ type Model struct {
 	branches *branches
 	compare  *comparison
 
-	lost       error // what could not be kept in the end
-	held       held
+	closeErr   error // what could not be kept in the end
+	held       heldInput
 	compacting bool // the failed turn is tried again once the conversation is summarized
 	frames     frames
 }
@@ -68,38 +68,38 @@ func newModel(o Options) *Model {
 	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys)}
 	s.KeyOf = m.keymap.keyOf
 	board := a.Board(s.Write)
-	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, Short: a.Short})
+	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, AbbrevPath: a.AbbrevPath})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
-	m.overlay.Writing = func() bool { return !m.input.Composer.Empty() }
-	m.chat.Heard, m.chat.Perform = m.event, m.perform
+	m.overlay.IsWriting = func() bool { return !m.input.Composer.Empty() }
+	m.chat.OnEvent, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
-	m.input.Ended = m.chat.TakeEnded
-	front := &features.Front{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
+	m.input.Ended = m.chat.TakeEndedCommands
+	front := &features.Deps{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
 	m.features = parts{
-		sessions: &features.Sessions{Front: front, Show: func(seq int) { m.chat.Transcript.Show(seq) }},
-		models:   &features.Models{Front: front}, themes: &features.Themes{Front: front, Themed: []features.Themeable{m.chat.Transcript, m.input.Composer, m.overlay}},
-		status: &features.StatusCommand{Front: front}, jobs: &features.Jobs{Front: front},
-		usage: &features.Usage{Front: front}, permissions: &features.Permissions{Front: front},
+		sessions: &features.Sessions{Deps: front, Show: func(seq int) { m.chat.Transcript.ShowMessage(seq) }},
+		models:   &features.Models{Deps: front}, themes: &features.Themes{Deps: front, Themed: []features.Themeable{m.chat.Transcript, m.input.Composer, m.overlay}},
+		status: &features.StatusCommand{Deps: front}, jobs: &features.Jobs{Deps: front},
+		usage: &features.Usage{Deps: front}, permissions: &features.Permissions{Deps: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
-		local:     &features.Local{Front: front}, doctor: &features.Doctor{Front: front, Images: chat.DrawsImages(os.Getenv)},
-		welcome: &features.Welcome{Front: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
+		local:     &features.Local{Deps: front}, doctor: &features.Doctor{Deps: front, Images: chat.DrawsImages(os.Getenv)},
+		welcome: &features.Welcome{Deps: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
 	}
-	m.features.connect = &features.Connect{Front: front, Models: m.features.models}
-	m.branches = &branches{Front: front, chat: m.chat, input: m.input}
-	m.compare = &comparison{Front: front, chat: m.chat}
+	m.features.connect = &features.Connect{Deps: front, Models: m.features.models}
+	m.branches = &branches{Deps: front, chat: m.chat, input: m.input}
+	m.compare = &comparison{Deps: front, chat: m.chat}
 
 	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = m.features.doctor.Terminal
-	a.Leaving = func() { s.After(m.input.SaveDraft()) }
-	a.Watch(func(name string) { s.Send(serverMsg(name)) })
-	app.WatchJobs(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
-	if a.Wire.Hear != nil {
-		a.Wire.Hear(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
+	a.BeforeSwitch = func() { s.Defer(m.input.SaveDraft()) }
+	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
+	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
+	if a.Wire.OnRecordError != nil {
+		a.Wire.OnRecordError(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
 	}
-	m.chat.Enter()
-	m.input.Recall()
+	m.chat.ShowSession()
+	m.input.RestoreDraft()
 	return m
 }
 
@@ -109,7 +109,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.History(), m.features.welcome.Load(), readPrompts(m), sayNotice(m), first(m)))
+	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.LoadHistory(), m.features.welcome.Load(), readPrompts(m), sayNotice(m), first(m)))
 }
 
 // readPrompts reads which prompts can be typed by name.
@@ -121,10 +121,10 @@ func readPrompts(m *Model) tea.Cmd {
 // sayNotice says what the first screen would, where there is none: on a conversation that goes
 // on, or with a prompt on the command line.
 func sayNotice(m *Model) tea.Cmd {
-	if m.App.Notice == "" || !m.chat.Shown && len(m.App.Start.Prompt) == 0 {
+	if m.App.Notice == "" || !m.chat.HasContent && len(m.App.Start.Prompt) == 0 {
 		return nil
 	}
-	return m.Say(m.App.Notice)
+	return m.ShowToast(m.App.Notice)
 }
 
 // begin sends what the command line asked, and looks for what can answer.
@@ -141,17 +141,17 @@ func (m *Model) first() tea.Cmd {
 	switch {
 	case m.App.Start.Find != nil:
 		if len(prompt) > 0 { // it is for the conversation that is chosen
-			m.input.TakeBack(llm.Message{Role: llm.RoleUser, Parts: prompt})
+			m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
 		}
 		return m.features.sessions.List(*m.App.Start.Find)
 	case len(prompt) == 0:
 		return nil
 	}
-	compared, err := app.TakeCompared(m.App)
+	compared, err := app.OpenCompared(m.App)
 	switch {
 	case err != nil:
-		m.input.TakeBack(llm.Message{Role: llm.RoleUser, Parts: prompt})
-		return m.Say(err.Error())
+		m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
+		return m.ShowToast(err.Error())
 	case compared != nil:
 		return m.compare.ask(compared, prompt)
 	}
@@ -159,7 +159,7 @@ func (m *Model) first() tea.Cmd {
 		m.held.first = prompt
 		return nil
 	}
-	return m.chat.Run(prompt...)
+	return m.chat.SendPrompt(prompt...)
 }
 
 // Update routes one message to the first part that knows it; what none does is input.
@@ -178,7 +178,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	m.input.ShowQueue()
 	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeAfter(), cmd, statusChanged(m))...))
+	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, statusChanged(m))...))
 }
 
 // update takes messages that are about the screen as a whole, and reports whether msg is one.
@@ -186,7 +186,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return tea.Batch(m.overlay.PaintSoon(), m.features.local.Begin()), true
+		return tea.Batch(m.overlay.ConfirmDrawn(), m.features.local.Begin()), true
 	case terminal.SignalMsg:
 		return m.quit(), true
 	case app.Effect: // came of what ran beside the screen
@@ -239,16 +239,16 @@ func (m *Model) layout() {
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
 	m.held.giveBack(m.input)
-	m.input.Salvage()
+	m.input.QueueToDraft()
 	m.chat.Cancel()
-	return m.InOrder(m.chat.ForgetPictures(), tea.Quit)
+	return m.Sequence(m.chat.DeleteImages(), tea.Quit)
 }
 
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
 	m.held.giveBack(m.input)
-	m.input.Salvage()
+	m.input.QueueToDraft()
 	m.features.status.Close()
 	m.chat.Cancel()
 	m.chat.Close()
@@ -263,5 +263,5 @@ func (m *Model) shutdown() {
 	case <-time.After(3 * time.Second):
 	}
 	m.input.Close()
-	m.lost = m.App.Session.Close()
+	m.closeErr = m.App.Session.Close()
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // catalogd are models of a few providers.
-func catalogued() []app.Choice {
+func catalogued() []app.ModelChoice {
 	all := "tools vision thinking"
-	return []app.Choice{
+	return []app.ModelChoice{
 		{Name: "fake/one", Abilities: all, Window: "100K", Ready: true}, {Name: "fake/two", Abilities: "tools", Ready: true},
 		{Name: "fake/old", Ready: true, Retired: true}, {Name: "gate/maker/audio-1", Ready: true}, {Name: "gate/maker/chat-1", Title: "Chatty One", Ready: true},
 		{Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"},
@@ -76,7 +76,7 @@ func TestTastesAreKept(t *testing.T) {
 	})
 	want := s.order()
 	again := newModel(s.m.options())
-	again.Later = s.m.Later
+	again.Tick = s.m.Tick
 	next := &stage{Driver: uitest.New(t, again, 80, 30)}
 	next.Press("ctrl+x", "m").WaitForText("gpt-x")
 	if got := next.order(); got != want || !strings.HasPrefix(got, "openai/gpt-x") || strings.Contains(got, "chat-1") {

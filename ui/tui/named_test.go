@@ -64,8 +64,8 @@ func TestNamedModelWins(t *testing.T) {
 			}
 			return open(name)
 		}
-		o.Choices = func() []app.Choice {
-			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
+		o.Choices = func() []app.ModelChoice {
+			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
 		}
 	}
 	for name, enter := range map[string]func(*stage){
@@ -74,7 +74,7 @@ func TestNamedModelWins(t *testing.T) {
 		"pasted":       func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue("/model mo/m1") }).Press("enter") },
 		"another name": func(s *stage) { s.Type("/models mo/m1").Press("enter") },
 		"list not known": func(s *stage) {
-			s.Do(func() { s.m.App.Choices = func() []app.Choice { return nil } }).Type("/model mo/m1").Press("enter")
+			s.Do(func() { s.m.App.Choices = func() []app.ModelChoice { return nil } }).Type("/model mo/m1").Press("enter")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestNamedModelWins(t *testing.T) {
 	t.Run("the list offers it", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
 		s.Do(func() {
-			s.m.App.Live = func() []app.Choice {
-				return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
+			s.m.App.Live = func() []app.ModelChoice {
+				return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/other", Ready: true}}
 			}
 		})
 		s.Press("ctrl+x", "m").WaitForText("mo/other").Type("mo/m1").WaitForText("as typed")
@@ -105,8 +105,8 @@ func TestNamedModelWins(t *testing.T) {
 	})
 	t.Run("hidden ones too", func(t *testing.T) {
 		s := setUpWith(t, 100, 30, opened)
-		s.m.App.Live = func() []app.Choice {
-			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
+		s.m.App.Live = func() []app.ModelChoice {
+			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m1", Ready: true, Retired: true}}
 		}
 		s.Press("ctrl+x", "m").WaitForText("show hidden (1)").Type("mo/m1").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› mo/m1") })
 		s.Press("enter").WaitForText("Model: fake/one → mo/m1")

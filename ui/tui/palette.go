@@ -26,7 +26,7 @@ const manySuggested = 5
 // suggestions returns commands that stand in front: those for beginners, and those that
 // are used.
 func suggestions(m *Model) []string {
-	used := slices.DeleteFunc(app.MostUsed(m.App), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
+	used := slices.DeleteFunc(app.MostUsedCommands(m.App), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
 	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
 }
 
@@ -64,7 +64,7 @@ func (m *Model) palette() tea.Cmd {
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
 		return cmd
-	}), m.features.models.Known())
+	}), m.features.models.LoadCatalog())
 }
 
 // slash opens the palette where a slash begins a line. What is typed to find a command
@@ -85,7 +85,7 @@ func (m *Model) slash() tea.Cmd {
 		}
 		m.input.Composer.SetValue(typed)
 		if why := m.keymap.mistyped(typed); msg.Accepted && why != "" {
-			return m.Say(why)
+			return m.ShowToast(why)
 		}
 		return nil
 	})
@@ -112,7 +112,7 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 		if a.args != nil && kind == app.PathFile { // which lists those of the workspace
 			kind = input.PathOutside
 		}
-		folder, words := m.App.Folder, args.Items
+		folder, words := m.App.Directory, args.Items
 		args.Paths = func(typed string) []dialog.Item { return pathItems(kind, folder, typed, words) }
 	}
 	return args
@@ -129,7 +129,7 @@ func pathItems(kind app.Path, folder, typed string, words []dialog.Item) (found 
 	}
 	for _, f := range input.CompletePath(kind, folder, strings.TrimLeft(typed[len(before):], " ")) {
 		name := before + f.Path
-		if f.Folder {
+		if f.IsDirectory {
 			name += "/"
 		}
 		found = append(found, dialog.Item{Title: name, Value: name, Exact: true})

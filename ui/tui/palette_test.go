@@ -52,7 +52,7 @@ func TestNeighborsCommands(t *testing.T) {
 		}
 	}
 	for _, typed := range []string{"/diff", "/logout", "/vim", "/version", "/terminal-setup"} {
-		if a, _ := k.find(typed); a == nil && k.mistyped(typed) != app.Elsewhere(typed[1:]) {
+		if a, _ := k.find(typed); a == nil && k.mistyped(typed) != app.OtherProgramHint(typed[1:]) {
 			t.Errorf("%s says %q", typed, k.mistyped(typed))
 		}
 	}

@@ -81,7 +81,7 @@ func TestQuestionEndsByItself(t *testing.T) {
 	s.Driver.Send(do(func() { s.m.event(session.Countdown{Question: q}) }))
 	s.WaitForText("Continue with b/y in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.QuestionAnswered{Question: q, Choice: q.Choices[0]}) }))
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.Lacks("Continue with b/y")
 }
 
@@ -105,7 +105,7 @@ func windowed(o *Options) {
 	build := func(log *session.Log) *session.Session {
 		return session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: log})
 	}
-	o.Session = build(lib.Create(session.Info{Dir: o.Folder}))
+	o.Session = build(lib.Create(session.Info{Dir: o.Directory}))
 	o.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
 	o.Fork = func(id string, head int) (*session.Session, string, error) {
 		log, err := lib.Fork(id, head)

@@ -53,15 +53,15 @@ func Run(o Options) int {
 
 // present runs root, which is m or holds it, on the terminal.
 func present(m *Model, root tea.Model) int {
-	status, back := terminal.Show(root, func(l terminal.Loop) {
-		m.Send, m.Crash, m.Later = l.Send, l.Crash, afterSeen(m.Later, l.Drawn)
+	status, back := terminal.Run(root, func(l terminal.Loop) {
+		m.Send, m.Crash, m.Tick = l.Send, l.Crash, afterSeen(m.Tick, l.Drawn)
 	}, m.shutdown)
 	switch {
 	case !back:
-	case m.lost != nil:
-		fmt.Fprintln(os.Stderr, "parley: could not save the end of this conversation: "+sanitize.Line(m.lost.Error()))
-	case status == 0 && m.chat.Unsaved == nil && m.App.Left != nil && !m.App.Session.Empty():
-		m.App.Left(m.App.Session.ID())
+	case m.closeErr != nil:
+		fmt.Fprintln(os.Stderr, "parley: could not save the end of this conversation: "+sanitize.Line(m.closeErr.Error()))
+	case status == 0 && m.chat.SaveErr == nil && m.App.OnExit != nil && !m.App.Session.Empty():
+		m.App.OnExit(m.App.Session.ID())
 	}
 	return status
 }
@@ -72,7 +72,7 @@ func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(tim
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		cmd := later(d, msg)
 		switch msg.(type) {
-		case overlay.PaintedMsg, features.DiscoverMsg:
+		case overlay.DrawnMsg, features.DiscoverMsg:
 		default:
 			return cmd
 		}

@@ -99,20 +99,20 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 			Resume: func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
 			Fork:   func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
 		},
-		Library: lib, Folder: s.dir, Short: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
+		Library: lib, Directory: s.dir, AbbrevPath: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
 		Now: s.clock.Now, Workspace: "~/work",
 		Models: app.Models{Open: func(name string) (llm.Endpoint, error) {
 			if name != "fake/two" && name != "fake/one" {
 				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "openai", Message: "no key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1"}
 			}
 			return endpoint(name, s.fake), nil
-		}, Choices: func() []app.Choice {
-			return []app.Choice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
+		}, Choices: func() []app.ModelChoice {
+			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		}},
 	}}
 	change(&o)
 	s.m = newModel(o)
-	s.m.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
+	s.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
 	s.Driver = uitest.New(t, s.m, w, h)
 	s.m.Send = func(msg tea.Msg) { s.Driver.Deliver(msg) }
 	t.Cleanup(func() { // before the driver is closed
@@ -201,7 +201,7 @@ func TestApproval(t *testing.T) {
 		if wrote(s) || !strings.Contains(s.Screen(), "Create ") {
 			t.Error("a key that was typed blind allowed a write")
 		}
-		s.Send(overlay.PaintedMsg{})
+		s.Send(overlay.DrawnMsg{})
 		s.Press("esc").WaitForText("fine")
 		if wrote(s) {
 			t.Error("a denied write ran")
@@ -210,7 +210,7 @@ func TestApproval(t *testing.T) {
 	t.Run("y allows once it was", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
 		s.ask("do it", "Create ")
-		s.Send(overlay.PaintedMsg{})
+		s.Send(overlay.DrawnMsg{})
 		s.clock.Add(time.Second)
 		s.Type("y").WaitForText("fine")
 		if !wrote(s) {
@@ -220,7 +220,7 @@ func TestApproval(t *testing.T) {
 	t.Run("a note goes to the model", func(t *testing.T) {
 		s := setUp(t, 80, 24, write, llmtest.Say("fine"))
 		s.ask("do it", "Create ")
-		s.Send(overlay.PaintedMsg{})
+		s.Send(overlay.DrawnMsg{})
 		s.clock.Add(time.Second)
 		s.Type("n").Type("use c.txt").Press("enter").WaitForText("fine")
 		reqs := s.fake.Requests()
@@ -327,7 +327,7 @@ func TestEveryAction(t *testing.T) {
 func TestTypingIntoAnApproval(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	s.ask("do it", "Run this command?")
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	for _, r := range "please stay" {
 		s.clock.Add(160 * time.Millisecond)
 		s.Type(string(r))

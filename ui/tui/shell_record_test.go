@@ -42,7 +42,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	}
 	lib := session.MemoryStore()
 	defer lib.Close()
-	o := app.Options{Library: lib, Folder: "/work"}
+	o := app.Options{Library: lib, Directory: "/work"}
 	key := "folder:/work"
 	for _, command := range []string{"make", "make install"} {
 		o.RecordShell(key, command)

@@ -23,7 +23,7 @@ func takeSubmitted(m *Model) tea.Cmd {
 		for _, s := range sent {
 			if m.held.preparing > 0 {
 				m.held.submitted = append(m.held.submitted, s)
-				cmds = append(cmds, m.SayWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }))
+				cmds = append(cmds, m.ShowToastWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }))
 				continue
 			}
 			cmds = append(cmds, m.submit(s))
@@ -42,10 +42,10 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		return m.chat.Shell(text, m.App.DraftKey())
 	}
 	if !msg.Plain {
-		if app.EditsImage(text) {
+		if app.IsImageEdit(text) {
 			if err := m.branches.begin(); err != nil {
-				m.input.Put(text)
-				return m.Say(err.Error())
+				m.input.InsertPrompt(text)
+				return m.ShowToast(err.Error())
 			}
 		}
 		if cmd, ok := m.command(text); ok {
@@ -53,7 +53,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		}
 		if why := m.keymap.mistyped(text); why != "" {
 			m.input.Composer.SetValue(text)
-			return m.SayWhile(why, func() bool { return m.input.Composer.Value() == text })
+			return m.ShowToastWhile(why, func() bool { return m.input.Composer.Value() == text })
 		}
 	}
 	var cmd tea.Cmd
@@ -63,8 +63,8 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	} else {
 		cmd = m.dispatch(text, nil, msg.Later)
 	}
-	if none := m.App.Unfound(msg.Typed); none != "" && !rewrites {
-		return tea.Batch(cmd, m.Say("No file "+none+": sent as text"))
+	if none := m.App.MissingMention(msg.Typed); none != "" && !rewrites {
+		return tea.Batch(cmd, m.ShowToast("No file "+none+": sent as text"))
 	}
 	return cmd
 }
@@ -91,8 +91,8 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 // expanded sends a prompt with the files it mentions.
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	if msg.err != nil {
-		m.input.Put(msg.text)
-		return m.Say(msg.err.Error())
+		m.input.InsertPrompt(msg.text)
+		return m.ShowToast(msg.err.Error())
 	}
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
@@ -104,37 +104,37 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 // tools, or waits for the answer.
 func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd {
 	if m.branches.rewrite(text) {
-		return m.Say("New branch created · " + m.keymap.keyOf("tree") + " shows both")
+		return m.ShowToast("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
 	if err := m.branches.begin(); err != nil {
-		m.input.Put(text)
-		return m.Say(err.Error())
+		m.input.InsertPrompt(text)
+		return m.ShowToast(err.Error())
 	}
 	var compared *app.ComparedPrompt
 	if m.chat.Turn == nil {
 		var err error
-		if compared, err = app.TakeCompared(m.App); err != nil {
-			m.input.Put(text)
-			return m.Say(err.Error())
+		if compared, err = app.OpenCompared(m.App); err != nil {
+			m.input.InsertPrompt(text)
+			return m.ShowToast(err.Error())
 		}
 	}
 	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
-		return tea.Batch(sent, m.SayWhile(app.QueueOrSteer(m.App, later, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, later, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
 	if compared != nil {
 		return tea.Batch(sent, m.compare.ask(compared, parts))
 	}
-	return tea.Batch(sent, m.chat.Run(parts...))
+	return tea.Batch(sent, m.chat.SendPrompt(parts...))
 }
 
 // queue sends text, or else what is written, for after the answer; at once if none is coming.
 func queue(m *Model, text string) tea.Cmd {
 	if text == "" && m.input.Composer.Empty() {
-		return m.Say("/queue and the text to send")
+		return m.ShowToast("/queue and the text to send")
 	}
 	if text == "" {
 		m.input.Composer.SendLater()

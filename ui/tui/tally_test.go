@@ -34,17 +34,17 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	s.Type("two").Press("ctrl+x", "q").WaitForText("queued").Type("three").Press("ctrl+x", "q").WaitFor(func() bool { return s.m.App.Session.QueueLen() == 2 })
 	close(release)
 	s.WaitForText("Run this command?")
-	s.Send(overlay.PaintedMsg{})
+	s.Send(overlay.DrawnMsg{})
 	s.Press("esc").WaitForText("last answer") // which says no
 	s.idle()
 	s.clock.Add(time.Minute) // what was said above the composer goes
-	live := conversation(s.Send(common.ToastOverMsg{}).Screen())
+	live := conversation(s.Send(common.ToastExpiredMsg{}).Screen())
 	if n := strings.Count(live, "fake/one · "); n != 3 {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
 	}
 
 	again := newModel(s.m.options())
-	again.Later = s.m.Later
+	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 50)
 	again.Send = func(msg tea.Msg) { d.Deliver(msg) }
 	if stored := conversation(d.WaitForText("last answer").Screen()); stored != live {

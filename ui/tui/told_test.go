@@ -65,8 +65,8 @@ func TestServerTellsContextWindow(t *testing.T) {
 // /context and the status line tell of the same request.
 func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Context = func() []app.Fact {
-			return []app.Fact{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}}
+		o.Context = func() []app.ContextItem {
+			return []app.ContextItem{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}}
 		}
 	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
@@ -106,7 +106,7 @@ func TestShownAgainAsItWas(t *testing.T) {
 	s.Press("esc").WaitForText("Stopped")
 	s.idle()
 	s.clock.Add(time.Minute)
-	live := conversation(s.Send(common.ToastOverMsg{}).Screen())
+	live := conversation(s.Send(common.ToastExpiredMsg{}).Screen())
 	if stored := s.shownAgain(t, 80, 60, "half an answer"); stored != live {
 		t.Errorf("shown again:\n%s\nwant\n%s", stored, live)
 	}

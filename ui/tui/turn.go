@@ -17,7 +17,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		m.input.TakeBack(e.Message)
+		m.input.RestoreMessage(e.Message)
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
@@ -27,14 +27,14 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		m.overlay.Decide(e, text, answers)
 		return m.Notify(text)
 	case session.QuestionAnswered:
-		m.overlay.Decided(e.Question)
+		m.overlay.CloseQuestion(e.Question)
 	case session.CandidateEvent:
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
-			c.Take(e, m.Now())
+			c.Apply(e, m.Now())
 		}
 	case session.Verdict:
 		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
-			c.Judged(e)
+			c.ShowVerdict(e)
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	c, compares := m.overlay.Dialog.(*compare.Dialog)
 	if compares {
-		if chosen, ok := c.End(); ok {
+		if chosen, ok := c.Finish(); ok {
 			defer func() { cmd = tea.Batch(cmd, m.compare.goOn(chosen)) }()
 		}
 	}
@@ -52,7 +52,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		return b.Kind == app.EventBlock && compares && c.AllAsked()
 	})
 	m.chat.Turn = nil
-	m.overlay.Forget()
+	m.overlay.DropPending()
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
 	}
@@ -62,7 +62,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case d.Fork > 0:
 		return m.perform(app.ContinueInFork(m.App, d.Fork))
 	case again && d.Err == nil:
-		return m.chat.Run()
+		return m.chat.SendPrompt()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.overlay.Dialog == nil:
 		return m.offerSummary()
 	case m.App.Session.QueueLen() > 0: // queued after the turn's last look

@@ -30,21 +30,21 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	if m.overlay.Dialog != nil {
 		if isKey {
 			if cmd, done := overApproval(m, key); done {
-				return tea.Batch(cmd, m.overlay.PaintSoon())
+				return tea.Batch(cmd, m.overlay.ConfirmDrawn())
 			}
 			m.keymap.leader = "" // it opened between the two keys
 			if cmd, done := m.dialogKey(key.String()); done {
-				return tea.Batch(cmd, m.overlay.PaintSoon())
+				return tea.Batch(cmd, m.overlay.ConfirmDrawn())
 			}
 		}
 		if q, ok := m.overlay.Dialog.(*dialog.Confirmation); ok && q.Leaves(msg) { // it was on its way into the draft
 			cmd := m.input.Composer.Update(msg)
-			return tea.Batch(cmd, m.input.Changed(), m.overlay.Input(msg))
+			return tea.Batch(cmd, m.input.Changed(), m.overlay.HandleInput(msg))
 		}
-		return m.overlay.Input(msg)
+		return m.overlay.HandleInput(msg)
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
-	own := m.input.Composer.Searching() || esc && (m.input.Composer.Escapes() || talk.Browsing()) || talk.Typing()
+	own := m.input.Composer.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
 	if isKey && m.keymap.leader == "" && greets(m) {
 		if cmd, done := m.features.welcome.Key(key.String()); done {
 			return cmd
@@ -71,14 +71,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 // greets reports whether the keys of the first screen count: it is shown, and nothing was
 // written.
 func greets(m *Model) bool {
-	return !m.chat.Shown && !m.input.Composer.Searching() && idle(m)
+	return !m.chat.HasContent && !m.input.Composer.Searching() && idle(m)
 }
 
 // mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.
 func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	talk := m.chat.Transcript
 	switch {
-	case talk.Dragging(), m.overlay.LeavesWheel(msg, m.height-1): // wherever it goes
+	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height-1): // wherever it goes
 		return talk.Update(msg), true
 	case m.overlay.Dialog != nil:
 		return nil, false
@@ -108,7 +108,7 @@ func aboveDialog(m *Model, key string) *action {
 	if a == nil || a.above && a.Group != app.View {
 		return a
 	}
-	if m.overlay.Above(m.height-1) > 0 && (a.above || m.overlay.Still() && slices.Contains(pages, a.Name)) {
+	if m.overlay.RowsAbove(m.height-1) > 0 && (a.above || m.overlay.IsUnscrollable() && slices.Contains(pages, a.Name)) {
 		return a
 	}
 	return nil
@@ -145,7 +145,7 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		case second == "esc", second == "ctrl+c":
 			return nil, true
 		}
-		return m.Say("No command on " + key), true
+		return m.ShowToast("No command on " + key), true
 	}
 	if m.keymap.leaders[key] {
 		return m.keymap.lead(m.Screen, key), true
@@ -198,5 +198,5 @@ func (m *Model) interrupt() tea.Cmd {
 		return m.perform(app.Quit(m.App))
 	}
 	m.keymap.quitAsked = m.Now()
-	return m.SayWhile("Press ctrl+c again to quit", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })
+	return m.ShowToastWhile("Press ctrl+c again to quit", func() bool { return m.Now().Sub(m.keymap.quitAsked) < quitWithin && written.Empty() })
 }

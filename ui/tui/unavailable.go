@@ -14,15 +14,15 @@ func requireRunning(m *Model) string {
 
 // requireRetryPause tells why nothing can be sent now: no model is waited for before it is asked again.
 func requireRetryPause(m *Model) string {
-	if m.chat.Turn == nil || m.chat.Turn.Resting(m.Now()) == 0 {
-		return app.NoRest
+	if m.chat.Turn == nil || m.chat.Turn.RetryIn(m.Now()) == 0 {
+		return app.NoRetryPending
 	}
 	return ""
 }
 
 // requireSilentModel tells why there is nothing to wait on: no answer is silent, or comes later.
 func requireSilentModel(m *Model) string {
-	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) && m.chat.Turn.Resting(m.Now()) == 0 {
+	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) && m.chat.Turn.RetryIn(m.Now()) == 0 {
 		return "No model is silent"
 	}
 	return ""
@@ -51,7 +51,7 @@ func requireEditor(m *Model) string {
 
 // requireBranches tells as well of a key that only the screen has.
 func requireBranches(m *Model) string {
-	if why := app.NoBranches(m.App); why != "" {
+	if why := app.NoBranchesText(m.App); why != "" {
 		return why + "; r while browsing regenerates an answer"
 	}
 	return ""
@@ -72,7 +72,7 @@ func requireCode(m *Model) string {
 }
 
 func requireContent(m *Model) string {
-	if !m.chat.Shown {
+	if !m.chat.HasContent {
 		return "Nothing to browse yet"
 	}
 	return ""

@@ -27,7 +27,7 @@ type frames struct {
 // View draws the screen. Panes cache their strings, so that a frame in which
 // nothing changed costs a few comparisons.
 func (m *Model) View() tea.View {
-	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.Waiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.Waiting()), ReportFocus: true}
+	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.IsWaiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.IsWaiting()), ReportFocus: true}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -71,7 +71,7 @@ func (m *Model) cursor() *tea.Cursor {
 
 // top returns the transcript, or what greets a user before there is one.
 func (m *Model) top() string {
-	if m.chat.Shown {
+	if m.chat.HasContent {
 		return m.chat.Transcript.View()
 	}
 	return m.features.welcome.View(m.width, m.frames.room)
@@ -94,7 +94,7 @@ func (m *Model) said() string {
 		return nextKeys
 	}
 	var lines []string
-	if text := m.Said(); m.keymap.leader == "" && text != "" {
+	if text := m.ToastText(); m.keymap.leader == "" && text != "" {
 		lines = append(lines, sanitize.Line(text))
 	}
 	if m.branches.editing > 0 { // stays in sight: enter means something else
@@ -113,7 +113,7 @@ func (m *Model) tell(said string) []string {
 	case nextKeys:
 		room := m.height - 4
 		if m.overlay.Dialog != nil {
-			room = m.overlay.Above(m.height - 1)
+			room = m.overlay.RowsAbove(m.height - 1)
 		}
 		return m.keymap.next(m.width, room, m.Screen)
 	}
@@ -154,7 +154,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 			over[at] = activity(m)
 		}
 	}
-	if m.overlay.Full() { // no row is left above it
+	if m.overlay.IsFullScreen() { // no row is left above it
 		over = below
 	}
 	copy(over[max(len(over)-len(said), 0):], said[max(len(said)-len(over), 0):])
@@ -180,7 +180,7 @@ func lastRow(rows []string) int {
 // activity returns what the turn does, and for how long.
 func activity(m *Model) string {
 	text, now := m.chat.Turn.State(m.Now()), m.Now()
-	if m.overlay.Waiting() {
+	if m.overlay.IsWaiting() {
 		text = waitingForYou
 	}
 	return m.Theme.Accent.Render("∙ ") + m.Theme.Dim.Render(sanitize.Line(text+m.chat.Turn.Elapsed(now)))
@@ -218,7 +218,7 @@ func strategyOf(m llm.Endpoint) string {
 func (m *Model) line() string {
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Usage()
-	fill := m.input.Filled()
+	fill := m.input.ContextTokens()
 	if m.App.Unnamed { // what they cost tells who is dear
 		total = llm.Usage{}
 	}
@@ -232,7 +232,7 @@ func (m *Model) line() string {
 		i.Badge = "no sandbox"
 	case m.App.Ephemeral:
 		i.Badge = "not saved"
-	case m.chat.Unsaved != nil:
+	case m.chat.SaveErr != nil:
 		i.Badge = "not saved"
 	case strategyOf(model) == "prompt", strategyOf(model) == "guided":
 		i.Badge = "tools by prompt"
@@ -254,7 +254,7 @@ func (m *Model) line() string {
 	} else if m.chat.Transcript.Browsing() {
 		i.Hint = m.chat.Transcript.Hint()
 	}
-	if m.overlay.Waiting() {
+	if m.overlay.IsWaiting() {
 		i.State, i.Waiting = waitingForYou, true
 	} else if m.chat.Turn != nil {
 		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
@@ -264,7 +264,7 @@ func (m *Model) line() string {
 
 // statusChanged tells the user's command for the status line how things stand.
 func statusChanged(m *Model) tea.Cmd {
-	if !m.features.status.Wanted() {
+	if !m.features.status.IsConfigured() {
 		return nil
 	}
 	s := m.App.Session
@@ -275,7 +275,7 @@ func statusChanged(m *Model) tea.Cmd {
 	}
 	return m.features.status.Changed(features.StatusFacts{
 		Session: s.ID(), Title: s.Title(), Model: model.Name, Effort: string(s.Effort()), Mode: string(s.Policy().Mode()),
-		Window: model.Context, Filled: m.input.Filled(), Total: total, Busy: m.chat.Turn != nil, Queue: s.QueueLen(),
+		Window: model.Context, Filled: m.input.ContextTokens(), Total: total, Busy: m.chat.Turn != nil, Queue: s.QueueLen(),
 	})
 }
 

@@ -26,7 +26,7 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 	t.Helper()
 	o.Version = "1.2.0"
 	for _, file := range [][2]string{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
-		path := filepath.Join(o.Folder, file[0])
+		path := filepath.Join(o.Directory, file[0])
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 		}
 	}
 	for _, title := range titles {
-		log := o.Library.Create(session.Info{Dir: o.Folder, Model: "fake/one"})
+		log := o.Library.Create(session.Info{Dir: o.Directory, Model: "fake/one"})
 		if err := log.Put(session.Node{Seq: 1, At: o.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
 			t.Fatal(err)
 		}

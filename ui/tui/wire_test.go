@@ -16,18 +16,18 @@ func exchanges(at time.Time) []app.Exchange {
 	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
 	one := app.Exchange{
 		ID: 1, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Start: at.Add(time.Second),
-		Timing: app.Timing{Headers: 310 * time.Millisecond, First: 312 * time.Millisecond, Total: 2204 * time.Millisecond}, Over: true,
-		Request: app.Traffic{
+		Timing: app.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond}, Done: true,
+		Request: app.ExchangeSide{
 			Headers: [][2]string{{"Authorization", "Bearer [redacted]"}, {"Content-Type", "application/json"}},
 			Body:    `{"model":"gpt-x","messages":[{"role":"user","content":"one\ntwo"}],"image":"` + image + `"}`,
 		},
-		Response: app.Traffic{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
+		Response: app.ExchangeSide{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
 		Curl:     "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
 	}
 	one.Sent, one.Got = int64(len(one.Request.Body)), int64(len(events))
 	two, three := one, one
 	two.ID, two.Status, two.Error, two.Reason, two.Start = 2, 429, "rate_limit", "slow \x1b[2Jdown", at.Add(4*time.Second)
-	three.ID, three.Over, three.Start = 3, false, at.Add(time.Hour)
+	three.ID, three.Done, three.Start = 3, false, at.Add(time.Hour)
 	return []app.Exchange{three, two, one}
 }
 

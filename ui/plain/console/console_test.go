@@ -149,19 +149,19 @@ func TestSpeakerKeepsWords(t *testing.T) {
 		write func(s *Writer)
 		want  string
 	}{
-		{"a line", 20, func(s *Writer) { s.Say("one two three four five six") }, "one two three four\nfive six\n"},
+		{"a line", 20, func(s *Writer) { s.WriteLine("one two three four five six") }, "one two three four\nfive six\n"},
 		{"in pieces", 20, func(s *Writer) { s.Text("one two "); s.Text("three four "); s.Text("five\n") }, "one two three four\nfive\n"},
 		{"a word in pieces", 20, func(s *Writer) { s.Text("on"); s.Text("e\ntwo") }, "one\ntwo"},
 		{"code is not broken", 20, func(s *Writer) { s.Text(exactly + "one two three four five six\nseven\n") }, "one two three four five six\nseven\n"},
 		{"spaces", 20, func(s *Writer) { s.Text("  one  two \n\n") }, "  one  two\n\n"},
-		{"wide characters", 20, func(s *Writer) { s.Say("海海海海海 海海海海海") }, "海海海海海\n海海海海海\n"},
-		{"a long word", 20, func(s *Writer) { s.Say("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
-		{"unknown width", 0, func(s *Writer) { s.Say("one two three four five six") }, "one two three four five six\n"},
-		{"a question, and its answer", 20, func(s *Writer) { s.Ask("one two three four five: "); s.Entered(); s.Say("six") }, "one two three four\nfive: six\n"},
+		{"wide characters", 20, func(s *Writer) { s.WriteLine("海海海海海 海海海海海") }, "海海海海海\n海海海海海\n"},
+		{"a long word", 20, func(s *Writer) { s.WriteLine("a %s b", strings.Repeat("x", 30)) }, "a\n" + strings.Repeat("x", 30) + "\nb\n"},
+		{"unknown width", 0, func(s *Writer) { s.WriteLine("one two three four five six") }, "one two three four five six\n"},
+		{"a question, and its answer", 20, func(s *Writer) { s.Ask("one two three four five: "); s.Entered(); s.WriteLine("six") }, "one two three four\nfive: six\n"},
 		{"text behind a prompt begins a line", 20, func(s *Writer) { s.Ask("You: "); s.Text("one") }, "You: \none"},
 		{"text behind an answered prompt does not", 20, func(s *Writer) { s.Ask("You: "); s.Entered(); s.Text("one") }, "You: one"},
-		{"a line behind an echo begins anew", 20, func(s *Writer) { s.Ask("You: "); s.Echoed(); s.Say("one") }, "You: \none\n"},
-		{"an open line is ended", 20, func(s *Writer) { s.Text("one"); s.Say("two") }, "one\ntwo\n"},
+		{"a line behind an echo begins anew", 20, func(s *Writer) { s.Ask("You: "); s.Echoed(); s.WriteLine("one") }, "You: \none\n"},
+		{"an open line is ended", 20, func(s *Writer) { s.Text("one"); s.WriteLine("two") }, "one\ntwo\n"},
 		{"what is quoted has its mark on each row", 20, func(s *Writer) {
 			s.Question("Server s asks this question:\n\n> one two three four five six\n> " + strings.Repeat("x", 20) + "\tb\n\nhttps://a.example/b/c/d")
 		}, "Server s asks this question:\n\n> one two three four\n> five six\n> xxxxxxxxxxxxxxxxxx\n> xx    b\n\nhttps://a.example/b/c/d\n"},
@@ -169,7 +169,7 @@ func TestSpeakerKeepsWords(t *testing.T) {
 		{"and of unknown width it stays", 0, func(s *Writer) { s.Question("> one two three four five six\n") }, "> one two three four five six\n"},
 		{"a question is printable", 20, func(s *Writer) { s.Question("> a\x1b[2J\n\x1b") }, "> a␛[2J\n␛\n"},
 		{"what is not printable", 80, func(s *Writer) {
-			s.Say("a\x1bb\nc")
+			s.WriteLine("a\x1bb\nc")
 			s.Text("\x1b\n")
 			s.Text(exactly + "\x1b\n")
 			s.Block("d\x9be")
@@ -190,7 +190,7 @@ func TestSpeakerKeepsWords(t *testing.T) {
 // TestPrompted holds what makes a prompt one that has to be written again.
 func TestPrompted(t *testing.T) {
 	for name, then := range map[string]func(*Writer){
-		"a line": func(w *Writer) { w.Say("one") }, "a block": func(w *Writer) { w.Block("one") }, "text": func(w *Writer) { w.Text("one") },
+		"a line": func(w *Writer) { w.WriteLine("one") }, "a block": func(w *Writer) { w.Block("one") }, "text": func(w *Writer) { w.Text("one") },
 		"an answer": (*Writer).Entered, "an echo": (*Writer).Echoed, "its end": (*Writer).End, "its question": (*Writer).ClearPrompt,
 	} {
 		w := NewWriter(io.Discard)

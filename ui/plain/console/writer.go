@@ -52,8 +52,8 @@ const exactly = "\x01"
 // narrow holds the cells below which words are not kept whole.
 const narrow = 20
 
-// Say writes one line, whatever is in it.
-func (w *Writer) Say(format string, args ...any) {
+// WriteLine writes one line, whatever is in it.
+func (w *Writer) WriteLine(format string, args ...any) {
 	w.End()
 	w.words(sanitize.Line(fmt.Sprintf(format, args...)))
 	w.End()

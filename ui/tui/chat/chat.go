@@ -27,9 +27,9 @@ type Chat struct {
 	App        *app.App
 	Transcript *transcript.Model
 	Turn       *Turn                       // nil: idle
-	Shown      bool                        // something is in the transcript
-	Unsaved    error                       // why what is said is not on disk; nil if it is
-	Heard      func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
+	HasContent bool                        // something is in the transcript
+	SaveErr    error                       // why what is said is not on disk; nil if it is
+	OnEvent    func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
 	Perform    func(app.Effect) tea.Cmd
 
 	pump   *pump
@@ -49,14 +49,14 @@ func New(s *common.Screen, a *app.App) *Chat {
 // Update takes what is said to the conversation, and reports whether msg is that.
 func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
-	case newsMsg:
-		return c.news(msg), true
+	case eventsMsg:
+		return c.handleEvents(msg), true
 	case TickMsg:
 		return c.ticked(msg), true
 	case shellMsg:
 		return c.shellSays(msg), true
-	case picturedMsg:
-		return c.pictured(msg), true
+	case imageReadyMsg:
+		return c.imageReady(msg), true
 	case SavedMsg:
 		return c.saved(msg.Err), true
 	case transcript.EdgeMsg:
@@ -64,7 +64,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case transcript.CopyMsg:
 		return c.Copy(msg.Text, msg.What), true
 	case transcript.ToastMsg:
-		return c.Say(string(msg)), true
+		return c.ShowToast(string(msg)), true
 	}
 	return nil, false
 }
@@ -86,7 +86,7 @@ func (t *Turn) State(now time.Time) string {
 	case t.WaitedFor(now) > 15*time.Second:
 		return "no answer yet · esc stop"
 	}
-	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing", app.Painting: "drawing"}[t.Doing]
+	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing", app.MakingImage: "drawing"}[t.Kind]
 	return strings.TrimSpace(doing + " " + t.Tool)
 }
 
@@ -101,7 +101,7 @@ func (t *Turn) Elapsed(now time.Time) string {
 
 // Apply shows what an event of the turn changes, but for what skip says.
 func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
-	c.Shown = true
+	c.HasContent = true
 	for _, change := range c.Turn.Apply(e, c.Now()) {
 		if skip == nil || !skip(change) {
 			c.draw(change)
@@ -109,9 +109,9 @@ func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	}
 }
 
-// Enter shows the conversation that is open now, and hears whether it can be stored.
-func (c *Chat) Enter() {
-	c.Unsaved = nil
+// ShowSession shows the conversation that is open now, and hears whether it can be stored.
+func (c *Chat) ShowSession() {
+	c.SaveErr = nil
 	c.App.Session.OnSave(func(err error) { c.Send(SavedMsg{err}) })
 	c.Replay()
 }
@@ -128,9 +128,9 @@ const (
 func (c *Chat) Replay() {
 	c.Transcript.Clear()
 	s := c.App.Session
-	c.Shown = s.Head() > 0
+	c.HasContent = s.Head() > 0
 	next := app.ReplayBack(s, 0, lastPage, c.Transcript.NewID, c.draw)
-	c.Transcript.Tag(0)
+	c.Transcript.SetMessageSeq(0)
 	transcript.SetOlder(c.Transcript, func() bool {
 		if next == 0 {
 			return false

@@ -24,13 +24,13 @@ func (c *Chat) drawAll(changes []app.Change) {
 // draw shows a change.
 func (c *Chat) draw(b app.Change) {
 	t := c.Transcript
-	t.Tag(b.Seq)
+	t.SetMessageSeq(b.Seq)
 	switch {
 	case DrawText(t, b):
 		return
 	case b.Op == app.Dropped:
 		t.Remove(b.ID)
-		t.Remove(pictureOf(b.ID))
+		t.Remove(imageOf(b.ID))
 		return
 	}
 	switch b.Kind {
@@ -38,33 +38,33 @@ func (c *Chat) draw(b app.Change) {
 		c.drawEvent(b)
 	case app.UserBlock:
 		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
-		t.User(text, app.Labels(attached)...)
-		c.After(c.picture(attached))
+		t.AddUser(text, app.Labels(attached)...)
+		c.Defer(c.putImage(attached))
 	case app.ToolBlock:
 		c.drawTool(b)
 	case app.SourceBlock:
-		t.Replace(b.ID, transcript.Info, app.SourceText(b))
+		t.SetNote(b.ID, transcript.Info, app.SourceText(b))
 	case app.MediaBlock:
 		c.drawMedia(b.ID, *b.Part)
 	case app.SummaryBlock:
-		t.Summary(b.ID, b.Text, b.Count)
+		t.SetSummary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
 		keys := c.KeyOf("stop") + " stops"
 		if _, rests := b.Event.(llm.Retry); rests && b.Duration > 0 {
 			keys = c.KeyOf("now") + " now · " + keys
 		}
-		t.Replace(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
+		t.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
 	case app.SilenceBlock:
-		t.Replace(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
+		t.SetNote(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
 	case app.FooterBlock:
-		c.drawFooter(b.Tally)
-	case app.BrokeBlock:
+		c.drawFooter(b.Totals)
+	case app.InterruptedBlock:
 		if b.Text != "" {
 			t.AddError(b.Text, "")
 			return
 		}
-		t.Marker(transcript.Info, app.Stopped)
+		t.AddMarker(transcript.Info, app.Stopped)
 	}
 }
 
@@ -95,7 +95,7 @@ var _ = [1]struct{}{}[transcript.Status(app.CallLost)-transcript.Lost]
 
 func (c *Chat) drawTool(b app.Change) {
 	if b.Tool == nil {
-		c.Transcript.ToolOutput(b.ID, b.Text)
+		c.Transcript.AppendToolOutput(b.ID, b.Text)
 		return
 	}
 	tool := transcript.Tool{Name: b.Tool.Name, Title: b.Tool.Title, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
@@ -103,7 +103,7 @@ func (c *Chat) drawTool(b app.Change) {
 	if b.Tool.Stops {
 		tool.Hint = c.KeyOf("stop") + " stops this tool"
 	}
-	c.Transcript.Tool(b.ID, tool)
+	c.Transcript.SetTool(b.ID, tool)
 }
 
 // drawEvent shows what stands between the messages.
@@ -119,30 +119,30 @@ func (c *Chat) drawEvent(b app.Change) {
 
 // Show shows an event that stays between the messages.
 func (c *Chat) Show(e session.Event) {
-	c.Shown = true
+	c.HasContent = true
 	t := c.Transcript
 	switch e := e.(type) {
 	case llm.Notice:
-		t.Note(e.Text)
+		t.AddNote(e.Text)
 	case session.Fallback:
-		t.Marker(transcript.Switch, app.FallbackText(e))
+		t.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
-		t.Marker(transcript.Switch, app.SwitchText(e))
+		t.AddMarker(transcript.Switch, app.SwitchText(e))
 	case session.Directories:
-		t.Marker(transcript.Info, app.FoldersText(e))
+		t.AddMarker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
-		t.Marker(transcript.Info, app.PersonaText(e))
+		t.AddMarker(transcript.Info, app.PersonaText(e))
 	case session.Settings:
-		t.Marker(transcript.Info, app.SettingsText(e))
+		t.AddMarker(transcript.Info, app.SettingsText(e))
 	case session.Verdict:
-		t.Note(app.VerdictText(e, c.App.Unnamed))
+		t.AddNote(app.VerdictText(e, c.App.Unnamed))
 	case session.Compacted:
-		t.Note(app.CompactedText(e))
+		t.AddNote(app.CompactedText(e))
 	case session.ShellCommand:
-		t.Tool(t.NewID(), shellTool(e))
+		t.SetTool(t.NewID(), shellTool(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
-			t.Marker(transcript.Info, app.Stopped)
+			t.AddMarker(transcript.Info, app.Stopped)
 			return
 		}
 		hint := app.Hint(e.Err)
@@ -155,16 +155,16 @@ func (c *Chat) Show(e session.Event) {
 
 // drawFooter closes the answers to a prompt: what they sum up to, and why they may
 // not be what was asked for.
-func (c *Chat) drawFooter(t *app.Tally) {
+func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
-		c.Transcript.Footer(footer(t))
+		c.Transcript.AddFooter(footer(t))
 	}
 	switch why := ended[t.Reason]; {
 	case t.Interrupted:
 	case t.Empty:
-		c.Transcript.Marker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
+		c.Transcript.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
 	case why != "":
-		c.Transcript.Marker(transcript.Warn, why)
+		c.Transcript.AddMarker(transcript.Warn, why)
 	}
 }
 
@@ -178,7 +178,7 @@ const maxFooter = 60
 
 // footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
 // What there is no room for goes, the least wanted first.
-func footer(t *app.Tally) string {
+func footer(t *app.TurnTotals) string {
 	const (
 		model = iota
 		in

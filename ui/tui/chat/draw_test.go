@@ -24,7 +24,7 @@ func TestFooter(t *testing.T) {
 		{"much of everything", "openai/gpt-6.1-sol", usage, 12 * time.Second, "gpt-6.1-sol · 12k in · 678 out · $0.0412 · first token 0.8 s"},
 		{"a long name", "gateway/" + strings.Repeat("long-", 20), usage, 12 * time.Second, ""},
 	} {
-		tally := app.Tally{Model: tt.model, Answered: true, Usage: tt.usage}
+		tally := app.TurnTotals{Model: tt.model, Answered: true, Usage: tt.usage}
 		if tt.took > 0 {
 			tally.TTFT = 800 * time.Millisecond
 		}

@@ -17,8 +17,8 @@ import (
 
 // Bounds of an image in the transcript: in cells, and of what is uploaded.
 const (
-	pictureCols, pictureRows = 48, 14
-	pictureEdge              = 768 // pixels
+	imageCols, imageRows = 48, 14
+	imageEdge            = 768 // pixels
 )
 
 // images are those that the terminal draws.
@@ -45,8 +45,8 @@ func environment(env []string, name string) string {
 	return ""
 }
 
-// picturedMsg brings an image that was made ready.
-type picturedMsg struct {
+// imageReadyMsg brings an image that was made ready.
+type imageReadyMsg struct {
 	block         string // in the transcript
 	id            uint32
 	png           []byte
@@ -54,9 +54,9 @@ type picturedMsg struct {
 	cells         []string // in its place, where the terminal draws none
 }
 
-// picture shows the images among parts, where the terminal draws any. Others are
+// putImage shows the images among parts, where the terminal draws any. Others are
 // named, as everything that is attached is.
-func (c *Chat) picture(parts []llm.Part) tea.Cmd {
+func (c *Chat) putImage(parts []llm.Part) tea.Cmd {
 	if !c.images.supported {
 		return nil
 	}
@@ -67,14 +67,14 @@ func (c *Chat) picture(parts []llm.Part) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// pictureOf names the block that shows the image of another one.
-func pictureOf(block string) string { return block + " image" }
+// imageOf names the block that shows the image of another one.
+func imageOf(block string) string { return block + " image" }
 
 // drawMedia shows what came with an answer: an image as one, the rest by its name.
 func (c *Chat) drawMedia(id string, p llm.Part) {
-	c.Transcript.Replace(id, transcript.Info, attach.PartLabel(p))
+	c.Transcript.SetNote(id, transcript.Info, attach.PartLabel(p))
 	if c.images.supported || c.images.blocks {
-		c.After(c.show(pictureOf(id), p))
+		c.Defer(c.show(imageOf(id), p))
 	}
 }
 
@@ -84,26 +84,26 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 		return nil
 	}
 	// Programs share the numbers of a window.
-	msg := picturedMsg{block: block, id: 1<<16 + rand.Uint32N(1<<23)}
+	msg := imageReadyMsg{block: block, id: 1<<16 + rand.Uint32N(1<<23)}
 	c.Transcript.SetImage(block, nil, 0)
-	edge := pictureEdge
+	edge := imageEdge
 	if !c.images.supported {
-		edge = pictureCols
+		edge = imageCols
 	}
 	return func() tea.Msg {
 		var err error
 		if msg.png, msg.width, msg.height, err = attach.Preview(p, edge); err != nil {
 			return nil // it is named all the same
 		}
-		if edge == pictureCols {
-			msg.cells = picture.HalfBlocks(msg.png, pictureCols, pictureRows)
+		if edge == imageCols {
+			msg.cells = picture.HalfBlocks(msg.png, imageCols, imageRows)
 		}
 		return msg
 	}
 }
 
-// pictured puts an image in its place, if that is still there.
-func (c *Chat) pictured(msg picturedMsg) tea.Cmd {
+// imageReady puts an image in its place, if that is still there.
+func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 	if !transcript.HasImage(c.Transcript, msg.block) {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (c *Chat) pictured(msg picturedMsg) tea.Cmd {
 		c.Transcript.SetImage(msg.block, msg.cells, ansi.StringWidth(msg.cells[0]))
 		return nil
 	}
-	cols, rows := picture.Fit(msg.width, msg.height, pictureCols, pictureRows)
+	cols, rows := picture.Fit(msg.width, msg.height, imageCols, imageRows)
 	if cols == 0 {
 		return nil
 	}
@@ -120,8 +120,8 @@ func (c *Chat) pictured(msg picturedMsg) tea.Cmd {
 	return tea.Raw(picture.Upload(msg.id, msg.png, cols, rows))
 }
 
-// ForgetPictures takes the images out of the terminal's memory.
-func (c *Chat) ForgetPictures() tea.Cmd {
+// DeleteImages takes the images out of the terminal's memory.
+func (c *Chat) DeleteImages() tea.Cmd {
 	if len(c.images.drawn) == 0 {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"parley/session"
 )
 
-// newsMsg wakes the screen: the pump holds events.
-type newsMsg struct{ from *pump }
+// eventsMsg wakes the screen: the pump holds events.
+type eventsMsg struct{ from *pump }
 
 // A pump stands between the goroutine that runs a turn and the screen. It joins
 // deltas of the same block and keeps one wake outstanding, two at the most, so
@@ -84,7 +84,7 @@ func (p *pump) put(e session.Event) {
 	now := p.schedule(!isDelta, time.Now())
 	p.mu.Unlock()
 	if now {
-		p.send(newsMsg{p})
+		p.send(eventsMsg{p})
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *pump) schedule(urgent bool, now time.Time) bool {
 
 // wakeAfter has the screen woken later.
 func (p *pump) wakeAfter(wait time.Duration) {
-	p.timer = time.AfterFunc(wait, func() { p.send(newsMsg{p}) })
+	p.timer = time.AfterFunc(wait, func() { p.send(eventsMsg{p}) })
 }
 
 // alone is the lane of a model that answers by itself.

@@ -18,8 +18,8 @@ import (
 // A TickMsg moves elapsed times while a turn runs, once a second.
 type TickMsg struct{ Of *Turn }
 
-// Run sends parts.
-func (c *Chat) Run(parts ...llm.Part) tea.Cmd {
+// SendPrompt sends parts.
+func (c *Chat) SendPrompt(parts ...llm.Part) tea.Cmd {
 	s := c.App.Session
 	return c.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
@@ -27,7 +27,7 @@ func (c *Chat) Run(parts ...llm.Part) tea.Cmd {
 // Play shows the events of a turn as they come. One at a time runs.
 func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	if c.Turn != nil {
-		return c.Say("Stop the running turn first")
+		return c.ShowToast("Stop the running turn first")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
@@ -45,7 +45,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	return c.tick()
 }
 
-func (c *Chat) tick() tea.Cmd { return c.Later(time.Second, TickMsg{c.Turn}) }
+func (c *Chat) tick() tea.Cmd { return c.Tick(time.Second, TickMsg{c.Turn}) }
 
 func (c *Chat) ticked(msg TickMsg) tea.Cmd {
 	if c.Turn == nil || msg.Of != c.Turn {
@@ -56,8 +56,8 @@ func (c *Chat) ticked(msg TickMsg) tea.Cmd {
 	return c.tick()
 }
 
-// news shows what happened since the last frame.
-func (c *Chat) news(msg newsMsg) tea.Cmd {
+// handleEvents shows what happened since the last frame.
+func (c *Chat) handleEvents(msg eventsMsg) tea.Cmd {
 	if msg.from != c.pump {
 		return nil // of a turn that is over
 	}
@@ -65,7 +65,7 @@ func (c *Chat) news(msg newsMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, e := range msg.from.take() {
 		if c.Turn != nil {
-			cmds = append(cmds, c.Heard(e))
+			cmds = append(cmds, c.OnEvent(e))
 		}
 	}
 	msg.from.took(time.Since(began), frameTime(os.Getenv))
@@ -75,15 +75,15 @@ func (c *Chat) news(msg newsMsg) tea.Cmd {
 // Next sends the first of the messages that wait.
 func (c *Chat) Next() tea.Cmd {
 	next, _ := session.Dequeue(c.App.Session)
-	return c.Run(next.Parts...)
+	return c.SendPrompt(next.Parts...)
 }
 
 // escWithin is how soon a second esc follows the first one.
 const escWithin = 600 * time.Millisecond
 
-// Halt stops the calls that run, or else the turn. A second time shortly after it
+// StopCallOrTurn stops the calls that run, or else the turn. A second time shortly after it
 // is the turn in any case: another call may have begun.
-func (c *Chat) Halt() tea.Cmd {
+func (c *Chat) StopCallOrTurn() tea.Cmd {
 	t := c.Turn
 	if c.Now().Sub(t.halted) < escWithin {
 		return c.Stop()
@@ -97,7 +97,7 @@ func (c *Chat) Halt() tea.Cmd {
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)
 	}
-	return c.SayWhile(what+" stopped; the model continues · "+c.KeyOf("stop")+" again stops it", func() bool { return c.Turn == t })
+	return c.ShowToastWhile(what+" stopped; the model continues · "+c.KeyOf("stop")+" again stops it", func() bool { return c.Turn == t })
 }
 
 // Stop ends the turn, if one runs.
@@ -130,14 +130,14 @@ func (c *Chat) RetryNow() tea.Cmd {
 	return nil
 }
 
-// Wait gives a silent model as much time again as it had.
-func (c *Chat) Wait() tea.Cmd {
-	if rest := c.Turn.Resting(c.Now()); rest > 0 {
-		return c.Say(app.StillWaiting(rest))
+// ExtendSilence gives a silent model as much time again as it had.
+func (c *Chat) ExtendSilence() tea.Cmd {
+	if rest := c.Turn.RetryIn(c.Now()); rest > 0 {
+		return c.ShowToast(app.RetryWaitText(rest))
 	}
 	c.Turn.Pulse.Beat()
-	c.drawAll(c.Turn.Wait(c.Now()))
-	return c.Say("Waiting")
+	c.drawAll(c.Turn.ExtendSilence(c.Now()))
+	return c.ShowToast("Waiting")
 }
 
 // GenerateTitle has the conversation named, where a model for that is configured.
@@ -165,17 +165,17 @@ type SavedMsg struct{ Err error }
 
 // saved tells that what is said cannot be kept, for as long as that is so.
 func (c *Chat) saved(err error) tea.Cmd {
-	was := c.Unsaved
-	c.Unsaved = err
+	was := c.SaveErr
+	c.SaveErr = err
 	var lost *session.LeaseLostError
 	switch {
 	case errors.As(err, &lost):
-		c.Unsaved = nil
+		c.SaveErr = nil
 		c.Show(llm.Notice{Text: app.LeaseLostText(lost)})
 	case err != nil && was == nil:
 		c.Show(llm.Notice{Text: app.SaveErrorText(err)})
 	case err == nil && was != nil:
-		return c.Say(app.SavedAgain)
+		return c.ShowToast(app.SavedAgain)
 	}
 	return nil
 }

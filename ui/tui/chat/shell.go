@@ -33,9 +33,9 @@ func (c *Chat) StopShells() bool {
 	return len(c.shells) > 0
 }
 
-// TakeEnded returns what takes back the records of commands whose output is attached,
+// TakeEndedCommands returns what takes back the records of commands whose output is attached,
 // to be called once that is stored.
-func (c *Chat) TakeEnded() func() {
+func (c *Chat) TakeEndedCommands() func() {
 	ended := c.ended
 	c.ended = nil
 	return func() {
@@ -68,7 +68,7 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 // show shows a command that runs.
 func (run *shellRun) show(c *Chat) {
 	run.id = c.Transcript.NewID()
-	c.Transcript.Tool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
 }
 
 // runOf returns the command that an annotation of this conversation is about; nil if it
@@ -91,9 +91,9 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 		return nil
 	}
 	if c.App.Shell == nil {
-		return c.Say(app.NoShell)
+		return c.ShowToast(app.NoShell)
 	}
-	c.Shown = true
+	c.HasContent = true
 	c.Transcript.Bottom()
 	ctx, cancel := context.WithCancel(context.Background())
 	run := &shellRun{session: c.App.Session, command: command, started: c.Now(), cancel: cancel}
@@ -104,7 +104,7 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 	c.Go(func() {
 		defer cancel()
 		ended := o.RecordShell(draft, command)
-		o.ForgetDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
+		o.DeleteDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
 		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
 	})
@@ -116,7 +116,7 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	run, shown := msg.run, msg.run.session == c.App.Session
 	if msg.end == nil {
 		if shown {
-			c.Transcript.ToolOutput(run.id, msg.text)
+			c.Transcript.AppendToolOutput(run.id, msg.text)
 		}
 		return nil
 	}
@@ -124,7 +124,7 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	c.ended = append(c.ended, msg.ended)
 	run.session.Annotate(run.n, *msg.end)
 	if shown {
-		c.Transcript.Tool(run.id, shellTool(*msg.end))
+		c.Transcript.SetTool(run.id, shellTool(*msg.end))
 	}
 	part := llm.Part{
 		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),

@@ -52,7 +52,7 @@ func (c Config) ThemeNames() []string {
 func (c Config) ThemeNamed(name string) *theme.Theme {
 	if own, ok := c.Themes[name]; ok {
 		own.Name = name
-		if th, err := theme.Make(own); err == nil {
+		if th, err := theme.FromCustom(own); err == nil {
 			return th
 		}
 	}

@@ -44,7 +44,7 @@ func noticeFor(name string, env func(string) string) string {
 // Notify calls the user back, if the terminal has said that they look at another
 // window.
 func (s *Screen) Notify(text string) tea.Cmd {
-	if !s.Away {
+	if !s.Unfocused {
 		return nil
 	}
 	const most = 80

@@ -20,28 +20,28 @@ import (
 // A Screen is shared by the parts of one screen. It belongs to the loop, but for Send,
 // Crash, Guard and Running.
 type Screen struct {
-	Config  Config
-	Theme   *theme.Theme
-	Basic   bool                                 // the terminal has its own 16 colors and no others
-	Away    bool                                 // the terminal says that another window has the focus
-	Now     func() time.Time                     // the clock
-	Later   func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
-	Send    func(tea.Msg)                        // from other goroutines
-	Crash   func(any, []byte)                    // ends the program with a report
-	KeyOf   func(action string) string           // the key that runs an action, or its command
-	Running sync.WaitGroup                       // goroutines that the end waits for, shortly
+	Config    Config
+	Theme     *theme.Theme
+	Basic     bool                                 // the terminal has its own 16 colors and no others
+	Unfocused bool                                 // the terminal says that another window has the focus
+	Now       func() time.Time                     // the clock
+	Tick      func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
+	Send      func(tea.Msg)                        // from other goroutines
+	Crash     func(any, []byte)                    // ends the program with a report
+	KeyOf     func(action string) string           // the key that runs an action, or its command
+	Running   sync.WaitGroup                       // goroutines that the end waits for, shortly
 
-	clip   Clipboard
-	toast  toast
-	notice string // how the user is called back
-	after  []tea.Cmd
+	clip     Clipboard
+	toast    toast
+	notice   string // how the user is called back
+	deferred []tea.Cmd
 }
 
 // A Clipboard is where text is copied to.
 type Clipboard struct {
-	Put      func(text string) func(context.Context) clip.Result // copies, in two steps
-	Answered func(content string)                                // takes what the terminal says it holds
-	Short    func(path string) string                            // names a file as the user would
+	Put        func(text string) func(context.Context) clip.Result // copies, in two steps
+	Answered   func(content string)                                // takes what the terminal says it holds
+	AbbrevPath func(path string) string                            // names a file as the user would
 }
 
 // New returns a screen with the environment's theme and terminal.
@@ -49,7 +49,7 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 	s := &Screen{Config: c, Basic: hasBasicColors(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
 	s.Theme = s.Displayable(firstTheme(c, getenv))
 	s.notice = noticeFor(c.Notify, getenv)
-	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
+	s.Tick = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
 	return s
@@ -77,14 +77,14 @@ type (
 	}
 )
 
-// A ToastOverMsg says that the time of words above the composer may be over.
-type ToastOverMsg struct{}
+// A ToastExpiredMsg says that the time of words above the composer may be over.
+type ToastExpiredMsg struct{}
 
 // Update takes what came of what parts started through the screen, and reports whether
 // msg is that.
 func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
-	case ToastOverMsg:
+	case ToastExpiredMsg:
 		return nil, true // the frame is drawn anew without it
 	case writeMsg:
 		return tea.Raw(string(msg)), true
@@ -94,29 +94,29 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case copiedMsg:
 		return s.copied(msg), true
 	case renderer.SuspendUnavailableMsg:
-		return s.Say("No shell to suspend to"), true
+		return s.ShowToast("No shell to suspend to"), true
 	case tea.BlurMsg:
-		s.Away = true
+		s.Unfocused = true
 		return nil, true
 	case tea.FocusMsg:
-		s.Away = false
+		s.Unfocused = false
 		return nil, true
 	}
 	return nil, false
 }
 
-// After has cmd run when the message at hand is dealt with: for what has no way to
+// Defer has cmd run when the message at hand is dealt with: for what has no way to
 // return a command.
-func (s *Screen) After(cmd tea.Cmd) {
+func (s *Screen) Defer(cmd tea.Cmd) {
 	if cmd != nil {
-		s.after = append(s.after, cmd)
+		s.deferred = append(s.deferred, cmd)
 	}
 }
 
-// TakeAfter returns what After was given since the last call.
-func (s *Screen) TakeAfter() []tea.Cmd {
-	after := s.after
-	s.after = nil
+// TakeDeferred returns what After was given since the last call.
+func (s *Screen) TakeDeferred() []tea.Cmd {
+	after := s.deferred
+	s.deferred = nil
 	return after
 }
 
@@ -132,19 +132,19 @@ type toast struct {
 	while func() bool // what it tells of is so; nil: it has no cause that goes
 }
 
-// Say shows a few words above the composer, for as long as it takes to read them.
-func (s *Screen) Say(text string) tea.Cmd { return s.SayWhile(text, nil) }
+// ShowToast shows a few words above the composer, for as long as it takes to read them.
+func (s *Screen) ShowToast(text string) tea.Cmd { return s.ShowToastWhile(text, nil) }
 
-// SayWhile does as Say for as long as what it tells of is so.
-func (s *Screen) SayWhile(text string, so func() bool) tea.Cmd {
+// ShowToastWhile does as Say for as long as what it tells of is so.
+func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	text = format.Capital(text)
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
 	s.toast = toast{text, s.Now().Add(long), so}
-	return s.Later(long, ToastOverMsg{})
+	return s.Tick(long, ToastExpiredMsg{})
 }
 
-// Said returns the words that are to be seen now; "" if there are none.
-func (s *Screen) Said() string {
+// ToastText returns the words that are to be seen now; "" if there are none.
+func (s *Screen) ToastText() string {
 	t := s.toast
 	if !s.Now().Before(t.till) || t.while != nil && !t.while() {
 		return ""
@@ -155,7 +155,7 @@ func (s *Screen) Said() string {
 // Copy puts source text on the clipboard. All that copies ends here.
 func (s *Screen) Copy(text, what string) tea.Cmd {
 	if text == "" {
-		return s.Say("Nothing to copy")
+		return s.ShowToast("Nothing to copy")
 	}
 	put := s.clip.Put(text)
 	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }
@@ -163,11 +163,11 @@ func (s *Screen) Copy(text, what string) tea.Cmd {
 
 // copied says which way a text went.
 func (s *Screen) copied(msg copiedMsg) tea.Cmd {
-	if msg.result.Passed {
+	if msg.result.Superseded {
 		return nil
 	}
-	msg.result.File = s.clip.Short(msg.result.File)
-	return s.Say(msg.result.Message(msg.what))
+	msg.result.File = s.clip.AbbrevPath(msg.result.File)
+	return s.ShowToast(msg.result.Message(msg.what))
 }
 
 // Go runs f in a goroutine that the end of the program waits for, shortly.
@@ -204,8 +204,8 @@ func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// InOrder returns tea.Sequence of guarded commands.
-func (s *Screen) InOrder(cmds ...tea.Cmd) tea.Cmd {
+// Sequence returns tea.Sequence of guarded commands.
+func (s *Screen) Sequence(cmds ...tea.Cmd) tea.Cmd {
 	for i, cmd := range cmds {
 		cmds[i] = s.Guarded(cmd)
 	}

@@ -77,9 +77,9 @@ func (*Dialog) AwaitsTurn() {}
 // Wide marks the dialog as one that takes the whole width.
 func (*Dialog) Wide() {}
 
-// Take shows what happened to one of the models.
-func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
-	one := c.Comparison.Take(l)
+// Apply shows what happened to one of the models.
+func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
+	one := c.Comparison.Apply(l)
 	if one == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 	for _, change := range col.turn.Apply(l.Event, now) {
 		col.draw(change)
 	}
-	if err := one.Failure(); one.Over && err != nil {
+	if err := one.Failure(); one.Done && err != nil {
 		col.pane.AddError(app.ErrorText(err), app.Hint(err))
 	}
 }
@@ -96,23 +96,23 @@ func (c *Dialog) Take(l session.CandidateEvent, now time.Time) {
 func (c *column) draw(b app.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
 	case c.drawText(c.pane, b):
-		if b.Op != app.Closed && !c.Over {
+		if b.Op != app.Closed && !c.Done {
 			c.State = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
 		}
 	case b.Op == app.Dropped:
 		c.pane.Remove(b.ID)
 	case b.Kind == app.EventBlock && c.Blind: // it may name the model
 	case b.Kind == app.EventBlock:
-		c.pane.Note(notice.Text)
+		c.pane.AddNote(notice.Text)
 	case b.Kind == app.ToolBlock && b.Tool.Name != "":
-		c.pane.Replace(b.ID, transcript.Info, app.ComparedCall(b.Tool.Name, b.Tool.Status))
+		c.pane.SetNote(b.ID, transcript.Info, app.ComparedCallText(b.Tool.Name, b.Tool.Status))
 	}
 }
 
-// End takes it that all are done. It returns the choice that was made before, if any.
-func (c *Dialog) End() (chosen ChosenMsg, ok bool) {
+// Finish takes it that all are done. It returns the choice that was made before, if any.
+func (c *Dialog) Finish() (chosen ChosenMsg, ok bool) {
 	c.running, c.view = false, ""
-	c.Comparison.End()
+	c.Comparison.MarkDone()
 	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
 		return ChosenMsg{}, false
 	}
@@ -226,9 +226,9 @@ func (c *Dialog) answer(n int) tea.Cmd {
 // chosen returns the nth answer; below zero, the one that the conversation stands at.
 func (c *Dialog) chosen(n int) ChosenMsg { return ChosenMsg{c.Comparison, n} }
 
-// Judged shows what a judge said.
-func (c *Dialog) Judged(v session.Verdict) {
-	c.verdict, c.view = sanitize.Line(c.Comparison.Judged(v)), ""
+// ShowVerdict shows what a judge said.
+func (c *Dialog) ShowVerdict(v session.Verdict) {
+	c.verdict, c.view = sanitize.Line(c.Comparison.RecordVerdict(v)), ""
 }
 
 // View returns the columns that fit, the chosen one among them. What is made of the

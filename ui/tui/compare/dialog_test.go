@@ -20,7 +20,7 @@ func TestCompareCached(t *testing.T) {
 	})
 	c.SetSize(130, 40)
 	for n := range 3 {
-		c.Take(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
+		c.Apply(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
 	}
 	c.View()
 	if n := testing.AllocsPerRun(10, func() { c.View() }); n > 0 {

@@ -125,9 +125,9 @@ func (m *editor) Empty() bool { return len(m.units) == 0 }
 // Searching reports whether a reverse search is on, which esc ends.
 func (m *recall) Searching() bool { return m.search != nil }
 
-// Escapes reports whether esc means something to the composer at the moment: it
+// HandlesEsc reports whether esc means something to the composer at the moment: it
 // leaves a search, a list, or one of vim's modes.
-func (m *Model) Escapes() bool {
+func (m *Model) HandlesEsc() bool {
 	return m.search != nil || m.menuOpen() || m.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 

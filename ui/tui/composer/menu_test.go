@@ -508,7 +508,7 @@ func TestEscapes(t *testing.T) {
 		{[]string{"esc", "ctrl+r"}, true}, {[]string{"esc"}, false},
 	} {
 		play(t, m, c.keys...)
-		if got := m.Escapes(); got != c.want {
+		if got := m.HandlesEsc(); got != c.want {
 			t.Errorf("after %q: %v", c.keys, got)
 		}
 	}
@@ -519,7 +519,7 @@ func TestEscapes(t *testing.T) {
 		want bool
 	}{{"x", true}, {"esc", false}, {"d", true}, {"esc", false}, {"v", true}, {"esc", false}} {
 		play(t, m, c.key)
-		if got := m.Escapes(); got != c.want {
+		if got := m.HandlesEsc(); got != c.want {
 			t.Errorf("vim, after %s: %v", c.key, got)
 		}
 	}

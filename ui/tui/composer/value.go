@@ -12,7 +12,7 @@ func (m *editor) Value() string { return value(m.units) }
 
 func value(units []unit) string {
 	if startsWithChip(units) {
-		return Plain(promptText(units))
+		return EscapeCommand(promptText(units))
 	}
 	return promptText(units)
 }
@@ -59,9 +59,9 @@ func beginsAddress(units []unit) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "https:/")
 }
 
-// Plain returns text as a prompt and nothing else: what would make it a command or a
+// EscapeCommand returns text as a prompt and nothing else: what would make it a command or a
 // line for the shell gets a space in front.
-func Plain(text string) string {
+func EscapeCommand(text string) string {
 	if text != "" && (text[0] == '/' || text[0] == '!') {
 		return " " + text
 	}
@@ -81,9 +81,9 @@ func (m *Model) SetValue(s string) {
 	m.resetTransient()
 }
 
-// SetPlain sets the value to what is a prompt and nothing else, such as the words of
+// SetPromptText sets the value to what is a prompt and nothing else, such as the words of
 // a server or a model.
-func (m *Model) SetPlain(s string) { m.SetValue(Plain(stripControl(normalize(s)))) }
+func (m *Model) SetPromptText(s string) { m.SetValue(EscapeCommand(stripControl(normalize(s)))) }
 
 // mergeChips returns s as units: with the chips of old that are still in it, or with a new
 // one for what stands in the place of them.

@@ -31,7 +31,7 @@ func TestPlain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
 			m.SetSize(40, 5)
-			m.SetPlain(c.text)
+			m.SetPromptText(c.text)
 			if got := m.Value(); got != c.want || m.Shell() {
 				t.Errorf("holds %.60q, want %.60q; for the shell: %v", got, c.want, m.Shell())
 			}

@@ -282,15 +282,15 @@ func sessionScope(a *Approval, allow string, width int) string {
 	return allow + what + name + " " + session
 }
 
-// Typed notes that a key was pressed for something else.
-func (a *Approval) Typed() tea.Cmd {
+// NoteTyping notes that a key was pressed for something else.
+func (a *Approval) NoteTyping() tea.Cmd {
 	a.view = ""
 	return a.onTyping()
 }
 
-// Takes reports whether a key is for the approval: it answers, selects, scrolls or
+// HandlesKey reports whether a key is for the approval: it answers, selects, scrolls or
 // writes. What is written into a field leaves function keys alone.
-func (a *Approval) Takes(press tea.KeyPressMsg) bool {
+func (a *Approval) HandlesKey(press tea.KeyPressMsg) bool {
 	k := a.Keys
 	switch {
 	case press.Code >= tea.KeyF1 && press.Code <= tea.KeyF63:

@@ -710,10 +710,10 @@ func TestNetworkIsSeenFirst(t *testing.T) {
 func permissions() []dialog.PermissionRow {
 	return []dialog.PermissionRow{
 		{Rule: "shell:curl *", Effect: "deny", From: "config", File: "~/.config/parley/config.toml"},
-		{Rule: "shell:git log *", Effect: "allow", From: "state", Folder: "~/src/parley"},
+		{Rule: "shell:git log *", Effect: "allow", From: "state", Directory: "~/src/parley"},
 		{Rule: "edit:src/**", Effect: "allow", From: "flag"},
-		{Rule: "shell:echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done", Effect: "allow", From: "state", Folder: "~/src/parley"},
-		{Rule: "mcp__github__*", Effect: "ask", From: "session", Folder: "~/src/parley"},
+		{Rule: "shell:echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done", Effect: "allow", From: "state", Directory: "~/src/parley"},
+		{Rule: "mcp__github__*", Effect: "ask", From: "session", Directory: "~/src/parley"},
 	}
 }
 

@@ -29,14 +29,14 @@ type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless bool // no answer does what cannot be undone: they work at once
-	text     string
-	answers  []string // yes, no; of a list, each has a number
-	list     bool
-	selected int      // -1: none
-	Touched  func()   // is called when the user deals with a list; nil: nothing is
-	rows     []string // text, laid out for the width
-	bright   bool     // the last View showed that the answers work
+	Harmless  bool // no answer does what cannot be undone: they work at once
+	text      string
+	answers   []string // yes, no; of a list, each has a number
+	list      bool
+	selected  int      // -1: none
+	OnTouched func()   // is called when the user deals with a list; nil: nothing is
+	rows      []string // text, laid out for the width
+	bright    bool     // the last View showed that the answers work
 }
 
 // Confirm asks text, which may have several lines; yes and no say what the
@@ -146,8 +146,8 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.wake(c.Now())
 	}
 	press, ok := msg.(tea.KeyPressMsg)
-	if (ok || prints(msg)) && c.Touched != nil {
-		c.Touched()
+	if (ok || prints(msg)) && c.OnTouched != nil {
+		c.OnTouched()
 	}
 	if c.Leaves(msg) {
 		c.selected = -1 // enter is for what is written

@@ -115,7 +115,7 @@ func FuzzDialogs(f *testing.F) {
 		approval, clock := asked(action, th)
 		command, moment := asked(&tools.Action{Tool: "shell", Command: text, Access: tools.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
 		question, instant := confirm(text)
-		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Folder: text, File: text}
+		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Directory: text, File: text}
 		for _, d := range []dialog.Dialog{
 			dialog.Pick(text, items, th), approval, command,
 			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
@@ -147,7 +147,7 @@ func FuzzDialogs(f *testing.F) {
 
 // sessionHit returns conversations and messages that are called text, which is typed.
 func sessionHit(text string, th *theme.Theme) *dialog.SessionList {
-	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Folder: text, Preview: text, Locked: text}
+	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Directory: text, Preview: text, Locked: text}
 	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, th)
 	l.SetPreview("2", []string{text, "", text})
 	l.Update(tea.PasteMsg{Content: text})

@@ -17,11 +17,11 @@ import (
 
 // A PermissionRow is a rule about what tools may do.
 type PermissionRow struct {
-	Rule   string // as a user writes it, such as "shell:git log *"
-	Effect string // "allow", "ask" or "deny"
-	From   string // where it comes from: "config", "flag", "state" or "session"
-	Folder string // workspace it holds for; "" is all of them
-	File   string // with From "config": where it stands, to be changed there
+	Rule      string // as a user writes it, such as "shell:git log *"
+	Effect    string // "allow", "ask" or "deny"
+	From      string // where it comes from: "config", "flag", "state" or "session"
+	Directory string // workspace it holds for; "" is all of them
+	File      string // with From "config": where it stands, to be changed there
 }
 
 // PermissionRemoved takes a rule away. The dialog stays, without it.
@@ -89,10 +89,10 @@ func (l *PermissionList) where(r PermissionRow) string {
 			where = origin
 		}
 	}
-	if r.Folder == "" {
+	if r.Directory == "" {
 		return where + ", in every folder"
 	}
-	return where + ", in " + printableRow(r.Folder)
+	return where + ", in " + printableRow(r.Directory)
 }
 
 // Update moves and removes.

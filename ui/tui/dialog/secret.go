@@ -47,8 +47,8 @@ func (s *Secret) Reject(problem string) {
 	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
 }
 
-// Check says that whoever takes the line is at it.
-func (s *Secret) Check() { s.problem, s.checking, s.view = "", true, "" }
+// MarkChecking says that whoever takes the line is at it.
+func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
 // Checking reports whether a line is with whoever takes it.
 func (s *Secret) Checking() bool { return s.checking }
@@ -163,7 +163,7 @@ func (s *Secret) submit() tea.Cmd {
 	if !s.shown { // one that was refused is corrected
 		s.field.text = ""
 	}
-	s.Check()
+	s.MarkChecking()
 	return func() tea.Msg { return said }
 }
 

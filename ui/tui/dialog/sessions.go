@@ -15,16 +15,16 @@ import (
 
 // A SessionRow is a stored conversation, ready to be shown.
 type SessionRow struct {
-	ID      string
-	Title   string
-	Model   string // provider/model
-	Age     string // such as "2 h"
-	Cost    string
-	Folder  string
-	Preview string // one line, shown until SetPreview brings more
-	Locked  string // who else has it open; "" is nobody
-	Pinned  bool   // stands before the others
-	Current bool   // is open here; selected at the start
+	ID        string
+	Title     string
+	Model     string // provider/model
+	Age       string // such as "2 h"
+	Cost      string
+	Directory string
+	Preview   string // one line, shown until SetPreview brings more
+	Locked    string // who else has it open; "" is nobody
+	Pinned    bool   // stands before the others
+	Current   bool   // is open here; selected at the start
 }
 
 // A FoundRow is a message that a full-text search found.
@@ -135,7 +135,7 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	l.rows = slices.Clone(rows)
 	for i := range l.rows {
 		r := &l.rows[i]
-		r.Title, r.Folder = printableRow(r.Title), printableRow(r.Folder)
+		r.Title, r.Directory = printableRow(r.Title), printableRow(r.Directory)
 		r.Model, r.Cost, r.Age = printableRow(r.Model), printableRow(r.Cost), printableRow(r.Age)
 	}
 	l.refresh(id)
@@ -241,7 +241,7 @@ func (l *SessionList) filter() {
 	if l.lower == nil {
 		l.lower = make([]string, len(l.rows))
 		for i, r := range l.rows {
-			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Folder + "\n" + r.Model)
+			l.lower[i] = strings.ToLower(r.Title + "\n" + r.Directory + "\n" + r.Model)
 		}
 		l.titles = fuzzy.New(len(l.rows), func(i int) (title, also string) { return l.rows[i].Title, "" })
 	}

@@ -21,10 +21,10 @@ var (
 
 func conversations() []dialog.SessionRow {
 	return []dialog.SessionRow{
-		{ID: "1", Title: "Fix the race in the pump", Model: "openai/gpt-5.2", Age: "2 min", Cost: "$0.41", Folder: "~/src/parley", Preview: "and does it hold under -race?", Current: true},
-		{ID: "2", Title: "Why is the sky blue", Model: "gemini/gemini-3-pro", Age: "3 h", Cost: "$0.01", Folder: "~", Preview: "and why is it red in the evening?"},
-		{ID: "3", Title: "Release notes", Model: "zai/glm-5", Age: "2 d", Cost: "free", Folder: "~/src/parley", Preview: "shorter, please", Pinned: true},
-		{ID: "4", Title: "Move the store to SQLite, with a lease for each conversation and full-text search", Model: "anthropic/claude-opus-5", Age: "4 d", Cost: "$12.80", Folder: "~/src/parley/session", Locked: "parley 4711 on lisa"},
+		{ID: "1", Title: "Fix the race in the pump", Model: "openai/gpt-5.2", Age: "2 min", Cost: "$0.41", Directory: "~/src/parley", Preview: "and does it hold under -race?", Current: true},
+		{ID: "2", Title: "Why is the sky blue", Model: "gemini/gemini-3-pro", Age: "3 h", Cost: "$0.01", Directory: "~", Preview: "and why is it red in the evening?"},
+		{ID: "3", Title: "Release notes", Model: "zai/glm-5", Age: "2 d", Cost: "free", Directory: "~/src/parley", Preview: "shorter, please", Pinned: true},
+		{ID: "4", Title: "Move the store to SQLite, with a lease for each conversation and full-text search", Model: "anthropic/claude-opus-5", Age: "4 d", Cost: "$12.80", Directory: "~/src/parley/session", Locked: "parley 4711 on lisa"},
 		{ID: "5", Model: "demo/demo", Age: "5 w"},
 	}
 }
@@ -310,7 +310,7 @@ func many(n int) []dialog.SessionRow {
 	for i := range n {
 		rows = append(rows, dialog.SessionRow{
 			ID: fmt.Sprint(i), Title: fmt.Sprintf("Conversation %d about the things of day %d", i, i%365), Model: fmt.Sprintf("provider-%d/model-%d", i%40, i%7),
-			Age: fmt.Sprintf("%d d", i/10), Cost: "$0.12", Folder: "~/src/project", Preview: strings.Repeat("words ", 20),
+			Age: fmt.Sprintf("%d d", i/10), Cost: "$0.12", Directory: "~/src/project", Preview: strings.Repeat("words ", 20),
 		})
 	}
 	return rows

@@ -235,7 +235,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	if at >= 0 {
 		r = l.rows[at]
 	}
-	facts := []string{r.Folder, r.Model, r.Cost}
+	facts := []string{r.Directory, r.Model, r.Cost}
 	if r.Locked != "" {
 		facts = slices.Insert(facts, 0, "Open elsewhere: "+sanitize.Line(r.Locked))
 	}

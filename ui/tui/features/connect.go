@@ -13,7 +13,7 @@ import (
 // A Connect asks for lines that are not shown, such as the keys of providers. What comes of
 // one may make other models ready.
 type Connect struct {
-	*Front
+	*Deps
 	Models *Models
 
 	open   *dialog.Secret // that was opened last
@@ -31,7 +31,7 @@ type takenMsg struct {
 // Ask asks for a line.
 func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 	f.open, f.secret, f.cancel = dialog.AskSecret(secret.Title, secret.Text, f.Theme), secret, func() {}
-	if secret.Shown {
+	if secret.Visible {
 		f.open.Show(secret.Value)
 	}
 	if secret.Optional {
@@ -42,8 +42,8 @@ func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
 		close(gone)
 		f.cancel()
-		if secret.Left != nil {
-			secret.Left()
+		if secret.OnDismiss != nil {
+			secret.OnDismiss()
 		}
 		return nil
 	})
@@ -71,7 +71,7 @@ func (f *Connect) take(of *dialog.Secret, line string) tea.Cmd {
 	}
 	var ctx context.Context
 	ctx, f.cancel = context.WithCancel(context.Background())
-	take, cancel := f.secret.Take, f.cancel
+	take, cancel := f.secret.Submit, f.cancel
 	return func() tea.Msg {
 		defer cancel()
 		then, err := take(ctx, line)
@@ -88,7 +88,7 @@ func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if msg.of.Checking() {
 			return nil, true // what was pasted brought it
 		}
-		msg.of.Check()
+		msg.of.MarkChecking()
 		return f.take(msg.of, ""), true
 	case takenMsg:
 		return f.taken(msg), true

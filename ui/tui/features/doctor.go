@@ -14,7 +14,7 @@ import (
 
 // A Doctor shows a checkup, and keeps what the terminal says of itself for that.
 type Doctor struct {
-	*Front
+	*Deps
 	Images     bool // the terminal draws images
 	background string
 	keyboard   string
@@ -77,7 +77,7 @@ func EnvironmentTerminal(getenv func(string) string, images bool) app.TerminalSt
 func (f *Doctor) Check() tea.Cmd {
 	checkup, terminal := f.App.Checkup, f.Terminal()
 	f.checking = true
-	return tea.Batch(f.SayWhile("Checking…", func() bool { return f.checking }), func() tea.Msg { return checkedMsg(checkup(context.Background(), terminal)) })
+	return tea.Batch(f.ShowToastWhile("Checking…", func() bool { return f.checking }), func() tea.Msg { return checkedMsg(checkup(context.Background(), terminal)) })
 }
 
 // checkedMsg brings a checkup.

@@ -28,11 +28,11 @@ const maxSuggested = 3
 // readSuggestions returns a function for another goroutine that reads the directory, its git branch
 // and the library, which takes as long as the disk does.
 func readSuggestions(a *app.App) func() suggestions {
-	o, keyless := a.Options, app.Keyless(a)
+	o, keyless := a.Options, app.UsesDemo(a)
 	return func() suggestions {
-		s := suggestions{branch: gitBranch(o.Folder), examples: demoExamples, recent: recentSessions(o)}
+		s := suggestions{branch: gitBranch(o.Directory), examples: demoExamples, recent: recentSessions(o)}
 		if !keyless {
-			s.examples = examplesFor(o.Folder, s.branch != "")
+			s.examples = examplesFor(o.Directory, s.branch != "")
 		}
 		return s
 	}
@@ -41,7 +41,7 @@ func readSuggestions(a *app.App) func() suggestions {
 // recentSessions returns the latest conversations in the directory, or of all where there
 // is none in it.
 func recentSessions(o app.Options) (rows []app.Item) {
-	list, _ := o.Library.List(session.Query{Dir: o.Folder, Limit: maxSuggested})
+	list, _ := o.Library.List(session.Query{Dir: o.Directory, Limit: maxSuggested})
 	if len(list) == 0 {
 		list, _ = o.Library.List(session.Query{Limit: maxSuggested})
 	}

@@ -10,8 +10,8 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// A Front is what every feature works with.
-type Front struct {
+// A Deps is what every feature works with.
+type Deps struct {
 	*common.Screen
 	dialog.Host
 	App     *app.App

@@ -13,7 +13,7 @@ import (
 
 // Jobs shows what commands in the background have written, and follows one that runs.
 type Jobs struct {
-	*Front
+	*Deps
 	pager   *dialog.Pager // nil: none was opened yet
 	number  string        // of the job that it shows
 	shown   app.JobView
@@ -40,7 +40,7 @@ func (f *Jobs) Show(number string) tea.Cmd {
 		}
 	})
 	f.fill()
-	if f.shown.Runs {
+	if f.shown.Running {
 		f.pager.GoToEnd()
 	}
 	return cmd

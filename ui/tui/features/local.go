@@ -9,7 +9,7 @@ import (
 // Local looks for what on this machine can answer: once, when the first frame is drawn and
 // the question about the directory, if there is one, was answered.
 type Local struct {
-	*Front
+	*Deps
 	begun, drawn, ready bool
 }
 
@@ -22,7 +22,7 @@ func (f *Local) Begin() tea.Cmd {
 		return nil
 	}
 	f.begun = true
-	return f.Later(0, DiscoverMsg{})
+	return f.Tick(0, DiscoverMsg{})
 }
 
 // Ready says that nothing else is to be asked before, and starts looking if the first frame

@@ -14,7 +14,7 @@ import (
 const manualWidth = 90
 
 // ShowManual shows a page of the manual on a screen of the given width.
-func ShowManual(f *Front, name string, width int) tea.Cmd {
+func ShowManual(f *Deps, name string, width int) tea.Cmd {
 	page, ok := app.FindManual(f.App, name)
 	if !ok {
 		return nil

@@ -18,16 +18,16 @@ var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}
 // What models there are: those that the catalog knows, and those that servers say
 // they have as well.
 type (
-	choicesMsg []app.Choice
-	servedMsg  []app.Choice
+	choicesMsg []app.ModelChoice
+	servedMsg  []app.ModelChoice
 )
 
 // Models lists the models there are.
 type Models struct {
-	*Front
-	picker  *dialog.Picker // that was opened last
-	choices []app.Choice   // what it lists
-	served  serving        // what servers said of that
+	*Deps
+	picker  *dialog.Picker    // that was opened last
+	choices []app.ModelChoice // what it lists
+	served  serving           // what servers said of that
 }
 
 // Update takes what is known of models, and what the user says of one in the list; it
@@ -45,7 +45,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.HideMsg:
 		cmd := f.setTaste("hidden", msg.Value, msg.On)
 		if msg.On {
-			cmd = tea.Batch(cmd, f.Say("Hidden · "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" show hidden"))
+			cmd = tea.Batch(cmd, f.ShowToast("Hidden · "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" show hidden"))
 		}
 		return cmd, true
 	}
@@ -59,11 +59,11 @@ func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
 	return f.Perform(e)
 }
 
-// Offer lists the models for whoever asks, and those that servers have as
+// PickModel lists the models for whoever asks, and those that servers have as
 // they become known.
-func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
+func (f *Models) PickModel(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
 	f.App.LoadModelPrefs()
-	known := f.Known()
+	known := f.LoadCatalog()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
@@ -76,7 +76,7 @@ func (f *Models) Offer(title, arg string, picked func(name string) tea.Cmd) tea.
 	}
 	live := f.App.Live
 	f.served.asked = true
-	return tea.Batch(open, f.InOrder(known, func() tea.Msg { return servedMsg(live()) }))
+	return tea.Batch(open, f.Sequence(known, func() tea.Msg { return servedMsg(live()) }))
 }
 
 // typedModel makes an item of a model that is named whole and not listed: servers
@@ -104,16 +104,16 @@ const servedFor = 5 * time.Minute
 
 // serving is the models as servers said them.
 type serving struct {
-	choices []app.Choice
+	choices []app.ModelChoice
 	till    time.Time // when they are to be asked again
 	asked   bool      // they were, and have not answered yet
 }
 
 // serves takes what servers said. They are not asked again for a while, unless one
 // of them had no answer.
-func (f *Models) serves(choices []app.Choice) {
+func (f *Models) serves(choices []app.ModelChoice) {
 	f.served.asked = false
-	silent := func(c app.Choice) bool { return strings.HasSuffix(c.Name, "/") }
+	silent := func(c app.ModelChoice) bool { return strings.HasSuffix(c.Name, "/") }
 	if !slices.ContainsFunc(choices, silent) {
 		f.served = serving{choices: choices, till: f.Now().Add(servedFor)}
 	}
@@ -123,9 +123,9 @@ func (f *Models) serves(choices []app.Choice) {
 // forget has the models listed anew: others may be ready now.
 func (f *Models) forget() { f.choices, f.served = nil, serving{} }
 
-// Known reads the catalog, beside the loop: that takes longer than a frame the
+// LoadCatalog reads the catalog, beside the loop: that takes longer than a frame the
 // first time. It is nil if servers said more than that not long ago.
-func (f *Models) Known() tea.Cmd {
+func (f *Models) LoadCatalog() tea.Cmd {
 	if f.Now().Before(f.served.till) {
 		f.choices = f.served.choices
 		return nil
@@ -135,7 +135,7 @@ func (f *Models) Known() tea.Cmd {
 }
 
 // offered shows models, if they are still asked for.
-func (f *Models) offered(choices []app.Choice) {
+func (f *Models) offered(choices []app.ModelChoice) {
 	f.choices = choices
 	f.list()
 }
@@ -175,7 +175,7 @@ func (f *Models) items() []dialog.Item {
 			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
 		}
 		if c.Ready {
-			row.Note = strings.Join(app.FitWords(f.App, c.Facts), " · ")
+			row.Note = strings.Join(app.ModelFitWords(f.App, c.Facts), " · ")
 		}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
@@ -196,7 +196,7 @@ func (f *Models) items() []dialog.Item {
 }
 
 // missing says why a model is not ready, and what choosing it does about that.
-func missing(c app.Choice) string {
+func missing(c app.ModelChoice) string {
 	if c.LacksKey {
 		return "no key · enter adds one"
 	}

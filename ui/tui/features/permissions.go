@@ -8,7 +8,7 @@ import (
 )
 
 // Permissions lists the rules about tools.
-type Permissions struct{ *Front }
+type Permissions struct{ *Deps }
 
 // Update takes what the user did in the list, and reports whether msg is that.
 func (f *Permissions) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -22,12 +22,12 @@ func (f *Permissions) Update(msg tea.Msg) (tea.Cmd, bool) {
 func (f *Permissions) List() tea.Cmd {
 	var rows []dialog.PermissionRow
 	for _, r := range f.App.Session.Policy().Rules() {
-		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Folder: f.App.Short(r.Workspace)}
+		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Directory: f.App.AbbrevPath(r.Workspace)}
 		if r.Workspace == "" {
-			row.Folder = ""
+			row.Directory = ""
 		}
 		if row.From == "config" {
-			row.File = f.App.Short(f.App.ConfigFile)
+			row.File = f.App.AbbrevPath(f.App.ConfigFile)
 		}
 		rows = append(rows, row)
 	}
@@ -38,9 +38,9 @@ func (f *Permissions) List() tea.Cmd {
 func (f *Permissions) revoke(row dialog.PermissionRow) tea.Cmd {
 	policy := f.App.Session.Policy()
 	for _, r := range policy.Rules() {
-		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Folder == "" || f.App.Short(r.Workspace) == row.Folder) {
+		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Directory == "" || f.App.AbbrevPath(r.Workspace) == row.Directory) {
 			policy.Remove(r)
-			return f.Say(app.RuleRemoved)
+			return f.ShowToast(app.RuleRemoved)
 		}
 	}
 	return nil

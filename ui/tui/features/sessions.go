@@ -32,7 +32,7 @@ type (
 
 // Sessions lists the stored conversations.
 type Sessions struct {
-	*Front
+	*Deps
 	Show func(seq int) // goes to a message of the open conversation
 }
 
@@ -104,7 +104,7 @@ func (f *Sessions) listed(msg listedMsg) tea.Cmd {
 	for i, s := range msg.rows {
 		rows[i] = dialog.SessionRow{
 			ID: s.ID, Title: app.Title(s), Model: s.Model, Age: format.Age(now.Sub(s.Updated)), Cost: format.Cost(s.Usage.Cost, s.Usage.Priced),
-			Folder: f.App.Short(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == f.App.Session.ID(),
+			Directory: f.App.AbbrevPath(s.Dir), Preview: s.Preview, Locked: s.LockedBy, Pinned: s.Pinned, Current: s.ID == f.App.Session.ID(),
 		}
 		if rows[i].Current {
 			rows[i].Locked = ""
@@ -113,7 +113,7 @@ func (f *Sessions) listed(msg listedMsg) tea.Cmd {
 	list.SetRows(rows)
 	var cmd tea.Cmd
 	if msg.err != nil {
-		cmd = f.Say(msg.err.Error())
+		cmd = f.ShowToast(msg.err.Error())
 	}
 	return tea.Batch(list.RequestPreview(), cmd)
 }
@@ -141,7 +141,7 @@ func (f *Sessions) found(msg foundMsg) tea.Cmd {
 	}
 	list.SetMatches(msg.words, rows)
 	if msg.err != nil {
-		return f.Say(msg.err.Error())
+		return f.ShowToast(msg.err.Error())
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const statusInterval = 300 * time.Millisecond
 // A StatusCommand is the user's own command for the status line. It runs when what it is
 // told has changed, never twice at a time, and not again once it failed.
 type StatusCommand struct {
-	*Front
+	*Deps
 	Text string // what it said last, a line that the status line sanitizes; "" if nothing
 
 	told    StatusFacts // to the last run
@@ -57,7 +57,7 @@ func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 		s.cancel()
 		if msg.err != nil {
 			s.Text, s.failed = "", true
-			return s.Say("Status line: status_command failed: " + msg.err.Error()), true
+			return s.ShowToast("Status line: status_command failed: " + msg.err.Error()), true
 		}
 		line, _, _ := strings.Cut(strings.TrimLeft(msg.text, "\r\n"), "\n")
 		s.Text = strings.TrimSpace(ansi.Strip(line))
@@ -66,20 +66,20 @@ func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Wanted reports whether there is a command that can run.
-func (s *StatusCommand) Wanted() bool {
+// IsConfigured reports whether there is a command that can run.
+func (s *StatusCommand) IsConfigured() bool {
 	return s.Config.StatusCommand != "" && s.App.Filter != nil && !s.failed
 }
 
 // Changed runs the command if something is another than it was told, now or as soon as that
 // may be.
 func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
-	if !s.Wanted() || s.running || s.waiting || now == s.told {
+	if !s.IsConfigured() || s.running || s.waiting || now == s.told {
 		return nil
 	}
 	if wait := s.next.Sub(s.Now()); wait > 0 {
 		s.waiting = true
-		return s.Later(wait, statusDueMsg{})
+		return s.Tick(wait, statusDueMsg{})
 	}
 	s.told, s.running, s.next = now, true, s.Now().Add(statusInterval)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,9 +118,9 @@ func (s *StatusCommand) input(now StatusFacts) []byte {
 		cost["total_cost_usd"] = nil // unknown, not nothing
 	}
 	b, err := json.Marshal(object{
-		"session_id": now.Session, "session_name": now.Title, "version": s.App.Version, "cwd": s.App.Folder,
+		"session_id": now.Session, "session_name": now.Title, "version": s.App.Version, "cwd": s.App.Directory,
 		"model":     object{"id": now.Model, "display_name": name},
-		"workspace": object{"current_dir": s.App.Folder, "project_dir": s.App.Folder},
+		"workspace": object{"current_dir": s.App.Directory, "project_dir": s.App.Directory},
 		"cost":      cost, "context_window": window,
 		"effort": object{"level": now.Effort}, "approval_mode": now.Mode, "busy": now.Busy, "queued": now.Queue,
 	})

@@ -31,11 +31,11 @@ func newStatusFixture(t *testing.T) *statusFixture {
 	c := common.DefaultConfig()
 	c.StatusCommand = "prompt"
 	s := common.New(c, func(string) string { return "" }, func() time.Time { return f.now })
-	s.Later = func(d time.Duration, msg tea.Msg) tea.Cmd {
+	s.Tick = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		f.later = append(f.later, d)
 		return func() tea.Msg { return msg }
 	}
-	a := &app.App{Options: app.Options{Folder: "/work", First: app.First{Version: "1.2"}}}
+	a := &app.App{Options: app.Options{Directory: "/work", FirstScreen: app.FirstScreen{Version: "1.2"}}}
 	a.Filter = func(_ context.Context, command string, input []byte) (string, error) {
 		if command != "prompt" {
 			t.Errorf("ran %q", command)
@@ -44,7 +44,7 @@ func newStatusFixture(t *testing.T) *statusFixture {
 		end := <-f.ends
 		return end.text, end.err
 	}
-	f.StatusCommand = &StatusCommand{Front: &Front{Screen: s, App: a}}
+	f.StatusCommand = &StatusCommand{Deps: &Deps{Screen: s, App: a}}
 	return f
 }
 
@@ -98,11 +98,11 @@ func TestStatusCommandFails(t *testing.T) {
 	f := newStatusFixture(t)
 	f.begin(StatusFacts{Model: "a"})
 	f.end("", errors.New("exit status 127: prompt: not found"))
-	if got, want := f.Said(), "Status line: status_command failed: exit status 127: prompt: not found"; got != want || f.Text != "" {
+	if got, want := f.ToastText(), "Status line: status_command failed: exit status 127: prompt: not found"; got != want || f.Text != "" {
 		t.Errorf("said %q, want %q", got, want)
 	}
 	f.now = f.now.Add(time.Hour)
-	if f.Changed(StatusFacts{Model: "b"}) != nil || len(f.runs) > 0 || f.Wanted() {
+	if f.Changed(StatusFacts{Model: "b"}) != nil || len(f.runs) > 0 || f.IsConfigured() {
 		t.Error("it runs again")
 	}
 }

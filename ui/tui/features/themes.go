@@ -14,7 +14,7 @@ import (
 
 // Themes picks the theme.
 type Themes struct {
-	*Front
+	*Deps
 	Themed []Themeable  // what a theme is shown on
 	before *theme.Theme // others are looked at, and this one comes back
 	asked  time.Time    // when the terminal was asked for its background
@@ -41,7 +41,7 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
 		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
-			f.applyTheme(theme.For(msg.Color))
+			f.applyTheme(theme.ForBackground(msg.Color))
 		}
 	case dialog.MovedMsg:
 		f.preview(msg.Value)
@@ -107,11 +107,11 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return cmd
 	}
 	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
-		return f.Say(fmt.Sprintf("Unknown theme %q: use %s", arg, strings.Join(names, ", ")))
+		return f.ShowToast(fmt.Sprintf("Unknown theme %q: use %s", arg, strings.Join(names, ", ")))
 	}
 	f.Config.Theme = arg
 	ask := f.applyNamed(arg)
-	return tea.Batch(ask, f.Perform(f.App.Keep("theme", arg)))
+	return tea.Batch(ask, f.Perform(f.App.SaveState("theme", arg)))
 }
 
 // applyNamed shows the screen in a theme.

@@ -17,7 +17,7 @@ import (
 )
 
 // Usage shows what was spent.
-type Usage struct{ *Front }
+type Usage struct{ *Deps }
 
 // Update takes what the library answered, and reports whether msg is that.
 func (f *Usage) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -32,7 +32,7 @@ func (f *Usage) Report() tea.Cmd {
 	now := f.Now()
 	msg := spentMsg{}
 	msg.total, msg.last = f.App.Session.Usage()
-	usage := app.UsageReader{Store: f.App.Library, Short: f.App.Short}
+	usage := app.UsageReader{Store: f.App.Library, AbbrevPath: f.App.AbbrevPath}
 	return func() tea.Msg {
 		var failed error
 		msg.sums, failed = usage.Recent(now)
@@ -55,7 +55,7 @@ func (f *Usage) spent(msg spentMsg) tea.Cmd {
 		if u == (llm.Usage{}) {
 			return
 		}
-		words := []string{format.Tokens(u.Input) + " in", app.Cached(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
+		words := []string{format.Tokens(u.Input) + " in", app.CacheShare(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
 		s.Lines = append(s.Lines, name+": "+strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))
 	}
 	line("last answer", msg.last)

@@ -13,7 +13,7 @@ import (
 // A Welcome is the first screen: where the user is, which model answers, prompts to try and
 // conversations to continue. It goes with the first prompt.
 type Welcome struct {
-	*Front
+	*Deps
 	Run   func(command string) tea.Cmd // runs a command by its name
 	found suggestions
 	at    int // selected row, from 1 over examples and conversations; 0: none
@@ -50,7 +50,7 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 		f.at = 0
 	case key == "enter" && f.at > 0:
 		return f.choose(f.at - 1), true
-	case key == "enter" && app.Keyless(f.App):
+	case key == "enter" && app.UsesDemo(f.App):
 		return f.Run("connect"), true
 	default:
 		f.at = 0
@@ -117,8 +117,8 @@ func (f *Welcome) View(width, height int) string {
 
 // identity returns the name and version, the directory and its branch, and what answers.
 func (f *Welcome) identity(width int) []string {
-	th, about := f.Theme, app.AboutNow(f.App)
-	where := about.Folder
+	th, about := f.Theme, app.CurrentRunInfo(f.App)
+	where := about.Directory
 	if f.found.branch != "" {
 		where += " · " + f.found.branch
 	}
@@ -127,7 +127,7 @@ func (f *Welcome) identity(width int) []string {
 		name += " " + th.Faint.Render(about.Version)
 	}
 	rows := []string{name + "  " + th.Dim.Render(where), th.Text.Render(about.Model)}
-	if app.Keyless(f.App) {
+	if app.UsesDemo(f.App) {
 		rows[1] = th.Warn.Render("No API key yet") + th.Dim.Render(" · ") + th.Strong.Render("enter") + th.Dim.Render(" to connect a provider")
 		rows = append(rows, th.Dim.Render("Until then the built-in demo answers, offline"))
 	}

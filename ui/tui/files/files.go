@@ -38,8 +38,8 @@ const (
 
 // A File is a file or a directory. Its path is relative, with slashes.
 type File struct {
-	Path   string
-	Folder bool
+	Path        string
+	IsDirectory bool
 }
 
 // Index holds the names of the files in a directory. Its methods may be called from

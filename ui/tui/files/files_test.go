@@ -46,7 +46,7 @@ func tree(t testing.TB, names ...string) string {
 func names(found []File) string {
 	var out []string
 	for _, f := range found {
-		if f.Folder {
+		if f.IsDirectory {
 			f.Path += "/"
 		}
 		out = append(out, f.Path)

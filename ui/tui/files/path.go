@@ -11,9 +11,9 @@ import (
 
 // A Completion says how a path is completed.
 type Completion struct {
-	Folder  string // in which relative paths begin
-	Folders bool   // folders alone
-	Limit   int    // of what is found
+	Directory       string // in which relative paths begin
+	DirectoriesOnly bool   // folders alone
+	Limit           int    // of what is found
 }
 
 // Complete returns what typed, the beginning of a path, may become, folders first, as shells have it: the
@@ -26,7 +26,7 @@ func Complete(typed string, c Completion) []File {
 	}
 	at := strings.LastIndexByte(filepath.ToSlash(typed), '/') + 1
 	front, begin := typed[:at], typed[at:]
-	names, folded := matching(c.located(front), begin, c.Folders)
+	names, folded := matching(c.located(front), begin, c.DirectoriesOnly)
 	if len(names) == 0 {
 		names = folded
 	}
@@ -34,8 +34,8 @@ func Complete(typed string, c Completion) []File {
 		names = append(names, File{"..", true})
 	}
 	slices.SortFunc(names, func(a, b File) int {
-		if a.Folder != b.Folder {
-			return map[bool]int{true: -1, false: 1}[a.Folder]
+		if a.IsDirectory != b.IsDirectory {
+			return map[bool]int{true: -1, false: 1}[a.IsDirectory]
 		}
 		return cmp.Compare(a.Path, b.Path)
 	})
@@ -58,7 +58,7 @@ func (c Completion) located(front string) string {
 	if filepath.IsAbs(front) {
 		return front
 	}
-	return filepath.Join(c.Folder, front)
+	return filepath.Join(c.Directory, front)
 }
 
 // matching returns the names in folder that begin with begin, and those that do in another case.
@@ -78,7 +78,7 @@ func matching(folder, begin string, foldersOnly bool) (exact, folded []File) {
 			}
 			file := File{name, leadsToFolder(folder, e)}
 			switch {
-			case foldersOnly && !file.Folder:
+			case foldersOnly && !file.IsDirectory:
 			case strings.HasPrefix(name, begin):
 				exact = append(exact, file)
 			default:
@@ -101,8 +101,8 @@ func leadsToFolder(folder string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// NamesFolder reports whether typed begins as a path does that may lead out of the workspace, where an
+// MayLeaveWorkspace reports whether typed begins as a path does that may lead out of the workspace, where an
 // Index knows no names.
-func NamesFolder(typed string) bool {
+func MayLeaveWorkspace(typed string) bool {
 	return strings.HasPrefix(typed, "~/") || typed == "~" || strings.HasPrefix(typed, "..") || strings.HasPrefix(typed, "./") || strings.HasPrefix(filepath.ToSlash(typed), "/") || filepath.IsAbs(typed)
 }

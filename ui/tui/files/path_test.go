@@ -45,7 +45,7 @@ func TestComplete(t *testing.T) {
 		{filepath.ToSlash(top) + "/projects/fo", true, filepath.ToSlash(top) + "/projects/food/ " + filepath.ToSlash(top) + "/projects/fork/"},
 		{"\x00", true, ""},
 	} {
-		if got := names(Complete(test.typed, Completion{Folder: filepath.Join(top, "projects", "main"), Folders: test.folders, Limit: 50})); got != test.want {
+		if got := names(Complete(test.typed, Completion{Directory: filepath.Join(top, "projects", "main"), DirectoriesOnly: test.folders, Limit: 50})); got != test.want {
 			t.Errorf("%q, folders %v: got %s, want %s", test.typed, test.folders, got, test.want)
 		}
 	}
@@ -63,10 +63,10 @@ func TestCompleteOddNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := names(Complete("", Completion{Folder: top, Limit: 50})); got != "real/ to/ file gone loop one" {
+	if got := names(Complete("", Completion{Directory: top, Limit: 50})); got != "real/ to/ file gone loop one" {
 		t.Errorf("got %s", got)
 	}
-	if got := names(Complete("", Completion{Folder: top, Folders: true, Limit: 1})); got != "real/" {
+	if got := names(Complete("", Completion{Directory: top, DirectoriesOnly: true, Limit: 1})); got != "real/" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -79,17 +79,17 @@ func TestCompleteLargeFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := Complete("d10", Completion{Folder: top, Folders: true, Limit: 200}); len(got) != 100 {
+	if got := Complete("d10", Completion{Directory: top, DirectoriesOnly: true, Limit: 200}); len(got) != 100 {
 		t.Errorf("got %d", len(got))
 	}
-	if got := Complete("", Completion{Folder: top, Limit: 200}); len(got) != 200 || got[199].Path != "d0199" {
+	if got := Complete("", Completion{Directory: top, Limit: 200}); len(got) != 200 || got[199].Path != "d0199" {
 		t.Errorf("got %d", len(got))
 	}
 }
 
 func TestNamesFolder(t *testing.T) {
 	for typed, want := range map[string]bool{"../x": true, "..": true, "./x": true, "~/x": true, "~": true, "/x": true, "": false, "x": false, ".git": false, "x/../y": false, "~x": false, "server:uri": false} {
-		if NamesFolder(typed) != want {
+		if MayLeaveWorkspace(typed) != want {
 			t.Errorf("%q: got %v", typed, !want)
 		}
 	}
@@ -104,7 +104,7 @@ func FuzzComplete(f *testing.F) {
 		if strings.Contains(typed, "..") || strings.HasPrefix(typed, "/") || strings.HasPrefix(typed, "~") {
 			t.Skip("leads to folders that change")
 		}
-		for _, found := range Complete(typed, Completion{Folder: top, Limit: 5}) {
+		for _, found := range Complete(typed, Completion{Directory: top, Limit: 5}) {
 			if len(found.Path) < len(typed) || !strings.EqualFold(found.Path[:len(typed)], typed) {
 				t.Errorf("%q becomes %q", typed, found.Path)
 			}

@@ -42,7 +42,7 @@ func (in *Input) Changed() tea.Cmd {
 	}
 	in.draft.changed = true
 	long := time.Duration(in.Composer.Len() >> 20)
-	return in.Later(keepAfter*(1+long), SaveDraftMsg{})
+	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
 // SaveDraft stores the draft, if it changed.
@@ -80,7 +80,7 @@ func (in *Input) saver(text string) func() error {
 	in.draft.version++
 	d, key := in.App.NewDraft(text, in.App.Attached), in.App.DraftKey()
 	in.draft.key = key
-	keep, ended := in.App.Options.KeepDraft, in.Ended()
+	keep, ended := in.App.Options.SaveDraft, in.Ended()
 	return func() error {
 		err := keep(key, d)
 		if err == nil {
@@ -100,7 +100,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 		key = in.App.DraftKey()
 	}
 	in.draft.key = ""
-	forget, stored, ended := in.App.Options.ForgetDraft, in.App.RememberPrompt(composer.Plain(text)), in.Ended()
+	forget, stored, ended := in.App.Options.DeleteDraft, in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {
@@ -111,8 +111,8 @@ func (in *Input) Sent(text string) tea.Cmd {
 	}
 }
 
-// Recall brings back the draft of the conversation on the screen.
-func (in *Input) Recall() {
+// RestoreDraft brings back the draft of the conversation on the screen.
+func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
 	in.draft.changed = false
@@ -130,8 +130,8 @@ func (in *Input) Recall() {
 	}
 }
 
-// History fetches what was sent in the past.
-func (in *Input) History() tea.Cmd {
+// LoadHistory fetches what was sent in the past.
+func (in *Input) LoadHistory() tea.Cmd {
 	lib := in.App.Library
 	return func() tea.Msg {
 		past, err := lib.Prompts(historyShown)
@@ -146,9 +146,9 @@ func (in *Input) History() tea.Cmd {
 	}
 }
 
-// Filled returns about how many tokens the next request takes: what was said and what
+// ContextTokens returns about how many tokens the next request takes: what was said and what
 // goes with it, and the draft.
-func (in *Input) Filled() int {
+func (in *Input) ContextTokens() int {
 	const short = 200 // tokens of a first draft that are not worth a figure
 	fill := in.App.Session.ContextTokens()
 	if fill == 0 && in.App.Session.Empty() {

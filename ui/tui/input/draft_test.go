@@ -33,11 +33,11 @@ func openStore(t *testing.T) *session.Store {
 func start(t *testing.T, lib *session.Store, folder string) *Input {
 	t.Helper()
 	s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say("I see")), Name: "fake/one"}})
-	a := app.New(app.Options{Session: s, Library: lib, Folder: folder})
+	a := app.New(app.Options{Session: s, Library: lib, Directory: folder})
 	in := New(common.New(common.DefaultConfig(), a.Getenv, a.Now), a)
 	t.Cleanup(in.Close)
 	in.Ended = func() func() { return func() {} }
-	in.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	in.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	return in
 }
 
@@ -75,7 +75,7 @@ func TestDraftOutlivesTheProgram(t *testing.T) {
 			in.SaveDraftNow()
 
 			in = start(t, lib, folder)
-			in.Recall()
+			in.RestoreDraft()
 			if got := in.Composer.Value(); got != "a whole draft" {
 				t.Errorf("the draft is %q", got)
 			}

@@ -36,7 +36,7 @@ type Input struct {
 
 // New returns an empty input.
 func New(s *common.Screen, a *app.App) *Input {
-	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Folder)}
+	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Directory)}
 	in.Composer.SetPlaceholder("Ask anything")
 	in.Composer.Focus(true)
 	in.Composer.Now = s.Now
@@ -58,10 +58,10 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case composer.UnqueueMsg:
 		in.unqueueAt(msg)
 	case composer.TooLongMsg:
-		return in.Say(format.Size(msg.Bytes) + " is too large for the input · " + in.KeyOf("editor") + " open in your editor"), true
+		return in.ShowToast(format.Size(msg.Bytes) + " is too large for the input · " + in.KeyOf("editor") + " open in your editor"), true
 	case editedMsg:
 		if msg.err != nil {
-			return in.Say(msg.err.Error()), true
+			return in.ShowToast(msg.err.Error()), true
 		}
 		in.Composer.SetValue(msg.text)
 	case SaveDraftMsg:
@@ -88,7 +88,7 @@ type editedMsg struct {
 func (in *Input) Editor() tea.Cmd {
 	cmd, written, err := app.Editor(in.App.Getenv, in.Composer.Value())
 	if err != nil {
-		return in.Say(err.Error())
+		return in.ShowToast(err.Error())
 	}
 	return renderer.Exec(cmd, func(err error) tea.Msg {
 		text, err := written(err)
@@ -96,59 +96,59 @@ func (in *Input) Editor() tea.Cmd {
 	})
 }
 
-// Put writes a prompt into the composer, in front of what is there. It may be a
+// InsertPrompt writes a prompt into the composer, in front of what is there. It may be a
 // server's: nothing of it runs when it is sent unread.
-func (in *Input) Put(text string) {
+func (in *Input) InsertPrompt(text string) {
 	if rest := in.Composer.Value(); strings.TrimSpace(rest) != "" {
 		text += "\n\n" + rest
 	}
-	in.Composer.SetPlain(text)
+	in.Composer.SetPromptText(text)
 }
 
-// TakeBack makes a message of the user's a draft again, attachments included.
-func (in *Input) TakeBack(msg llm.Message) {
+// RestoreMessage makes a message of the user's a draft again, attachments included.
+func (in *Input) RestoreMessage(msg llm.Message) {
 	text, attached := app.SplitPrompt(msg)
 	in.App.Attached = append(in.App.Attached, attached...)
-	in.Put(text)
+	in.InsertPrompt(text)
 }
 
 // Detach takes the last attachment off, with backspace on an empty line.
 func (in *Input) Detach() tea.Cmd {
 	last := in.App.Attached[len(in.App.Attached)-1]
 	in.App.Attached = in.App.Attached[:len(in.App.Attached)-1]
-	return tea.Batch(in.Changed(), in.Say("Removed: "+app.Labels([]llm.Part{last})[0]))
+	return tea.Batch(in.Changed(), in.ShowToast("Removed: "+app.Labels([]llm.Part{last})[0]))
 }
 
 // Stash puts the draft aside, or brings back what was.
 func (in *Input) Stash() tea.Cmd {
 	if in.Composer.Empty() {
 		if !in.Composer.Unstash() {
-			return in.Say("No stashed draft")
+			return in.ShowToast("No stashed draft")
 		}
 		return in.Changed()
 	}
 	in.App.RememberPrompt(in.Composer.Value())
 	in.Composer.Stash()
-	return tea.Batch(in.Changed(), in.Say("Draft stashed · "+in.KeyOf("stash")+" restores it"))
+	return tea.Batch(in.Changed(), in.ShowToast("Draft stashed · "+in.KeyOf("stash")+" restores it"))
 }
 
 // Clear empties the composer; the draft can be found in the history.
 func (in *Input) Clear() tea.Cmd {
 	in.App.RememberPrompt(in.Composer.Value())
 	in.Composer.Clear()
-	return tea.Batch(in.Changed(), in.SayWhile("Input cleared · ctrl+_ undo", in.Composer.Empty))
+	return tea.Batch(in.Changed(), in.ShowToastWhile("Input cleared · ctrl+_ undo", in.Composer.Empty))
 }
 
 // Unqueue puts what waits to be sent back into the composer.
 func (in *Input) Unqueue() {
 	waiting := in.App.Session.Unqueue()
 	for i := range waiting {
-		in.TakeBack(waiting[len(waiting)-1-i])
+		in.RestoreMessage(waiting[len(waiting)-1-i])
 	}
 }
 
-// Salvage makes a draft of what waits to be sent: it is kept for the next time.
-func (in *Input) Salvage() {
+// QueueToDraft makes a draft of what waits to be sent: it is kept for the next time.
+func (in *Input) QueueToDraft() {
 	if in.App.Session.QueueLen() > 0 {
 		in.Unqueue()
 		in.draft.changed = true
@@ -164,7 +164,7 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 			continue
 		}
 		if taken, ok := in.App.Session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
-			in.TakeBack(taken)
+			in.RestoreMessage(taken)
 		}
 	}
 }
@@ -186,13 +186,13 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	if kind != '@' {
 		return nil, false
 	}
-	found, more := CompletePath(PathOutside, in.App.Folder, word), false
-	if !files.NamesFolder(word) {
+	found, more := CompletePath(PathOutside, in.App.Directory, word), false
+	if !files.MayLeaveWorkspace(word) {
 		found, more = in.files.Find(word, most)
 	}
 	out := make([]composer.Candidate, len(found))
 	for i, f := range found {
-		out[i] = composer.Candidate{Text: f.Path, Directory: f.Folder}
+		out[i] = composer.Candidate{Text: f.Path, Directory: f.IsDirectory}
 	}
 	for _, r := range in.App.ResourcesNamed(word) {
 		out = append(out, composer.Candidate{Text: r.Server + ":" + r.URI, Detail: r.Name})
@@ -207,13 +207,13 @@ const PathOutside app.Path = "outside"
 // folder. It may be called from any goroutine.
 func CompletePath(kind app.Path, folder, typed string) []files.File {
 	const most = 200
-	switch bare := !files.NamesFolder(typed); {
+	switch bare := !files.MayLeaveWorkspace(typed); {
 	case kind == PathOutside && bare:
 		return nil
-	case kind == app.PathBeside && bare && !strings.ContainsAny(typed, `/\`):
+	case kind == app.PathSiblingDirectory && bare && !strings.ContainsAny(typed, `/\`):
 		typed = "../" + typed
 	}
-	return files.Complete(typed, files.Completion{Folder: folder, Folders: kind == app.PathFolder || kind == app.PathBeside, Limit: most})
+	return files.Complete(typed, files.Completion{Directory: folder, DirectoriesOnly: kind == app.PathDirectory || kind == app.PathSiblingDirectory, Limit: most})
 }
 
 // Paths returns files of the workspace, those that lie near first, as far as they are known
@@ -222,7 +222,7 @@ func (in *Input) Paths() (paths []string) {
 	const most = 2000
 	found, _ := in.files.Find("", most)
 	for _, f := range found {
-		if !f.Folder {
+		if !f.IsDirectory {
 			paths = append(paths, f.Path)
 		}
 	}

@@ -60,7 +60,7 @@ func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
 	ids := app.ExchangesOf(i.App, t.User)
 	switch len(ids) {
 	case 0:
-		return i.Say(app.ExchangeGone)
+		return i.ShowToast(app.ExchangeGone)
 	case 1:
 		return i.show(ids[0], false)
 	}
@@ -99,7 +99,7 @@ func (i *Inspector) tick() tea.Cmd {
 		return nil
 	}
 	i.ticking = true
-	return i.Later(time.Second, tickMsg{})
+	return i.Tick(time.Second, tickMsg{})
 }
 
 func (i *Inspector) ticked() tea.Cmd {
@@ -115,7 +115,7 @@ func (i *Inspector) ticked() tea.Cmd {
 			return nil
 		}
 		i.pager.SetParts(e.State(), pages(e))
-		if e.Over {
+		if e.Done {
 			return nil // it does not change any more
 		}
 	default:
@@ -131,13 +131,13 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	}
 	e, ok := i.App.Wire.Get(id)
 	if !ok {
-		return i.Say(app.ExchangeGone)
+		return i.ShowToast(app.ExchangeGone)
 	}
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
 	i.pager.SetParts(e.State(), pages(e))
 	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
-	if e.Over {
+	if e.Done {
 		return i.Open(i.pager)
 	}
 	return tea.Batch(i.Open(i.pager), i.tick())
@@ -160,17 +160,17 @@ func pages(e app.Exchange) []dialog.PagePart {
 func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 	e, ok := i.App.Wire.Get(i.id)
 	if !ok || i.Current() != i.pager {
-		return i.Say(app.ExchangeGone)
+		return i.ShowToast(app.ExchangeGone)
 	}
 	if msg.Key == "s" {
 		o := i.App.Options
 		return func() tea.Msg {
 			path, err := o.SaveExchange(e, "")
-			return app.Effect{Toast: "Wrote " + o.Short(path), Err: err}
+			return app.Effect{Toast: "Wrote " + o.AbbrevPath(path), Err: err}
 		}
 	}
 	if e.Curl == "" {
-		return i.Say(app.CurlTooLong)
+		return i.ShowToast(app.CurlTooLong)
 	}
 	return i.Copy(e.Curl, "curl command")
 }

@@ -35,8 +35,8 @@ func (o *Overlay) Decide(q session.Question, text string, answers []string) {
 	o.approvals.question = &turnQuestion{Question: q, text: text, answers: answers}
 }
 
-// Decided takes back a question that came to its end.
-func (o *Overlay) Decided(q session.Question) {
+// CloseQuestion takes back a question that came to its end.
+func (o *Overlay) CloseQuestion(q session.Question) {
 	if mine := o.approvals.question; mine != nil && mine.ID == q.ID {
 		o.forgetQuestion()
 	}
@@ -61,12 +61,12 @@ func (o *Overlay) forgetQuestion() {
 func (o *Overlay) askQuestion() tea.Cmd {
 	q := o.approvals.question
 	selected := q.Default
-	if o.Writing() || q.Wait == 0 && q.Choices[selected].Action != session.StopTurn {
+	if o.IsWriting() || q.Wait == 0 && q.Choices[selected].Action != session.StopTurn {
 		selected = -1 // enter by habit sends nothing
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
-	q.dialog.Now, q.dialog.Touched = o.Now, q.StopCountdown
-	if !o.Writing() { // who writes something else may not have seen it
+	q.dialog.Now, q.dialog.OnTouched = o.Now, q.StopCountdown
+	if !o.IsWriting() { // who writes something else may not have seen it
 		q.MarkShown()
 	}
 	return o.Open(q.dialog)
@@ -87,13 +87,13 @@ func (o *Overlay) Approve(r session.ApprovalRequest) {
 	o.approvals.waiting = append(o.approvals.waiting, r)
 }
 
-// Waiting reports whether a call or the turn waits for the user's word.
-func (o *Overlay) Waiting() bool {
+// IsWaiting reports whether a call or the turn waits for the user's word.
+func (o *Overlay) IsWaiting() bool {
 	return len(o.approvals.waiting) > 0 || o.approvals.question != nil
 }
 
-// Forget takes back all that waits: the turn it belongs to ends.
-func (o *Overlay) Forget() {
+// DropPending takes back all that waits: the turn it belongs to ends.
+func (o *Overlay) DropPending() {
 	o.approvals.waiting, o.approvals.open = nil, nil
 	o.forgetQuestion()
 	if _, ok := o.Dialog.(*dialog.Approval); ok {
@@ -110,7 +110,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 			o.approvals.under, o.Dialog = o.Dialog, nil
 		}
 	}
-	if o.Dialog != nil || !o.Waiting() {
+	if o.Dialog != nil || !o.IsWaiting() {
 		return nil
 	}
 	if o.approvals.question != nil {
@@ -124,7 +124,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 	o.approvals.asking = fmt.Sprint("approval ", o.approvals.asked)
 	approval := dialog.Approve(o.approvals.asking, o.approvals.waiting[0].Action, o.Now(), o.Theme)
 	approval.Now, approval.Workspace, approval.Editor = o.Now, o.workspace, composer.New(o.Theme)
-	if o.Writing() {
+	if o.IsWriting() {
 		approval.SelectNone()
 	}
 	o.approvals.open = approval

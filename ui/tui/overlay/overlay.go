@@ -17,7 +17,7 @@ type Overlay struct {
 	*common.Screen
 	Dialog    dialog.Dialog // nil: none
 	workspace string        // that an approval names paths in
-	Writing   func() bool   // something is written that enter would send
+	IsWriting func() bool   // something is written that enter would send
 	approvals approvals
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
@@ -27,14 +27,14 @@ type Overlay struct {
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
 func New(s *common.Screen, workspace string) *Overlay {
-	return &Overlay{Screen: s, workspace: workspace, Writing: func() bool { return false }}
+	return &Overlay{Screen: s, workspace: workspace, IsWriting: func() bool { return false }}
 }
 
 // Open shows a dialog. One that is open already is left.
 func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
 	cmd := o.leave(dialog.ClosedMsg{})
 	o.Dialog = d
-	return tea.Batch(cmd, o.PaintSoon())
+	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
 // OnLeave has f told when the open dialog is left without a choice: by esc, ctrl+c,
@@ -69,8 +69,8 @@ func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) t
 	return cmd
 }
 
-// A PaintedMsg says that the frame before it was handed to the terminal.
-type PaintedMsg struct{}
+// A DrawnMsg says that the frame before it was handed to the terminal.
+type DrawnMsg struct{}
 
 // Update takes what dialogs say that any may say, and reports whether msg is that.
 func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
@@ -101,7 +101,7 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.AnsweredMsg:
 		o.reply(msg)
 		return nil, true
-	case PaintedMsg:
+	case DrawnMsg:
 		if a, ok := o.Dialog.(painter); ok {
 			return a.Drawn(o.Now()), true
 		}
@@ -110,17 +110,17 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Input gives a key, a paste or the mouse to the dialog.
-func (o *Overlay) Input(msg tea.Msg) tea.Cmd {
+// HandleInput gives a key, a paste or the mouse to the dialog.
+func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 	cmd := o.Dialog.Update(msg)
-	return tea.Batch(cmd, o.PaintSoon())
+	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
 // Interrupt handles ctrl+c: the dialog goes, with no choice taken.
 func (o *Overlay) Interrupt() tea.Cmd {
 	switch d := o.Dialog.(type) {
 	case *dialog.Approval:
-		o.Forget()
+		o.DropPending()
 	case *dialog.Confirmation:
 		if q := o.approvals.question; q != nil && q.dialog == d {
 			o.decide(dialog.Decided{Answer: len(q.Choices) - 1})
@@ -140,14 +140,14 @@ var (
 	_ painter = (*dialog.Confirmation)(nil)
 )
 
-// PaintSoon tells a question, once the frame with it has reached the terminal, that it
+// ConfirmDrawn tells a question, once the frame with it has reached the terminal, that it
 // was seen: what is typed before does not allow anything.
-func (o *Overlay) PaintSoon() tea.Cmd {
+func (o *Overlay) ConfirmDrawn() tea.Cmd {
 	if _, ok := o.Dialog.(painter); !ok {
 		return nil
 	}
 	const twoFrames = 20 * time.Millisecond
-	return o.Later(twoFrames, PaintedMsg{})
+	return o.Tick(twoFrames, DrawnMsg{})
 }
 
 // A question is a dialog that one may want to read the conversation for.
@@ -155,9 +155,9 @@ type question interface {
 	Scrolls() bool // by itself, with the keys and the wheel
 }
 
-// Still reports whether the dialog is a question with nothing to scroll: its keys and
+// IsUnscrollable reports whether the dialog is a question with nothing to scroll: its keys and
 // the wheel for that are free for the conversation.
-func (o *Overlay) Still() bool {
+func (o *Overlay) IsUnscrollable() bool {
 	q, asks := o.Dialog.(question)
 	return asks && !q.Scrolls()
 }
@@ -165,20 +165,20 @@ func (o *Overlay) Still() bool {
 // Current returns the open dialog; nil: none.
 func (o *Overlay) Current() dialog.Dialog { return o.Dialog }
 
-// Above returns how many of the rows rows above the status line the dialog leaves in sight.
-func (o *Overlay) Above(rows int) int { return max(rows-o.Dialog.Height(), 0) }
+// RowsAbove returns how many of the rows rows above the status line the dialog leaves in sight.
+func (o *Overlay) RowsAbove(rows int) int { return max(rows-o.Dialog.Height(), 0) }
 
-// LeavesWheel reports whether the wheel turns the conversation: where it is in sight, and
+// ScrollsTranscript reports whether the wheel turns the conversation: where it is in sight, and
 // below a question that has nothing to scroll.
-func (o *Overlay) LeavesWheel(msg tea.MouseMsg, rows int) bool {
+func (o *Overlay) ScrollsTranscript(msg tea.MouseMsg, rows int) bool {
 	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || o.Dialog == nil {
 		return false
 	}
-	return msg.Mouse().Y < o.Above(rows) || o.Still() && o.Above(rows) > 0
+	return msg.Mouse().Y < o.RowsAbove(rows) || o.IsUnscrollable() && o.RowsAbove(rows) > 0
 }
 
-// Full reports whether the dialog takes the whole screen above the status line.
-func (o *Overlay) Full() bool {
+// IsFullScreen reports whether the dialog takes the whole screen above the status line.
+func (o *Overlay) IsFullScreen() bool {
 	_, full := o.Dialog.(*dialog.Pager)
 	return full
 }

@@ -13,7 +13,7 @@ import (
 func open(t *testing.T) *Overlay {
 	t.Helper()
 	o := New(common.New(common.DefaultConfig(), func(string) string { return "" }, time.Now), "~/work")
-	o.Later = func(time.Duration, tea.Msg) tea.Cmd { return nil }
+	o.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	return o
 }
 

@@ -340,7 +340,7 @@ func tokens(n int) string {
 	if n <= 0 {
 		return ""
 	}
-	return format.TokensExact(n) + " token" + format.S(n)
+	return format.TokensExact(n) + " token" + format.PluralSuffix(n)
 }
 
 // cost returns as many digits as say something: cents, or more where there are none.

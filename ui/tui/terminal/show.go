@@ -19,10 +19,10 @@ type Loop struct {
 	Drawn func()                           // waits until the terminal has the last frame
 }
 
-// Show runs root on the terminal until it ends, and returns the exit status and whether
+// Run runs root on the terminal until it ends, and returns the exit status and whether
 // the terminal is back. Started is called before the first frame; over is called once
 // the screen is gone, before its errors are told.
-func Show(root tea.Model, started func(Loop), over func()) (status int, back bool) {
+func Run(root tea.Model, started func(Loop), over func()) (status int, back bool) {
 	const forFrame = 2 * time.Second // a slow terminal may have one before it comes back
 	terminal := Save(os.Stdin, os.Stdout)
 	screen := renderer.New(terminal.Screen(os.Environ()))

@@ -8,9 +8,9 @@ import (
 	"parley/tools/sanitize"
 )
 
-// User adds a message of the user's, and what is attached to it, one label each,
+// AddUser adds a message of the user's, and what is attached to it, one label each,
 // such as "image photo.png 1568x1176 412 KB".
-func (m *blockList) User(text string, attached ...string) {
+func (m *blockList) AddUser(text string, attached ...string) {
 	b := &textBlock{noteStyle: userStyle, text: cleanText(text)}
 	for _, label := range attached {
 		b.labels = append(b.labels, "["+sanitize.Line(label)+"]")
@@ -18,28 +18,28 @@ func (m *blockList) User(text string, attached ...string) {
 	m.addItem(kindUser, "", b)
 }
 
-// Summary stands for what went before it, or changes the one with this id: one
+// SetSummary stands for what went before it, or changes the one with this id: one
 // line that says how many messages are hidden, and unfolds to their summary.
-func (m *blockList) Summary(id, text string, hidden int) {
+func (m *blockList) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
-// Footer adds what closes a turn: model, tokens, cost, times.
-func (m *blockList) Footer(text string) { m.addText(kindNote, "", footerStyle, text, "") }
+// AddFooter adds what closes a turn: model, tokens, cost, times.
+func (m *blockList) AddFooter(text string) { m.addText(kindNote, "", footerStyle, text, "") }
 
-// Note adds a notice.
-func (m *blockList) Note(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
+// AddNote adds a notice.
+func (m *blockList) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
 
-// Marker adds a note of a kind, such as where an answer was interrupted.
-func (m *blockList) Marker(kind NoteKind, text string) {
+// AddMarker adds a note of a kind, such as where an answer was interrupted.
+func (m *blockList) AddMarker(kind NoteKind, text string) {
 	m.addText(kindNote, "", noteStyles[kind], text, "")
 }
 
 // AddError adds an error, what can be done about it, and with which keys.
 func (m *blockList) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
 
-// Replace adds a note, or changes the one with this id, such as a countdown.
-func (m *blockList) Replace(id string, kind NoteKind, text string) {
+// SetNote adds a note, or changes the one with this id, such as a countdown.
+func (m *blockList) SetNote(id string, kind NoteKind, text string) {
 	m.addText(kindNote, id, noteStyles[kind], text, "")
 }
 
@@ -104,9 +104,9 @@ func (m *blockList) FinishAnswer(id string) {
 	growAnswer(m, id, b.sections.stream.End()).finish()
 }
 
-// Tool adds a tool call, or says all that is now known about the one with this
+// SetTool adds a tool call, or says all that is now known about the one with this
 // id.
-func (m *blockList) Tool(id string, t Tool) {
+func (m *blockList) SetTool(id string, t Tool) {
 	b := m.callBlock(id, t.Name)
 	if b.received == t {
 		return
@@ -121,9 +121,9 @@ func (m *blockList) Tool(id string, t Tool) {
 	m.regroup(it, was)
 }
 
-// ToolOutput adds live output to a call. What Tool says about the output in the
+// AppendToolOutput adds live output to a call. What Tool says about the output in the
 // end takes its place.
-func (m *blockList) ToolOutput(id, text string) {
+func (m *blockList) AppendToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
 	m.listener.itemChanged(m.byID[key{kindCall, id}])
 }

@@ -44,7 +44,7 @@ func filled(n int) *Model {
 	m.SetSize(120, 40)
 	docs := n * 4 / len(document)
 	for range docs/2 + 1 {
-		m.User("and?")
+		m.AddUser("and?")
 		m.AppendAnswer("a", document)
 		m.FinishAnswer("a")
 	}
@@ -115,12 +115,12 @@ func stored(n int) *Model {
 	m.SetSize(120, 40)
 	for i := range n {
 		id := fmt.Sprint(i)
-		m.Tag(2*i + 1)
-		m.User("and what does the test say?")
-		m.Tag(2*i + 2)
+		m.SetMessageSeq(2*i + 1)
+		m.AddUser("and what does the test say?")
+		m.SetMessageSeq(2*i + 2)
 		m.AppendThinking(id, "It might be the clock. I look at the test first, and then at the timer.")
 		m.FinishThinking(id, 3*time.Second)
-		m.Tool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: sampleDiff, Duration: time.Second})
+		m.SetTool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: sampleDiff, Duration: time.Second})
 		m.AppendAnswer(id, document)
 		m.FinishAnswer(id)
 	}
@@ -139,7 +139,7 @@ func BenchmarkOpen(b *testing.B) {
 		})
 		m := stored(turns)
 		for name, move := range map[string]func(){
-			"bottom": m.Bottom, "top": m.Top, "jump": func() { m.Show(turns) },
+			"bottom": m.Bottom, "top": m.Top, "jump": func() { m.ShowMessage(turns) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, turns), func(b *testing.B) {
 				b.ReportAllocs()
@@ -178,7 +178,7 @@ func BenchmarkTokenWhileSearching(b *testing.B) {
 	for _, size := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			m := filled(size)
-			m.User("and now?")
+			m.AddUser("and now?")
 			m.Browse(true)
 			press(m, "/", "'heading", "enter")
 			b.ReportAllocs()

@@ -162,7 +162,7 @@ func (b *summary) render(p renderContext) (sign string, lines []string) {
 }
 
 func (b *summary) title() string {
-	return fmt.Sprintf("%d earlier message%s summarized", b.hidden, format.S(b.hidden))
+	return fmt.Sprintf("%d earlier message%s summarized", b.hidden, format.PluralSuffix(b.hidden))
 }
 
 func (b *summary) source() (text, what string) { return b.text, "summary" }
@@ -171,7 +171,7 @@ func (b *summary) texts(to []string) []string { return append(to, b.title(), b.t
 
 // foldNote returns how many lines a fold hides.
 func (p renderContext) foldNote(n int, which string) string {
-	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.S(n)), p.width))
+	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.PluralSuffix(n)), p.width))
 }
 
 // thinking holds what a model thinks: its last lines while it does, then how long

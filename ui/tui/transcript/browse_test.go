@@ -52,10 +52,10 @@ func chat() *Model {
 	m := New(theme.Plain())
 	m.SetSize(60, 16)
 	for i := range 4 {
-		m.User(fmt.Sprintf("question %d", i))
+		m.AddUser(fmt.Sprintf("question %d", i))
 		m.AppendAnswer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
 		m.FinishAnswer("a")
-		m.Tool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
+		m.SetTool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
 	}
 	return m
 }
@@ -130,13 +130,13 @@ func TestBrowseStays(t *testing.T) {
 	m := chat()
 	m.SetSize(60, 40)
 	m.Browse(true)
-	m.Note("new")
+	m.AddNote("new")
 	if !m.AtBottom() {
 		t.Error("on the last block the reader stays at the bottom")
 	}
 	press(m, "k")
 	was := topRow(m)
-	m.Note("newer\nnewest")
+	m.AddNote("newer\nnewest")
 	if got := topRow(m); got != was || m.NewLines() != 2 {
 		t.Errorf("top row %q and %d new lines, want %q and 2", got, m.NewLines(), was)
 	}
@@ -158,7 +158,7 @@ func TestCopies(t *testing.T) {
 	m.AppendAnswer("a", "first\n\n```\ncode\n```")
 	m.FinishAnswer("a")
 	m.AppendAnswer("b", "second \x1b[2J")
-	m.User("thanks")
+	m.AddUser("thanks")
 	if got, want := m.LastAnswer(), "second ␛[2J"; got != want {
 		t.Errorf("last answer %q, want %q", got, want)
 	}
@@ -180,13 +180,13 @@ func TestCopyAtTheFooter(t *testing.T) {
 	}{
 		{"the answer", "y", func(m *Model) {}, CopyMsg{"answer 3\n\n```go\ncode 3\n```\n\n```sh\nmore 3\n```\n", "answer"}},
 		{"its code", "Y", func(m *Model) {}, CopyMsg{"more 3\n", "code"}},
-		{"nothing was answered", "y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"and?", "message"}},
-		{"of several blocks", "k k v j y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"and?\n\nstopped", "2 blocks"}},
-		{"with the footer", "k v j y", func(m *Model) { m.User("and?"); m.Note("stopped") }, CopyMsg{"stopped", "1 block"}},
+		{"nothing was answered", "y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"and?", "message"}},
+		{"of several blocks", "k k v j y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"and?\n\nstopped", "2 blocks"}},
+		{"with the footer", "k v j y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"stopped", "1 block"}},
 	} {
 		m := chat()
 		c.end(m)
-		m.Footer("model · 3k tokens")
+		m.AddFooter("model · 3k tokens")
 		m.Browse(true)
 		if got := press(m, strings.Fields(c.keys)...); got != c.want {
 			t.Errorf("%s: asked to copy %q, want %q", c.name, got, c.want)
@@ -199,10 +199,10 @@ func TestCopyAtTheFooter(t *testing.T) {
 func TestBrowseAnswer(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
-	m.User("question")
+	m.AddUser("question")
 	m.AppendAnswer("a", "Two:\n\n```go\none\n```\n\n```sh\ntwo\n```\n")
 	m.FinishAnswer("a")
-	m.Footer("model · 1 s")
+	m.AddFooter("model · 1 s")
 	m.Browse(true)
 	if text, what := m.items[m.cursor].source(); what != "answer" {
 		t.Fatalf("browsing begins on %s %q", what, text)

@@ -188,7 +188,7 @@ func (m *browser) copySelected() tea.Cmd {
 			parts = append(parts, strings.Trim(text, "\n"))
 		}
 	}
-	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.S(len(parts))))
+	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.PluralSuffix(len(parts))))
 }
 
 // sourceAt returns what the block under the cursor stands for: the answer above, or else
@@ -235,13 +235,13 @@ func copyCmd(text, what string) tea.Cmd {
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
-// Tag sets the message of the conversation to which the blocks belong that are
+// SetMessageSeq sets the message of the conversation to which the blocks belong that are
 // added from now on, by its number in the store; 0 if it has none yet.
-func (m *blockList) Tag(seq int) { m.messageSeq = seq }
+func (m *blockList) SetMessageSeq(seq int) { m.messageSeq = seq }
 
-// Show puts the first block of a message at the top, and the cursor on it; it
+// ShowMessage puts the first block of a message at the top, and the cursor on it; it
 // tells whether there is one.
-func (m *Model) Show(seq int) bool {
+func (m *Model) ShowMessage(seq int) bool {
 	is := func(it *item) bool { return seq != 0 && it.messageSeq == seq }
 	i := slices.IndexFunc(m.items, is)
 	for i < 0 && seq != 0 && m.loadOlder() {

@@ -74,9 +74,9 @@ func TestDetails(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&output, "line %d\n", i)
 	}
-	m.User("go")
-	m.Tool("c", Tool{Name: "shell", Title: "make all", Input: `{"command":"make all"}`, Status: Done, Output: output.String()})
-	m.Note("end")
+	m.AddUser("go")
+	m.SetTool("c", Tool{Name: "shell", Title: "make all", Input: `{"command":"make all"}`, Status: Done, Output: output.String()})
+	m.AddNote("end")
 	m.Browse(true)
 	press(m, "k")
 	before := m.View()
@@ -120,23 +120,23 @@ func TestDetails(t *testing.T) {
 func TestDetailsGrow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 6)
-	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
 	for i := range 20 {
-		m.ToolOutput("c", fmt.Sprintf("line %d\n", i))
+		m.AppendToolOutput("c", fmt.Sprintf("line %d\n", i))
 	}
 	m.Browse(true)
 	press(m, "enter", "G")
-	m.ToolOutput("c", "more\n")
+	m.AppendToolOutput("c", "more\n")
 	if rows := rowsOf(m); rows[5] != "more" {
 		t.Errorf("at the end the details do not follow: %q", rows)
 	}
 	press(m, "k", "k", "k")
 	top := rowsOf(m)[0]
-	m.ToolOutput("c", "and more\n")
+	m.AppendToolOutput("c", "and more\n")
 	if rows := rowsOf(m); rows[0] != top || rows[5] != "1 new line ↓" {
 		t.Errorf("the reader was moved from %q: %q", top, rows)
 	}
-	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "short"})
+	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "short"})
 	if rows := rowsOf(m); rows[0] != top {
 		t.Errorf("the final output moves the reader from %q: %q", top, rows)
 	}

@@ -126,7 +126,7 @@ func (b *unifiedDiff) render(p renderContext) []string {
 	}
 	switch left := b.dropped + len(b.changes) - len(shown); {
 	case left > 0 && p.open:
-		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.S(left)), p.width)))
+		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.PluralSuffix(left)), p.width)))
 	case left > 0:
 		lines = append(lines, p.foldNote(left, "more"))
 	}

@@ -208,7 +208,7 @@ func (g *group) sum() string {
 		if look.did == "" { // it got another name since
 			look.did, look.what = name, "call"
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.S(n)))
+		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.PluralSuffix(n)))
 	}
 	return format.Capital(strings.Join(parts, " · "))
 }

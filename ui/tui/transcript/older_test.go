@@ -18,16 +18,16 @@ import (
 func fillTurns(m *Model, from, to int) {
 	for i := from; i < to; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
-		m.Tag(2*i + 1)
-		m.User(fmt.Sprintf("prompt %d: which word%d is it?", i, i%7))
-		m.Tag(2*i + 2)
+		m.SetMessageSeq(2*i + 1)
+		m.AddUser(fmt.Sprintf("prompt %d: which word%d is it?", i, i%7))
+		m.SetMessageSeq(2*i + 2)
 		if r.IntN(2) == 0 {
 			id := m.NewID()
 			m.AppendThinking(id, "hm\n\nperhaps so")
 			m.FinishThinking(id, time.Second)
 		}
 		for range r.IntN(4) {
-			m.Tool(m.NewID(), Tool{Name: "read", Title: "file.go", Status: Done, Output: "one\ntwo"})
+			m.SetTool(m.NewID(), Tool{Name: "read", Title: "file.go", Status: Done, Output: "one\ntwo"})
 		}
 		id := m.NewID()
 		text := fmt.Sprintf("answer %d\n\nwith word%d", i, i%5)
@@ -39,9 +39,9 @@ func fillTurns(m *Model, from, to int) {
 		}
 		m.AppendAnswer(id, text)
 		m.FinishAnswer(id)
-		m.Footer("model · 1s")
+		m.AddFooter("model · 1s")
 	}
-	m.Tag(0)
+	m.SetMessageSeq(0)
 }
 
 // inPages returns a transcript of turns of which the last one is there, and the others come in
@@ -114,7 +114,7 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 				both("next", (*Model).NextUser)
 			case 5:
 				seq := 1 + r.IntN(2*turns)
-				both(fmt.Sprintf("show(%d)", seq), func(m *Model) { m.Show(seq) })
+				both(fmt.Sprintf("show(%d)", seq), func(m *Model) { m.ShowMessage(seq) })
 			case 6:
 				w, h := 20+r.IntN(60), 4+r.IntN(20)
 				both(fmt.Sprintf("size(%d,%d)", w, h), func(m *Model) { m.SetSize(w, h) })

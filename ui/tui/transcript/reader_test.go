@@ -65,28 +65,28 @@ type op struct {
 }
 
 var ops = []op{
-	{"user", true, func(m *Model, n int, s string) { m.User(s) }},
-	{"user with files", true, func(m *Model, n int, s string) { m.User(s, s, "image a.png 12x12 4 KB") }},
-	{"summary", true, func(m *Model, n int, s string) { m.Summary("summary", s, n%3) }},
-	{"marker", true, func(m *Model, n int, s string) { m.Marker(NoteKind(n%5), s) }},
-	{"tag", true, func(m *Model, n int, s string) { m.Tag(n) }},
+	{"user", true, func(m *Model, n int, s string) { m.AddUser(s) }},
+	{"user with files", true, func(m *Model, n int, s string) { m.AddUser(s, s, "image a.png 12x12 4 KB") }},
+	{"summary", true, func(m *Model, n int, s string) { m.SetSummary("summary", s, n%3) }},
+	{"marker", true, func(m *Model, n int, s string) { m.AddMarker(NoteKind(n%5), s) }},
+	{"tag", true, func(m *Model, n int, s string) { m.SetMessageSeq(n) }},
 	{"think", true, func(m *Model, n int, s string) { m.AppendThinking(fmt.Sprint(n%3), s) }},
 	{"thought", true, func(m *Model, n int, s string) { m.FinishThinking(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
 	{"answer", true, func(m *Model, n int, s string) { m.AppendAnswer(fmt.Sprint(n%3), s) }},
 	{"answered", true, func(m *Model, n int, s string) { m.FinishAnswer(fmt.Sprint(n % 3)) }},
 	{"tool", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Duration: time.Second})
+		m.SetTool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Duration: time.Second})
 	}},
-	{"arguments", true, func(m *Model, n int, s string) { m.Tool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
+	{"arguments", true, func(m *Model, n int, s string) { m.SetTool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
 	{"result", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
+		m.SetTool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
 	}},
 	{"look", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint("look", n%6), Tool{Name: []string{"read", "grep", "list"}[n%3], Title: s, Status: []Status{Arriving, Running, Done, Done, Failed}[n%5], Output: s})
+		m.SetTool(fmt.Sprint("look", n%6), Tool{Name: []string{"read", "grep", "list"}[n%3], Title: s, Status: []Status{Arriving, Running, Done, Done, Failed}[n%5], Output: s})
 	}},
 	{"looked", true, func(m *Model, n int, s string) {
 		for i := range 2 + n%4 {
-			m.Tool(fmt.Sprint("look", i), Tool{Name: "read", Title: s, Status: Done, Output: s + "\n" + s})
+			m.SetTool(fmt.Sprint("look", i), Tool{Name: "read", Title: s, Status: Done, Output: s + "\n" + s})
 		}
 	}},
 	{"draft", true, func(m *Model, n int, s string) {
@@ -98,15 +98,15 @@ var ops = []op{
 		if input == "" {
 			input = []string{`{"path":"a.go","old":"`, `{"content":"`, `{"path":"x","new":"a\nb","old":"`}[n%3]
 		}
-		m.Tool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
+		m.SetTool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
 	}},
 	{"drafted", true, func(m *Model, n int, s string) {
-		m.Tool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: sampleDiff, Hint: s})
+		m.SetTool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: sampleDiff, Hint: s})
 	}},
-	{"output", true, func(m *Model, n int, s string) { m.ToolOutput(fmt.Sprint(n%4), s+"\n") }},
-	{"footer", true, func(m *Model, n int, s string) { m.Footer(s) }},
-	{"note", true, func(m *Model, n int, s string) { m.Note(s) }},
-	{"replace", true, func(m *Model, n int, s string) { m.Replace("note", NoteKind(n%4), s) }},
+	{"output", true, func(m *Model, n int, s string) { m.AppendToolOutput(fmt.Sprint(n%4), s+"\n") }},
+	{"footer", true, func(m *Model, n int, s string) { m.AddFooter(s) }},
+	{"note", true, func(m *Model, n int, s string) { m.AddNote(s) }},
+	{"replace", true, func(m *Model, n int, s string) { m.SetNote("note", NoteKind(n%4), s) }},
 	{"fail", true, func(m *Model, n int, s string) { m.AddError(s, s) }},
 	{"tick", true, func(m *Model, n int, s string) { m.Tick(began.Add(time.Duration(n) * time.Second)) }},
 	{"scroll up", false, func(m *Model, n int, s string) { m.Scroll(-n % 40) }},
@@ -241,7 +241,7 @@ func TestResizeKeepsWhatIsRead(t *testing.T) {
 			m := New(theme.Plain())
 			m.SetSize(80, 20)
 			for i := range 5 {
-				m.User(numbered(fmt.Sprintf("u%d.", i), 60))
+				m.AddUser(numbered(fmt.Sprintf("u%d.", i), 60))
 				m.AppendAnswer("a", numbered(fmt.Sprintf("a%d.", i), 300))
 				m.FinishAnswer("a")
 			}
@@ -265,7 +265,7 @@ func TestFollowing(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 10)
 	for i := range 30 {
-		m.Note(fmt.Sprintf("note %d", i))
+		m.AddNote(fmt.Sprintf("note %d", i))
 	}
 	if !m.AtBottom() || !strings.Contains(m.View(), "note 29") {
 		t.Fatalf("the last note is not in sight:\n%s", m.View())
@@ -273,7 +273,7 @@ func TestFollowing(t *testing.T) {
 
 	m.Scroll(-1)
 	view := m.View()
-	m.Note("one\ntwo")
+	m.AddNote("one\ntwo")
 	m.AppendAnswer("a", "three")
 	if got := m.NewLines(); got != 3 || m.AtBottom() {
 		t.Errorf("%d new lines, at bottom %v; want 3, false", got, m.AtBottom())
@@ -309,15 +309,15 @@ func trimMark(row string) string { return strings.TrimRight(row, "┃ ") }
 func TestHeldWindow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 5)
-	m.User("go")
-	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
-	m.ToolOutput("c", numbered("", 39)+"\nb\nc\nd\ne\nf\n")
-	m.Note(strings.Repeat("x\n", 10))
+	m.AddUser("go")
+	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.AppendToolOutput("c", numbered("", 39)+"\nb\nc\nd\ne\nf\n")
+	m.AddNote(strings.Repeat("x\n", 10))
 	m.Top()
 	m.Scroll(5) // past the title and the count of earlier lines
 	was := topRow(m)
-	m.ToolOutput("c", "g\n")
-	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "quite\nanother\noutput\nof\nsix\nlines"})
+	m.AppendToolOutput("c", "g\n")
+	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "quite\nanother\noutput\nof\nsix\nlines"})
 	if got := topRow(m); got != was {
 		t.Errorf("the top row became %q from %q", got, was)
 	}
@@ -331,7 +331,7 @@ func TestUserMessages(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 8)
 	for i := range 5 {
-		m.User(fmt.Sprintf("question %d", i))
+		m.AddUser(fmt.Sprintf("question %d", i))
 		m.AppendAnswer("a", numbered("w", 100))
 		m.FinishAnswer("a")
 	}
@@ -358,7 +358,7 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(80, 24)
 	for range 10_000 {
-		m.User("and?")
+		m.AddUser("and?")
 		m.AppendAnswer("a", "It is so.")
 		m.FinishAnswer("a")
 	}
@@ -399,7 +399,7 @@ func TestOpeningIsLinear(t *testing.T) {
 		m := stored(turns)
 		return testing.AllocsPerRun(3, func() {
 			m.invalidateAll() // nothing is laid out
-			for _, move := range []func(){m.Bottom, m.Top, func() { m.Show(turns) }, m.PrevUser, m.NextUser} {
+			for _, move := range []func(){m.Bottom, m.Top, func() { m.ShowMessage(turns) }, m.PrevUser, m.NextUser} {
 				move()
 				m.View()
 			}
@@ -410,7 +410,7 @@ func TestOpeningIsLinear(t *testing.T) {
 			t.Errorf("%s: %.1f allocations with %d turns, %.1f with %d", name, a, few, b, many)
 		}
 	}
-	if m := stored(10); !m.Show(11) || topRow(m) != "▌ and what does the test say?" || m.Show(99) || m.Show(0) {
+	if m := stored(10); !m.ShowMessage(11) || topRow(m) != "▌ and what does the test say?" || m.ShowMessage(99) || m.ShowMessage(0) {
 		t.Errorf("the message asked for is not at the top:\n%s", m.View())
 	}
 }
@@ -444,8 +444,8 @@ func TestLiveWindows(t *testing.T) {
 	for name, add := range map[string]func(m *Model){
 		"thinking":                func(m *Model) { m.AppendThinking("1", long) },
 		"thinking without spaces": func(m *Model) { m.AppendThinking("1", strings.ReplaceAll(long, " ", "")+"the end") },
-		"output":                  func(m *Model) { m.ToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
-		"output without lines":    func(m *Model) { m.ToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
+		"output":                  func(m *Model) { m.AppendToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
+		"output without lines":    func(m *Model) { m.AppendToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := New(theme.Plain())
@@ -461,7 +461,7 @@ func TestLiveWindows(t *testing.T) {
 	}
 	m := New(theme.Plain())
 	m.SetSize(60, 12)
-	m.ToolOutput("1", strings.Repeat("line\n", 50_000))
+	m.AppendToolOutput("1", strings.Repeat("line\n", 50_000))
 	if !strings.Contains(m.View(), "… 49995 earlier lines") {
 		t.Errorf("the lines before are not counted:\n%s", m.View())
 	}

@@ -82,7 +82,7 @@ func TestLongAnswersAreOne(t *testing.T) {
 	live, opened := New(theme.Plain()), New(theme.Plain())
 	for _, m := range []*Model{live, opened} {
 		m.SetSize(100, 30)
-		m.User("go")
+		m.AddUser("go")
 	}
 	stream(live, "a", text)
 	opened.AppendAnswer("a", text)

@@ -70,7 +70,7 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 					}
 					m := New(theme.Dark())
 					m.SetSize(width, 12)
-					m.User("go on")
+					m.AddUser("go on")
 					var cuts []int
 					for rest := text; rest != ""; {
 						n := min(1+rnd.IntN(most), len(rest))
@@ -90,7 +90,7 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 					}
 					m.SetSize(width, 12)
 					m.FinishAnswer("a")
-					m.Footer("end")
+					m.AddFooter("end")
 					if got := pages(m); got != want {
 						t.Fatalf("in pieces of %v:\n%s\nwant\n%s", cuts, got, want)
 					}
@@ -127,8 +127,8 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 			}
 			for i := range 4 {
 				id, thought, said, output := fmt.Sprint(i), pick(), pick(), cleanText(pick())
-				live.User(said)
-				stored.User(said)
+				live.AddUser(said)
+				stored.AddUser(said)
 				stream(thought, func(s string) { live.AppendThinking(id, s) })
 				live.FinishThinking(id, 2*time.Second)
 				stored.AppendThinking(id, thought)
@@ -142,18 +142,18 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 					arriving := Tool{Name: tool.Name}
 					stream(tool.Input, func(s string) {
 						arriving.Input += s
-						live.Tool(call, arriving)
+						live.SetTool(call, arriving)
 					})
 				}
 				for call, tool := range done {
-					live.Tool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Running, Started: began, Hint: "esc stops"})
-					stream(tool.Output, func(s string) { live.ToolOutput(call, s) })
-					live.Tool(call, tool)
-					stored.Tool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Canceled})
-					stored.Tool(call, tool)
+					live.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Running, Started: began, Hint: "esc stops"})
+					stream(tool.Output, func(s string) { live.AppendToolOutput(call, s) })
+					live.SetTool(call, tool)
+					stored.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Canceled})
+					stored.SetTool(call, tool)
 				}
-				live.Footer("model · 12 in · 3 out")
-				stored.Footer("model · 12 in · 3 out")
+				live.AddFooter("model · 12 in · 3 out")
+				stored.AddFooter("model · 12 in · 3 out")
 			}
 			for _, open := range []bool{false, true} {
 				if open {
@@ -197,7 +197,7 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 func soFar(text string, width, height int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, height)
-	m.User("go on")
+	m.AddUser("go on")
 	m.AppendAnswer("a", text)
 	return m.View()
 }
@@ -205,10 +205,10 @@ func soFar(text string, width, height int) string {
 func loaded(text string, width int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, 12)
-	m.User("go on")
+	m.AddUser("go on")
 	m.AppendAnswer("a", text)
 	m.FinishAnswer("a")
-	m.Footer("end")
+	m.AddFooter("end")
 	return pages(m)
 }
 
@@ -225,7 +225,7 @@ func FuzzStreamed(f *testing.F) {
 		}
 		m := New(theme.Dark())
 		m.SetSize(int(width), 12)
-		m.User("go on")
+		m.AddUser("go on")
 		for rest := text; rest != ""; {
 			n := min(int(step), len(rest))
 			m.AppendAnswer("a", rest[:n])
@@ -233,7 +233,7 @@ func FuzzStreamed(f *testing.F) {
 			rest = rest[n:]
 		}
 		m.FinishAnswer("a")
-		m.Footer("end")
+		m.AddFooter("end")
 		if got, want := pages(m), loaded(text, int(width)); text != "" && got != want {
 			t.Fatalf("%q:\n%s\nwant\n%s", text, got, want)
 		}

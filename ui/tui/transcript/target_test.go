@@ -14,18 +14,18 @@ import (
 func tagged() *Model {
 	m := New(theme.Plain())
 	m.SetSize(60, 30)
-	m.Tag(1)
-	m.User("first")
-	m.Tag(2)
+	m.SetMessageSeq(1)
+	m.AddUser("first")
+	m.SetMessageSeq(2)
 	m.AppendAnswer("a", "one")
 	m.FinishAnswer("a")
-	m.Tag(5)
-	m.User("second")
-	m.Tag(6)
+	m.SetMessageSeq(5)
+	m.AddUser("second")
+	m.SetMessageSeq(6)
 	m.AppendThinking("t", "hm")
 	m.AppendAnswer("b", "two")
-	m.Tool("c", Tool{Name: "shell", Title: "make", Status: Running})
-	m.Footer("costs nothing")
+	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.AddFooter("costs nothing")
 	return m
 }
 
@@ -50,7 +50,7 @@ func TestTargets(t *testing.T) {
 	}
 	m := New(theme.Plain())
 	m.SetSize(20, 5)
-	m.Note("before any message")
+	m.AddNote("before any message")
 	m.Browse(true)
 	if got, want := press(m, "r"), (RegenerateMsg{Target{}}); got != want {
 		t.Errorf("%#v, want %#v", got, want)
@@ -109,8 +109,8 @@ func TestFoldAll(t *testing.T) {
 func TestAttachments(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 10)
-	m.User("look", "image a.png\n\x1b[2J 3 KB", "b.txt")
-	m.User("", "image c.png 1 KB")
+	m.AddUser("look", "image a.png\n\x1b[2J 3 KB", "b.txt")
+	m.AddUser("", "image c.png 1 KB")
 	m.Browse(true)
 	if got, want := press(m, "y"), (CopyMsg{"[image c.png 1 KB]", "message"}); got != want {
 		t.Errorf("copied %q, want %q", got, want)

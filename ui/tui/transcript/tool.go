@@ -192,7 +192,7 @@ func (b *call) status(now time.Time) string {
 	}
 	if b.isLookup() && t.Output != "" {
 		n := countLines(t.Output, true)
-		parts = append(parts, fmt.Sprintf("%d line%s", n, format.S(n)))
+		parts = append(parts, fmt.Sprintf("%d line%s", n, format.PluralSuffix(n)))
 	}
 	if d := b.parsedDiff(); d.added+d.removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))

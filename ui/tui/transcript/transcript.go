@@ -204,7 +204,7 @@ func (m *Model) Clear() {
 	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
 	m.details, m.mouse.drag, m.older = nil, drag{}, older{}
 	m.search.reset(m.last)
-	m.Tag(0)
+	m.SetMessageSeq(0)
 	m.Bottom()
 }
 
