@@ -78,11 +78,21 @@ func (p decodedImage) size() image.Point {
 	return s
 }
 
-// decode measures an image and then reads it.
+// decode measures an image and then reads it: what is left of it without metadata, where that is
+// what will be sent.
 func decode(path string, f *format, data []byte, pixels int) (decodedImage, error) {
+	whole := data
 	unreadable := func(err error) error {
 		return fmt.Errorf("%s is not a readable %s image of %s: %w: open it and save it again, as PNG or JPEG",
-			printable(path), f.name, bytesText(int64(len(data))), err)
+			printable(path), f.name, bytesText(int64(len(whole))), err)
+	}
+	p := decodedImage{turn: 1}
+	if f.meta != nil {
+		p.imageMetadata = f.meta(data)
+		p.turn = orientationOf(p.exif)
+	}
+	if p.bare != nil {
+		data = p.bare
 	}
 	sizes, err := measure(f, data)
 	if err != nil {
@@ -104,15 +114,11 @@ func decode(path string, f *format, data []byte, pixels int) (decodedImage, erro
 	if img.Bounds().Empty() {
 		return decodedImage{}, unreadable(errors.New("it has no pixels"))
 	}
-	p := decodedImage{Image: img, turn: 1}
-	if f.meta != nil {
-		p.imageMetadata = f.meta(data)
-		p.turn = orientationOf(p.exif)
-	}
+	p.Image = img
 	_, chroma := img.(*image.YCbCr)
 	_, p.cmyk = img.(*image.CMYK)
 	p.lossy = chroma || f.mime == "image/jpeg"
-	p.frames = f.name == "GIF" && bytes.Contains(data, []byte("NETSCAPE2.0")) || f.name == "PNG" && bytes.Contains(data, []byte("acTL"))
+	p.frames = f.name == "GIF" && bytes.Contains(whole, []byte("NETSCAPE2.0")) || f.name == "PNG" && bytes.Contains(whole, []byte("acTL"))
 	return p, nil
 }
 

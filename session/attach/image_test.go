@@ -213,6 +213,8 @@ func TestMetadataRemoved(t *testing.T) {
 		{"png xmp", withChunks(img, "iTXtXML:com.adobe.xmp\x00GPS"), img},
 		{"png time", withChunks(img, "tIME\x07\xea\x01\x01\x01\x01\x01"), img},
 		{"what a cropped png had been", append(bytes.Clone(img), "GPS"...), img},
+		{"a png text with a wrong checksum", bytes.Replace(withChunks(img, "tEXta\x00GPS"), []byte("GPS"), []byte("GPs"), 1), img},
+		{"a colour profile with a wrong checksum", bytes.Replace(withChunks(img, "iCCPsRGB\x00\x00profile"), []byte("profile"), []byte("prof1le"), 1), img},
 		{"png resolution stays", withChunks(img, "pHYs\x00\x00\x00\x01\x00\x00\x00\x01\x01", "tEXta\x00GPS"), withChunks(img, "pHYs\x00\x00\x00\x01\x00\x00\x00\x01\x01")},
 	}
 	for _, tt := range tests {

@@ -3,6 +3,7 @@ package attach
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"slices"
 )
 
@@ -82,7 +83,8 @@ func scanEnd(b []byte, i int) int {
 }
 
 // chunksPNG holds the chunks besides the critical ones that say how the pixels
-// are meant. Left out are texts, times, Exif, and the frames of an animation.
+// are meant. Left out are texts, times, Exif, the frames of an animation, and of these chunks
+// those with a wrong checksum: browsers show such a file, stricter readers refuse it.
 var chunksPNG = []string{"tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "bKGD", "pHYs"}
 
 func metaPNG(b []byte) imageMetadata {
@@ -97,10 +99,11 @@ func metaPNG(b []byte) imageMetadata {
 		end := i + around + int(n)
 		kind := string(b[i+4 : i+8])
 		critical := kind[0]&0x20 == 0
+		whole := crc32.ChecksumIEEE(b[i+4:end-4]) == binary.BigEndian.Uint32(b[end-4:])
 		switch {
 		case kind == "eXIf":
 			m.exif, m.found = b[i+8:end-4], true
-		case critical || slices.Contains(chunksPNG, kind):
+		case critical || whole && slices.Contains(chunksPNG, kind):
 			bare = append(bare, b[i:end]...)
 		default:
 			m.found = true
