@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,10 +24,29 @@ type payable struct {
 	paid   atomic.Bool // the next request is answered
 	calls  atomic.Int32
 	server *sdk.Server
+
+	listens chan struct{} // closed once the client listens to what the server tells
+	session string        // in this session
 }
 
+// A listener's stream begins with its header, which the SDK sends while it keeps everything
+// else from the stream.
+type listener struct {
+	http.ResponseWriter
+	begins func()
+}
+
+func (l listener) WriteHeader(status int) {
+	if status == http.StatusOK {
+		l.begins()
+	}
+	l.ResponseWriter.WriteHeader(status)
+}
+
+func (l listener) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
 func newPayable(t testing.TB, pages ...*sdk.ElicitParams) (*payable, Config) {
-	p := &payable{pages: pages, server: sdk.NewServer(&sdk.Implementation{Name: "payable", Version: "1"}, nil)}
+	p := &payable{pages: pages, server: sdk.NewServer(&sdk.Implementation{Name: "payable", Version: "1"}, nil), listens: make(chan struct{})}
 	sdk.AddTool(p.server, &sdk.Tool{Name: "buy"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "bought"}}}, nil, p.refusal()
 	})
@@ -37,7 +56,19 @@ func newPayable(t testing.TB, pages ...*sdk.ElicitParams) (*payable, Config) {
 	p.server.AddResource(&sdk.Resource{URI: "note://one", Name: "one"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "note://one", Text: "noted"}}}, p.refusal()
 	})
-	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.server }, nil))
+	var once sync.Once
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return p.server }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w = listener{w, func() {
+				once.Do(func() {
+					p.session = r.Header.Get("Mcp-Session-Id")
+					close(p.listens)
+				})
+			}}
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(h.Close)
 	return p, Config{URL: h.URL, Trusted: true}
 }
@@ -50,18 +81,15 @@ func (p *payable) refusal() error {
 	return sdk.URLElicitationRequiredError(p.pages)
 }
 
-// done tells the client that a page is done, as soon as the client listens.
+// done tells the client that a page is done, once the client listens. The session in which the
+// client asked for the server's version may be there still, and nobody listens in it.
 func (p *payable) done(t *testing.T, id string) {
+	<-p.listens
 	for session := range p.server.Sessions() {
-		tell := func() error {
-			return session.NotifyElicitationComplete(t.Context(), &sdk.ElicitationCompleteParams{ElicitationID: id})
+		if session.ID() != p.session {
+			continue
 		}
-		err := tell()
-		for tries := 0; err != nil && strings.Contains(err.Error(), "stream not connected") && tries < 5000; tries++ {
-			time.Sleep(time.Millisecond)
-			err = tell()
-		}
-		if err != nil {
+		if err := session.NotifyElicitationComplete(t.Context(), &sdk.ElicitationCompleteParams{ElicitationID: id}); err != nil {
 			t.Error(err)
 		}
 	}
