@@ -786,6 +786,7 @@ func TestImports(t *testing.T) {
 		fuzzy   = "ui/fuzzy"
 		wrap    = "ui/textwrap"
 		servers = "providers/discover/discovertest"
+		heap    = "providers/llmtest/heap"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
@@ -803,7 +804,8 @@ func TestImports(t *testing.T) {
 		"providers/retry":      {llm},
 		"providers/token":      {},
 		"providers/wire":       {llm, safe, "providers/token"},
-		"providers/llmtest":    {llm},
+		"providers/llmtest":    {llm, heap},
+		heap:                   {},
 		"providers/openai":     adapter,
 		"providers/embedding":  {llm, catalog, "providers/retry"},
 		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	_ "parley/providers/llmtest/heap"
 	"parley/tools/sandbox"
 )
 

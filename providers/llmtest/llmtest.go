@@ -18,3 +18,5 @@
 // A Replay holds an adapter to what services really sent, where recordings of
 // that lie beside the repository. Start holds packages to a quick start.
 package llmtest
+
+import _ "parley/providers/llmtest/heap"

@@ -22,6 +22,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	_ "parley/providers/llmtest/heap"
 )
 
 // imageSuite is what every format of images owes: each answer of a server comes to images, a

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "parley/providers/llmtest/heap"
 )
 
 var targets = []Target{OpenAI, OpenAIStrict, Gemini, Anthropic, AnthropicAnswer, XAI, Kimi, Grammar}

@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	_ "parley/providers/llmtest/heap"
 	"parley/tools/sandbox"
 )
 

@@ -3,6 +3,8 @@ package permission
 import (
 	"strings"
 	"testing"
+
+	_ "parley/providers/llmtest/heap"
 )
 
 func TestParseRule(t *testing.T) {

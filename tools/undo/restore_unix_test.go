@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	_ "parley/providers/llmtest/heap"
 )
 
 // A desk is a workspace with a history.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	_ "parley/providers/llmtest/heap"
 	"parley/tools/sanitize"
 	"parley/ui/theme"
 )

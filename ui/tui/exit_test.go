@@ -173,7 +173,7 @@ func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand 
 	t.Helper()
 	argv = append(argv, os.Args[0])
 	s := &stand{t: t, Cmd: exec.Command(argv[0], argv[1:]...), home: t.TempDir()}
-	s.Env = append(os.Environ(), "PARLEY_UI_CHILD="+where, "PARLEY_UI_FOLDER="+s.home, "TERM=xterm-256color", "HOME="+s.home,
+	s.Env = append(os.Environ(), "PARLEY_UI_CHILD="+where, "GOGC=100", "PARLEY_UI_FOLDER="+s.home, "TERM=xterm-256color", "HOME="+s.home,
 		"XDG_STATE_HOME="+s.home, "XDG_DATA_HOME="+s.home, "TEST_API_KEY=canary/8f3a+Q7")
 	tty, slave, err := pty.Open()
 	if err != nil {

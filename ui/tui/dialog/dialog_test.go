@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	_ "parley/providers/llmtest/heap"
 	"parley/tools"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"

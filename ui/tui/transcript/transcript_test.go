@@ -14,6 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	_ "parley/providers/llmtest/heap"
 	"parley/ui/theme"
 )
 
