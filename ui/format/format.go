@@ -144,16 +144,16 @@ func Duration(d time.Duration) string {
 }
 
 // Elapsed returns a time that runs, in whole seconds and a steady width: 9 s,
-// 3 m 05 s, 1 h 02 m.
+// 3 min 05 s, 1 h 02 min.
 func Elapsed(d time.Duration) string {
 	s := int(d / time.Second)
 	switch {
 	case s < 60:
 		return fmt.Sprintf("%d s", s)
 	case s < 3600:
-		return fmt.Sprintf("%d m %02d s", s/60, s%60)
+		return fmt.Sprintf("%d min %02d s", s/60, s%60)
 	}
-	return fmt.Sprintf("%d h %02d m", s/3600, s/60%60)
+	return fmt.Sprintf("%d h %02d min", s/3600, s/60%60)
 }
 
 // Latency returns a short time to a tenth of a second: 40 ms, 1.2 s, 12.0 s.
@@ -165,7 +165,7 @@ func Latency(d time.Duration) string {
 }
 
 // Seconds returns a time to a tenth of a second while that matters: 0.4 s, 1.2 s,
-// 12 s, 3m5s.
+// 12 s, 3 min 5 s.
 func Seconds(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -173,7 +173,7 @@ func Seconds(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
-	return d.Round(time.Second).String()
+	return Duration(d.Round(time.Second))
 }
 
 // Age returns how long ago something was: now, 3 min, 5 h, 2 d, 4 mo, 1 y.

@@ -101,7 +101,7 @@ func TestNumbers(t *testing.T) {
 		{tokens(0), ""}, {tokens(1), "1 token"}, {tokens(999), "999 tokens"}, {tokens(1000), "1.0k tokens"}, {tokens(99_950), "100k tokens"}, {tokens(999_500), "1.0M tokens"},
 		{gauge(0), "░░░░░░░░"}, {gauge(0.001), "▏░░░░░░░"}, {gauge(0.42), "███▍░░░░"}, {gauge(0.5), "████░░░░"}, {gauge(1), "████████"}, {gauge(7), "████████"},
 		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
-		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 m 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 m"},
+		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 min 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 min"},
 		{format.Rate(0), ""}, {format.Rate(3.26), "3.3 tok/s"}, {format.Rate(120.4), "120 tok/s"},
 		{format.Percent(0), "0%"}, {format.Percent(-1), ""}, {format.Percent(0.999), "100%"},
 		{state(Info{State: "thinking", Elapsed: time.Second / 2}), "thinking"}, {state(Info{Elapsed: time.Hour}), ""},
