@@ -333,7 +333,7 @@ const (
 	maxSkills = 32 << 10 // bytes of skills that stay with a summary
 )
 
-// SkillPart returns a skill's text as a part of a prompt.
+// SkillPart returns the text of a skill as a part of a prompt. Name is that of the skill.
 func SkillPart(name, text string) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
 }
@@ -363,7 +363,8 @@ func isSkill(p llm.Part) bool {
 	return own && strings.HasPrefix(p.Text, skillMark)
 }
 
-// HasSkill reports whether the next request has the text of a skill, which begins with mark.
+// HasSkill reports whether the next request holds the text of a skill. Mark is how that text
+// begins; see skills.Skill.Mark.
 func HasSkill(s *Session, mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"parley/tools"
 )
 
-// MaxCompared is how many models can be asked at once. Each may be asked several times.
+// MaxCompared is how many different models Compare can ask. Each may stand there several times.
 const MaxCompared = 4
 
 // comparedSteps sets how many requests one of several models may take.

@@ -33,8 +33,8 @@ func FallbackModels(names ...string) func(FallbackNeed) []string {
 	return func(FallbackNeed) []string { return names }
 }
 
-// FitsWindow reports whether a request of about that many tokens is sent to a model with that
-// window without a word; 0 of either is not known, and fits.
+// FitsWindow reports whether a request of about that many tokens fits a context window of window
+// tokens, with some room for the answer. It is true if one of them is 0: not known.
 func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= window*fullWindow/100 }
 
 // A fallbackChain says which models go on when one fails.

@@ -141,9 +141,9 @@ func (t *turn) lookAhead(p *partialResponse, d llm.Delta) {
 	t.warmFiles(soon)
 }
 
-// CountFilesSince counts the paths that are not as they were before the record with the number from, as
-// far as is known: what was restored counts no longer. For 0 there are none. Sure is false if more
-// may have changed.
+// CountFilesSince counts the paths that are not as they were before the record with the number
+// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
+// false if more files may have changed.
 func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
 	type course struct{ first, last FileState }
 	courses := map[FileName]*course{}

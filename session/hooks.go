@@ -17,7 +17,7 @@ var (
 	ErrHookStopped = errors.New("stopped by a hook")
 )
 
-// HookPartName names the parts of a prompt that hooks added.
+// HookPartName is the Name of the parts that hooks added to a prompt.
 const HookPartName = "added by a hook"
 
 // maxHookRounds is how often hooks may have a model go on behind one answer.

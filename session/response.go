@@ -251,11 +251,11 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
 }
 
-// ErrSchema ends a turn whose answer does not fit Options.Answer, although the
+// ErrSchema ends a turn whose answer does not fit Options.AnswerSchema, although the
 // model was told what is wrong with it.
 var ErrSchema = errors.New("the answer does not fit the schema")
 
-// StructuredOutput reports that the answer before it fits Options.Answer.
+// StructuredOutput reports that the response before it fits Options.AnswerSchema.
 type StructuredOutput struct {
 	JSON json.RawMessage // compact; what was slightly broken is repaired
 }
@@ -266,9 +266,9 @@ const maxCorrections = 2
 // maxProblemLen bounds what is quoted of an answer's faults, in bytes.
 const maxProblemLen = 2 << 10
 
-// ParseAnswerSchema returns the schema that text holds, for Options.Answer. It has to be an
-// object that is well formed by JSON Schema, as far as parley knows that; the
-// error names the path of what is not.
+// ParseAnswerSchema parses a JSON schema, for Options.AnswerSchema. The schema must describe an
+// object, and be well formed as far as parley knows JSON Schema; the error names the path of what
+// is not.
 func ParseAnswerSchema(text []byte) (*llm.Schema, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err := schema.Validate(json.RawMessage(metaSchema), text); err != nil {

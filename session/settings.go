@@ -33,7 +33,7 @@ type Persona struct {
 	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
 }
 
-// TypedPersona is the Name of a persona that is no file's: its System is what the user typed.
+// TypedPersona is the Name of the persona that /system makes: its System is what the user typed.
 const TypedPersona = "/system"
 
 // PersonaOf returns the persona of the current branch; without a Name there is none.
@@ -75,8 +75,9 @@ func RestorePersona(s *Session, p Persona, system string) {
 // conversation without one; not ok if the persona may not be used here.
 type systemMaker = func(Persona) (system string, ok bool)
 
-// FollowPersona has the conversation continue with the persona of a branch once it continues on
-// that.
+// FollowPersona makes the system prompt follow the branch: when the conversation switches to a
+// branch with another persona, systemOf returns the system prompt of that; not ok: it cannot be
+// used.
 func FollowPersona(s *Session, systemOf func(Persona) (system string, ok bool)) {
 	set(s, &s.systemOf, systemOf)
 }
@@ -152,7 +153,8 @@ type Directories struct {
 	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
 }
 
-// BranchDirectories returns the directories that were added on the current branch.
+// BranchDirectories returns the added directories that the current branch stores, whether tools
+// reach them or not; see MissingDirectories.
 func BranchDirectories(s *Session) []string { return directoriesOf(s).Dirs }
 
 func directoriesOf(s *Session) Directories {
@@ -161,8 +163,8 @@ func directoriesOf(s *Session) Directories {
 	return f
 }
 
-// AddDirectory has tools reach one more directory, as CheckDirectory returned it, as the user has agreed:
-// one that stood at its path before is so no longer.
+// AddDirectory adds a directory that tools may use beside the workspace. Dir is the path that
+// CheckDirectory returned, after the user agreed. The conversation stores it.
 func AddDirectory(s *Session, dir string) error {
 	others := slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(other string) bool { return other == dir })
 	if slices.Contains(MissingDirectories(s), dir) {
@@ -171,9 +173,9 @@ func AddDirectory(s *Session, dir string) error {
 	return SetDirectories(s, append(others, dir)...)
 }
 
-// SetDirectories has tools reach directories, in the place of those that were added before, in this
-// conversation from here on. Those that cannot be added are left out, as the error says; those that
-// the conversation had and that are gone stay with it, and are used once they are back.
+// SetDirectories replaces the added directories of the conversation, from here on. It returns an
+// error for those that cannot be added, and leaves them out; a directory that the conversation
+// had and that no longer exists stays, and is used once it is back.
 func SetDirectories(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return errors.New("no tools are available")
@@ -198,7 +200,8 @@ func isDirectory(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// MissingDirectories returns the directories of the conversation that tools do not reach.
+// MissingDirectories returns the added directories of the conversation that tools cannot use, for
+// instance because they no longer exist.
 func MissingDirectories(s *Session) []string {
 	now := AddedDirectories(s)
 	return slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(dir string) bool { return slices.Contains(now, dir) })
@@ -227,8 +230,8 @@ func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
 
-// RestoreDirectories does as SetDirectories for the directories that the conversation has: those that are
-// gone may come back.
+// RestoreDirectories does what SetDirectories does with the directories that the conversation
+// stores, when it is opened again.
 func RestoreDirectories(s *Session, dirs ...string) error {
 	if s.tools == nil {
 		return nil
@@ -246,7 +249,8 @@ func DirectoriesText(dirs []string) string {
 	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
 }
 
-// CheckDirectory returns a directory, without links, that can be added, or says why it cannot.
+// CheckDirectory returns the path of dir without symbolic links, or an error why it cannot be
+// added.
 func CheckDirectory(s *Session, dir string) (real string, err error) {
 	if s.tools == nil {
 		return "", errors.New("no tools are available")

@@ -88,8 +88,9 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 // StorePath returns where OpenStore keeps conversations.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
-// ImportUntrusted brings in a conversation from a file that anybody may have written: nothing of it
-// is added to one that is here.
+// ImportUntrusted imports a conversation from a file that anybody may have written: it never adds
+// to a stored conversation, and gets a new ID if one with other messages has its ID. It returns
+// the ID.
 func ImportUntrusted(lib *Store, s Info, nodes []store.Node, shown ...store.Annotation) (id string, err error) {
 	return store.ImportUntrusted(lib, s, nodes, shown...)
 }

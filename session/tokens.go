@@ -136,8 +136,8 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 	return u.Clamped()
 }
 
-// A ModelFit says what would happen to the conversation if a model were asked next. The zero
-// value is that of an empty conversation.
+// A ModelFit says what a switch to a model would mean for the conversation. The zero value is
+// that of an empty conversation.
 type ModelFit struct {
 	Tokens      int            // about, that the next request takes beside its prompt
 	Window      int            // of the model, in tokens; 0: unknown
@@ -160,9 +160,8 @@ func (f ModelFit) Share() float64 {
 	return float64(f.Tokens) / float64(f.Window)
 }
 
-// EstimateFit says what would happen to the conversation if model were asked next, which need not
-// be open: its facts are enough. It compiles no request: what it takes is counted as the
-// conversation grows.
+// EstimateFit says what would happen to the conversation if model were asked next. The model need
+// not be open: its facts are enough, and no request is compiled.
 func EstimateFit(s *Session, model llm.Endpoint) ModelFit {
 	s.mu.Lock()
 	defer s.mu.Unlock()

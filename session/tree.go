@@ -112,8 +112,8 @@ func (t *Tree) NewNode(m llm.Message) store.Node {
 	return store.Node{Seq: t.count + 1, Parent: t.head, Message: m}
 }
 
-// Put adds a node that Next made, and makes it the end of the current branch,
-// or replaces the one that was added under its Seq.
+// Put adds a node that NewNode made, and makes it the end of the current branch, or replaces the
+// node with the same Seq.
 func (t *Tree) Put(n store.Node) {
 	if n.Seq <= t.count {
 		*t.at(n.Seq) = n

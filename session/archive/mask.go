@@ -9,7 +9,7 @@ import (
 )
 
 // Mask returns c with what mask makes of its texts, of the arguments of calls,
-// of their results and of annotations, and in c.Masked how many of those it changed. What
+// of their results and of annotations, and in c.MaskedTexts how many of those it changed. What
 // providers want back byte for byte, State, stays, and so do files.
 func Mask(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {

@@ -30,7 +30,7 @@ type Session struct {
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
 
-// HistoryMode reports what of a conversation a request holds.
+// HistoryMode says which messages of a conversation a request holds.
 type HistoryMode string
 
 // The ways. The zero value is HistoryFull.

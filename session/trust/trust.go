@@ -3,10 +3,10 @@
 //
 //	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts, skills
 //	                   │ Digest of path and content
-//	                   ├──► Decided ──► nothing known: show it, and ask; the default is no
-//	                   └──► Context (for the system prompt), Config, Servers, once trusted
+//	                   ├──► Decision ──► nothing known: show it, and ask; the default is no
+//	                   └──► PromptContext (for the system prompt), Config, Servers, once trusted
 //
-// Nothing that Look finds is acted on before a user said yes to exactly these
+// Nothing that Load finds is acted on before a user said yes to exactly these
 // bytes at exactly this path: a changed file, a moved directory, another directory
 // behind a link are asked about anew. Even then a directory's configuration cannot
 // say where requests go, with which key, or what may run unasked.
@@ -71,11 +71,11 @@ type File struct {
 	place any // of a prompt or a skill
 }
 
-// An Project holds everything a directory would add.
+// A Project holds everything a directory would add.
 type Project struct {
 	Dir    string // absolute, without links
 	Files  []File // instructions from the outermost directory to the innermost, then the rest
-	Digest string // of Folder and of the files' bytes
+	Digest string // of Dir and of the files' bytes
 
 	root string // of the repository; Dir where there is none
 }
@@ -83,14 +83,14 @@ type Project struct {
 // Empty reports whether there is nothing to ask about.
 func (o Project) Empty() bool { return len(o.Files) == 0 }
 
-// Load reads what directory would add. Instructions are looked for up to the root
-// of the repository that the directory is in; without one, in the directory alone.
-// What cannot be read, or is no regular file, is an error that names it. HeldBack reports of the
-// absolute path of a file whether instructions may not import it; nil: of none.
-func Load(folder string, heldBack func(path string) bool) (Project, error) {
-	real, err := filepath.EvalSymlinks(folder)
+// Load reads everything that directory would add. Instructions are looked for up to the root of
+// its repository; outside of a repository, in directory alone. A file that cannot be read, or is
+// not regular, is an error that names it. HeldBack reports whether instructions may not import
+// the file with that absolute path; nil: they may import any.
+func Load(directory string, heldBack func(path string) bool) (Project, error) {
+	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
-		return Project{}, fmt.Errorf("what %s adds: %w", folder, err)
+		return Project{}, fmt.Errorf("what %s adds: %w", directory, err)
 	}
 	if real, err = filepath.Abs(real); err != nil {
 		return Project{}, err
@@ -287,7 +287,7 @@ func read(path string, most int) (data []byte, cut bool, err error) {
 	return data, false, err
 }
 
-// A Store keeps decisions; session.Library is one.
+// A Store keeps decisions; *store.DB is one.
 type Store interface {
 	Get(key string) (string, error)
 	Set(key, value string) error
@@ -295,8 +295,8 @@ type Store interface {
 
 func key(o Project) string { return "trust:" + o.Dir }
 
-// Decision returns what the user decided about exactly this offer; not known if
-// they were not asked yet, or if anything of it has changed since.
+// Decision returns what the user decided about exactly these files; known is false if they were
+// never asked, or if a file has changed since.
 func Decision(m Store, o Project) (yes, known bool) {
 	kept, err := m.Get(key(o))
 	if err != nil {
@@ -306,7 +306,7 @@ func Decision(m Store, o Project) (yes, known bool) {
 	return word == "yes", digest == o.Digest
 }
 
-// SaveDecision keeps the user's word on o.
+// SaveDecision stores the user's decision about o.
 func SaveDecision(m Store, o Project, yes bool) error {
 	word := "no"
 	if yes {

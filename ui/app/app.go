@@ -41,10 +41,10 @@ type App struct {
 	comparing
 
 	// What a front end fills in.
-	Terminal     func() TerminalState        // what is known of it
-	Busy         func() bool                 // a turn runs
-	KeyOf        func(command string) string // the key that runs a command, or "/" and its name
-	BeforeSwitch func()                      // called before another conversation takes the place of the open one
+	Terminal     func() TerminalState        // returns what is known of the terminal
+	Busy         func() bool                 // reports whether a turn runs
+	KeyOf        func(command string) string // returns the key that runs a command, or "/" and its name
+	BeforeSwitch func()                      // called before another conversation is opened
 
 	left           chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
@@ -77,7 +77,8 @@ func (a *App) annotate(e session.Event) Effect {
 	return Effect{Event: e}
 }
 
-// SaveState stores what a front end changed for the next start.
+// SaveState returns an effect that stores value under key for the next start. A store that
+// is read-only is no error.
 func (o Options) SaveState(key, value string) Effect {
 	lib := o.Library
 	return Effect{Async: func(context.Context) Effect {
@@ -93,8 +94,8 @@ func Unsandboxed(a *App) bool {
 	return a.SandboxOff != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
 }
 
-// FindDirectory finds the directory that the user means by name: ~ is the home
-// directory, and what is relative begins in Folder.
+// FindDirectory returns the absolute path of an existing directory: ~ is the home directory,
+// and relative names begin in o.Directory.
 func (o Options) FindDirectory(name string) (string, error) {
 	name, err := o.absolute(name)
 	if err != nil {
@@ -125,8 +126,8 @@ func (o Options) absolute(name string) (string, error) {
 	return filepath.Clean(name), nil
 }
 
-// SessionDirectories returns those of stored conversations that are still there, the latest
-// first, without Folder.
+// SessionDirectories returns the directories of stored conversations that still exist, the
+// latest first, without o.Directory.
 func (o Options) SessionDirectories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
@@ -140,18 +141,19 @@ func (o Options) SessionDirectories() (all []string, err error) {
 	return all, err
 }
 
-// Options say what a run of parley has to work with, whatever shows it.
+// Options configures an App: the session and everything that front ends share. WithDefaults
+// says which fields may be left out.
 type Options struct {
 	Session    *session.Session
 	Start      Start
 	Attached   []llm.Part     // goes with the first prompt
-	Workspace  string         // the directory that tools work in, as a user calls it
+	Workspace  string         // the directory that tools work in, abbreviated for users (~)
 	Directory  string         // the same, absolute
-	ConfigFile string         // where the configuration is
-	Library    *session.Store // nil: nothing is kept
-	Ephemeral  bool           // nothing of this is kept
+	ConfigFile string         // path of config.toml
+	Library    *session.Store // the store; nil: one in memory
+	Ephemeral  bool           // this conversation is not stored
 	Machine
-	Wire Wire // what went to models and came back
+	Wire Wire // recent HTTP exchanges
 	Models
 	Opening
 	Trust
@@ -159,20 +161,20 @@ type Options struct {
 	FirstScreen
 	PromptFiles
 
-	Context         func() []ContextItem                // what every request tells the model
-	ChangeDirectory func(dir string)                    // has another screen begin in a directory once this one has ended; nil: it cannot
-	Mask            func() (func(string) string, error) // makes what takes configured keys out of exported texts, the error those it cannot know; nil: nothing does
-	OnExit          func(id string)                     // what is said of a kept conversation once the screen is gone; nil: nothing
-	AbbrevPath      func(path string) string            // a path as a user calls it
-	Estimate        func(text string) int               // about how many tokens text has
+	Context         func() []ContextItem                // what every request holds beside the messages; nil: not known
+	ChangeDirectory func(dir string)                    // called before the front end quits, to begin again in dir; nil: it cannot
+	Mask            func() (func(string) string, error) // returns a function that masks configured keys in exported texts, with an error for keys that cannot be read; nil: nothing is masked
+	OnExit          func(id string)                     // called with the ID of a stored conversation once the screen is gone; nil: nothing is
+	AbbrevPath      func(path string) string            // abbreviates a path for users (~); nil: as it is
+	Estimate        func(text string) int               // estimates the tokens of a text; nil: a quarter of the bytes
 	Getenv          func(string) string                 // nil: os.Getenv
 	Now             func() time.Time                    // nil: the clock; for tests
 }
 
-// Machine is what parley works with.
+// Machine holds what parley uses of the machine it runs on.
 type Machine struct {
-	SandboxOff string                                       // why commands are not held by a sandbox; "" if they are
-	Checkup    func(context.Context, TerminalState) []Check // how it stands with everything; takes seconds; nil: it cannot be told
+	SandboxOff string                                       // why commands run without a sandbox; "": they run in one
+	Checkup    func(context.Context, TerminalState) []Check // checks everything that parley works with; takes seconds; nil: not available
 
 	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
@@ -195,12 +197,12 @@ type Machine struct {
 	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
 }
 
-// Models are those that can be asked.
+// Models lists and opens the models that can be asked.
 type Models struct {
 	Open    func(name string) (llm.Endpoint, error)
 	Choices func() []ModelChoice     // for the picker
-	Live    func() []ModelChoice     // the same with what servers say they have; may take seconds
-	Resolve func(name string) string // what an alias stands for; other names as they are
+	Live    func() []ModelChoice     // Choices and what servers list now; may take seconds; nil: Choices
+	Resolve func(name string) string // returns what an alias stands for; other names as they are
 	Recent  []string                 // used before, the latest first
 	Local   Local                    // what can answer without a key
 	Images  ImageModels
@@ -221,8 +223,8 @@ type Trust struct {
 	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
 }
 
-// Defaults is what holds for a conversation unless it has settings of its own. The zero value knows
-// of nothing.
+// Defaults holds what the configuration sets for conversations without settings of their own.
+// The zero value knows nothing.
 type Defaults struct {
 	Configured    func(model string) []ConfiguredSetting // of the configuration, for a model; nil: none are
 	OwnSystem     func() (text, source string)           // the system prompt without a persona, and where it comes from; nil: not known
@@ -232,10 +234,10 @@ type Defaults struct {
 // A ConfiguredSetting is a setting of the configuration.
 type ConfiguredSetting struct{ Name, Value, Source string }
 
-// MCP is the servers.
+// MCP gives access to the MCP servers.
 type MCP struct {
-	Servers        func() *mcp.Servers       // nil: none is configured, or none may run yet
-	OnServerChange func(func(server string)) // registers who hears of changes, on any goroutine
+	Servers        func() *mcp.Servers       // returns nil if none is configured, or none may run yet
+	OnServerChange func(func(server string)) // sets the function that is called, on any goroutine, with the name of a server that changed
 }
 
 // FirstScreen is what the first screen says beside the model and the directory.
@@ -245,7 +247,7 @@ type FirstScreen struct {
 	NoKey   bool   // no provider has a key: the demo answers
 }
 
-// Start is what a screen does first.
+// Start holds what a front end does first.
 type Start struct {
 	Prompt  []llm.Part // sent at once; nil: none
 	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
@@ -254,22 +256,23 @@ type Start struct {
 	Judge   string     // of their answers; "": none
 }
 
-// TakeFork reports whether the conversation that was chosen now is to be copied:
-// the first one is, if Find and Fork say so.
+// TakeFork reports whether the conversation that is opened now has to be copied. Only the
+// first call can return true.
 func (s *Start) TakeFork() bool {
 	fork := s.Fork && s.Find != nil
 	s.Fork = false
 	return fork
 }
 
-// A ContextItem is something that every request tells the model, beside what was said.
+// A ContextItem is something that every request holds beside the messages, such as the system
+// prompt.
 type ContextItem struct {
 	Name   string
 	Tokens int // about
 	Note   string
 }
 
-// WithDefaults returns o with what it must have.
+// WithDefaults returns o with defaults in the place of nil fields that have one.
 func (o Options) WithDefaults() Options {
 	if o.Library == nil {
 		o.Library = session.MemoryStore()
@@ -312,7 +315,8 @@ func (o Options) Age(at time.Time) string {
 	return format.Age(o.Now().Sub(at))
 }
 
-// An RunInfo says what runs, where, and which model answers. Its texts are sanitized.
+// A RunInfo holds the version, the directory and the model of a run, for a header. Its texts are
+// sanitized.
 type RunInfo struct {
 	Version   string // "" if the build knows none
 	Directory string
@@ -320,7 +324,7 @@ type RunInfo struct {
 	Notice    string // shown at the start; "" if there is none
 }
 
-// CurrentRunInfo returns what holds at the moment.
+// CurrentRunInfo returns the RunInfo of this moment.
 func CurrentRunInfo(a *App) RunInfo {
 	return RunInfo{
 		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
@@ -342,7 +346,7 @@ var untagged = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
 })
 
-// UsesDemo reports whether the demo answers because no provider has a key.
+// UsesDemo reports whether the built-in demo answers because no provider has a key.
 func UsesDemo(a *App) bool {
 	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }

@@ -14,21 +14,21 @@ import (
 	"parley/ui/format"
 )
 
-// comparing is what is compared.
+// comparing holds which models the next prompt goes to, and how they are compared.
 type comparing struct {
 	Compared []string // models that the next prompt goes to; none: the session's alone
 	CompareOptions
 	Unnamed bool // models that are compared have no names yet, nor anything that tells them
 }
 
-// CompareOptions says how models are compared.
+// CompareOptions holds the options of /compare.
 type CompareOptions struct {
 	Blind bool   // their names are hidden until a user chooses, and so is their order
 	Judge string // model that says which answer is best; "": none
 }
 
-// Compare makes the next prompt go to the models that arg names, with one to that and the
-// session's; without any, to those that are chosen, or to one again.
+// Compare makes the next prompt go to the models that arg names; to a single one and the
+// session's. Without an argument it turns comparing off, or opens a list to choose from.
 func Compare(a *App, arg string) Effect {
 	names, how, err := parseComparing(arg)
 	switch {
@@ -100,7 +100,7 @@ func ComparedText(a *App) string {
 	return text + " · " + a.KeyOf("compare") + " turns it off"
 }
 
-// A ComparedPrompt is the models that a prompt goes to.
+// A ComparedPrompt holds the models that a prompt goes to.
 type ComparedPrompt struct {
 	Names  []string
 	Models []llm.Endpoint
@@ -121,8 +121,8 @@ func (p *ComparedPrompt) Ask(ctx context.Context, s *session.Session, parts []ll
 	return s.Compare(ctx, p.Models, p.Judge, parts...)
 }
 
-// OpenCompared opens the models that the next prompt goes to; nil: that of the session
-// alone. The prompt behind it goes to one again, as it does after an error.
+// OpenCompared opens the models that the next prompt goes to, and turns comparing off for later
+// prompts, also after an error. It returns nil if only the session's model is asked.
 func OpenCompared(a *App) (*ComparedPrompt, error) {
 	names, how := a.Compared, a.CompareOptions
 	a.Compared, a.CompareOptions = nil, CompareOptions{}

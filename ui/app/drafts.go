@@ -20,11 +20,11 @@ import (
 	"parley/tools"
 )
 
-// writer returns the key under which stands who wrote a draft last.
+// writer returns the key under which the process ID is stored that wrote a draft last.
 func writer(key string) string { return "draft of " + key }
 
-// DraftKey names the draft of the open conversation, or that of the directory in which
-// none has begun.
+// DraftKey returns the store key of the open conversation's draft. Before the first message it
+// is that of the directory.
 func (a *App) DraftKey() string {
 	if a.Session.Head() > 0 {
 		return "session:" + a.Session.ID()
@@ -37,21 +37,21 @@ func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
 	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
-// RememberPrompt puts text into the history of prompts, where it can be found again, also
-// after a restart. The call returned waits until it is stored.
+// RememberPrompt adds text to the stored prompt history without waiting for the disk. The
+// function it returns waits, and returns the error.
 func (o Options) RememberPrompt(text string) (stored func() error) {
 	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
-// SaveDraft keeps a draft under key, and that this process wrote it.
+// SaveDraft stores a draft under key, and this process as its writer.
 func (o Options) SaveDraft(key string, d session.Draft) error {
 	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
 	return o.Library.SaveDraft(key, d)
 }
 
-// Draft returns what was kept under key, unless it stands in another window at the
-// moment. Commands that the user typed there or in the directory, and that parley
-// left running, are attached to it.
+// Draft returns the draft that is stored under key; false if there is none, or if another living
+// process wrote it. Shell commands of the user's that were running when parley ended are
+// attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	if o.elsewhere(key) {
 		return session.Draft{}, false
@@ -71,19 +71,19 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	return d, ok
 }
 
-// DeleteDraft takes back the draft that was kept under key.
+// DeleteDraft deletes the draft that is stored under key.
 func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
-// elsewhere reports whether a draft stands in another window at the moment.
+// elsewhere reports whether another living process wrote the draft last.
 func (o Options) elsewhere(key string) bool {
 	kept, err := o.Library.Get(writer(key))
 	pid, bad := strconv.Atoi(kept)
 	return err == nil && bad == nil && pid != os.Getpid() && tools.ProcessAlive(pid)
 }
 
-// Editor makes the command of the user's own editor on a file that holds text.
-// Written, which has to be called with the error of the command, returns what
-// the file holds then, and removes it.
+// Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. Written
+// has to be called with the error of the command: it returns the edited text, without trailing
+// newlines, and removes the file.
 func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
 	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
 	if name == "" {
@@ -137,9 +137,8 @@ var shellRecords struct {
 // draft had this key.
 func recordKey(draftKey string) string { return "commands of " + draftKey }
 
-// RecordShell writes that a command the user typed is about to run, and returns
-// once that is on disk or cannot be. The function it returns takes the record
-// back.
+// RecordShell stores a record of a shell command that is about to run, and returns once that is
+// on disk or cannot be. End removes the record.
 func (o Options) RecordShell(draftKey, command string) (end func()) {
 	shellRecords.Lock()
 	defer shellRecords.Unlock()
@@ -162,7 +161,7 @@ func (o Options) Shells(draftKey string) (records []ShellRecord) {
 	return records
 }
 
-// SetShells stores records in the place of those.
+// SetShells replaces the records that Shells returns.
 func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 	text := ""
 	if len(records) > 0 {
@@ -191,8 +190,8 @@ func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []Sh
 	return parts, left
 }
 
-// QueueOrSteer keeps a message while a turn runs, for after the answer or for the next results
-// of tools, and says when it goes.
+// QueueOrSteer queues a message while a turn runs: for after the answer if later is set, else to
+// be sent along with the next tool results. It returns a text that says when it is sent.
 func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
 	if later {
 		a.Session.Queue(parts...)
@@ -202,13 +201,13 @@ func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
 	return "Queued – sent with the next tool results, or after the answer"
 }
 
-// ImageModels is what makes images.
+// ImageModels lists and opens models that make images.
 type ImageModels struct {
 	List func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
 	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
 }
 
-// imageCommand stands in front of a prompt that is drawn.
+// imageCommand begins a prompt for an image.
 const imageCommand = "/image "
 
 // newImage, behind it, says that no image is changed.
@@ -335,8 +334,9 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 	}}
 }
 
-// IsImagePrompt reports whether a message, which is no summary, is a prompt for an image.
+// IsImagePrompt reports whether msg, which must be no summary, is a prompt for an image model.
 func IsImagePrompt(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
 
-// IsImageEdit reports whether text, which stands in the place of an earlier message, draws.
+// IsImageEdit reports whether text, with which a user replaces an earlier message, is an /image
+// command.
 func IsImageEdit(text string) bool { return strings.HasPrefix(text, imageCommand) }

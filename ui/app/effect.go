@@ -12,31 +12,30 @@ import (
 	"parley/ui/format"
 )
 
-// An Effect is what a front end shows for something a user did: data, no terminal. The
-// zero value shows nothing; fields that are set are shown together, in their order.
+// An Effect says what a front end has to show or do after a user's action: data, no terminal.
+// The zero value shows nothing; fields that are set are all shown, in the order below.
 type Effect struct {
-	SessionOpened *SessionOpened                                // App.Session is another conversation now
-	Event         session.Event                                 // stands between the messages from now on
-	Failed        error                                         // stands between the messages as an error with its hint
-	Notes         []string                                      // kept with the conversation as notices, and shown
-	Text          string                                        // put in front of the draft
-	Attached      []llm.Part                                    // added to App.Attached
-	Toast         string                                        // said in a few words
-	Err           error                                         // said like a Toast: what did not work
-	View          PanelQuery                                    // shown, each front end in its own way
-	List          *List                                         // asked from
-	Confirm       *Confirm                                      // asked
-	Secret        *Secret                                       // asked for
-	Turn          func(context.Context) iter.Seq[session.Event] // run, and shown as it comes
-	Async         func(context.Context) Effect                  // run beside; what it returns is shown then
-	Prepare       func(context.Context) func() Effect           // run beside, while what is typed waits; see Held
-	Quit          bool                                          // the front end ends
+	SessionOpened *SessionOpened                                // App.Session, or its branch, is another one now
+	Event         session.Event                                 // to show between the messages; it is stored already, if it is to stay
+	Failed        error                                         // to show between the messages as an error with its hint
+	Notes         []string                                      // to store with the conversation as notices, and to show
+	Text          string                                        // to insert in front of the draft
+	Attached      []llm.Part                                    // to add to App.Attached
+	Toast         string                                        // to show for a few seconds
+	Err           error                                         // to show like a Toast: what did not work
+	View          PanelQuery                                    // panel to open
+	List          *List                                         // to choose from
+	Confirm       *Confirm                                      // question to ask
+	Secret        *Secret                                       // line to ask for
+	Turn          func(context.Context) iter.Seq[session.Event] // to run, showing its events as they come
+	Async         func(context.Context) Effect                  // to run on another goroutine; the effect it returns is shown then
+	Prepare       func(context.Context) func() Effect           // to run on another goroutine while typed input is held back; see TypedBecomesDraft
+	Quit          bool                                          // the front end has to end
 }
 
-// TypedBecomesDraft says what becomes of what was typed while Prepare ran: the owner of the App calls
-// what Prepare returned, shows its effect, and goes on with what was typed. If that effect
-// is not what the user asked for, what they typed would go to the wrong place: it becomes
-// their draft.
+// TypedBecomesDraft reports whether input that was held back while Prepare ran becomes the draft,
+// instead of being handled as typed. It is asked of the effect that Prepare led to: an error or
+// a question is not what the user typed ahead for.
 func (e Effect) TypedBecomesDraft() (draft bool) {
 	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
 }
@@ -47,35 +46,35 @@ const (
 	editSystem  = "/system "
 )
 
-// TextIsCommand reports whether Text is a line of the user's own, which runs when it is sent: a
-// command to be completed, or one that failed.
+// TextIsCommand reports whether Text is a /command of the user's own, to be completed or sent
+// again, and not a prompt that must not run as one.
 func (e Effect) TextIsCommand() bool {
 	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || IsImageEdit(e.Text) && (e.Failed != nil || e.Err != nil)
 }
 
-// ShowToast returns the effect that says text.
+// ShowToast returns an effect that shows text for a few seconds.
 func ShowToast(text string) Effect { return Effect{Toast: text} }
 
-// SessionOpened tells that another conversation is open.
+// SessionOpened reports that App.Session, or its current branch, is another one now.
 type SessionOpened struct {
-	Previous *session.Session // open before; nil: only the branch is another
-	Seq      int              // message to show; 0 is the end
-	left     chan struct{}    // closed when Left is
+	Previous *session.Session // the session that was open before; nil: only the branch changed
+	Seq      int              // of the message to scroll to; 0: the end
+	left     chan struct{}    // closed when Previous is closed
 }
 
-// Close closes the conversation that was open before, which may take a while.
+// Close closes Previous, which may wait for its turn and the disk. Previous must not be nil.
 func (e SessionOpened) Close() {
 	e.Previous.Close()
 	close(e.left)
 }
 
-// A PanelQuery is a panel, and what it is searched for.
+// A PanelQuery is a panel to open, and the text to search it for.
 type PanelQuery struct {
 	Panel Panel // "": none
 	Query string
 }
 
-// Panels are views with a life of their own.
+// A Panel is a view that each front end builds by itself, such as a list of sessions.
 type Panel string
 
 const (
@@ -100,9 +99,9 @@ type List struct {
 	Title     string
 	Noun      string // of one row, as in "3 conversations"
 	Items     []Item
-	TakesArg  bool // more words may be typed behind a row
+	TakesArg  bool // an argument may be typed behind the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
-	OnDismiss func() // called when it is left without a choice; nil: nobody has to know
+	OnDismiss func() // called when the list is closed without a choice; may be nil
 }
 
 // An Item is a row of a List, or something that may follow a command.
@@ -111,35 +110,36 @@ type Item struct {
 	Detail   string
 	Value    string // what a command takes for it
 	Current  bool   // in use
-	Disabled bool   // cannot be used at the moment
-	Exact    bool   // of an argument: its beginning does not stand for it
+	Disabled bool   // cannot be chosen at the moment
+	Exact    bool   // of an argument: has to be typed in full
 }
 
 // A Confirm is a question with a yes and a no.
 type Confirm struct {
 	Text, Yes, No string
-	Harmless      bool // a yes that comes before the question was read does no harm
+	Harmless      bool // yes works at once, even before the question was on the screen
 	Answer        func(yes bool) Effect
-	OnDismiss     func()          // called when something else takes its place; nil: nobody has to know
-	Done          <-chan struct{} // closed when no answer is needed any more; nil: one is
-	OnDone        func() Effect   // is shown when the question was taken back because it is Over
+	OnDismiss     func()          // called when the question is closed without an answer; may be nil
+	Done          <-chan struct{} // closed when no answer is needed any more; nil: one always is
+	OnDone        func() Effect   // its effect is shown when Done withdrew the question
 }
 
-// A Secret is a line that is asked for and shown nowhere. A front end keeps it in no history,
-// no draft and no recording: only Take gets it. One that is Shown is seen while it is typed.
+// A Secret asks for a line, such as an API key, that is not shown while it is typed unless it is
+// Visible. A front end stores it in no history, draft or recording: only Submit gets it.
 type Secret struct {
 	Title   string // what is asked for, such as "Anthropic API key"
 	Text    string // what becomes of it
-	Visible bool   // it is no secret
+	Visible bool   // what is typed is shown: it is no secret
 	Value   string // of one that is shown, to begin with
-	// Submit runs beside, until ctx ends. After an error the line is asked for again; what
-	// it returns otherwise is called by the owner of the App, and shown.
+	// Submit runs on another goroutine, until ctx ends. After an error the line is asked for
+	// again; the function it returns otherwise is called by the App's goroutine, and its
+	// effect is shown.
 	Submit func(ctx context.Context, line string) (func() Effect, error)
 
-	Optional bool // an empty line is taken too
+	Optional bool // an empty line is accepted
 
-	Ready     <-chan struct{} // closed when the line is not needed any more, and Take gets ""; nil: it is needed
-	OnDismiss func()          // called when it is left without a line; nil: nobody has to know
+	Ready     <-chan struct{} // closed when the line is not needed any more, and Submit gets ""; nil: it is needed
+	OnDismiss func()          // called when the prompt is closed without a line; may be nil
 }
 
 // Sentences that more than one front end shows. The screen shows them as they are, plain
@@ -158,7 +158,7 @@ const (
 	RuleRemoved    = "Rule removed"
 )
 
-// SummaryOffer asks whether to summarize a conversation that is too long; then does so.
+// SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes.
 func SummaryOffer(then func() Effect) *Confirm {
 	return &Confirm{
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",

@@ -16,8 +16,8 @@ import (
 	"parley/ui/format"
 )
 
-// An Exchange is one request that a model was sent and what came back, with
-// secrets masked. A retry is one of its own.
+// An Exchange is one HTTP request to a provider, or one run of a program, with its response and
+// timing. Secrets are masked. A retry is an exchange of its own.
 type Exchange struct {
 	ID     int
 	Name   string   // provider/model, or the provider alone
@@ -30,7 +30,7 @@ type Exchange struct {
 	Start  time.Time
 	Timing
 	Done     bool
-	Sent     int64 // bytes of the bodies
+	Sent     int64 // bytes of the request body
 	Got      int64
 	Request  ExchangeSide
 	Response ExchangeSide
@@ -40,26 +40,26 @@ type Exchange struct {
 // Timing is when parts of an answer came, from the start of its exchange; 0: not yet.
 type Timing struct {
 	Headers   time.Duration
-	FirstByte time.Duration // byte of the body
+	FirstByte time.Duration // first byte of the response body
 	Total     time.Duration
 }
 
-// ExchangeSide is one side of an exchange.
+// ExchangeSide holds the request or the response of an exchange.
 type ExchangeSide struct {
 	Headers [][2]string
 	Body    string
-	Tail    string // its end, where Cut bytes before it were not kept
+	Tail    string // end of a long body, behind Body and the Cut bytes that were not kept
 	Cut     int64
 }
 
-// Wire is where exchanges are looked up. The zero value has none.
+// Wire gives access to the exchanges of this run. The zero value has none.
 type Wire struct {
 	List          func() []Exchange             // the newest first, without headers and bodies
-	Get           func(id int) (Exchange, bool) // whole, if it is still kept
-	OnRecordError func(func(trouble string))    // registers who hears, on any goroutine, that the recording failed
+	Get           func(id int) (Exchange, bool) // one with headers and bodies; false if it is not in memory any more
+	OnRecordError func(func(trouble string))    // sets the function that is called, on any goroutine, when a recording cannot be written
 }
 
-// What the inspector says, on the screen and in plain lines.
+// Texts of the inspector, on the screen and in plain lines.
 const (
 	NoExchanges  = "No requests yet"
 	ExchangeGone = "This exchange is no longer in memory. Start with --record FILE to keep them"
@@ -84,10 +84,10 @@ type ExchangePart struct {
 // An ExchangeLine is one line of a part, to be read.
 type ExchangeLine struct {
 	Text string // without a line break, and without long base64
-	Full string // what it is short for, of any number of lines; "" if it is all there is
+	Full string // the full text that Text abbreviates, perhaps of several lines; "" if Text is all
 }
 
-// Title returns who was asked; what is no request to a model says so.
+// Title returns the model or provider that was asked, and what for if it was no prompt.
 func (e Exchange) Title() string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
 		return e.Name + ": list models"
@@ -95,7 +95,7 @@ func (e Exchange) Title() string {
 	return e.Name
 }
 
-// State says how e stands.
+// State returns the status of e in a few words, such as "200 running".
 func (e Exchange) State() string {
 	said := ""
 	if e.Headers > 0 && (e.Method != "RUN" || e.Done) {
@@ -110,8 +110,8 @@ func (e Exchange) State() string {
 	return strings.TrimSpace(said)
 }
 
-// ExchangesOf returns the ids of the exchanges that were held for the turn of a message of
-// the user's.
+// ExchangesOf returns the ids of the exchanges of the turn that began with the message user
+// (a Seq); nil if there are none.
 func ExchangesOf(a *App, user int) (ids []int) {
 	from, to := turnTime(a.Session.Path(), user)
 	if a.Wire.List == nil || from.IsZero() {

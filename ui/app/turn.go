@@ -17,9 +17,9 @@ import (
 //	session.Turn, Compare, Compact ──► events ──┐
 //	stored nodes and annotations ──► Replay ────┴──► Apply ──► []Change ──► screen, column, plain lines
 type Turn struct {
-	NewID func() string // mints the id of a block; nil: the turn counts by itself
+	NewID func() string // returns a new id of a block; nil: the turn counts
 
-	Model    string // that answers; "" before it was asked
+	Model    string // that answers; "" before the first step
 	Activity        // what goes on
 
 	minted  int
@@ -29,10 +29,10 @@ type Turn struct {
 
 	running
 
-	silence string        // id of the line that says that it has had none for long; "" if there is none
+	silence string        // id of the SilenceBlock; "": none
 	retry   session.Event // the last retry, or question with a countdown
-	retryID string        // of its line; "" if there is none
-	resend  time.Time     // when it goes out; zero: none is waited for
+	retryID string        // id of the RetryBlock; "": none
+	resend  time.Time     // when the request is sent again; zero: none is waiting
 }
 
 // running is the answer that arrives, or arrived last.
@@ -41,7 +41,7 @@ type running struct {
 	draft  llm.Draft         // where the session holds none
 	blocks map[string]*block // by the name of the delta's block
 	order  []*block          // the same as they began
-	open   *block            // that grows; nil: none
+	open   *block            // the one that grows; nil: none
 	calls  map[string]*block // by id of the call
 
 	preview string    // id of the block that shows an unfinished image; "": none
@@ -50,7 +50,7 @@ type running struct {
 	content time.Time // when it last had any; zero while none arrives
 }
 
-// parts is an answer that is arriving, as somebody else holds it.
+// parts gives access to the answer that is arriving; session.PartialResponse implements it.
 type parts interface {
 	Part(block string) (llm.Part, bool)
 }
@@ -59,45 +59,45 @@ type parts interface {
 type block struct {
 	id    string
 	kind  llm.Kind
-	shown bool // it was opened
+	shown bool // the front end knows it
 	began time.Time
 	size  int // bytes of its text
 	count int // of a source: its number under the answer
 	tool  Tool
 }
 
-// A Change is what becomes of one block. Its strings are shared with the events.
+// A Change says what happens to one block. Its strings are shared with the events.
 type Change struct {
 	Op   Op
-	ID   string // of the block: minted once, and never given again
-	Was  string // Renamed: the id of the block in whose place this one stands
+	ID   string // of the block; never used for another one
+	Was  string // of Renamed: the id that the block had before
 	Kind BlockKind
-	Seq  int // of the message that it belongs to; 0: none
+	Seq  int // of the message that the block belongs to; 0: none
 
-	Text     string        // Grown: what came; else all there is to read
-	Whole    string        // of TextBlock: all that came so far, perhaps ahead of what was shown
-	Duration time.Duration // Closed: how long was thought; of RetryBlock: until it goes out; of SilenceBlock: since when nothing came
+	Text     string        // of Grown: the text to append; else the whole text
+	Whole    string        // of TextBlock: the whole text so far, perhaps ahead of the changes
+	Duration time.Duration // of thinking, when it is Closed; of RetryBlock: until the request is sent; of SilenceBlock: since the last content
 	Part     *llm.Part     // of SourceBlock and MediaBlock
-	Tool     *Tool         // of ToolBlock: what is known of it so far
+	Tool     *Tool         // of ToolBlock: the call, as far as it is known
 	Totals   *TurnTotals   // of FooterBlock
 	Event    session.Event // that the block shows, or that changed it; nil: none
-	Note     int           // number of the annotation that holds Event; 0: it comes live
-	Count    int           // of SummaryBlock: messages that it stands for; of SourceBlock: its number under the answer
+	Note     int           // number of the stored annotation that holds Event; 0: the event is live
+	Count    int           // of SummaryBlock: messages that it replaces in requests; of SourceBlock: its number under the answer
 
-	Implied bool // nobody said Event: it follows from what is stored
+	Implied bool // Event was not recorded: it is derived from what is stored
 }
 
-// Op is what becomes of a block.
+// Op is what happens to a block.
 type Op int
 
 // The operations.
 const (
 	Opened   Op = iota // it is new
-	Grown              // Text came; one that was closed goes on where the conversation stands
-	Closed             // it is whole
-	Replaced           // it shows something else
-	Renamed            // it turned out to be of another kind, and has another id
-	Dropped            // it goes
+	Grown              // Text is to be appended; a closed block opens again
+	Closed             // it is complete
+	Replaced           // its content is another one
+	Renamed            // its kind and its id are others
+	Dropped            // it is to be removed
 )
 
 // BlockKind is what a block shows.
@@ -112,15 +112,15 @@ const (
 	ToolBlock                         // a call of a tool
 	SourceBlock                       // that an answer names
 	MediaBlock                        // in an answer
-	SummaryBlock                      // of what was said so far
-	RetryBlock                        // a request goes out again, or to another model; gone once an answer came
-	SilenceBlock                      // nothing has come for long; gone once something does
+	SummaryBlock                      // stands for the messages in front of it
+	RetryBlock                        // a request will be sent again, or to another model; dropped once an answer comes
+	SilenceBlock                      // no content has come for long; dropped once some does
 	FooterBlock                       // sums up the answers to a prompt
-	InterruptedBlock                  // the answer above broke off, with the error Text; "": it was stopped
+	InterruptedBlock                  // the answer above was interrupted, by the error Text; "": by the user
 )
 
-// Apply folds an event, which came now, into the turn. What it returns is good
-// until the next Apply or Tick.
+// Apply folds an event, which came now, into the turn and returns the changes of blocks, which
+// are valid until the next call of a method.
 func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	t.changes = t.changes[:0]
 	switch e := e.(type) {
@@ -182,7 +182,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	return t.changes
 }
 
-// rest shows when a request goes out again.
+// rest shows that a request will be sent again.
 func (t *Turn) rest(e llm.Retry, now time.Time) {
 	t.retry, t.resend = e, now.Add(e.Wait)
 	t.heard(t.resend)     // until then nobody is asked
@@ -192,7 +192,7 @@ func (t *Turn) rest(e llm.Retry, now time.Time) {
 	t.countDown(now)
 }
 
-// await notes that something else than the model is waited for.
+// await sets the activity to waiting for something else than the model.
 func (t *Turn) await(what ActivityKind, now time.Time) {
 	t.asked = time.Time{}
 	t.do(what, "", now)

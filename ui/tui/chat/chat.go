@@ -46,7 +46,7 @@ func New(s *common.Screen, a *app.App) *Chat {
 	return &Chat{Screen: s, App: a, Transcript: t, images: newImages(os.Environ())}
 }
 
-// Update takes what is said to the conversation, and reports whether msg is that.
+// Update handles the messages of this package, and reports whether msg is one.
 func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case eventsMsg:
@@ -69,7 +69,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// A Turn is the one that runs.
+// A Turn is the running turn.
 type Turn struct {
 	app.Turn
 	cancel  context.CancelFunc
@@ -78,7 +78,7 @@ type Turn struct {
 	halted  time.Time // when calls were stopped
 }
 
-// State says what goes on, in a word or two.
+// State returns what the turn does, in a word or two, such as "thinking".
 func (t *Turn) State(now time.Time) string {
 	switch {
 	case t.Stopped:
@@ -90,7 +90,7 @@ func (t *Turn) State(now time.Time) string {
 	return strings.TrimSpace(doing + " " + t.Tool)
 }
 
-// Elapsed returns for how long that goes on, with a space in front; "" for less than a
+// Elapsed returns how long the State has lasted, with a space in front; "" for less than a
 // second.
 func (t *Turn) Elapsed(now time.Time) string {
 	if elapsed := now.Sub(t.Since); elapsed >= time.Second {
@@ -99,7 +99,8 @@ func (t *Turn) Elapsed(now time.Time) string {
 	return ""
 }
 
-// Apply shows what an event of the turn changes, but for what skip says.
+// Apply shows the changes that an event of the turn makes, without those for which skip returns
+// true; nil skips none.
 func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	c.HasContent = true
 	for _, change := range c.Turn.Apply(e, c.Now()) {
@@ -109,7 +110,7 @@ func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	}
 }
 
-// ShowSession shows the conversation that is open now, and hears whether it can be stored.
+// ShowSession shows App.Session from now on, and watches whether it can be stored.
 func (c *Chat) ShowSession() {
 	c.SaveErr = nil
 	c.App.Session.OnSave(func(err error) { c.Send(SavedMsg{err}) })
@@ -123,8 +124,8 @@ const (
 	olderPage = 400
 )
 
-// Replay shows the stored conversation, or its current branch, as it looked when it came: the
-// last page, and what is in front of it when it comes in sight.
+// Replay shows the current branch of the stored conversation as it looked live: its last page,
+// and earlier pages when they come in sight.
 func (c *Chat) Replay() {
 	c.Transcript.Clear()
 	s := c.App.Session
@@ -144,5 +145,5 @@ func (c *Chat) Replay() {
 	}, func() int { return next })
 }
 
-// DrawsImages reports whether the terminal, by its environment, shows images.
+// DrawsImages reports whether the terminal draws images, judging by its environment.
 func DrawsImages(getenv func(string) string) bool { return picture.Supported(getenv) }

@@ -15,16 +15,16 @@ import (
 	"parley/ui/app"
 )
 
-// A TickMsg moves elapsed times while a turn runs, once a second.
+// A TickMsg updates elapsed times, once a second while a turn runs.
 type TickMsg struct{ Of *Turn }
 
-// SendPrompt sends parts.
+// SendPrompt starts a turn with parts as its prompt; without parts it retries.
 func (c *Chat) SendPrompt(parts ...llm.Part) tea.Cmd {
 	s := c.App.Session
 	return c.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
 
-// Play shows the events of a turn as they come. One at a time runs.
+// Play runs a turn and shows its events as they come. No other turn may be running.
 func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	if c.Turn != nil {
 		return c.ShowToast("Stop the running turn first")
@@ -72,7 +72,7 @@ func (c *Chat) handleEvents(msg eventsMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Next sends the first of the messages that wait.
+// Next starts a turn with the first queued message; nil if none is queued.
 func (c *Chat) Next() tea.Cmd {
 	next, _ := session.Dequeue(c.App.Session)
 	return c.SendPrompt(next.Parts...)
@@ -81,8 +81,8 @@ func (c *Chat) Next() tea.Cmd {
 // escWithin is how soon a second esc follows the first one.
 const escWithin = 600 * time.Millisecond
 
-// StopCallOrTurn stops the calls that run, or else the turn. A second time shortly after it
-// is the turn in any case: another call may have begun.
+// StopCallOrTurn stops the tool calls that run, or the turn if none do. Called again shortly
+// after, it stops the turn in any case: another call may have begun.
 func (c *Chat) StopCallOrTurn() tea.Cmd {
 	t := c.Turn
 	if c.Now().Sub(t.halted) < escWithin {
@@ -109,28 +109,29 @@ func (c *Chat) Stop() tea.Cmd {
 	return nil
 }
 
-// Cancel ends the turn and the user's commands, for the screen goes.
+// Cancel ends the turn and the user's shell commands, before the screen closes.
 func (c *Chat) Cancel() {
 	if c.StopShells(); c.Turn != nil {
 		c.Turn.cancel()
 	}
 }
 
-// Close lets nothing wait for the screen any more.
+// Close lets goroutines that wait for the screen go on, once it is gone.
 func (c *Chat) Close() {
 	if c.pump != nil {
 		c.pump.close()
 	}
 }
 
-// RetryNow asks a model again that is waited for.
+// RetryNow sends a request at once that waits to be retried. A turn must be running.
 func (c *Chat) RetryNow() tea.Cmd {
 	c.Turn.Pulse.RetryNow()
 	c.drawAll(c.Turn.RetryNow(c.Now()))
 	return nil
 }
 
-// ExtendSilence gives a silent model as much time again as it had.
+// ExtendSilence waits once more for a model that has sent nothing for long. A turn must be
+// running.
 func (c *Chat) ExtendSilence() tea.Cmd {
 	if rest := c.Turn.RetryIn(c.Now()); rest > 0 {
 		return c.ShowToast(app.RetryWaitText(rest))
@@ -140,7 +141,8 @@ func (c *Chat) ExtendSilence() tea.Cmd {
 	return c.ShowToast("Waiting")
 }
 
-// GenerateTitle has the conversation named, where a model for that is configured.
+// GenerateTitle asks the configured title model for a title, on another goroutine; see
+// session.Session.GenerateTitle.
 func (c *Chat) GenerateTitle() tea.Cmd {
 	s := c.App.Session
 	return func() tea.Msg {
@@ -153,14 +155,14 @@ func (c *Chat) GenerateTitle() tea.Cmd {
 	}
 }
 
-// Note shows a line of parley's own, and keeps it with the conversation.
+// Note shows a notice and stores it with the conversation.
 func (c *Chat) Note(text string) {
 	e := llm.Notice{Text: text}
 	c.App.Session.Annotate(0, e)
 	c.Show(e)
 }
 
-// SavedMsg says whether what was said could be stored.
+// SavedMsg reports that messages cannot be stored, or, with a nil Err, that all are.
 type SavedMsg struct{ Err error }
 
 // saved tells that what is said cannot be kept, for as long as that is so.

@@ -41,8 +41,8 @@ func noticeFor(name string, env func(string) string) string {
 	return "bell"
 }
 
-// Notify calls the user back, if the terminal has said that they look at another
-// window.
+// Notify sends a desktop notification or bell, if the terminal has reported that it lost the
+// focus.
 func (s *Screen) Notify(text string) tea.Cmd {
 	if !s.Unfocused {
 		return nil

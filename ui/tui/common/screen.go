@@ -55,7 +55,7 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 	return s
 }
 
-// Displayable returns th as the terminal can show it.
+// Displayable returns th with the colors that the terminal can show.
 func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
 	if s.Basic {
 		return th.Basic()
@@ -63,10 +63,10 @@ func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
 	return th
 }
 
-// SetClipboard says where text is copied to.
+// SetClipboard sets where Copy copies to.
 func (s *Screen) SetClipboard(c Clipboard) { s.clip = c }
 
-// Write sends a sequence to the terminal as it is, between frames.
+// Write sends an escape sequence to the terminal as it is, between frames.
 func (s *Screen) Write(seq string) { s.Send(writeMsg(seq)) }
 
 type (
@@ -77,11 +77,11 @@ type (
 	}
 )
 
-// A ToastExpiredMsg says that the time of words above the composer may be over.
+// A ToastExpiredMsg wakes the screen when a toast may have expired.
 type ToastExpiredMsg struct{}
 
-// Update takes what came of what parts started through the screen, and reports whether
-// msg is that.
+// Update handles the results of what parts started through the screen, such as copies, and
+// reports whether msg is one.
 func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case ToastExpiredMsg:
@@ -105,15 +105,14 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Defer has cmd run when the message at hand is dealt with: for what has no way to
-// return a command.
+// Defer has cmd run after the current Update: for code that cannot return a command.
 func (s *Screen) Defer(cmd tea.Cmd) {
 	if cmd != nil {
 		s.deferred = append(s.deferred, cmd)
 	}
 }
 
-// TakeDeferred returns what After was given since the last call.
+// TakeDeferred returns and removes the commands that Defer was given.
 func (s *Screen) TakeDeferred() []tea.Cmd {
 	after := s.deferred
 	s.deferred = nil
@@ -132,10 +131,11 @@ type toast struct {
 	while func() bool // what it tells of is so; nil: it has no cause that goes
 }
 
-// ShowToast shows a few words above the composer, for as long as it takes to read them.
+// ShowToast shows a few words above the composer, for as long as reading them takes.
 func (s *Screen) ShowToast(text string) tea.Cmd { return s.ShowToastWhile(text, nil) }
 
-// ShowToastWhile does as Say for as long as what it tells of is so.
+// ShowToastWhile does what ShowToast does, but hides the text early once so returns false; nil:
+// it never does.
 func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	text = format.Capital(text)
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
@@ -143,7 +143,7 @@ func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	return s.Tick(long, ToastExpiredMsg{})
 }
 
-// ToastText returns the words that are to be seen now; "" if there are none.
+// ToastText returns the text of the current toast; "" if there is none.
 func (s *Screen) ToastText() string {
 	t := s.toast
 	if !s.Now().Before(t.till) || t.while != nil && !t.while() {
@@ -152,7 +152,7 @@ func (s *Screen) ToastText() string {
 	return t.text
 }
 
-// Copy puts source text on the clipboard. All that copies ends here.
+// Copy puts text on the clipboard and shows a toast that names it what, such as "answer".
 func (s *Screen) Copy(text, what string) tea.Cmd {
 	if text == "" {
 		return s.ShowToast("Nothing to copy")
@@ -170,7 +170,7 @@ func (s *Screen) copied(msg copiedMsg) tea.Cmd {
 	return s.ShowToast(msg.result.Message(msg.what))
 }
 
-// Go runs f in a goroutine that the end of the program waits for, shortly.
+// Go runs f in a guarded goroutine that the end of the program waits for, for a moment.
 func (s *Screen) Go(f func()) {
 	s.Running.Go(func() { s.Guard(f) })
 }
@@ -186,9 +186,9 @@ func (s *Screen) Guard(f func()) {
 	f()
 }
 
-// Guarded wraps a command likewise, for Bubble Tea runs it in a goroutine.
-// Batches are taken apart. Sequences cannot be, for their message is private:
-// they are made by InOrder.
+// Guarded wraps a command like Guard, for Bubble Tea runs it in a goroutine. The commands of a
+// batch are wrapped each; those of a tea.Sequence cannot be, because its message is unexported:
+// use Sequence.
 func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -204,7 +204,7 @@ func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// Sequence returns tea.Sequence of guarded commands.
+// Sequence returns a tea.Sequence of guarded commands.
 func (s *Screen) Sequence(cmds ...tea.Cmd) tea.Cmd {
 	for i, cmd := range cmds {
 		cmds[i] = s.Guarded(cmd)

@@ -17,7 +17,7 @@ const keepAfter = 400 * time.Millisecond
 // historyShown is how many prompts of the past the composer knows.
 const historyShown = 1000
 
-// A SaveDraftMsg has the draft stored.
+// A SaveDraftMsg makes Update store the draft.
 type SaveDraftMsg struct{}
 
 type (
@@ -35,7 +35,7 @@ type draft struct {
 	version int    // counts those whose tokens were to be counted, or that were sent
 }
 
-// Changed notes that the draft changed, and has it kept soon.
+// Changed has to be called when the draft may have changed: it schedules SaveDraft.
 func (in *Input) Changed() tea.Cmd {
 	if in.draft.changed {
 		return nil
@@ -45,7 +45,7 @@ func (in *Input) Changed() tea.Cmd {
 	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
-// SaveDraft stores the draft, if it changed.
+// SaveDraft stores the draft and counts its tokens on another goroutine, if it changed.
 func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
@@ -67,7 +67,8 @@ func (in *Input) weigh(msg weighedMsg) {
 	}
 }
 
-// SaveDraftNow stores the draft, if it changed, at the end of the program.
+// SaveDraftNow stores the draft, if it changed, and waits for the disk: for the end of the
+// program.
 func (in *Input) SaveDraftNow() {
 	if in.draft.changed {
 		_ = in.saver(in.Composer.Value())() // the screen has gone: there is nobody to tell
@@ -111,7 +112,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 	}
 }
 
-// RestoreDraft brings back the draft of the conversation on the screen.
+// RestoreDraft loads the stored draft of the open conversation.
 func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
@@ -130,7 +131,7 @@ func (in *Input) RestoreDraft() {
 	}
 }
 
-// LoadHistory fetches what was sent in the past.
+// LoadHistory loads the prompt history.
 func (in *Input) LoadHistory() tea.Cmd {
 	lib := in.App.Library
 	return func() tea.Msg {

@@ -23,7 +23,7 @@ const SignWidth = 2
 
 const sign = "› "
 
-// An Input is the part of the screen that is written in.
+// An Input is the composer with everything around it: attachments, draft and queue.
 type Input struct {
 	*common.Screen
 	App      *app.App
@@ -46,7 +46,7 @@ func New(s *common.Screen, a *app.App) *Input {
 	return in
 }
 
-// Close stops what looks for files.
+// Close stops indexing files.
 func (in *Input) Close() { in.files.Close() }
 
 // Update takes what is about the input and came from elsewhere than the keyboard, and
@@ -84,7 +84,7 @@ type editedMsg struct {
 	err  error
 }
 
-// Editor hands the draft to the user's own editor.
+// Editor opens the draft in $VISUAL or $EDITOR.
 func (in *Input) Editor() tea.Cmd {
 	cmd, written, err := app.Editor(in.App.Getenv, in.Composer.Value())
 	if err != nil {
@@ -105,21 +105,21 @@ func (in *Input) InsertPrompt(text string) {
 	in.Composer.SetPromptText(text)
 }
 
-// RestoreMessage makes a message of the user's a draft again, attachments included.
+// RestoreMessage makes a message of the user's the draft again, with its attachments.
 func (in *Input) RestoreMessage(msg llm.Message) {
 	text, attached := app.SplitPrompt(msg)
 	in.App.Attached = append(in.App.Attached, attached...)
 	in.InsertPrompt(text)
 }
 
-// Detach takes the last attachment off, with backspace on an empty line.
+// Detach removes the last attachment.
 func (in *Input) Detach() tea.Cmd {
 	last := in.App.Attached[len(in.App.Attached)-1]
 	in.App.Attached = in.App.Attached[:len(in.App.Attached)-1]
 	return tea.Batch(in.Changed(), in.ShowToast("Removed: "+app.Labels([]llm.Part{last})[0]))
 }
 
-// Stash puts the draft aside, or brings back what was.
+// Stash sets the draft aside, or restores the last one that was if there is no draft.
 func (in *Input) Stash() tea.Cmd {
 	if in.Composer.Empty() {
 		if !in.Composer.Unstash() {
@@ -132,14 +132,14 @@ func (in *Input) Stash() tea.Cmd {
 	return tea.Batch(in.Changed(), in.ShowToast("Draft stashed · "+in.KeyOf("stash")+" restores it"))
 }
 
-// Clear empties the composer; the draft can be found in the history.
+// Clear empties the composer; the draft goes to the history.
 func (in *Input) Clear() tea.Cmd {
 	in.App.RememberPrompt(in.Composer.Value())
 	in.Composer.Clear()
 	return tea.Batch(in.Changed(), in.ShowToastWhile("Input cleared · ctrl+_ undo", in.Composer.Empty))
 }
 
-// Unqueue puts what waits to be sent back into the composer.
+// Unqueue moves the queued prompts back into the composer.
 func (in *Input) Unqueue() {
 	waiting := in.App.Session.Unqueue()
 	for i := range waiting {
@@ -147,7 +147,7 @@ func (in *Input) Unqueue() {
 	}
 }
 
-// QueueToDraft makes a draft of what waits to be sent: it is kept for the next time.
+// QueueToDraft adds the queued prompts to the draft, so that they are stored with it.
 func (in *Input) QueueToDraft() {
 	if in.App.Session.QueueLen() > 0 {
 		in.Unqueue()
@@ -169,7 +169,7 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 	}
 }
 
-// ShowQueue has the composer know what waits to be sent.
+// ShowQueue shows the queued prompts above the composer.
 func (in *Input) ShowQueue() {
 	var texts []string
 	queued, steer := in.App.Session.Queued()
@@ -203,8 +203,8 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 // PathOutside is a path that may lead out of the workspace; the files in that are found otherwise.
 const PathOutside app.Path = "outside"
 
-// CompletePath returns what typed, the beginning of a path, may become; what is relative begins in
-// folder. It may be called from any goroutine.
+// CompletePath returns paths that begin with typed; relative ones begin in folder. It may be
+// called from any goroutine.
 func CompletePath(kind app.Path, folder, typed string) []files.File {
 	const most = 200
 	switch bare := !files.MayLeaveWorkspace(typed); {
@@ -229,8 +229,7 @@ func (in *Input) Paths() (paths []string) {
 	return paths
 }
 
-// Layout gives the composer its size, of room rows at the most, and returns how many the
-// input takes.
+// Layout sets the size, of room rows at most, and returns the rows that the input takes.
 func (in *Input) Layout(width, room int) int {
 	in.Composer.SetSize(max(width-SignWidth, 0), max(room/2, 1))
 	return in.Height(width)
@@ -239,16 +238,16 @@ func (in *Input) Layout(width, room int) int {
 // Height returns how many rows the input takes.
 func (in *Input) Height(width int) int { return len(in.chips(width)) + in.Composer.Height() }
 
-// Cursor returns where the cursor stands in the input.
+// Cursor returns the terminal cursor's place in the view; not ok if it is hidden.
 func (in *Input) Cursor(width int) (x, y int, ok bool) {
 	x, y, ok = in.Composer.Cursor()
 	return x + SignWidth, y + len(in.chips(width)), ok
 }
 
-// Click sets the cursor.
+// Click handles a click at a cell of the view.
 func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
 
-// View returns the chips and the composer behind its sign.
+// View returns the attachments and the composer behind its sign.
 func (in *Input) View(width int) string {
 	rows, at := in.chips(width), in.Composer.PromptRow()
 	for i, row := range strings.Split(in.Composer.View(), "\n") {

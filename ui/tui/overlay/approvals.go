@@ -30,12 +30,12 @@ type turnQuestion struct {
 	dialog  *dialog.Confirmation // nil: it was not asked
 }
 
-// Decide asks how the turn goes on, once the dialog that is open is closed.
+// Decide asks a question of the turn, once no dialog is open.
 func (o *Overlay) Decide(q session.Question, text string, answers []string) {
 	o.approvals.question = &turnQuestion{Question: q, text: text, answers: answers}
 }
 
-// CloseQuestion takes back a question that came to its end.
+// CloseQuestion removes a question that was answered or that ended.
 func (o *Overlay) CloseQuestion(q session.Question) {
 	if mine := o.approvals.question; mine != nil && mine.ID == q.ID {
 		o.forgetQuestion()
@@ -82,17 +82,17 @@ func (o *Overlay) decide(msg dialog.Decided) {
 	q.Reply(msg.Answer)
 }
 
-// Approve asks about a call as soon as those before it are answered.
+// Approve asks about a call, once those before it are answered.
 func (o *Overlay) Approve(r session.ApprovalRequest) {
 	o.approvals.waiting = append(o.approvals.waiting, r)
 }
 
-// IsWaiting reports whether a call or the turn waits for the user's word.
+// IsWaiting reports whether a call or the turn waits for the user's answer.
 func (o *Overlay) IsWaiting() bool {
 	return len(o.approvals.waiting) > 0 || o.approvals.question != nil
 }
 
-// DropPending takes back all that waits: the turn it belongs to ends.
+// DropPending removes all approvals and questions of a turn that ends.
 func (o *Overlay) DropPending() {
 	o.approvals.waiting, o.approvals.open = nil, nil
 	o.forgetQuestion()

@@ -30,18 +30,18 @@ func New(s *common.Screen, workspace string) *Overlay {
 	return &Overlay{Screen: s, workspace: workspace, IsWriting: func() bool { return false }}
 }
 
-// Open shows a dialog. One that is open already is left.
+// Open shows a dialog. One that is open is closed without a choice.
 func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
 	cmd := o.leave(dialog.ClosedMsg{})
 	o.Dialog = d
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
-// OnLeave has f told when the open dialog is left without a choice: by esc, ctrl+c,
-// or another dialog.
+// OnLeave sets a function that is called when the open dialog is closed without a choice: by esc,
+// ctrl+c, or another dialog.
 func (o *Overlay) OnLeave(f func(dialog.ClosedMsg) tea.Cmd) { o.left = f }
 
-// Close takes the dialog away after a choice in it.
+// Close removes the dialog after a choice in it: OnLeave's function is not called.
 func (o *Overlay) Close() { o.Dialog, o.left = nil, nil }
 
 // leave takes the dialog away without a choice.
@@ -54,14 +54,14 @@ func (o *Overlay) leave(msg dialog.ClosedMsg) tea.Cmd {
 	return left(msg)
 }
 
-// Choose opens a picker; picked takes the row that is chosen. Nil: rows are for reading.
+// Choose opens a picker. Picked is called with the chosen row; nil: rows are for reading only.
 func (o *Overlay) Choose(d *dialog.Picker, picked func(dialog.PickedMsg) tea.Cmd) tea.Cmd {
 	cmd := o.Open(d)
 	o.picked = picked
 	return cmd
 }
 
-// Ask asks a question with a yes and a no.
+// Ask opens a yes/no question. Answered is called with the answer.
 func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d.Now = o.Now
 	cmd := o.Open(d)
@@ -69,10 +69,10 @@ func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) t
 	return cmd
 }
 
-// A DrawnMsg says that the frame before it was handed to the terminal.
+// A DrawnMsg reports that the terminal has the frame that showed the dialog.
 type DrawnMsg struct{}
 
-// Update takes what dialogs say that any may say, and reports whether msg is that.
+// Update handles the messages that any dialog may send, and reports whether msg is one.
 func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case dialog.ClosedMsg:
@@ -110,13 +110,13 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// HandleInput gives a key, a paste or the mouse to the dialog.
+// HandleInput passes a key, a paste or a mouse event to the dialog.
 func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 	cmd := o.Dialog.Update(msg)
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
-// Interrupt handles ctrl+c: the dialog goes, with no choice taken.
+// Interrupt handles ctrl+c: it closes the dialog without a choice.
 func (o *Overlay) Interrupt() tea.Cmd {
 	switch d := o.Dialog.(type) {
 	case *dialog.Approval:
@@ -140,8 +140,8 @@ var (
 	_ painter = (*dialog.Confirmation)(nil)
 )
 
-// ConfirmDrawn tells a question, once the frame with it has reached the terminal, that it
-// was seen: what is typed before does not allow anything.
+// ConfirmDrawn sends a DrawnMsg once the frame has reached the terminal, if the open dialog
+// accepts no answer before that.
 func (o *Overlay) ConfirmDrawn() tea.Cmd {
 	if _, ok := o.Dialog.(painter); !ok {
 		return nil
@@ -155,8 +155,8 @@ type question interface {
 	Scrolls() bool // by itself, with the keys and the wheel
 }
 
-// IsUnscrollable reports whether the dialog is a question with nothing to scroll: its keys and
-// the wheel for that are free for the conversation.
+// IsUnscrollable reports whether the dialog is a question with nothing to scroll: scroll keys and
+// the wheel are then for the transcript.
 func (o *Overlay) IsUnscrollable() bool {
 	q, asks := o.Dialog.(question)
 	return asks && !q.Scrolls()
@@ -165,11 +165,12 @@ func (o *Overlay) IsUnscrollable() bool {
 // Current returns the open dialog; nil: none.
 func (o *Overlay) Current() dialog.Dialog { return o.Dialog }
 
-// RowsAbove returns how many of the rows rows above the status line the dialog leaves in sight.
+// RowsAbove returns how many of rows rows the dialog leaves to the transcript. A dialog must be
+// open.
 func (o *Overlay) RowsAbove(rows int) int { return max(rows-o.Dialog.Height(), 0) }
 
-// ScrollsTranscript reports whether the wheel turns the conversation: where it is in sight, and
-// below a question that has nothing to scroll.
+// ScrollsTranscript reports whether an event of the mouse wheel is for the transcript: one above
+// the dialog, or over a question with nothing to scroll.
 func (o *Overlay) ScrollsTranscript(msg tea.MouseMsg, rows int) bool {
 	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || o.Dialog == nil {
 		return false
@@ -187,9 +188,8 @@ func (o *Overlay) IsFullScreen() bool {
 // method Wide takes all there is.
 const maxWidth = 120
 
-// Layout gives the dialog its size, of room rows at the most, and returns how many it takes.
-// An approval and the help may have nearly all, for they have to be read; lists leave the
-// conversation in sight.
+// Layout sets the size of the dialog, of room rows at most, and returns the rows it takes: nearly
+// all for approvals and help, fewer for lists.
 func (o *Overlay) Layout(width, room int) int {
 	most := max(room-min(3, room/4), 0)
 	switch o.Dialog.(type) {
