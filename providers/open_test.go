@@ -45,7 +45,7 @@ func TestOpenNames(t *testing.T) {
 
 		{"", "", `no model ""`},
 		{"opnai/gpt-4o", "", `no provider "opnai"; did you mean openai?`},
-		{"quantum/q1", "", `no provider "quantum"; parley models lists all models`},
+		{"quantum/q1", "", `no provider "quantum"`},
 		{"gpt-4oo", "", "did you mean openai/gpt-4o"},
 		{"zzzzzzzzzz", "", `no model "zzzzzzzzzz"`},
 		{"demo/parlay", "", "did you mean parley?"},

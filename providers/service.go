@@ -326,7 +326,7 @@ func unknownNameError(what, name string, among []string) *llm.Error {
 	near := catalog.Nearest(name, among, 3)
 	switch {
 	case what == "provider" && len(near) == 0 && len(among) > few:
-		return notFoundError("no provider %q; parley models lists all models", name)
+		return notFoundError("no provider %q", name)
 	case len(near) > 0:
 		return notFoundError("no %s %q; did you mean %s?", what, name, strings.Join(near, ", "))
 	}

@@ -218,9 +218,10 @@ func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
 		return
 	}
 	t.warnedUnpriced = true
-	text := "an answer has no known price: the spending limit does not count it"
+	const what = "has no known price: the spending limit does not count it"
+	text := "An answer " + what
 	if provider, id, ok := strings.Cut(model, "/"); ok {
-		text = fmt.Sprintf("%s: %s; give it one under [providers.%s.model.%q.price]", model, text, provider, id)
+		text = fmt.Sprintf("%s: an answer %s; give it one under [providers.%s.model.%q.price]", model, what, provider, id)
 	}
 	t.emit(llm.Notice{Text: text})
 }

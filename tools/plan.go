@@ -32,7 +32,7 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
 		a.run = func(context.Context, func(string)) Outcome { return Outcome{Text: text} }
 		return a, nil
 	}
-	a.Proposal, a.Title = text, fmt.Sprintf("%d steps", steps)
+	a.Proposal, a.Title = text, pluralize(steps, "step")
 	a.run = func(context.Context, func(string)) Outcome {
 		return Outcome{Text: "The user accepted this plan. Carry it out now, and call plan again as steps are done.\n\n" + text}
 	}

@@ -49,6 +49,9 @@ func TestPlan(t *testing.T) {
 	if err != nil || a.Proposal != text || policy.Decide(a) != Ask {
 		t.Fatalf("while planning: %+v, %v, %s", a, err, policy.Decide(a))
 	}
+	if one, err := plan("- [ ] mend it"); err != nil || one.Title != "1 step" {
+		t.Errorf("a plan of one step: %+v, %v", one, err)
+	}
 	for _, c := range []struct{ mode, to, want Mode }{{ModePlan, ModeAsk, ModeAsk}, {ModePlan, ModeAuto, ModeAuto}, {ModeReadOnly, ModeAuto, ModeReadOnly}} {
 		policy.SetMode(c.mode)
 		if got := policy.Accept(c.to); got != c.want || policy.Mode() != c.want {

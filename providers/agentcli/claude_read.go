@@ -73,7 +73,7 @@ func (c *claude) system(l *claudeLine) {
 			c.out.Send(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait, Fault: e.Fault})
 			return
 		}
-		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", wait.Round(time.Second), l.Attempt, l.Attempts, cmp.Or(l.Error.code, "Request failed"))
+		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", llm.WaitText(wait), l.Attempt, l.Attempts, cmp.Or(l.Error.code, "Request failed"))
 	}
 }
 

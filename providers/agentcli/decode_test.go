@@ -240,7 +240,7 @@ func TestClaudeNews(t *testing.T) {
 		t.Errorf("retries %+v, want %+v", got.retries, want)
 	}
 	want := []string{
-		"claude: overloaded · retrying in 2s (2/10)", // after something was shown
+		"claude: overloaded · retrying in 2 s (2/10)", // after something was shown
 		"claude: the conversation became too long for it; it continues from its own summary",
 		"claude: the weekly allowance of the account is nearly used up, until " + time.Unix(1778701800, 0).Local().Format("Mon 15:04"),
 	}

@@ -135,6 +135,21 @@ func (a Audience) Hint(err error) string {
 	return hint(e, a)
 }
 
+// WaitText returns how long something is waited for, in whole units and rather too long than too
+// short: 7 s, 12 min, 2 h, 3 days.
+func WaitText(d time.Duration) string {
+	up := func(unit time.Duration) int { return int((d + unit - 1) / unit) }
+	switch {
+	case d <= 90*time.Second:
+		return fmt.Sprintf("%d s", up(time.Second))
+	case d <= 90*time.Minute:
+		return fmt.Sprintf("%d min", up(time.Minute))
+	case d <= 48*time.Hour:
+		return fmt.Sprintf("%d h", up(time.Hour))
+	}
+	return fmt.Sprintf("%d days", up(24*time.Hour))
+}
+
 // hints holds the advice for each fault.
 var hints = map[Fault]func(*Error, Audience) string{
 	Quota: func(e *Error, a Audience) string {
@@ -142,7 +157,7 @@ var hints = map[Fault]func(*Error, Audience) string{
 	},
 	RateLimit: func(e *Error, a Audience) string {
 		if e.Wait > 0 {
-			return fmt.Sprintf("Try again in %s, or choose another model with %s", e.Wait.Round(time.Second), a.model)
+			return fmt.Sprintf("Try again in %s, or choose another model with %s", WaitText(e.Wait), a.model)
 		}
 		return "Wait a moment and try again, or choose another model with " + a.model
 	},

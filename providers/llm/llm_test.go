@@ -418,3 +418,15 @@ func BenchmarkDraft(b *testing.B) {
 		d.Add(delta)
 	}
 }
+
+// TestWaitText: who comes back after what is said is not too early.
+func TestWaitText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 1500 * time.Millisecond: "2 s", 90 * time.Second: "90 s", 91 * time.Second: "2 min",
+		time.Hour: "60 min", 2*time.Hour - time.Second: "2 h", 25 * time.Hour: "25 h", 49 * time.Hour: "3 days",
+	} {
+		if got := WaitText(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}

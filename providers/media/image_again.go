@@ -45,7 +45,7 @@ func (a again) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.Image
 				return
 			}
 			wait := max(e.Wait, spread(time.Second<<n)).Round(time.Second)
-			if !yield(llm.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, wait)}, nil) {
+			if !yield(llm.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, llm.WaitText(wait))}, nil) {
 				return
 			}
 			if err := a.pause(ctx, wait); err != nil {

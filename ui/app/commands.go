@@ -121,7 +121,7 @@ func Commands() []Command {
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},
 
-		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: show(PanelHelp)},
+		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: showHelp},
 		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},

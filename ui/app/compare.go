@@ -164,7 +164,7 @@ func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
 	names := list.Reveal(a)
 	var e Effect
 	if c.Name != a.Session.Model().Name {
-		e = a.UseModel(c.Name)
+		e = follow(a, c.Name)
 	}
 	if c.Name == a.Session.Model().Name {
 		e.Toast = "Continuing with " + c.Label + " · other answers: " + a.KeyOf("tree")

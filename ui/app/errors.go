@@ -254,10 +254,19 @@ func FallbackText(e session.Fallback) string {
 // SwitchText says that another model answers from here on, and what it cannot be told.
 func SwitchText(e session.ModelSwitched) string {
 	text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
-	for i, c := range e.Changes {
-		text += []string{" · ", ", "}[min(i, 1)] + c.String()
+	if changes := changesText(e); changes != "" {
+		text += " · " + changes
 	}
 	return text
+}
+
+// changesText says what a model cannot be told; "" if there is nothing.
+func changesText(e session.ModelSwitched) string {
+	var words []string
+	for _, c := range e.Changes {
+		words = append(words, c.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // StatusPanic is the exit status after a crash, that of an uncaught Go panic.

@@ -211,6 +211,14 @@ func showManual(a *App, name string) Effect {
 	return Effect{View: PanelQuery{PanelManual, name}}
 }
 
+// showHelp shows the keys, or, as parley help TOPIC does, a page of the manual.
+func showHelp(a *App, topic string) Effect {
+	if topic != "" && a.Manual != nil {
+		return showManual(a, topic)
+	}
+	return Effect{View: PanelQuery{Panel: PanelHelp}}
+}
+
 // removeFolder begins the argument of /add-dir that takes a folder away.
 const removeFolder = "remove "
 

@@ -13,6 +13,12 @@ func TestManual(t *testing.T) {
 	if e := showManual(a, "Chat"); e.View != (PanelQuery{PanelManual, "Chat"}) {
 		t.Errorf("chat: %+v", e)
 	}
+	if e := showHelp(a, "chat"); e.View != (PanelQuery{PanelManual, "chat"}) {
+		t.Errorf("/help chat: %+v", e)
+	}
+	if e := showHelp(a, ""); e.View != (PanelQuery{Panel: PanelHelp}) {
+		t.Errorf("/help: %+v", e)
+	}
 	if p, ok := FindManual(a, "Chat"); !ok || p.Title != "Chatting" {
 		t.Errorf("%+v, %v", p, ok)
 	}

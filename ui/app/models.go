@@ -108,11 +108,29 @@ func (a *App) UseModel(name string) Effect {
 	}
 	e, switched := a.use(name)
 	if switched {
-		session.EndCooldown(a.Session)
-		a.rememberModel(a.Session.Model().Name)
-		e.Async = a.keepModels(a.Recent).Async
+		e.Async = noteUsed(a).Async
 	}
 	return e
+}
+
+// follow switches to the model that gave the last answer, which says so itself.
+func follow(a *App, name string) Effect {
+	to, e, switched := setModel(a, name)
+	if !switched {
+		return e
+	}
+	if changes := changesText(to); changes != "" {
+		e.Notes = []string{format.Capital(changes)}
+	}
+	e.Async = noteUsed(a).Async
+	return e
+}
+
+// noteUsed returns the effect that stores the model in use as the one that was used last.
+func noteUsed(a *App) Effect {
+	session.EndCooldown(a.Session)
+	a.rememberModel(a.Session.Model().Name)
+	return a.keepModels(a.Recent)
 }
 
 // keepModels stores the models that were used: the next conversation begins with the first.
@@ -120,17 +138,26 @@ func (o Options) keepModels(names []string) Effect {
 	return o.SaveState("models", strings.Join(names[:min(len(names), 10)], "\n"))
 }
 
+// use switches to another model, and has the conversation tell that.
 func (a *App) use(name string) (e Effect, switched bool) {
+	to, e, switched := setModel(a, name)
+	if switched {
+		e.Event = a.annotate(to).Event
+	}
+	return e, switched
+}
+
+// setModel switches to another model without a word in the conversation.
+func setModel(a *App, name string) (to session.ModelSwitched, e Effect, switched bool) {
 	model, err := a.Open(name)
 	if e, ok := connectFor(a, name, err); ok {
-		return e, false
+		return to, e, false
 	}
 	if err != nil {
-		return Effect{Failed: err}, false
+		return to, Effect{Failed: err}, false
 	}
-	e = a.annotate(a.Session.SetModel(model))
-	e.Toast = strings.Join(ModelFitWords(a, model), " · ")
-	return e, true
+	to = a.Session.SetModel(model)
+	return to, Effect{Toast: strings.Join(ModelFitWords(a, model), " · ")}, true
 }
 
 // cycleModels returns a command that goes round the recent models without changing
@@ -304,7 +331,7 @@ func usePersona(a *App, name string) Effect {
 	case "":
 		items := personaItems(a)
 		if len(items) == 1 && items[0].Current {
-			return ShowToast("No personas. A prompt file with a system prompt is one: /help prompts")
+			return ShowToast("No personas. A prompt file with a system prompt is one: /manual prompts")
 		}
 		return Effect{List: &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
 	case noPersona:

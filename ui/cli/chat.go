@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -84,6 +85,10 @@ func (f *flags) attachments() ([]llm.Part, error) {
 	for _, path := range f.files {
 		item, err := attachment(path)
 		if err != nil {
+			var file *fs.PathError
+			if errors.As(err, &file) {
+				err = file.Err // the path stands in front
+			}
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
 		if item.Note != "" {

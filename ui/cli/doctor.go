@@ -18,6 +18,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/sandbox"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/theme"
 	"parley/ui/tui"
@@ -119,7 +120,7 @@ func checkOf(h providers.Health) app.Check {
 	add(h.Key != "", "key from %s", h.Key)
 	add(h.URL != "", "%s", h.URL)
 	add(h.Version != "", "%s", h.Version)
-	add(true, "%s", h.Latency.Round(time.Millisecond))
+	add(true, "%s", format.Duration(h.Latency))
 	add(h.Models == 1, "1 model")
 	add(h.Models > 1, "%d models", h.Models)
 	add(h.Model != "", "default %s", strings.TrimPrefix(h.Model, h.Provider+"/"))

@@ -120,7 +120,7 @@ func Price(dollars float64) string {
 func Size(bytes int) string {
 	switch {
 	case bytes < 1000:
-		return fmt.Sprintf("%d bytes", bytes)
+		return Plural(bytes, "byte")
 	case bytes < 999_950:
 		return fmt.Sprintf("%.1f KB", float64(bytes)/1e3)
 	}

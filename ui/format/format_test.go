@@ -32,6 +32,7 @@ func TestNumbers(t *testing.T) {
 		{format.Price(2), "$2.00"},
 		{format.Price(0.125), "$0.125"},
 		{format.Size(0), "0 bytes"},
+		{format.Size(1), "1 byte"},
 		{format.Size(999), "999 bytes"},
 		{format.Size(1000), "1.0 KB"},
 		{format.Size(1234), "1.2 KB"},

@@ -12,7 +12,7 @@ import (
 func TestCurrentIsSaid(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("Well."))
 	d.enter("/effort").heard("provider default, current").enter("").idle()
-	d.enter("/persona").heard("No personas. A prompt file with a system prompt is one: /help prompts").idle()
+	d.enter("/persona").heard("No personas. A prompt file with a system prompt is one: /manual prompts").idle()
 	if strings.Contains(d.said(), "1 persona") {
 		t.Error(d.said())
 	}

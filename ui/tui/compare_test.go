@@ -12,8 +12,9 @@ import (
 	"parley/session"
 )
 
-// comparing sets a screen up on which two models say one thing each.
-func comparing(t *testing.T, w, h int, one, two llmtest.Turn) *stage {
+// comparing sets a screen up on which two models say one thing each, the first one what it said
+// before besides.
+func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.Turn) *stage {
 	t.Helper()
 	models := map[string]*llmtest.Fake{"fake/one": llmtest.New(one), "fake/two": llmtest.New(two, llmtest.Say("and more of the second"))}
 	return setUpWith(t, w, h, func(o *Options) {
@@ -24,7 +25,22 @@ func comparing(t *testing.T, w, h int, one, two llmtest.Turn) *stage {
 			}
 			return llm.Endpoint{Model: fake, Name: name, Origin: name, Strategy: "native", Known: true, Context: 100_000}, nil
 		}
-	})
+	}, before...)
+}
+
+// TestCompareTellsSwitchOnce: behind an answer of the first model, that of another one says that it is
+// another, and nothing else does; what that was not sent is told.
+func TestCompareTellsSwitchOnce(t *testing.T) {
+	s := comparing(t, 80, 24, llmtest.Say("the first"), llmtest.Say("the second"), llmtest.Think("hm", "the beginning"))
+	s.ask("hello", "the beginning")
+	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
+	s.Type("which?").Press("enter").WaitForText("esc keep the first")
+	s.Press("right").Shows("the second").Press("enter").WaitForText("Continuing with fake/two")
+	for _, text := range []string{"Model: fake/one → fake/two", "Earlier models' thinking not sent"} {
+		if n := strings.Count(s.Screen(), text); n != 1 {
+			t.Errorf("%q is said %d times:\n%s", text, n, s.Screen())
+		}
+	}
 }
 
 // TestCompare asks two models the same, and goes on with one of them.
@@ -39,9 +55,6 @@ func TestCompare(t *testing.T) {
 			}
 			s.Golden(fmt.Sprintf("compare-%dx%d", size.w, size.h))
 			s.Press("right").Shows("the second").Press("enter").WaitForText("Continuing with fake/two")
-			if n := strings.Count(s.Screen(), "Model: fake/one → fake/two"); n != 1 {
-				t.Errorf("that it is another model is said %d times:\n%s", n, s.Screen())
-			}
 			if got := s.m.App.Session.Model().Name; got != "fake/two" {
 				t.Errorf("the conversation goes on with %s", got)
 			}

@@ -253,8 +253,8 @@ func (c *Dialog) draw() string {
 	wide, fit := c.share()
 	from := max(min(c.at-fit/2, len(c.columns)-fit), 0)
 	title := "Compare · choose an answer to continue with"
-	if fit < len(c.columns) {
-		title = fmt.Sprintf("Compare · choose an answer to continue with · %d of %d", c.at+1, len(c.columns))
+	if fit < len(c.columns) { // the window is narrow
+		title = fmt.Sprintf("Compare · choose an answer · %d of %d", c.at+1, len(c.columns))
 	}
 	if c.verdict != "" {
 		title = c.verdict

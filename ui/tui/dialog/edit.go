@@ -51,7 +51,11 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 }
 
 func (a *Approval) viewEdit() string {
-	foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, "use these"), hint(a.Keys.Close, "back"))
+	use := "use these"
+	if a.edited != "" {
+		use = "use this"
+	}
+	foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, use), hint(a.Keys.Close, "back"))
 	if a.fault != "" {
 		foot = a.keyHint(a.theme.Bad, hintText(a.fault, ""))
 	}

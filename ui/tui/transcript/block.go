@@ -91,7 +91,9 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	}
 	left := 0
 	if b.text != "" || len(b.labels) == 0 {
-		if lines = breakAtDots(b.text, p.proseWidth()); b.noteStyle != footerStyle || lines == nil {
+		if b.noteStyle == footerStyle {
+			lines = breakAtDots(b.text, p.proseWidth())
+		} else {
 			lines, left = wrapText(b.text, p.proseWidth(), limit)
 		}
 	}
@@ -104,8 +106,7 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 		lines = append(lines, p.styler.applyAll(roleDim, rows)...)
 	}
 	if b.hint != "" {
-		hints, _ := wrapText(b.hint, p.proseWidth(), 0)
-		lines = append(lines, p.styler.applyAll(roleDim, hints)...)
+		lines = append(lines, p.styler.applyAll(roleDim, breakAtDots(b.hint, p.proseWidth()))...)
 	}
 	if b.noteStyle == userStyle {
 		lines = p.styler.onBand(lines, p.width)
@@ -113,24 +114,17 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	return p.styler.apply(b.signRole, b.sign), lines
 }
 
-// breakAtDots breaks a text of parts between dots behind dots only, so that no number is
-// torn from its unit; nil if it has lines of its own, or a part is too wide.
+// breakAtDots breaks a text of parts between dots behind dots, so that no number is torn from its
+// unit and no key from what it does; elsewhere only where a part is wider than a line.
 func breakAtDots(text string, width int) (out []string) {
-	if strings.Contains(text, "\n") {
-		return nil
-	}
-	parts := strings.SplitAfter(text, " · ")
-	for _, part := range parts {
+	for _, part := range strings.SplitAfter(text, " · ") {
 		part = strings.TrimRight(part, " ")
-		last := len(out) - 1
-		switch {
-		case textwrap.Width(part) > width:
-			return nil
-		case last >= 0 && textwrap.Width(out[last]+" "+part) <= width:
+		if last := len(out) - 1; last >= 0 && textwrap.Width(out[last]+" "+part) <= width {
 			out[last] += " " + part
-		default:
-			out = append(out, part)
+			continue
 		}
+		rows, _ := wrapText(part, width, 0)
+		out = append(out, rows...)
 	}
 	return out
 }

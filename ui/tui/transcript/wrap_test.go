@@ -46,7 +46,8 @@ func TestUntab(t *testing.T) {
 	}
 }
 
-// A footer breaks behind its dots, and tears no number from its unit.
+// A footer and a hint break behind their dots, and tear no number from its unit; only a part that is
+// wider than a line is broken.
 func TestRows(t *testing.T) {
 	const footer = "demo/parley · 499 in · 17 out · 32 tok/s"
 	tests := []struct {
@@ -56,7 +57,7 @@ func TestRows(t *testing.T) {
 		{80, []string{footer}},
 		{25, []string{"demo/parley · 499 in ·", "17 out · 32 tok/s"}},
 		{13, []string{"demo/parley ·", "499 in ·", "17 out ·", "32 tok/s"}},
-		{8, nil},
+		{8, []string{"demo/par", "ley ·", "499 in ·", "17 out ·", "32 tok/s"}},
 	}
 	for _, test := range tests {
 		if got := breakAtDots(footer, test.width); !slices.Equal(got, test.want) {
