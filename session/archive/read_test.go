@@ -13,7 +13,6 @@ import (
 
 	"parley/providers/anthropic"
 	"parley/providers/llm"
-	"parley/providers/openai"
 )
 
 // outline returns a conversation in a few words per message:
@@ -162,7 +161,7 @@ func valid(c Conversation) error {
 }
 
 // TestOrigins: what is kept for a provider carries the name its adapter looks
-// for, however a model's id is written.
+// for, however a model's id is written. That of Codex is held by providers TestOriginOfCodex.
 func TestOrigins(t *testing.T) {
 	for _, id := range []string{
 		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",
@@ -176,15 +175,6 @@ func TestOrigins(t *testing.T) {
 		if got := claudeOrigin(id); got != "" {
 			t.Errorf("%q: %q, want none", id, got)
 		}
-	}
-	list, _, err := Read(strings.NewReader(`{"type":"turn_context","payload":{"model":"gpt-5.2-codex"}}
-{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := openai.NewResponses(openai.Options{Model: "gpt-5.2-codex"}).Origin()
-	if got := list[0].Nodes[0].Origin; got != want {
-		t.Errorf("codex: %q, want %q", got, want)
 	}
 }
 

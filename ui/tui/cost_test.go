@@ -13,7 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers"
+	"parley/providers/anthropic"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
@@ -138,20 +138,22 @@ type answering struct{}
 
 func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, r.Body)
-	answer := `data: {"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	answer := `data: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":1}}}` + "\n\n" +
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Yes."}}` + "\n\n" + `data: {"type":"content_block_stop","index":0}` + "\n\n" +
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, err
 }
 
-// asking returns what asks once more behind n messages, up to the bytes on the wire.
+// asking returns what asks once more behind n messages, up to the bytes on the wire: in one
+// format, for providers TestWholeTurnIsFlat has all of them.
 func asking(tb testing.TB, n int) func() {
 	lib := session.MemoryStore()
 	tb.Cleanup(func() { _ = lib.Close() })
-	config := providers.Config{Providers: map[string]providers.Provider{"p": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: "test-key"}}}
-	model, err := providers.Open(config, "p/gpt-4.1", providers.OpenOptions{Transport: answering{}})
-	if err != nil {
-		tb.Fatal(err)
+	const name = "claude-sonnet-4-5"
+	model := llm.Endpoint{
+		Model: anthropic.New(anthropic.Options{BaseURL: "http://127.0.0.1:1/v1", Key: "test-key", Model: name, HTTP: &http.Client{Transport: answering{}}}),
+		Name:  "p/" + name, Origin: anthropic.Origin(name), Strategy: "native", Known: true, Context: 1 << 30,
 	}
-	model.Context = 1 << 30
 	ids, err := storetest.Fill(lib, 1, n, "/p")
 	if err != nil {
 		tb.Fatal(err)

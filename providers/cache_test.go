@@ -1,6 +1,6 @@
-// testdata/gemini.sse is an answer in the documented form, written by hand.
+// testdata/gemini-cached.sse is an answer in the documented form, written by hand.
 
-package cachewatch_test
+package providers_test
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 )
 
 // recorded holds the directory of recorded answers beside the repository.
-const recorded = "../../../shared/wire"
+const recorded = "../../shared/wire"
 
 // TestRecordedFigures plays what providers answered with figures of their caches, as it was
 // recorded or is documented, through the ledger: the answer, the answer again, and behind
@@ -55,7 +55,7 @@ func TestRecordedFigures(t *testing.T) {
 		},
 		{
 			// The form is that of ai.google.dev/api/generate-content#UsageMetadata.
-			file: "testdata/gemini.sse", kind: "gemini", model: "gemini-3.1-pro-preview",
+			file: "testdata/gemini-cached.sse", kind: "gemini", model: "gemini-3.1-pro-preview",
 			cold:   []string{`"cachedContentTokenCount": 8173,`, "", `,"cacheTokensDetails": [{"modality": "TEXT","tokenCount": 8173}]`, ""},
 			usage:  llm.Usage{Input: 9412, CacheRead: 8173}, // more than a fifth has to be missed to be told
 			missed: 9412, told: "Cache of 9.4k tokens lost ≈ $0.02: system prompt changed", lifetime: 5, least: 4096,
