@@ -36,6 +36,17 @@ const (
 
 var externalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
+// DisplayName returns the name of a tool for users: "search of wiki" for mcp__wiki__search, the tool
+// of an MCP server, and any other name as it is.
+func DisplayName(name string) string {
+	if external, ok := strings.CutPrefix(name, "mcp__"); ok {
+		if server, tool, ok := strings.Cut(external, "__"); ok && server != "" && tool != "" {
+			return tool + " of " + server
+		}
+	}
+	return name
+}
+
 // NewAction returns a, which does run. Action.Run says what run gets.
 func NewAction(a Action, run func(ctx context.Context, progress func(text string)) Outcome) *Action {
 	a.run = run

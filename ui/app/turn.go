@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/ui/format"
 )
 
@@ -175,7 +176,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		}
 		t.result(e.Result, e.lost, now)
 	case session.DroppedCall:
-		t.put(Change{Kind: ToolBlock, Tool: &Tool{Name: e.Name, Input: e.Input, Status: CallCanceled}, Event: e})
+		t.put(Change{Kind: ToolBlock, Tool: &Tool{Name: tools.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
 	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.Directories, session.ShellCommand, session.Verdict:
 		t.put(Change{Event: e})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/tools/sanitize"
 )
 
@@ -46,7 +47,7 @@ func (a Activity) WaitedFor(now time.Time) time.Duration {
 
 // do notes what goes on, and since when.
 func (t *Turn) do(what ActivityKind, tool string, now time.Time) {
-	if t.Kind != what || t.Tool != tool {
+	if tool = tools.DisplayName(tool); t.Kind != what || t.Tool != tool {
 		t.Kind, t.Tool, t.Since = what, tool, now
 	}
 }

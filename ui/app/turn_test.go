@@ -447,6 +447,28 @@ func TestTurnOfATool(t *testing.T) {
 	}
 }
 
+// A tool of an MCP server has the name that a user is asked about, and not the one on the wire.
+func TestTurnOfAServersTool(t *testing.T) {
+	var turn Turn
+	at := time.Unix(100, 0)
+	part := llm.Part{Kind: llm.Call, ID: "1", Name: "mcp__wiki__search", Input: "{}"}
+	const name = "search of wiki"
+	for _, e := range []session.Event{
+		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
+		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{Title: "mcp__wiki__search x"}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.DroppedCall{Name: part.Name},
+	} {
+		for _, c := range turn.Apply(e, at) {
+			if c.Kind == ToolBlock && c.Tool != nil && (c.Tool.Name != name || c.Tool.Asked && c.Tool.Title != "x") {
+				t.Errorf("after %T it is %+v", e, c.Tool)
+			}
+		}
+		if turn.Tool != "" && turn.Tool != name {
+			t.Errorf("after %T it is busy with %s", e, turn.Tool)
+		}
+	}
+}
+
 // A silence and a countdown come with the time, and go once something comes.
 func TestTurnTicks(t *testing.T) {
 	var turn Turn

@@ -46,6 +46,7 @@ const (
 // setTool changes what is known of a call. Event is why.
 func (t *Turn) setTool(b *block, event session.Event, change func(*Tool)) {
 	change(&b.tool)
+	b.tool.Name = tools.DisplayName(b.tool.Name)
 	tool := b.tool
 	t.putBlock(b, Change{Op: Replaced, Kind: ToolBlock, Tool: &tool, Event: event})
 }
@@ -116,7 +117,7 @@ func (t *Turn) ask(a session.ApprovalRequest, now time.Time) {
 	t.do(Asking, a.Call.Name, now)
 	t.setTool(t.blockOf(a.Call.ID), a, func(tool *Tool) {
 		tool.Status, tool.Asked = CallAsking, true // the question shows the diff
-		tool.Title = strings.TrimPrefix(a.Action.Title, tool.Name+" ")
+		tool.Title = strings.TrimPrefix(a.Action.Title, a.Call.Name+" ")
 	})
 }
 

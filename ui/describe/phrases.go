@@ -41,15 +41,7 @@ func Question(a *tools.Action) string {
 func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
 // ToolName names the tool of a: one of an MCP server with that.
-func ToolName(a *tools.Action) string {
-	name := a.Tool
-	if external, ok := strings.CutPrefix(name, "mcp__"); ok {
-		if server, tool, ok := strings.Cut(external, "__"); ok && server != "" && tool != "" {
-			name = tool + " of " + server
-		}
-	}
-	return inline(name)
-}
+func ToolName(a *tools.Action) string { return inline(tools.DisplayName(a.Tool)) }
 
 // AlwaysQuestion asks whether what is like a may run from now on.
 func AlwaysQuestion(a *tools.Action) string {

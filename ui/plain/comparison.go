@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/ui/app"
 )
 
@@ -101,7 +102,7 @@ func (c *comparison) finished(n int) {
 	one := c.Comparison[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.writeLine("%s.", app.ComparedCallText(call.Name, app.CallFailed))
+		c.writeLine("%s.", app.ComparedCallText(tools.DisplayName(call.Name), app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
 		c.writeLine("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))

@@ -78,10 +78,10 @@ func (t *transcript) storedCall(c app.Change) {
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
 		if c.Tool.Status == app.CallLost {
-			t.writeLine("%s: %s", e.Part.Name, e.Part.Text)
+			t.writeLine("%s: %s", c.Tool.Name, e.Part.Text)
 			return
 		}
-		t.writeLine("%s answered %s.", e.Part.Name, format.Plural(lines(e.Part.Text), "line"))
+		t.writeLine("%s answered %s.", c.Tool.Name, format.Plural(lines(e.Part.Text), "line"))
 	}
 }
 
