@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
@@ -54,28 +56,62 @@ func TestSentWhileOpening(t *testing.T) {
 	}
 }
 
+// packet handles keys as one packet brings them: what they lead to comes behind the last of them.
+func (s *stage) packet(t *testing.T, keys ...string) {
+	t.Helper()
+	s.Send(doMsg(func() tea.Cmd {
+		var cmds []tea.Cmd
+		for _, name := range keys {
+			k, err := uitest.Key(name)
+			if err != nil {
+				t.Error(err)
+			}
+			_, cmd := s.m.Update(k)
+			cmds = append(cmds, cmd)
+		}
+		return tea.Batch(cmds...)
+	}))
+}
+
 // Keys that came in one packet with enter are for what it opened, and prompts stay in order.
 func TestKeysBehindEnter(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
-	press := func(keys ...string) {
-		s.Send(do(func() { // with no time for commands in between
-			for _, name := range keys {
-				k, err := uitest.Key(name)
-				if err != nil {
-					t.Error(err)
-				}
-				s.m.Update(k)
-			}
-		}))
-	}
 	s.Do(func() { s.m.input.Composer.SetValue("/history") })
-	press("enter", "x", "y")
+	s.packet(t, "enter", "x", "y")
 	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows("› Ask anything")
 	s.ask("hi", "half an answer")
-	press("a", "enter", "b", "enter")
+	s.packet(t, "a", "enter", "b", "enter")
 	queued, _ := s.m.App.Session.Queued()
 	if len(queued) != 2 || queued[0].Text() != "a" || queued[1].Text() != "b" {
 		t.Errorf("queued %+v", queued)
+	}
+}
+
+// Keys that came in one packet with a choice, or with what leaves a dialog, are for what is there then.
+func TestKeysBehindChoices(t *testing.T) {
+	cases := map[string]struct {
+		open  []string // keys that open a dialog
+		sees  string   // of it
+		keys  []string // the choice, and what comes behind it
+		shows string
+	}{
+		"a list":              {[]string{"ctrl+x", "m"}, "Model", []string{"enter", "h", "i"}, "› hi"},
+		"a list that is left": {[]string{"ctrl+x", "m"}, "Model", []string{"esc", "h", "i"}, "› hi"},
+		"a report":            {[]string{"/", "u", "s", "a", "g", "e", "enter"}, "esc close", []string{"esc", "h", "i"}, "› hi"},
+		"help":                {[]string{"?"}, "esc close", []string{"esc", "h", "i"}, "› hi"},
+		"the palette":         {[]string{"ctrl+p"}, "Commands", []string{"h", "i", "s", "t", "o", "r", "y", "enter", "x", "y"}, "sent to the model  xy"},
+		"conversations":       {[]string{"ctrl+x", "l"}, "Conversations", []string{"esc", "h", "i"}, "› hi"},
+		"the way back":        {[]string{"esc", "esc"}, "choose", []string{"esc", "h", "i"}, "› hi"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Say("about whales"))
+			s.ask("whales", "about whales")
+			s.idle()
+			s.Press(c.open...).WaitForText(c.sees)
+			s.packet(t, c.keys...)
+			s.WaitForText(c.shows)
+		})
 	}
 }
 

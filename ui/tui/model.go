@@ -162,8 +162,23 @@ func (m *Model) first() tea.Cmd {
 	return m.chat.SendPrompt(prompt...)
 }
 
-// Update routes one message to the first part that knows it; what none does is input.
+// Update handles one message, and what dialogs and the composer say because of it: the next key is
+// for what comes of that.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.route(msg)
+	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
+		for _, msg := range said {
+			cmd = tea.Batch(cmd, m.route(msg))
+		}
+	}
+	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
+	m.input.ShowQueue()
+	m.layout()
+	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, statusChanged(m))...))
+}
+
+// route gives one message to the first part that knows it; what none does is input.
+func (m *Model) route(msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
 	f := &m.features
 	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
@@ -173,12 +188,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd, ok = p.Update(msg)
 	}
 	if !ok {
-		cmd = m.typed(msg)
+		return m.typed(msg)
 	}
-	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
-	m.input.ShowQueue()
-	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, statusChanged(m))...))
+	return cmd
 }
 
 // update takes messages that are about the screen as a whole, and reports whether msg is one.

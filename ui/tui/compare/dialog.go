@@ -44,6 +44,7 @@ type Dialog struct {
 	wanted        int       // that was chosen while others still answered; below zero: none
 	running       bool      // somebody still answers
 	over          bool
+	said          []tea.Msg
 	verdict       string   // of a judge; "": none yet
 	view          string   // of the last View; "" if anything but a pane changed
 	shown         []string // the panes and states it is made of
@@ -188,12 +189,12 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		}
 	case "y":
 		text := col.pane.LastAnswer()
-		return func() tea.Msg { return transcript.CopyMsg{Text: text, What: "answer of " + col.Label} }
+		return c.say(transcript.CopyMsg{Text: text, What: "answer of " + col.Label})
 	case "enter":
 		return c.choose(c.at)
 	case "esc":
 		if c.running {
-			return func() tea.Msg { return StopMsg{} }
+			return c.say(StopMsg{})
 		}
 		return c.answer(-1)
 	default:
@@ -214,13 +215,25 @@ func (c *Dialog) choose(n int) tea.Cmd {
 		return c.answer(n)
 	}
 	c.wanted = n
-	return func() tea.Msg { return StopMsg{} }
+	return c.say(StopMsg{})
 }
 
 func (c *Dialog) answer(n int) tea.Cmd {
 	c.over = true
-	chosen := c.chosen(n)
-	return func() tea.Msg { return chosen }
+	return c.say(c.chosen(n))
+}
+
+// say says msg to the root. There is no command for it.
+func (c *Dialog) say(msg tea.Msg) tea.Cmd {
+	c.said = append(c.said, msg)
+	return nil
+}
+
+// TakeSaid returns what the dialog said since the last call.
+func (c *Dialog) TakeSaid() []tea.Msg {
+	said := c.said
+	c.said = nil
+	return said
 }
 
 // chosen returns the nth answer; below zero, the one that the conversation stands at.

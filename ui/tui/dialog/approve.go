@@ -317,7 +317,8 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 		a.hinted = a.answers(press)
 		return wake
 	}
-	return tea.Batch(func() tea.Msg { return UnhandledKeyMsg{msg} }, wake)
+	a.say(UnhandledKeyMsg{msg})
+	return wake
 }
 
 func (a *Approval) reply(answer tools.Approval) tea.Cmd {

@@ -11,7 +11,7 @@
 //	Usage     what was spent                   –
 //	Help      the keys                         –
 //
-// Every dialog can be left with esc, which sends ClosedMsg; leaving a question
+// Every dialog can be left with esc, which says ClosedMsg; leaving a question
 // is an answer, so that Approve and Confirm send theirs. Those two wait for
 // Drawn before they take consent. A dialog answers once and is deaf
 // afterwards. All text it shows is taken for hostile.
@@ -38,6 +38,10 @@ type Dialog interface {
 	View() string
 	// Height is how many rows the dialog wants, up to what SetSize allows.
 	Height() int
+	// TakeSaid returns what the dialog said since the last call, such as the choice, oldest
+	// first. The root takes it after each Update: keys that wait behind the one that chose
+	// are for what comes then, and a message would come after them.
+	TakeSaid() []tea.Msg
 	// Cursor is where in the view the terminal's cursor belongs; not ok if
 	// nothing is being written.
 	Cursor() (x, y int, ok bool)
@@ -55,7 +59,8 @@ type base struct {
 	width, height int
 	theme         *theme.Theme
 	view          string // of the last View; "" if something changed
-	done          bool   // the answer was sent
+	done          bool   // the answer was given
+	said          []tea.Msg
 }
 
 func newBase(th *theme.Theme) base {
@@ -84,7 +89,20 @@ func (b *base) Answered() bool { return b.done }
 // answer ends the dialog with msg.
 func (b *base) answer(msg tea.Msg) tea.Cmd {
 	b.done = true
-	return func() tea.Msg { return msg }
+	return b.say(msg)
+}
+
+// say says msg to the root. There is no command for it.
+func (b *base) say(msg tea.Msg) tea.Cmd {
+	b.said = append(b.said, msg)
+	return nil
+}
+
+// TakeSaid returns what the dialog said since the last call.
+func (b *base) TakeSaid() []tea.Msg {
+	said := b.said
+	b.said = nil
+	return said
 }
 
 // titleLine returns a title line, with something to its right if there is room.

@@ -38,6 +38,9 @@ func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 		if batch, ok := got.(tea.BatchMsg); ok {
 			got = batch[0]() // what comes behind it waits
 		}
+		for _, said := range d.TakeSaid() {
+			got = said
+		}
 	}
 	for _, key := range keys {
 		if text, ok := strings.CutPrefix(key, "paste:"); ok {

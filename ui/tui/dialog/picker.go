@@ -313,8 +313,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	before := p.Selected()
 	cmd := tea.Batch(p.update(msg), askPaths(p))
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
-		moved := MovedMsg{now}
-		return tea.Batch(cmd, func() tea.Msg { return moved })
+		p.say(MovedMsg{now})
 	}
 	return cmd
 }
@@ -350,8 +349,7 @@ func (p *Picker) itemCmd(said func(Item) tea.Msg) tea.Cmd {
 	if !p.hasSelection() {
 		return nil
 	}
-	msg := said(*p.item(p.hits[p.selected]))
-	return func() tea.Msg { return msg }
+	return p.say(said(*p.item(p.hits[p.selected])))
 }
 
 // showAll shows what is hidden, or no longer.

@@ -307,7 +307,7 @@ func (l *SessionList) onQuery() tea.Cmd {
 	l.words, l.matches, l.searched = words, nil, false
 	l.selected, l.top = 0, 0
 	l.filter()
-	return func() tea.Msg { return SessionFilter{words} }
+	return l.say(SessionFilter{words})
 }
 
 func (l *SessionList) open() tea.Cmd {

@@ -49,7 +49,8 @@ type spy struct {
 }
 
 func (s *spy) Update(msg tea.Msg) tea.Cmd {
-	s.said = append(s.said, spoken(s.Dialog.Update(msg))...)
+	cmd := s.Dialog.Update(msg)
+	s.said = append(append(s.said, s.TakeSaid()...), spoken(cmd)...)
 	return nil
 }
 

@@ -23,6 +23,7 @@ type Overlay struct {
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
 	answered func(yes bool) tea.Cmd         // takes the answer to the open question
 	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
+	said     []tea.Msg                      // by dialogs
 }
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
@@ -112,8 +113,17 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // HandleInput passes a key, a paste or a mouse event to the dialog.
 func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
-	cmd := o.Dialog.Update(msg)
+	d := o.Dialog
+	cmd := d.Update(msg)
+	o.said = append(o.said, d.TakeSaid()...)
 	return tea.Batch(cmd, o.ConfirmDrawn())
+}
+
+// TakeSaid returns what dialogs said since the last call, oldest first.
+func (o *Overlay) TakeSaid() []tea.Msg {
+	said := o.said
+	o.said = nil
+	return said
 }
 
 // Interrupt handles ctrl+c: it closes the dialog without a choice.

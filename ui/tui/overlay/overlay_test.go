@@ -33,16 +33,20 @@ func TestAnswerToWhatWasLeft(t *testing.T) {
 		return d
 	}
 	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
-	late := pick("first").Update(enter)()
+	said := func(d dialog.Dialog, key tea.KeyPressMsg) tea.Msg {
+		d.Update(key)
+		return d.TakeSaid()[0]
+	}
+	late := said(pick("first"), enter)
 	pick("second")
 	o.Update(late)
-	lateYes := ask("third").Update(tea.KeyPressMsg{Code: 'y', Text: "y"})()
+	lateYes := said(ask("third"), tea.KeyPressMsg{Code: 'y', Text: "y"})
 	again := ask("fourth")
 	o.Update(lateYes)
 	if len(picked)+len(yes) > 0 {
 		t.Errorf("taken for answers: %q, %q", picked, yes)
 	}
-	if o.Update(again.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})()); len(yes) != 1 || o.Current() != nil {
+	if o.Update(said(again, tea.KeyPressMsg{Code: 'y', Text: "y"})); len(yes) != 1 || o.Current() != nil {
 		t.Errorf("the answer that was given: %q", yes)
 	}
 }
@@ -58,7 +62,8 @@ func TestOnLeave(t *testing.T) {
 		"ctrl+c":         {func(o *Overlay) { o.Interrupt() }, 1},
 		"another dialog": {func(o *Overlay) { o.Open(dialog.Help(nil, o.Theme)) }, 1},
 		"a choice": {func(o *Overlay) {
-			o.Update(o.Dialog.Update(tea.KeyPressMsg{Code: tea.KeyEnter})())
+			o.HandleInput(tea.KeyPressMsg{Code: tea.KeyEnter})
+			o.Update(o.TakeSaid()[0])
 			o.Update(dialog.ClosedMsg{})
 		}, 0},
 	} {
