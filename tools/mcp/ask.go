@@ -34,6 +34,8 @@ type Question struct {
 	once   sync.Once
 	answer chan reply
 	ended  <-chan struct{} // closed when nobody waits for the answer any more
+	gone   <-chan struct{} // closed when the connection has ended
+	idle   <-chan struct{} // closed when the calls that may have asked have ended; nil: there was none
 	done   <-chan struct{} // closed when the server says that the page is done; nil: it does not say
 }
 
@@ -74,19 +76,26 @@ func (q *Question) reply(r reply) { q.once.Do(func() { q.answer <- r }) }
 func (q *Question) Ended() <-chan struct{} { return q.ended }
 
 // Done reports whether it is over because the server said that the page is done.
-func (q *Question) Done() bool {
-	select {
-	case <-q.done:
-		return true
-	default:
-		return false
-	}
-}
+func (q *Question) Done() bool { return isClosed(q.done) }
 
 // Over reports whether nobody waits for the answer any more.
-func (q *Question) Over() bool {
+func (q *Question) Over() bool { return isClosed(q.ended) }
+
+// WhyOver says why nobody waits for the answer any more; "" if the server does not say, or somebody does.
+func (q *Question) WhyOver() string {
+	switch {
+	case isClosed(q.gone):
+		return "its connection has ended"
+	case isClosed(q.idle):
+		return "the call that asked has ended"
+	}
+	return ""
+}
+
+// isClosed reports whether a channel is closed; one that is nil is not.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-q.ended:
+	case <-c:
 		return true
 	default:
 		return false
@@ -174,13 +183,14 @@ func (f *inFlight) begin() (end func()) {
 	}
 }
 
-// untilIdle calls then once no call is under way any more, unless ctx ends before; never if none is.
-func (f *inFlight) untilIdle(ctx context.Context, then func()) {
+// untilIdle calls then once no call is under way any more, unless ctx ends before; never if none is. It
+// returns what is closed by then; nil if none is.
+func (f *inFlight) untilIdle(ctx context.Context, then func()) (idle <-chan struct{}) {
 	f.mu.Lock()
-	idle := f.idle
+	idle = f.idle
 	f.mu.Unlock()
 	if idle == nil {
-		return
+		return nil
 	}
 	go func() {
 		select {
@@ -189,6 +199,7 @@ func (f *inFlight) untilIdle(ctx context.Context, then func()) {
 		case <-ctx.Done():
 		}
 	}()
+	return idle
 }
 
 // askUser has a question asked, with its text made fit for the user, and waits for the answer until ctx, the connection or the
@@ -206,7 +217,7 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	s.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
+	q.gone, q.idle = life.Done(), s.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
 	q.Server, q.Text = s.name, s.lockedSecrets().sanitizeText(q.Text, maxQuestionText)
 	q.answer = make(chan reply, 1)
 	if q.Refused == "" {

@@ -102,6 +102,13 @@ type List struct {
 	TakesArg  bool // an argument may be typed behind the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
 	OnDismiss func() // called when the list is closed without a choice; may be nil
+	Lapse
+}
+
+// A Lapse withdraws a question that needs no answer any more. The zero value never does.
+type Lapse struct {
+	Done   <-chan struct{} // closed when no answer is needed any more; nil: one always is
+	OnDone func() Effect   // its effect is shown when Done withdrew the question
 }
 
 // An Item is a row of a List, or something that may follow a command.
@@ -119,9 +126,8 @@ type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // yes works at once, even before the question was on the screen
 	Answer        func(yes bool) Effect
-	OnDismiss     func()          // called when the question is closed without an answer; may be nil
-	Done          <-chan struct{} // closed when no answer is needed any more; nil: one always is
-	OnDone        func() Effect   // its effect is shown when Done withdrew the question
+	OnDismiss     func() // called when the question is closed without an answer; may be nil
+	Lapse
 }
 
 // A Secret asks for a line, such as an API key, that is not shown while it is typed unless it is
@@ -140,6 +146,7 @@ type Secret struct {
 
 	Ready     <-chan struct{} // closed when the line is not needed any more, and Submit gets ""; nil: it is needed
 	OnDismiss func()          // called when the prompt is closed without a line; may be nil
+	Lapse
 }
 
 // Sentences that more than one front end shows. The screen shows them as they are, plain

@@ -40,19 +40,27 @@ func unanswered(q *mcp.Question) (Effect, bool) {
 	if !q.Over() {
 		return Effect{}, false
 	}
-	return ShowToast("MCP server " + q.Server + " no longer waits for an answer"), true
+	text := "MCP server " + q.Server + " no longer waits for an answer"
+	if why := q.WhyOver(); why != "" {
+		text += ": " + why
+	}
+	return ShowToast(text), true
 }
 
-// confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
-func confirmQuestion(q *mcp.Question, c Confirm) Effect {
-	c.OnDismiss, c.Done = q.Cancel, q.Ended()
-	c.OnDone = func() Effect {
+// lapse takes what is asked for a server back once nobody waits for an answer.
+func lapse(q *mcp.Question) Lapse {
+	return Lapse{Done: q.Ended(), OnDone: func() Effect {
 		if q.Done() {
 			return ShowToast("MCP server " + q.Server + " says that the page is done")
 		}
 		e, _ := unanswered(q)
 		return e
-	}
+	}}
+}
+
+// confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
+func confirmQuestion(q *mcp.Question, c Confirm) Effect {
+	c.OnDismiss, c.Lapse = q.Cancel, lapse(q)
 	return Effect{Confirm: &c}
 }
 
@@ -102,7 +110,7 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 	}
 	title := q.Server + ": " + f.Title
 	if len(f.Choices) > 0 && !f.Several {
-		return Effect{List: fieldList(f, title, q.Cancel, next)}
+		return Effect{List: fieldList(f, title, q, next)}
 	}
 	help := f.Help
 	if f.Several {
@@ -115,14 +123,14 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 		help += " (optional)"
 	}
 	return Effect{Secret: &Secret{
-		Title: title, Text: help, Visible: true, Value: f.Default, Optional: !f.Required, OnDismiss: q.Cancel,
+		Title: title, Text: help, Visible: true, Value: f.Default, Optional: !f.Required, OnDismiss: q.Cancel, Lapse: lapse(q),
 		Submit: func(_ context.Context, line string) (func() Effect, error) { return next(line) },
 	}}
 }
 
 // fieldList asks for one of the choices of a field.
-func fieldList(f mcp.Field, title string, left func(), next func(string) (func() Effect, error)) *List {
-	list := &List{Title: title, Noun: "choice", OnDismiss: left}
+func fieldList(f mcp.Field, title string, q *mcp.Question, next func(string) (func() Effect, error)) *List {
+	list := &List{Title: title, Noun: "choice", OnDismiss: q.Cancel, Lapse: lapse(q)}
 	for _, c := range f.Choices {
 		list.Items = append(list.Items, Item{Title: c.Title, Value: c.Value, Current: f.Default == c.Value})
 	}
@@ -132,7 +140,7 @@ func fieldList(f mcp.Field, title string, left func(), next func(string) (func()
 	list.Choose = func(i Item, _ string) Effect {
 		then, err := next(i.Value)
 		if err != nil {
-			left()
+			q.Cancel()
 			return Effect{Err: err}
 		}
 		return then()

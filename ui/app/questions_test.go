@@ -21,7 +21,7 @@ import (
 
 // askingApp returns an application with a server "s" whose tools ask for what they are called
 // after: a form, a page, and an answer of the model.
-func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
+func askingApp(t *testing.T) (a *App, call func(tool string, in ...context.Context) <-chan string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
 	ending, end := context.WithCancel(t.Context()) // of calls: the server's end waits for one that waits for an answer
 	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
@@ -63,7 +63,8 @@ func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 	a = newApp(t)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(llmtest.Say("hello"))})
 	a.Servers = func() *mcp.Servers { return servers }
-	return a, func(tool string) <-chan string {
+	return a, func(tool string, in ...context.Context) <-chan string {
+		ctx := append(in, t.Context())[0]
 		done := make(chan string, 1)
 		for _, ext := range servers.Tools() {
 			if ext.Name == "mcp__s__"+tool {
@@ -71,7 +72,7 @@ func askingApp(t *testing.T) (a *App, call func(tool string) <-chan string) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				go func() { done <- action.Run(t.Context(), nil).Text }()
+				go func() { done <- action.Run(ctx, nil).Text }()
 			}
 		}
 		return done
@@ -120,6 +121,46 @@ func TestServerForm(t *testing.T) {
 	e.Confirm.Answer(true)
 	if got := <-done; !strings.Contains(got, `{"action":"accept","content":{"name":"Ada","tea":"black"}}`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Each step of a form, a page and what the model is to answer are taken back when the call that asked ends.
+func TestServerQuestionsLapse(t *testing.T) {
+	a, call := askingApp(t)
+	for _, c := range []struct {
+		tool  string
+		steps int
+	}{{"form", 0}, {"form", 1}, {"form", 2}, {"form", 3}, {"form", 4}, {"page", 0}, {"paid", 1}, {"sample", 0}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := call(c.tool, ctx)
+		e := Effect{Confirm: new(asked(t, a))}
+		lapse := e.Confirm.Lapse
+		if c.steps > 0 {
+			if e = e.Confirm.Answer(true); c.tool == "paid" {
+				e = Effect{Confirm: new(asked(t, a))}
+				lapse = e.Confirm.Lapse
+			} else {
+				lapse = e.Secret.Lapse
+			}
+		}
+		if c.steps > 1 {
+			e, _ = take(t, e, "Ada")
+			lapse = e.List.Lapse
+		}
+		if c.steps > 2 {
+			e = e.List.Choose(e.List.Items[0], "")
+			lapse = e.Secret.Lapse
+		}
+		if c.steps > 3 {
+			e, _ = take(t, e, "36")
+			lapse = e.Confirm.Lapse
+		}
+		cancel()
+		<-done
+		<-lapse.Done
+		if got := lapse.OnDone().Toast; got != "MCP server s no longer waits for an answer: the call that asked has ended" {
+			t.Errorf("%+v: got %q", c, got)
+		}
 	}
 }
 
@@ -186,7 +227,7 @@ func TestServerRequiresPage(t *testing.T) {
 	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
 		t.Errorf("got %s, opened %d times", got, opened)
 	}
-	if <-c.Done; c.OnDone().Toast != "MCP server s no longer waits for an answer" { // is asked of a question that still stands
+	if <-c.Done; c.OnDone().Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
 		t.Errorf("got %+v", c.OnDone())
 	}
 }
@@ -231,7 +272,7 @@ func TestServerSampleCanceled(t *testing.T) {
 	done := call("sample")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if e := asked(t, a).Answer(true).Async(ctx); e.Toast != "MCP server s no longer waits for an answer" || ctx.Err() != nil {
+	if e := asked(t, a).Answer(true).Async(ctx); !strings.HasPrefix(e.Toast, "MCP server s no longer waits for an answer") || ctx.Err() != nil {
 		t.Errorf("got %+v, %v", e, ctx.Err())
 	}
 	<-done

@@ -43,9 +43,7 @@ func (p *frontend) apply(e app.Effect) {
 	if c := e.Confirm; c != nil {
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 		q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
-		if c.Done != nil {
-			go p.takeBack(c.Done, nil, q, func() { p.apply(c.OnDone()) })
-		}
+		p.lapses(c.Lapse, nil, q)
 	}
 	if e.Secret != nil {
 		p.askSecret(e.Secret, true)
@@ -119,10 +117,11 @@ func (p *frontend) list(l *app.List) {
 			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
 		}
 	}
-	p.lists.chooseOr(l.Noun, rows, func(value string) {
+	q := p.lists.chooseOr(l.Noun, rows, func(value string) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
 	}, l.OnDismiss)
+	p.lapses(l.Lapse, nil, q)
 }
 
 // askSecret asks for a line, which the terminal does not show if it is secret, again after one
@@ -155,7 +154,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 			}
 		},
 		prompt: s.Title + ":",
-		secret: !s.Visible,
+		secret: !s.Visible, line: true,
 		answer: func(line string) bool {
 			close(gone)
 			if line == "" {
@@ -179,6 +178,14 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	p.questions.next(q)
 	if s.Ready != nil {
 		go p.takeBack(s.Ready, gone, q, func() { take("") })
+	}
+	p.lapses(s.Lapse, gone, q)
+}
+
+// lapses takes a question back once it needs no answer any more, unless it is gone before.
+func (p *frontend) lapses(l app.Lapse, gone <-chan struct{}, q *question) {
+	if l.Done != nil {
+		go p.takeBack(l.Done, gone, q, func() { p.apply(l.OnDone()) })
 	}
 }
 

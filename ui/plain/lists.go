@@ -35,11 +35,12 @@ func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 }
 
 // chooseOr does as choose. Left is called when the list is left; nil: nobody has to know.
-func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string), left func()) {
+// It returns the question.
+func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string), left func()) *question {
 	if left == nil {
 		left = func() {}
 	}
-	l.questions.next(&question{
+	q := &question{
 		tell: func() {
 			l.writeLine("%s:", format.Plural(len(rows), thing))
 			l.read(rows, func(r choice) bool { return !r.off || len(rows) <= few })
@@ -80,7 +81,9 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 			l.writeLine("Left.")
 			left()
 		},
-	})
+	}
+	l.questions.next(q)
+	return q
 }
 
 // runs carries out a command that leaves a list, and reports whether line is one.

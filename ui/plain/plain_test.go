@@ -602,8 +602,8 @@ func TestQuestionNotNeeded(t *testing.T) {
 	d := talk(t, nil)
 	over := make(chan struct{})
 	d.apply(app.Effect{Confirm: &app.Confirm{
-		Text: "Done?", Yes: "Done", No: "Cancel", Done: over, Answer: func(bool) app.Effect { return app.ShowToast("answered") },
-		OnDone: func() app.Effect { return app.ShowToast("MCP server s says that the page is done") },
+		Text: "Done?", Yes: "Done", No: "Cancel", Answer: func(bool) app.Effect { return app.ShowToast("answered") },
+		Lapse: app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast("MCP server s says that the page is done") }},
 	}})
 	d.settle()
 	d.heard("Type y (done) or n (cancel):")
@@ -612,6 +612,35 @@ func TestQuestionNotNeeded(t *testing.T) {
 	d.enter("y")
 	if said := d.said(); d.questions.first() != nil || strings.Contains(said, "answered") || !strings.Contains(said, "Not sent: y.") {
 		t.Errorf("got %s", said)
+	}
+}
+
+// So are lists and lines; what was being written is not for the model.
+func TestFieldNotNeeded(t *testing.T) {
+	for name, ask := range map[string]func(app.Lapse) app.Effect{
+		"list": func(l app.Lapse) app.Effect {
+			return app.Effect{List: &app.List{Title: "Tea", Noun: "tea", Items: []app.Item{{Title: "green"}}, Lapse: l}}
+		},
+		"line": func(l app.Lapse) app.Effect {
+			return app.Effect{Secret: &app.Secret{Title: "Name", Text: "As friends say it", Visible: true, Lapse: l}}
+		},
+		"secret": func(l app.Lapse) app.Effect {
+			return app.Effect{Secret: &app.Secret{Title: "Key", Text: "Of the account", Lapse: l}}
+		},
+	} {
+		d := talk(t, nil)
+		over := make(chan struct{})
+		d.apply(ask(app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast("nobody waits any more") }}))
+		d.settle()
+		close(over)
+		d.heard("Nobody waits any more.")
+		late := map[string]string{"list": "1", "line": "Ada Lovelace", "secret": "sk-canary-1"}[name]
+		d.enter(late)
+		said := d.said()
+		want := map[string]string{"list": "Not sent: 1.", "line": "Not sent: Ada Lovelace.", "secret": "Not sent."}[name]
+		if d.questions.first() != nil || !strings.Contains(said, want) || strings.Contains(said, "Not sent: sk") {
+			t.Errorf("%s: got %s", name, said)
+		}
 	}
 }
 

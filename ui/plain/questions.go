@@ -27,6 +27,7 @@ type question struct {
 	leave   func()                 // ctrl+c; nil: it has to be answered
 	message string                 // that is sent once it is answered; "" for none
 	secret  bool                   // its answer is not echoed, and kept nowhere
+	line    bool                   // any text may answer it
 
 	opened  time.Time
 	settled bool
@@ -37,8 +38,8 @@ type questions struct {
 	*deps
 	input   *input
 	waiting []*question
-	asked   bool // the first of them was
-	ended   bool // one was taken back that had been asked, and nothing was entered since
+	asked   bool      // the first of them was
+	ended   *question // was taken back when it had been asked, and nothing was entered since; nil: none
 }
 
 // first returns the question that is asked, or asked next; nil if none waits.
@@ -80,7 +81,7 @@ func (a *questions) drop(q *question) bool {
 	i := slices.Index(a.waiting, q)
 	if i == 0 {
 		if a.asked {
-			a.ended = true
+			a.ended = q
 			a.out.ClearPrompt()
 		}
 		a.close()
@@ -118,7 +119,10 @@ func (a *questions) messages() []string {
 // dropCalls takes questions about calls away that are over.
 func (a *questions) dropCalls() {
 	if q := a.first(); q != nil && q.call != "" {
-		a.asked, a.ended = false, a.asked
+		if a.ended = nil; a.asked {
+			a.ended = q
+		}
+		a.asked = false
 		a.out.ClearPrompt()
 	}
 	a.waiting = slices.DeleteFunc(a.waiting, func(q *question) bool { return q.call != "" })
@@ -176,8 +180,12 @@ func (a *questions) tick(now time.Time) {
 func (a *questions) answer(lines []console.Line, text string) bool {
 	q := a.open()
 	ended := a.ended
-	a.ended = false
-	if q == nil && ended && lateAnswer(text) {
+	a.ended = nil
+	if q == nil && ended != nil && ended.secret {
+		a.writeLine("Not sent. The question it may answer has ended.")
+		return true
+	}
+	if q == nil && ended != nil && (ended.line && !strings.HasPrefix(text, "/") || lateAnswer(text)) {
 		a.writeLine("Not sent: %s. The question it may answer has ended. Enter it again to send it.", strings.TrimSpace(text))
 		return true
 	}

@@ -190,9 +190,9 @@ func TestQuestionNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ask := func(text string, over <-chan struct{}) {
 		s.Send(app.Effect{Confirm: &app.Confirm{
-			Text: text, Yes: "Yes", No: "No", Harmless: true, Done: over, OnDismiss: func() {},
+			Text: text, Yes: "Yes", No: "No", Harmless: true, OnDismiss: func() {},
 			Answer: func(yes bool) app.Effect { return app.ShowToast(fmt.Sprintf("%s: %v", text, yes)) },
-			OnDone: func() app.Effect { return app.ShowToast(text + " is over") },
+			Lapse:  app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast(text + " is over") }},
 		}})
 		s.WaitForText(text)
 	}
@@ -205,4 +205,41 @@ func TestQuestionNotNeeded(t *testing.T) {
 	ask("The third", nil)
 	close(second)
 	s.Press("y").WaitForText("The third: true")
+}
+
+// So are lists and lines. A line that somebody is writing stays until it is left, and says why: the rest of
+// it is not for the model.
+func TestFieldNotNeeded(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(*Options) {})
+	asked := 0
+	lapse := func() (app.Lapse, func()) {
+		asked++
+		over, said := make(chan struct{}), fmt.Sprintf("Number %d is over", asked)
+		return app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast(said) }}, func() { close(over) }
+	}
+	closed := func() {
+		t.Helper()
+		s.WaitForText(fmt.Sprintf("Number %d is over", asked)).Shows("› Ask anything")
+	}
+	l, end := lapse()
+	s.Send(app.Effect{List: &app.List{Title: "Tea", Items: []app.Item{{Title: "green"}}, Lapse: l}}).WaitForText("green")
+	end()
+	closed()
+	ask := func() func() {
+		l, end := lapse()
+		s.Send(app.Effect{Secret: &app.Secret{Title: "Name", Visible: true, Lapse: l, Submit: func(context.Context, string) (func() app.Effect, error) {
+			t.Error("a line was taken")
+			return nil, nil
+		}}}).WaitForText("Name")
+		return end
+	}
+	ask()()
+	closed()
+	end = ask()
+	s.Press("A", "d", "a").WaitForText("› Ada")
+	end()
+	s.WaitForText("Number 3 is over").Press("space", "L", ".").Shows("Name").Press("enter").Shows("› Ask anything")
+	if n := len(s.fake.Requests()); n != 0 {
+		t.Errorf("%d prompts were sent", n)
+	}
 }

@@ -57,7 +57,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, m.ask(*c, func(yes bool) tea.Cmd { return m.perform(c.Answer(yes)) }))
 	}
 	if e.Secret != nil {
-		cmds = append(cmds, m.features.connect.Ask(e.Secret))
+		cmds = append(cmds, m.features.connect.Ask(e.Secret), lapses(m, e.Secret.Lapse))
 	}
 	if e.Turn != nil {
 		cmds = append(cmds, m.chat.Play(e.Turn))
@@ -81,19 +81,30 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d.Harmless = c.Harmless
 	cmd := m.overlay.Ask(d, answered)
 	onLeave(m, c.OnDismiss)
-	if c.Done == nil {
-		return cmd
+	return tea.Batch(cmd, lapses(m, c.Lapse))
+}
+
+// lapses takes the dialog that was just opened back once what it asks needs no answer any more. A line
+// that somebody is writing is not closed: the rest of it would go to the model.
+func lapses(m *Model, l app.Lapse) tea.Cmd {
+	d := m.overlay.Dialog
+	if l.Done == nil {
+		return nil
 	}
-	return tea.Batch(cmd, func() tea.Msg {
-		<-c.Done
+	return func() tea.Msg {
+		<-l.Done
 		return doMsg(func() tea.Cmd {
 			if m.overlay.Dialog != d {
 				return nil // it was answered or left
 			}
+			e := l.OnDone()
+			if line, ok := d.(*dialog.Secret); ok && line.End(e.Toast) {
+				return nil
+			}
 			m.overlay.Close()
-			return m.perform(c.OnDone())
+			return m.perform(e)
 		})
-	})
+	}
 }
 
 // onLeave has f called when the dialog that was just opened is left without a choice; nil: it
@@ -129,7 +140,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		return m.perform(l.Choose(l.Items[i], p.Arg))
 	})
 	onLeave(m, l.OnDismiss)
-	return cmd
+	return tea.Batch(cmd, lapses(m, l.Lapse))
 }
 
 // items returns rows of the application as a dialog shows them.

@@ -29,6 +29,8 @@ type Secret struct {
 	checking    bool   // a line is with whoever takes it
 	shown       bool   // what is written is seen
 	optional    bool   // an empty line is taken too
+	touched     bool   // somebody writes, or did
+	ended       string // why no line is needed any more; "": one is
 }
 
 // AllowEmpty has an empty line taken too.
@@ -47,6 +49,15 @@ func (s *Secret) Reject(problem string) {
 	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
 }
 
+// End says why no line is needed any more, until the dialog is left, and reports whether it does: one
+// into which nobody wrote can be closed.
+func (s *Secret) End(why string) bool {
+	if s.touched {
+		s.ended, s.field.text, s.checking, s.view = sanitize.Line(why), "", false, ""
+	}
+	return s.touched
+}
+
 // MarkChecking says that whoever takes the line is at it.
 func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
@@ -63,6 +74,10 @@ func (s *Secret) lines() []string {
 		for _, row := range textwrap.Lines(text, max(s.width, 1)) {
 			rows = append(rows, style(ansi.Truncate(row, s.width, "…")))
 		}
+	}
+	if s.ended != "" {
+		add(s.ended, s.theme.Text.Render)
+		return rows
 	}
 	if s.problem != "" {
 		add(s.problem, s.theme.Bad.Render)
@@ -119,7 +134,7 @@ func (s *Secret) Height() int { return min(len(s.lines())+2, s.height) }
 
 // Cursor returns where the next character goes.
 func (s *Secret) Cursor() (x, y int, ok bool) {
-	if s.checking || s.done || s.Height() < len(s.lines())+2 {
+	if s.checking || s.done || s.ended != "" || s.Height() < len(s.lines())+2 {
 		return 0, 0, false
 	}
 	_, shown := s.dots()
@@ -137,10 +152,10 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	s.view = ""
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && key.Matches(press, s.Keys.Close):
+	case ok && (key.Matches(press, s.Keys.Close) || s.ended != "" && key.Matches(press, s.Keys.Accept)):
 		s.field.text = ""
 		return s.answer(ClosedMsg{})
-	case s.checking:
+	case s.checking, s.ended != "":
 	case ok && key.Matches(press, s.Keys.Accept):
 		return s.submit()
 	default:
@@ -149,7 +164,7 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 		} else if !s.field.key(msg, s.Keys.FieldKeys) {
 			return nil
 		}
-		s.problem = ""
+		s.problem, s.touched = "", true
 	}
 	return nil
 }
@@ -164,7 +179,7 @@ func (s *Secret) submit() tea.Cmd {
 		s.field.text = ""
 	}
 	s.MarkChecking()
-	return func() tea.Msg { return said }
+	return s.say(said)
 }
 
 // View returns the question above the line.
@@ -179,6 +194,9 @@ func (s *Secret) View() string {
 	foot := s.keyHint(s.theme.Dim, hint(s.Keys.Accept, accept), hint(s.Keys.Clear, "clear"), hint(s.Keys.Close, "cancel"))
 	if s.checking {
 		foot = s.keyHint(s.theme.Dim, hintText("Checking", "it…"), hint(s.Keys.Close, "cancel"))
+	}
+	if s.ended != "" {
+		foot = s.keyHint(s.theme.Dim, hint(s.Keys.Close, "close"))
 	}
 	rows := s.lines()
 	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // what is written is seen in any case

@@ -21,12 +21,9 @@ func askKey(th *theme.Theme) *dialog.Secret {
 func TestSecret(t *testing.T) {
 	d := askKey(theme.Plain())
 	var said []dialog.SecretMsg
-	hear := func(cmd tea.Cmd) {
-		if cmd == nil {
-			return
-		}
-		if msg, ok := cmd().(dialog.SecretMsg); ok {
-			said = append(said, msg)
+	hear := func(tea.Cmd) {
+		for _, msg := range d.TakeSaid() {
+			said = append(said, msg.(dialog.SecretMsg))
 		}
 	}
 	press := func(key string) {
@@ -77,8 +74,9 @@ func TestSecret(t *testing.T) {
 		t.Errorf("said %v", said)
 	}
 	msg, _ := uitest.Key("esc")
-	if closed, ok := d.Update(msg)().(dialog.ClosedMsg); !ok || closed != (dialog.ClosedMsg{}) {
-		t.Errorf("left with %v", closed)
+	d.Update(msg)
+	if said := d.TakeSaid(); len(said) != 1 || said[0] != (dialog.ClosedMsg{}) {
+		t.Errorf("left with %v", said)
 	}
 }
 
@@ -98,7 +96,8 @@ func TestShownLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, ok := d.Update(msg)().(dialog.SecretMsg); !ok || said.Line != "us-east-1" {
+	d.Update(msg)
+	if said := d.TakeSaid(); len(said) != 1 || said[0].(dialog.SecretMsg).Line != "us-east-1" {
 		t.Errorf("it says %+v", said)
 	}
 	d.Reject("no such region")
