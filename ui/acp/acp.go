@@ -76,7 +76,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer cancel(nil)
 	owed := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
 	a := &agent{Options: o, ctx: ctx, owed: owed, open: map[sdk.SessionId]*conversation{}}
-	in := &gatedReader{Reader: countedReader{o.In, owed}, open: make(chan struct{})}
+	in := &gatedReader{Reader: &countedReader{Reader: o.In, answers: owed}, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, countedWriter{o.Out, owed}, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
 	close(in.open)

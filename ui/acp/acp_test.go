@@ -602,3 +602,33 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestPromptBehindCancel: a prompt right behind a cancel is not canceled with the one before.
+func TestPromptBehindCancel(t *testing.T) {
+	const n = 50
+	var turns []llmtest.Turn
+	hangs := make(chan struct{})
+	for range n {
+		turns = append(turns, func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
+			hangs <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}, llmtest.Say("whole"))
+	}
+	e := newEditor(t, session.Options{}, turns...)
+	id := e.begin()
+	for i := range n {
+		first := make(chan sdk.StopReason, 1)
+		go func() { first <- e.prompt(id, text("hi")) }()
+		<-hangs
+		if err := e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id}); err != nil {
+			t.Fatal(err)
+		}
+		if r := e.prompt(id, text("go on")); r != sdk.StopReasonEndTurn {
+			t.Fatalf("%d: the prompt behind the cancel: %q", i, r)
+		}
+		if r := <-first; r != sdk.StopReasonCancelled {
+			t.Fatalf("%d: the prompt before the cancel: %q", i, r)
+		}
+	}
+}

@@ -17,12 +17,13 @@ import (
 type answers struct {
 	mu      sync.Mutex
 	open    int
-	news    chan struct{} // closed with each answer and each prompt that begins, and made anew
+	news    chan struct{} // closed with each answer, prompt that begins and cancel that is carried out, and made anew
 	partial []byte        // of a line that the client has not ended
 	closed  bool          // by the client
 
 	prompts map[any]string     // sessions of the prompts that are not answered, by the id of the request
 	cancels map[string][][]any // by session: of each cancel that nobody took yet, the prompts before it
+	due     int                // cancels that were read and have not been carried out
 }
 
 // header is what a message begins with.
@@ -41,19 +42,37 @@ func (h header) session() string {
 	return about.Session
 }
 
-// read notes what came from the client.
-func (a *answers) read(p []byte) {
+// read notes what came from the client, up to the end of the first cancel, and returns how much that is.
+func (a *answers) read(p []byte) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for {
-		end := bytes.IndexByte(p, '\n')
+	for n < len(p) && a.due == 0 {
+		end := bytes.IndexByte(p[n:], '\n')
 		if end < 0 {
-			a.partial = append(a.partial, p...)
-			return
+			a.partial = append(a.partial, p[n:]...)
+			return len(p)
 		}
-		a.line(append(a.partial, p[:end]...))
-		a.partial, p = a.partial[:0], p[end+1:]
+		a.line(append(a.partial, p[n:n+end]...))
+		a.partial, n = a.partial[:0], n+end+1
 	}
+	return n
+}
+
+// carriedOut notes that a cancel was carried out.
+func (a *answers) carriedOut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due = max(a.due-1, 0)
+	a.tell()
+}
+
+// waitCarriedOut waits until the cancel that was read is carried out, or for long: one that is not
+// understood never is.
+func (a *answers) waitCarriedOut(long time.Duration) {
+	a.await(long, func() bool { return a.due == 0 })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due = 0
 }
 
 // end notes that the client has closed its side: what it wrote last is a line too.
@@ -93,6 +112,7 @@ func (a *answers) line(line []byte) {
 				}
 			}
 			a.cancels[about] = append(a.cancels[about], before)
+			a.due++
 		}
 	}
 }
@@ -186,19 +206,29 @@ func (a *answers) await(long time.Duration, done func() bool) {
 	}
 }
 
-// A countedReader has answers count what is read.
+// A countedReader has answers count what is read. What comes behind a cancel waits until that is carried
+// out: the connection would begin to answer a prompt there before it.
 type countedReader struct {
 	io.Reader
 	answers *answers
+	rest    []byte // that was read and waits
+	err     error  // behind it
 }
 
-func (r countedReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.answers.read(p[:n])
-	if err != nil {
-		r.answers.end()
+func (r *countedReader) Read(p []byte) (int, error) {
+	r.answers.waitCarriedOut(2 * promptTime)
+	if len(r.rest) == 0 && r.err == nil {
+		var n int
+		n, r.err = r.Reader.Read(p)
+		r.rest = bytes.Clone(p[:n])
 	}
-	return n, err
+	n := r.answers.read(r.rest[:min(len(r.rest), len(p))])
+	copy(p, r.rest[:n])
+	if r.rest = r.rest[n:]; len(r.rest) > 0 || r.err == nil {
+		return n, nil
+	}
+	r.answers.end()
+	return n, r.err
 }
 
 // A countedWriter has answers count what is written.

@@ -45,7 +45,7 @@ func TestMessageTooLong(t *testing.T) {
 func TestAnswersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{}
-		in := countedReader{io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), a}
+		in := &countedReader{Reader: io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), answers: a}
 		if _, err := io.ReadAll(in); err != nil || a.open != 2 {
 			t.Fatalf("%d are open, %v", a.open, err)
 		}
@@ -77,13 +77,24 @@ func TestAnswersAreCounted(t *testing.T) {
 func TestPromptsBeforeACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
-		a.read([]byte(`{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}
+		for _, piece := range []string{`{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}
 {"id":"1","method":"session/prompt","params":{"sessionId":"other"}}
 {"method":"session/cancel","params":{"sessionId":"s"}}
-{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}
+`, `{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}
 {"method":"session/cancel","params":{"sessionId":"s"}}
-{"id":[3],"method":"session/prompt","params":7}
-`))
+`, `{"id":[3],"method":"session/prompt","params":7}
+`} {
+			if n := a.read([]byte(piece + "behind")); n != len(piece) && !strings.Contains(piece, "[3]") {
+				t.Errorf("%d bytes were read of %q", n, piece)
+			}
+			began := time.Now()
+			if a.carriedOut(); strings.Contains(piece, "cancel") {
+				a.due = 1 // as if nobody did
+				if a.waitCarriedOut(time.Second); time.Since(began) != time.Second || a.due != 0 {
+					t.Errorf("waited %s, %d are due", time.Since(began), a.due)
+				}
+			}
+		}
 		first, second := a.canceled("s"), a.canceled("s")
 		if len(first) != 1 || len(second) != 2 || a.canceled("s") != nil || a.canceled("none") != nil {
 			t.Fatalf("prompts before the cancels: %v, %v", first, second)

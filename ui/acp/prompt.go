@@ -21,8 +21,10 @@ import (
 )
 
 // Cancel stops the prompt that is answered, and those that wait for that: the conversation
-// stays one that can go on, as after esc on the screen.
+// stays one that can go on, as after esc on the screen. Nothing that came behind it is read before
+// it has ended: see countedReader.
 func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
+	defer a.owed.carriedOut()
 	prompts := a.owed.canceled(string(p.SessionId))
 	c, err := a.find(p.SessionId)
 	if err != nil {
