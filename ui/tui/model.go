@@ -165,10 +165,10 @@ func (m *Model) first() tea.Cmd {
 // Update handles one message, and what dialogs and the composer say because of it: the next key is
 // for what comes of that.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	cmd := m.route(msg)
+	cmd := route(m, msg)
 	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
 		for _, msg := range said {
-			cmd = tea.Batch(cmd, m.route(msg))
+			cmd = tea.Batch(cmd, route(m, msg))
 		}
 	}
 	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
@@ -178,7 +178,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // route gives one message to the first part that knows it; what none does is input.
-func (m *Model) route(msg tea.Msg) tea.Cmd {
+func route(m *Model, msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
 	f := &m.features
 	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.permissions, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
