@@ -52,16 +52,19 @@ func (d *Driver) golden(name string, screen func() string) *Driver {
 
 // rest waits until the view has not changed for twice the grace.
 func (d *Driver) rest() {
-	for {
+	tick := time.NewTicker(graceTick)
+	defer tick.Stop()
+	for quiet := 0; quiet < 2*graceTicks; {
 		d.mu.Lock()
 		changed := d.changed
 		d.mu.Unlock()
 		select {
 		case <-changed:
+			quiet = 0
 		case <-d.ended:
 			return
-		case <-time.After(2 * grace):
-			return
+		case <-tick.C:
+			quiet++
 		}
 	}
 }

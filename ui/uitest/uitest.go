@@ -26,9 +26,11 @@ import (
 )
 
 const (
-	// grace sets how long sending waits for commands: long enough for all that
-	// only compute, short enough for those that wait on something.
-	grace = 50 * time.Millisecond
+	// graceTicks sets how many ticks sending waits for commands: long enough for all that
+	// only compute, short enough for those that wait on something. They are counted one by
+	// one: on a busy machine, which leaves the commands no time, the ticks come later as well.
+	graceTicks = 50
+	graceTick  = time.Millisecond
 	// patience sets how long a condition or a golden may take to come true, and
 	// Close waits for commands.
 	patience = 40 * time.Second
@@ -331,11 +333,15 @@ func (d *Driver) await(pending *sync.WaitGroup) {
 		pending.Wait()
 		close(settled)
 	}()
-	limit := time.NewTimer(grace)
-	defer limit.Stop()
-	select {
-	case <-settled:
-	case <-limit.C:
+	tick := time.NewTimer(graceTick)
+	defer tick.Stop()
+	for range graceTicks {
+		select {
+		case <-settled:
+			return
+		case <-tick.C:
+			tick.Reset(graceTick)
+		}
 	}
 }
 
