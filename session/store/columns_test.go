@@ -205,7 +205,7 @@ func TestRandomDamage(t *testing.T) {
 		`'user'`, `'tool'`, `'assistant'`, `'1'`, `hex(zeroblob(5000))`}
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range either(25, 4000) {
+	for range either(25, 1000) {
 		db := orchard(t)
 		var done []string
 		for range 1 + r.IntN(4) {
@@ -232,6 +232,7 @@ func TestRandomDamage(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+		_ = db.Close()
 	}
 }
 
