@@ -76,7 +76,8 @@ func (p *fixture) waitPrepared(caller *exec.Cmd, confined bool) {
 	p.t.Fatal("the helper does not get ready")
 }
 
-// A command that may not run yet does not run any more once its caller lets go of it.
+// A command that may not run yet does not run any more once its caller lets go of it: the helper
+// ends it, or, where that was still setting itself up, finds what is gone by now.
 func TestLetGoBeforeReady(t *testing.T) {
 	if b := sandbox.Probe(); !b.Available() {
 		t.Skipf("nothing can be held here: %s", b.Reason)
@@ -92,7 +93,8 @@ func TestLetGoBeforeReady(t *testing.T) {
 		}
 		cleanup()
 		_ = cmd.Wait()
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || cmd.ProcessState.ExitCode() != 143 {
+		status := cmd.ProcessState.ExitCode()
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || status != 143 && status != 125 {
 			t.Errorf("%s: left %v, %v; %v", name, left, err, cmd.ProcessState)
 		}
 		cleanup()
