@@ -48,15 +48,31 @@ func Record(path string) (*Recorder, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notRegularError(path)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|openFlags, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|openFlags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := restrictMode(f); err != nil {
+	if err = restrictMode(f); err == nil {
+		err = endLine(f)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return &Recorder{to: f}, nil
+}
+
+// endLine ends the line that a full disk cut off, so that it stays the only one that is lost.
+func endLine(f *os.File) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return err
+	}
+	last := []byte{0}
+	if _, err = f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
+		_, err = f.WriteString("\n")
+	}
+	return err
 }
 
 // restrictMode takes from others what they may do with a file, which may be of before.
@@ -86,6 +102,9 @@ func (r *Recorder) Close() error {
 }
 
 const recordVersion = 1
+
+// recordStart is what every line of a recording begins with.
+const recordStart = `{"version":`
 
 // A record is one line of a recording.
 type record struct {

@@ -69,7 +69,12 @@ func readReplay(from io.Reader) (*Replay, error) {
 			continue
 		}
 		var l record
-		if err := json.Unmarshal(line, &l); err != nil || l.Method == "" || l.URL == "" {
+		err := json.Unmarshal(line, &l)
+		var cut *json.SyntaxError
+		if errors.As(err, &cut) && cut.Offset == int64(len(line)) && bytes.HasPrefix(line, []byte(recordStart)) {
+			continue // of a disk that was full in the middle of it
+		}
+		if err != nil || l.Method == "" || l.URL == "" {
 			return nil, fmt.Errorf("line %d was not written by --record", number)
 		}
 		if l.Version != recordVersion {

@@ -215,6 +215,8 @@ func TestOpenReplay(t *testing.T) {
 		{"empty", "", "has no exchanges"},
 		{"no JSON", "hello\n", "line 1 was not written by"},
 		{"other JSON", good + "\n{}\n", "line 2 was not written by"},
+		{"a full disk's", good[:len(good)/2] + "\n" + good + "\n", ""},
+		{"only a full disk's", good[:len(good)/2], "it has no exchanges"},
 		{"of a later version", `{"version":2,"method":"GET","url":"/"}`, "line 1 is of version 2"},
 		{"good", good + "\n\n" + good, ""},
 	} {
@@ -238,7 +240,7 @@ func TestOpenReplay(t *testing.T) {
 // is refused.
 func TestRecordFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rec.jsonl")
-	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("before, cut"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	rec, err := wire.Record(path)
@@ -250,7 +252,7 @@ func TestRecordFile(t *testing.T) {
 	rec.Close()
 	tap.Program(wire.Exchange{URL: "late"}, nil, nil).End(0, "", nil)
 	b, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(b), "before\n{") || strings.Count(string(b), "\n") != 2 {
+	if err != nil || !strings.HasPrefix(string(b), "before, cut\n{") || strings.Count(string(b), "\n") != 2 {
 		t.Errorf("got %q, %v", b, err)
 	}
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
