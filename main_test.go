@@ -778,6 +778,7 @@ func TestImports(t *testing.T) {
 		catalog = "providers/catalog"
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
+		atomic  = "tools/atomicfile"
 		proc    = "tools/process"
 		diff    = "tools/diff"
 		theme   = "ui/theme"
@@ -793,9 +794,9 @@ func TestImports(t *testing.T) {
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
 		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
-		creds:                  {},
+		creds:                  {atomic},
 		llm:                    {},
-		catalog:                {llm, safe}, // prices of an llm.Usage; what lists of models say
+		catalog:                {llm, safe, atomic}, // prices of an llm.Usage; what lists of models say
 		"providers/demo":       {},
 		"providers/discover":   {safe},
 		servers:                {},
@@ -819,8 +820,9 @@ func TestImports(t *testing.T) {
 		"tools/sandbox":        {"tools/places", proc},
 		proc:                   {},
 		"tools/places":         {},
+		atomic:                 {},
 		"tools/permission":     {},
-		"tools/undo":           {"tools/gitignore"},
+		"tools/undo":           {"tools/gitignore", atomic},
 		"tools/gitignore":      {},
 		diff:                   {},
 		"tools/mcp":            {"tools", "tools/mcp/oauth", safe, llm},
@@ -832,13 +834,13 @@ func TestImports(t *testing.T) {
 		"session/store":        {"session/vectors", "session/cachewatch", llm},
 		"session/storetest":    {"session/store", llm},
 		"session/vectors":      {},
-		"session/backup":       {"session/store", "tools/undo", llm},
-		"session/archive":      {"session/store", diff, llm},
+		"session/backup":       {"session/store", "tools/undo", llm, atomic},
+		"session/archive":      {"session/store", diff, llm, atomic},
 		"session/importer":     {"session/archive", "session/store"},
-		"session/attach":       {llm},
+		"session/attach":       {llm, atomic},
 		"session/config":       {catalog},
 		"session/frontmatter":  {},
-		"session/prompts":      {"session/frontmatter", llm},
+		"session/prompts":      {"session/frontmatter", llm, atomic},
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
 		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools"},
@@ -866,7 +868,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":     {theme, format, safe},
 		"ui/tui/picture":       {},
-		"ui/clip":              {format, proc},
+		"ui/clip":              {format, proc, atomic},
 		"ui/tui/files":         {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":      {},
 		"ui/uitest/vt":         {},

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/tools/atomicfile"
 	"parley/tools/sanitize"
 )
 
@@ -280,23 +281,7 @@ func (k *Kept) save(lists []List) error {
 	if b.Len() > maxKeptFile {
 		return fmt.Errorf("%s: it would have more than %d MiB", sanitize.Line(k.path), maxKeptFile>>20)
 	}
-	dir := filepath.Dir(k.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "models-*.jsonl") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b.Bytes())
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), k.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Replace(k.path, b.Bytes())
 }
 
 // encodeLists writes lists as the file has them.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"parley/tools/atomicfile"
 )
 
 // maxFile bounds the bytes of a file that are read.
@@ -158,22 +160,7 @@ func (s *Store) write(name string, all any) error {
 	if err := encoder.Encode(all); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, "."+name+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // unless it was renamed
-	_, err = f.Write(text.Bytes())
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(s.dir, name))
+	return atomicfile.Replace(filepath.Join(s.dir, name), text.Bytes())
 }
 
 // lockWait bounds how long another process that stores a key is waited for.

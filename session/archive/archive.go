@@ -19,10 +19,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"slices"
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/atomicfile"
 )
 
 // A Conversation is a session with all its messages, on all branches.
@@ -40,6 +42,12 @@ type Conversation struct {
 type Format struct {
 	Name  string // as -o takes it, and the extension of files
 	Write func(w io.Writer, c Conversation) error
+}
+
+// WriteFile writes a conversation to a new file, for its owner only, which is there once it is
+// whole. One that exists is [fs.ErrExist].
+func (f Format) WriteFile(path string, c Conversation) error {
+	return atomicfile.Create(path, func(file *os.File) error { return f.Write(file, c) })
 }
 
 // Formats holds those a conversation can be written in.

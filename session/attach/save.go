@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/tools/atomicfile"
 )
 
 // longestName bounds a name that is made of a text, in bytes without its extension.
@@ -161,26 +163,11 @@ func RenameUnique(part, path string) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, ext), n, ext)
 		}
-		if link(part, name) == nil {
-			return name, os.Remove(part)
+		if err := atomicfile.Place(part, name); !errors.Is(err, fs.ErrExist) {
+			return name, err
 		}
-		if _, there := os.Lstat(name); there == nil {
-			continue
-		}
-		// A file system without links: an empty file keeps the name until it is replaced.
-		keep, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			err = errors.Join(keep.Close(), os.Rename(part, name))
-		}
-		return name, err
 	}
 }
-
-// link is os.Link; tests take it away.
-var link = os.Link
 
 // newPart makes a file with a name that nobody else uses.
 func newPart(dir string) (*os.File, error) {

@@ -124,19 +124,6 @@ func TestSaveWith(t *testing.T) {
 	}
 }
 
-// Where a file system has no links, nothing is overwritten either.
-func TestSaveWithoutLinks(t *testing.T) {
-	link = func(string, string) error { return syscall.EPERM }
-	defer func() { link = os.Link }()
-	TestSaveOverwritesNothing(t)
-	t.Run("whole", func(t *testing.T) {
-		path, err := Save(filepath.Join(t.TempDir(), "fox.png"), []byte("new"))
-		if data, _ := os.ReadFile(path); err != nil || string(data) != "new" {
-			t.Errorf("%s: %q, %v", path, data, err)
-		}
-	})
-}
-
 // What writers left behind that were killed is removed when the next file is written there: not
 // what somebody still writes, what is young, or what is not ours.
 func TestStaleParts(t *testing.T) {

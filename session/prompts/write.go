@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"parley/tools/atomicfile"
 )
 
 // Escape returns text as the body of a prompt that becomes exactly it: nothing in it is a
@@ -69,13 +71,12 @@ func Create(dir, name, text string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := atomicfile.Create(path, func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
 	if errors.Is(err, fs.ErrExist) {
 		return path, fmt.Errorf("a prompt %s exists already: choose another name, or edit it", name)
 	}
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	return path, errors.Join(err, f.Close())
+	return path, err
 }

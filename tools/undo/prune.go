@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"parley/tools/atomicfile"
 )
 
 // Defaults for [Store.Prune].
@@ -138,7 +139,7 @@ func (s *Store) objects() (map[string]storedItem, error) {
 			}
 			if sum := dir.Name() + e.Name(); isSum(sum) {
 				all[sum] = storedItem{sum, info.ModTime(), info.Size()}
-			} else if strings.HasPrefix(e.Name(), "tmp-") && time.Since(info.ModTime()) > time.Hour {
+			} else if atomicfile.Unfinished(e.Name()) && time.Since(info.ModTime()) > time.Hour {
 				_ = os.Remove(filepath.Join(s.dir, "objects", dir.Name(), e.Name()))
 			}
 		}

@@ -3,7 +3,6 @@ package undo
 import (
 	"bytes"
 	"compress/flate"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/tools/atomicfile"
 )
 
 // A Store is the directory with the pre-images of all conversations: objects holds contents by
@@ -57,7 +58,7 @@ const renewAfter = time.Hour
 // has reports whether content is stored, and marks it as used.
 func (s *Store) has(sum string) bool {
 	info, err := os.Lstat(s.objectPath(sum))
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // as a power cut may leave one
 		return false
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > renewAfter {
@@ -103,25 +104,10 @@ func (s *Store) get(sum string) ([]byte, error) {
 
 // writeFile writes a file atomically. With sync it survives a power cut.
 func (s *Store) writeFile(path string, content []byte, sync bool) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	if sync {
+		return atomicfile.Replace(path, content)
 	}
-	temp := filepath.Join(filepath.Dir(path), "tmp-"+rand.Text())
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp)
-	}
-	return err
+	return atomicfile.ReplaceUnsynced(path, content)
 }
 
 // sessionDir returns the directory of a conversation's history; an error if session is no ID.

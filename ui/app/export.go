@@ -3,11 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -74,18 +72,7 @@ func WriteExport(c archive.Conversation, as, path, folder string) (string, error
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s already exists: give another name", path)
-	}
-	if err != nil {
-		return "", err
-	}
-	err = errors.Join(form.Write(f, c), f.Close())
-	if err != nil {
-		os.Remove(path)
-	}
-	return path, err
+	return path, form.WriteFile(path, c)
 }
 
 // fileName returns a conversation's title as the name of a file.

@@ -19,13 +19,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"parley/tools/atomicfile"
 	"parley/ui/format"
 )
 
@@ -277,24 +277,6 @@ func (b *Board) keep(text string) (path string, err error) {
 	if b.Directory == "" {
 		return "", errors.New("no clipboard available")
 	}
-	if err := os.MkdirAll(b.Directory, 0o700); err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(b.Directory, "copied-*.txt") // mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
 	path = filepath.Join(b.Directory, "copied.txt")
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return "", err
-	}
-	return path, nil
+	return path, atomicfile.ReplaceUnsynced(path, []byte(text))
 }
