@@ -158,3 +158,20 @@ func TestUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// A content that a power cut left empty is kept anew.
+func TestEmptyContent(t *testing.T) {
+	s := Open(t.TempDir())
+	for range 2 {
+		sum, err := s.put([]byte("alpha"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if content, err := s.get(sum); string(content) != "alpha" || err != nil {
+			t.Errorf("%q, %v", content, err)
+		}
+		if err := os.Truncate(s.objectPath(sum), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
