@@ -217,3 +217,15 @@ func TestInspectorSaysWhatItDid(t *testing.T) {
 	s.Press("c").WaitForText("curl command")
 	s.Press("s").WaitForText("Wrote ")
 }
+
+// Two quick presses of esc that arrive as one key are two on an empty line, and one where esc
+// has something else to do.
+func TestTwoQuickEscOnEmptyLine(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("fine"))
+	s.ask("do it", "fine")
+	s.idle()
+	s.Press("alt+esc").WaitForText("Edit which message")
+	s.Press("alt+esc").WaitForText("Ask anything")
+	s.Press("tab").WaitForText("browse:")
+	s.Press("alt+esc").Lacks("browse:").Lacks("Edit which message")
+}

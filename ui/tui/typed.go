@@ -26,6 +26,9 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
 		key = tea.KeyPressMsg{Code: tea.KeyEscape}
 		msg = key
+		if m.overlay.Dialog == nil && m.chat.Turn == nil {
+			m.keymap.lastEsc = m.Now() // this one is the second of them
+		}
 	}
 	if m.overlay.Dialog != nil {
 		if isKey {
