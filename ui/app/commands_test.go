@@ -341,3 +341,17 @@ func TestBlind(t *testing.T) {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
 }
+
+// TestExportFormat: a format is known by its name, and by what the list of formats calls it.
+func TestExportFormat(t *testing.T) {
+	for _, i := range exportItems(nil) {
+		for _, name := range []string{i.Value, i.Title, strings.ToLower(i.Title)} {
+			if f, err := ExportFormat(name); err != nil || f.Name != i.Value {
+				t.Errorf("%q: %q, %v", name, f.Name, err)
+			}
+		}
+	}
+	if _, err := ExportFormat("docx"); err == nil || !strings.Contains(err.Error(), "use md, html, jsonl") {
+		t.Errorf("docx: %v", err)
+	}
+}

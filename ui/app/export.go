@@ -38,11 +38,12 @@ func Copy(board *clip.Board, text string) func(context.Context) clip.Result {
 	}
 }
 
-// ExportFormat returns the export format of this name.
+// ExportFormat returns the export format of this name, or as the list of formats calls it:
+// Markdown is md. Letter case does not count.
 func ExportFormat(name string) (archive.Format, error) {
 	var names []string
 	for _, f := range archive.Formats {
-		if f.Name == name {
+		if strings.EqualFold(f.Name, name) || f.Name == "md" && strings.EqualFold(name, "markdown") {
 			return f, nil
 		}
 		names = append(names, f.Name)
