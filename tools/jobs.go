@@ -53,6 +53,15 @@ type Job struct {
 // Runs reports whether the command has not ended.
 func (j Job) Runs() bool { return j.Ended.IsZero() }
 
+// Elapsed returns how long the command has run by now, or did until it ended; 0 where a clock
+// that was set back says less.
+func (j Job) Elapsed(now time.Time) time.Duration {
+	if !j.Runs() {
+		now = j.Ended
+	}
+	return max(now.Sub(j.Started), 0)
+}
+
 // Killed reports whether it ended because the user or the model wanted that.
 func (j Job) Killed() bool { return strings.HasPrefix(j.State, errKilled.Error()) }
 

@@ -66,9 +66,9 @@ func (l *Jobs) listFor(owner string) Outcome {
 		if j.Owner != owner {
 			continue
 		}
-		state := "runs, for " + roughly(l.now().Sub(j.Started))
+		state := "runs, for " + roughly(j.Elapsed(l.now()))
 		if !j.Runs() {
-			state = j.State + ", after " + roughly(j.Ended.Sub(j.Started))
+			state = j.State + ", after " + roughly(j.Elapsed(j.Ended))
 		}
 		lines = append(lines, fmt.Sprintf("%d\t%s\t%d bytes of output\t%s", j.N, state, j.Size, firstLine(j.Command)))
 	}
@@ -104,9 +104,9 @@ func (j *job) read(now time.Time) string {
 	j.unread = headTail{limit: j.unread.limit}
 	lines := []string{text}
 	if j.is.Runs() {
-		lines = append(lines, note("job %d runs, for %s: %s", j.is.N, roughly(now.Sub(j.is.Started)), firstLine(j.is.Command)))
+		lines = append(lines, note("job %d runs, for %s: %s", j.is.N, roughly(j.is.Elapsed(now)), firstLine(j.is.Command)))
 	} else {
-		lines = append(lines, j.notes, note("job %d has ended, after %s: %s", j.is.N, roughly(j.is.Ended.Sub(j.is.Started)), firstLine(j.is.Command)))
+		lines = append(lines, j.notes, note("job %d has ended, after %s: %s", j.is.N, roughly(j.is.Elapsed(now)), firstLine(j.is.Command)))
 		j.told = true
 	}
 	return strings.Join(lines, "\n")
@@ -121,14 +121,14 @@ func (j *job) movedOutcome(now time.Time) Outcome {
 		text = note("no output yet")
 	}
 	j.unread = headTail{limit: j.unread.limit}
-	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.is.N, roughly(now.Sub(j.is.Started)))
+	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.is.N, roughly(j.is.Elapsed(now)))
 	return Outcome{Text: text, Job: j.is.N}
 }
 
 // roughly returns a duration as people say it.
 func roughly(d time.Duration) string {
 	if d < 10*time.Second {
-		return max(d, 0).Round(100 * time.Millisecond).String()
+		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
 }

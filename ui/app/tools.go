@@ -243,11 +243,11 @@ func jobRows(a *App) (rows []Item) {
 
 // jobState says how a job is: "running · 2m 5s · 1.2 kB".
 func jobState(j tools.Job, now time.Time) string {
-	state, until := "running", now
+	state := "running"
 	if !j.Runs() {
-		state, until = j.State, j.Ended
+		state = j.State
 	}
-	return state + " · " + format.Duration(until.Sub(j.Started)) + " · " + format.Size(int(j.Size))
+	return state + " · " + format.Duration(j.Elapsed(now)) + " · " + format.Size(int(j.Size))
 }
 
 // jobItems lists what /jobs takes.
