@@ -22,7 +22,7 @@ type annotated struct {
 	window      int // in tokens; 0 if it is not known for sure
 	service     service
 	id          string
-	probeWindow func(ctx context.Context, id string) int // see service.loaded; nil if there is nobody to ask
+	probeWindow func(ctx context.Context, id string) int // see service.windowProbe; nil if there is no server to ask
 	notices     llm.Notices
 }
 
@@ -89,7 +89,7 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	return nil
 }
 
-// windowProbeTimeout bounds how long an answer that has ended waits for what running asks.
+// windowProbeTimeout bounds how long the end of an answer waits for probeWindow.
 const windowProbeTimeout = time.Second
 
 // loadedWindow returns the window in tokens that Ollama has loaded the model with; 0

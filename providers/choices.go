@@ -14,9 +14,9 @@ import (
 	"parley/providers/catalog"
 )
 
-// Choices lists what a user can pick: every model that is known of every
-// provider, those that are ready first, each with what is missing otherwise.
-// The models of local servers are known only to the servers: see Live.
+// Choices lists the models that a user can pick: every known model of every provider, those that
+// are ready first, the others with what is missing. The models of local servers are known only to
+// these; see LiveChoices.
 func Choices(c Config, getenv func(string) string) []Choice {
 	return c.choices(getenv, nil, nil)
 }
@@ -74,12 +74,11 @@ func ProviderWithoutModel(c Config, getenv func(string) string) string {
 	return ""
 }
 
-// LiveChoices returns Choices with what servers say now: those whose models only they know,
-// such as local ones, are asked, or, with all, every one that is ready. They are
-// asked at once, for three seconds at most, or, with all, ten. What they offer
-// stands behind what was known of them, and what they tell of a model counts; a
-// Memory in o keeps it for models opened later. The list is complete but for the
-// servers that the error, made by errors.Join, tells of.
+// LiveChoices returns Choices with what servers say now. It asks those whose models only they know,
+// such as local ones, or, with all, every one that is ready, at once and for at most three seconds,
+// or, with all, ten. Their models come after the known ones, and what they say of a model takes
+// precedence; a Memory in o keeps it for models opened later. The list is complete but for the
+// servers in the error, which errors.Join made.
 func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choice, error) {
 	o = o.withDefaults()
 	limit, ask := liveTimeout, UnlistedProviders(c, o.Getenv)
@@ -125,11 +124,11 @@ func LearnModel(ctx context.Context, c Config, name string, o OpenOptions) error
 	return err
 }
 
-// liveTimeout bounds how long somebody who looks at a picker waits for its last lines.
+// liveTimeout bounds the wait for servers while a picker is open.
 const liveTimeout = 3 * time.Second
 
-// UnlistedProviders names the providers that are ready, but whose models only they know:
-// Live asks them.
+// UnlistedProviders names the ready providers whose models only their servers know: LiveChoices
+// asks these.
 func UnlistedProviders(c Config, getenv func(string) string) []string {
 	return slices.DeleteFunc(c.servers(getenv), func(name string) bool {
 		s, _ := c.service(name, getenv)
@@ -213,7 +212,7 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	m, known := s.facts(id, memory)
 	title := m.Name
 	if !known || m.Provider != s.builtin.ID {
-		f, _, _ := keptFacts(s, id)
+		f, _, _ := storedFacts(s, id)
 		title = cmp.Or(o.title, f.Name, id)
 	}
 	tools := m.Tools || !known && s.advertised(id, memory).tools == nil

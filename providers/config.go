@@ -22,7 +22,7 @@ type Config struct {
 	Providers map[string]Provider `toml:"providers"`
 	Aliases   map[string]string   `toml:"aliases"` // the user's names of models, to what they stand for
 	Stored    KeyStore            `toml:"-"`       // keys that are not in the configuration; nil: none
-	Kept      *catalog.Kept       `toml:"-"`       // what lists of models said when they were fetched; nil: nothing
+	Facts     *catalog.FactsFile  `toml:"-"`       // what lists of models said when they were fetched; nil: nothing
 
 	found map[string]discover.Server // by the names of their services; see WithServers
 }

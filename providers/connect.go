@@ -165,9 +165,9 @@ func ParseKey(text string) (Secret, error) {
 	return Secret(key), nil
 }
 
-// A keyCheck is how a key is checked without cost (the tables of the services, read in
-// November 2026). The first of paths that is there is asked for, as listEndpoint has them.
-// Where there is no such request, a key is known by how it begins.
+// A keyCheck is a request that checks a key without cost (from the services' documentation,
+// November 2026). The first of paths that exists is used, as in listEndpoint. Without paths a key
+// is recognized by its prefix.
 type keyCheck struct {
 	paths      []string
 	prefixes   []string

@@ -128,9 +128,9 @@ func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage,
 	return catalog.EncodeMedia(found), errs
 }
 
-// passedThrough holds the vendors that OpenRouter asks for their own prices, by their names
-// there: their models run nowhere else, or cost the same there.
-var passedThrough = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "google", "xai": "x-ai"}
+// vendorNames maps vendors whose prices OpenRouter passes on to their names there: their models run
+// nowhere else, or cost the same there.
+var vendorNames = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "google", "xai": "x-ai"}
 
 // pricesByName returns the models of OpenRouter's list by their names, without variants such as
 // :free, which cost something else.
@@ -150,7 +150,7 @@ func vendorID(id string) string { return strings.ReplaceAll(strings.ToLower(id),
 
 // publicFacts returns what OpenRouter's list says of a model of a vendor's own service.
 func publicFacts(s service, public map[string]listedModel, id string) (catalog.Facts, bool) {
-	vendor, ok := passedThrough[s.name]
+	vendor, ok := vendorNames[s.name]
 	if !ok || s.url != s.builtin.BaseURL {
 		return catalog.Facts{}, false
 	}
@@ -166,7 +166,7 @@ func fetchedList(s service, offers []listedModel, public map[string]listedModel,
 	for _, o := range offers {
 		facts := o.facts()
 		if more, ok := publicFacts(s, public, o.id); ok {
-			facts = facts.Over(more)
+			facts = facts.WithDefaults(more)
 		}
 		f.Models = append(f.Models, facts)
 		if o.refused != "" {
@@ -184,7 +184,7 @@ func emptyList(s service, now time.Time) catalog.List {
 // vendorFacts returns what OpenRouter's list says of the models of vendors whose own lists
 // are not at hand.
 func (c Config) vendorFacts(getenv func(string) string, public map[string]listedModel, have []catalog.Fetched, now time.Time) (lists []catalog.Fetched) {
-	for _, name := range slices.Sorted(maps.Keys(passedThrough)) {
+	for _, name := range slices.Sorted(maps.Keys(vendorNames)) {
 		s, ok := c.service(name, getenv)
 		if !ok || slices.ContainsFunc(have, func(f catalog.Fetched) bool { return f.Provider == name }) {
 			continue

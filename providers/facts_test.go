@@ -58,7 +58,7 @@ func TestFetchFacts(t *testing.T) {
 		"api.groq.com":                      `{"data":[{"id":"openai/gpt-oss-120b","context_window":262144}]}`,
 		"openrouter.ai":                     publicList,
 	}
-	kept := catalog.OpenKept(filepath.Join(t.TempDir(), "models.jsonl"))
+	kept := catalog.OpenFactsFile(filepath.Join(t.TempDir(), "models.jsonl"))
 	o := OpenOptions{Getenv: getenv, Transport: lists(t, pages)}
 	fetched, errs := FetchFacts(t.Context(), Config{}, o, factsDay)
 	if len(errs) != 1 || llm.FaultOf(errs[0]) != llm.Network || !strings.Contains(errs[0].Error(), "mistral") {
@@ -96,7 +96,7 @@ func TestFetchFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c := Config{Kept: catalog.OpenKept(kept.Path())}
+	c := Config{Facts: catalog.OpenFactsFile(kept.Path())}
 	for _, want := range []Choice{
 		{Name: "openai/gpt-6-luna", Context: 1_050_000, Price: catalog.Price{Input: 0.08, Output: 0.4}},
 		{Name: "openai/gpt-7-sol", Context: 3_000_000, Price: catalog.Price{Input: 3, Output: 9}},
@@ -136,10 +136,10 @@ func TestFetchFacts(t *testing.T) {
 func TestConfigurationBeforeFacts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
 	list := catalog.Fetched{List: catalog.List{Provider: "box", URL: "http://box/v1", Fetched: factsDay, Models: []catalog.Facts{{ID: "m", Context: 1000, Price: catalog.Price{Input: 5, Output: 6}}, {ID: "n", Context: 2000}}}}
-	if err := catalog.OpenKept(path).Compare([]catalog.Fetched{list}).Save(); err != nil {
+	if err := catalog.OpenFactsFile(path).Compare([]catalog.Fetched{list}).Save(); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Kept: catalog.OpenKept(path), Providers: map[string]Provider{"box": {BaseURL: "http://box/v1", Model: map[string]Model{"m": {Context: 77, Price: &catalog.Price{Input: 1, Output: 2}}}}}}
+	c := Config{Facts: catalog.OpenFactsFile(path), Providers: map[string]Provider{"box": {BaseURL: "http://box/v1", Model: map[string]Model{"m": {Context: 77, Price: &catalog.Price{Input: 1, Output: 2}}}}}}
 	all := Choices(c, env())
 	for name, want := range map[string][2]float64{"box/m": {77, 1}, "box/n": {2000, 0}} {
 		at := slices.IndexFunc(all, func(c Choice) bool { return c.Name == name })

@@ -34,17 +34,17 @@ type family struct {
 // target is everything an adapter has to know about the service it speaks to.
 type target struct {
 	adapter.Options
-	kind        string
-	token       *wire.TokenSource // has tokens in the place of a key; nil: there are none
-	dialect     openai.Dialect    // of chat completions
-	command     string            // program to run, for those that are one
-	idleTimeout time.Duration     // longest silence; 0 is the client's own limit
-	transport   http.RoundTripper
-	instant     bool
-	ahead       bool // the host is connected to before the first request
-	log         wire.Log
-	tap         *wire.Tap
-	replay      *wire.Replay // for programs; servers have transport
+	kind         string
+	token        *wire.TokenSource // has tokens in the place of a key; nil: there are none
+	dialect      openai.Dialect    // of chat completions
+	command      string            // program to run, for those that are one
+	idleTimeout  time.Duration     // longest silence; 0 is the client's own limit
+	transport    http.RoundTripper
+	instant      bool
+	connectEarly bool // connect to the host before the first request
+	log          wire.Log
+	tap          *wire.Tap
+	replay       *wire.Replay // for programs; servers have transport
 }
 
 // Kinds that are treated apart.
@@ -130,7 +130,7 @@ func dialectOf(kind, model string) openai.Dialect {
 // withClient returns the options of t with the client that carries its requests.
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
-		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap, Ahead: t.ahead,
+		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap, ConnectEarly: t.connectEarly,
 		EmptyBadRequest: t.emptyBadRequest(), Token: t.token, TokenHeader: t.KeyHeader,
 	})
 	return t.Options

@@ -77,7 +77,7 @@ func (c *check) complete() {
 	}
 	shown = bytes.Count(c.body, []byte(encoded(string(paper.Data))))
 	told = bytes.Count(c.body, []byte("[file left out: paper.pdf"))
-	if !c.Takes(paper.MIME) {
+	if !c.Accepts(paper.MIME) {
 		shown, told = told, shown
 	}
 	if shown != papers || told != 0 {

@@ -171,7 +171,7 @@ func (p *party) toldOnce(t *testing.T) {
 		}
 	}
 	want := 1
-	if p.Takes(paper.MIME) {
+	if p.Accepts(paper.MIME) {
 		want = 0
 	}
 	if papers != want {

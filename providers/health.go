@@ -48,9 +48,9 @@ func (h Health) IsProgram() bool { return slices.Contains(agentcli.Kinds, h.Kind
 // checkTimeout bounds how long one provider may take to answer.
 const checkTimeout = 10 * time.Second
 
-// Check asks every provider that is configured, or has a key, whether it is
-// there, all at once. The list is in the order of a picker, and complete within
-// about ten seconds. Listing models costs nothing; no model is asked.
+// Check asks every provider that is configured, or has a key, whether it answers, all at once. The
+// list is in the order of a picker, and complete within about ten seconds. It lists models, which
+// costs nothing, and asks none.
 func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 	o = o.withDefaults()
 	var services []service
@@ -215,7 +215,7 @@ func (s service) version(ctx context.Context, program string) (string, error) {
 // maxVersionOutput bounds the bytes that are read of what a program prints.
 const maxVersionOutput = 16 << 10
 
-// limitedBuffer keeps the beginning of what is written to it.
+// A limitedBuffer keeps the first maxVersionOutput bytes written to it.
 type limitedBuffer struct{ text bytes.Buffer }
 
 func (h *limitedBuffer) Write(p []byte) (int, error) {

@@ -11,12 +11,12 @@ import (
 	"parley/providers/catalog"
 )
 
-// An listedModel is a model as its server lists it.
+// A listedModel is a model in the list of its server.
 type listedModel struct {
 	id    string
 	title string // its name for people, "" if the server has none
 	advertised
-	refused string // what it says that cannot be meant; "" for nothing
+	refused string // the invalid part of its entry, for the user; "" for none
 }
 
 // facts returns what the list says, as it is kept.
@@ -27,7 +27,7 @@ func (m listedModel) facts() catalog.Facts {
 	}
 }
 
-// advertised holds what a server tells of a model; zero values are not told.
+// advertised holds what a server says of a model; zero values are unknown.
 type advertised struct {
 	context   int
 	maxOutput int
@@ -37,8 +37,8 @@ type advertised struct {
 	thinks    *bool
 }
 
-// over returns t, completed by what a list that is kept says.
-func (t advertised) over(f catalog.Facts) advertised {
+// withDefaults returns t, completed by what a stored list says.
+func (t advertised) withDefaults(f catalog.Facts) advertised {
 	t.context, t.maxOutput = cmp.Or(t.context, f.Context), cmp.Or(t.maxOutput, f.MaxOutput)
 	if !t.price.Known() {
 		t.price = f.Price

@@ -107,8 +107,8 @@ func (s service) foundModels() []listedModel {
 // when it was found, else, of a model that the catalog lacks, in the list that is kept.
 func (s service) advertised(model string, memory *Memory) advertised {
 	told := memory.load(s.servedModel(model)).advertised
-	if f, _, ok := keptFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
-		return told.over(f)
+	if f, _, ok := storedFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
+		return told.withDefaults(f)
 	}
 	models := s.foundModels()
 	at := slices.IndexFunc(models, func(m listedModel) bool { return m.id == model })

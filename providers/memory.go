@@ -8,9 +8,9 @@ import (
 	"parley/providers/adapter"
 )
 
-// A Memory keeps what servers taught, so that a model opened again does not run
-// into the same refusal. The zero value is ready and lasts as long as the
-// program; that of OpenMemory lasts longer. Share one among all calls.
+// A Memory remembers what servers refused and said of models, so that a model opened again does not
+// meet the same refusal. The zero value is ready and lasts as long as the process; that of
+// OpenMemory is stored. Share one among all calls.
 type Memory struct {
 	file *learnedFile // nil: nothing outlives the program
 	now  func() time.Time
@@ -33,7 +33,7 @@ type limitsKey struct {
 // learnedTools is the limit of a model that takes no tools, or not this way.
 const learnedTools = "tools"
 
-// A learnedFacts is what is known of a model besides limits.
+// learnedFacts is what is remembered of a model besides limits.
 type learnedFacts struct {
 	guided     bool // it wrote a call that cannot run: its replies follow a form
 	advertised advertised

@@ -67,18 +67,18 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 func endpointFacts(s service, typed string, facts catalog.Model, known bool, tools *toolStrategy) llm.Endpoint {
 	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
-		Name:     s.name + "/" + tools.name,
-		Origin:   f.origin(s.kind, s.url, tools.name),
-		Strategy: tools.Strategy(),
-		Known:    known,
-		Context:  facts.Context,
-		Vision:   facts.Vision,
-		Efforts:  supportedEfforts(facts),
-		Several:  s.supportsCandidates(typed, tools.memory),
-		Files:    f.files(s, typed),
-		Cost:     facts.Price.Cost,
-		Web:      searchesWeb(s, typed),
-		Cache:    promptCache(s.builtin),
+		Name:       s.name + "/" + tools.name,
+		Origin:     f.origin(s.kind, s.url, tools.name),
+		Strategy:   tools.Strategy(),
+		Known:      known,
+		Context:    facts.Context,
+		Vision:     facts.Vision,
+		Efforts:    supportedEfforts(facts),
+		Candidates: s.supportsCandidates(typed, tools.memory),
+		Files:      f.files(s, typed),
+		Cost:       facts.Price.Cost,
+		Web:        searchesWeb(s, typed),
+		Cache:      promptCache(s.builtin),
 	}
 }
 
@@ -95,7 +95,7 @@ func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, me
 // promptCache returns how a service caches prompts. One with a name of the user's that
 // speaks like it, whose row is the zero one, is not known to cache like it.
 func promptCache(row catalog.Provider) llm.Cache {
-	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, Least: row.CacheLeast}
+	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, MinTokens: row.CacheLeast}
 }
 
 // An endpoint model tells through all its decorators how it gets tools: servers
@@ -131,7 +131,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
 		m.Price = catalog.Price{Free: true}
 	}
-	if f, newer, ok := keptFacts(s, model); ok && known && !m.Inferred && m.Provider == s.builtin.ID {
+	if f, newer, ok := storedFacts(s, model); ok && known && !m.Inferred && m.Provider == s.builtin.ID {
 		m = f.ApplyTo(m, newer)
 	}
 	if s.kind == kindGemini { // the program takes no effort
@@ -152,13 +152,13 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	return m, known && !m.Inferred
 }
 
-// keptFacts returns what the list of s that is kept says of a model, and whether that is newer
+// storedFacts returns what the list of s that is kept says of a model, and whether that is newer
 // than the catalog. What a server on this machine runs with changes: nothing is kept of it.
-func keptFacts(s service, model string) (f catalog.Facts, newer, ok bool) {
-	if s.kept == nil || s.closestBuiltin().Local {
+func storedFacts(s service, model string) (f catalog.Facts, newer, ok bool) {
+	if s.factsFile == nil || s.closestBuiltin().Local {
 		return catalog.Facts{}, false, false
 	}
-	return s.kept.Find(s.name, wire.Public(s.url), s.modelID(model))
+	return s.factsFile.Find(s.name, wire.Public(s.url), s.modelID(model))
 }
 
 // strategy returns how a model gets its tools. Calls says whether it is known, or at
@@ -175,13 +175,13 @@ func (s service) strategy(model string, calls bool) string {
 	return set
 }
 
-// lazy is a model whose client is built when it is first asked. A build that
-// fails is tried again the next time: a key may have come in between.
+// A lazy model builds its client when it is first asked. A failed build is repeated the next time:
+// the user may have set a key meanwhile.
 type lazy struct {
-	build func(ctx context.Context, ahead bool) (llm.Model, error)
-	mu    sync.Mutex
-	model llm.Model
-	late  error // why it could not be built ahead; nil: it was not tried, or told
+	build    func(ctx context.Context, ahead bool) (llm.Model, error)
+	mu       sync.Mutex
+	model    llm.Model
+	earlyErr error // why it could not be built before the first request; nil: it was not tried, or the error was returned
 }
 
 func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -195,21 +195,21 @@ func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// get returns the model. With ahead its client, if it is built now, connects at once.
+// get returns the model. With early its client, if it is built now, connects at once.
 func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.model != nil {
 		return l.model, nil
 	}
-	if err := l.late; err != nil && !ahead { // the command that prints the key is not run twice
-		l.late = nil
+	if err := l.earlyErr; err != nil && !ahead { // the command that prints the key is not run twice
+		l.earlyErr = nil
 		return nil, err
 	}
 	m, err := l.build(ctx, ahead)
-	if l.late = nil; err != nil {
+	if l.earlyErr = nil; err != nil {
 		if ahead && ctx.Err() == nil {
-			l.late = err
+			l.earlyErr = err
 		}
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (s service) prefersGuided(model string) bool {
 // supportsCandidates reports whether one request can ask a model for several answers.
 func (s service) supportsCandidates(model string, memory *Memory) bool {
 	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).MultipleChoices &&
-		!memory.limits(s.servedModel(model), s.kind).Has(openai.LimitSeveral)
+		!memory.limits(s.servedModel(model), s.kind).Has(openai.LimitCandidates)
 }
 
 // build makes the adapter, once the key is at hand, of the model that the user
@@ -253,7 +253,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		t.Model, t.Body, t.Learned = model, s.options(typed), o.Memory.limits(s.servedModel(model), s.kind)
 		t.dialect, t.transport, t.instant = s.dialect(typed), o.transport(s.name, model), o.Instant
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
-		t.tap, t.replay, t.ahead = o.Tap, o.Replay, ahead
+		t.tap, t.replay, t.connectEarly = o.Tap, o.Replay, ahead
 		f, _ := familyOf(s.kind)
 		return wire.MaskErrors(f.open(t), t.secrets(), t.token), nil
 	}

@@ -21,7 +21,7 @@ func openAgentCLI(t target) llm.Model {
 	if t.log.To == nil {
 		return m
 	}
-	return &logged{m, t.Provider, t.log}
+	return &loggedModel{m, t.Provider, t.log}
 }
 
 func newAgentCLI(t target) *agentcli.Model {
@@ -47,14 +47,14 @@ func (s service) missingProgram(getenv func(string) string) string {
 
 // A Program is another agent's program that is installed.
 type Program struct {
-	Provider string // name of the service, such as "claude-cli"
-	Name     string // as users write it
-	Path     string
-	LoggedIn bool   // as far as its files tell
-	Hidden   bool   // they do not tell: only an answer does
-	Login    string // command that logs in
+	Provider     string // name of the service, such as "claude-cli"
+	Name         string // as users write it
+	Path         string
+	LoggedIn     bool   // as far as its files tell
+	LoginUnknown bool   // its files do not tell whether it is logged in
+	Login        string // command that logs in
 
-	KeepsTools bool // no flag takes its tools away: it runs in its sandbox, in an empty folder
+	KeepsTools bool // no flag disables its tools: it runs in its own sandbox, in an empty directory
 }
 
 // Programs lists the agents' programs that are installed, in the order of a picker. None
@@ -70,7 +70,7 @@ func Programs(c Config, getenv func(string) string) []Program {
 			loggedIn := agentcli.LoggedIn(s.kind, getenv)
 			list = append(list, Program{
 				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, Login: agentcli.LoginCommand(s.kind),
-				LoggedIn: loggedIn, Hidden: !loggedIn && agentcli.HidesLogin(s.kind),
+				LoggedIn: loggedIn, LoginUnknown: !loggedIn && agentcli.IsLoginUnknown(s.kind),
 				KeepsTools: agentcli.KeepsTools(s.kind),
 			})
 		}
@@ -105,16 +105,15 @@ func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settin
 	}), s.settings(typed), s.renameNotice(typed), true
 }
 
-// A logged is a program that leaves a line for each run, as the client of a
-// server does for each request.
-type logged struct {
+// A loggedModel logs each run of a program, as the client of a server logs each request.
+type loggedModel struct {
 	llm.Model
 	provider string
 	wire.Log
 }
 
 // Stream implements llm.Model.
-func (m *logged) Stream(ctx context.Context, req llm.Request) llm.Stream {
+func (m *loggedModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	s := m.Model.Stream(ctx, req)
 	return func(yield func(llm.Event, error) bool) {
 		start := time.Now()

@@ -14,18 +14,17 @@ import (
 	"parley/providers/llm"
 )
 
-// An address is what is the user's own in the address of a service.
+// An address holds the user's own parts of a service's address.
 type address struct {
-	values  map[string]string  // of the variables of the catalog's address
-	models  []string           // names that the user gave to models there
-	missing string             // what the user has to do before there is an address; "" if nothing
-	lacking []catalog.Variable // without a value, that the address or its models need
-	err     error              // why a value cannot stand there
+	values           map[string]string  // of the variables of the catalog's address
+	models           []string           // names that the user gave to models there
+	missing          string             // what the user has to do to have an address; "" if nothing
+	missingVariables []catalog.Variable // those without a value that the address or its models need
+	err              error              // why a value cannot stand there
 }
 
-// fillAddress puts the values of its variables into the catalog's address: those of the
-// configuration, else those that were given when the provider was connected, else those of
-// the environment, else the usual ones.
+// fillAddress fills the variables of a catalog address: from the configuration, else from when the
+// provider was connected, else from the environment, else with the usual values.
 func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	if len(s.builtin.Variables) == 0 {
 		return
@@ -59,12 +58,12 @@ func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	var missing []catalog.Variable
 	s.url, missing = s.builtin.Expand(s.url, a.values)
 	for _, v := range missing {
-		a.lacking = append(a.lacking, v)
+		a.missingVariables = append(a.missingVariables, v)
 		a.missing = cmp.Or(a.missing, "set "+strings.Join(append(v.Env, v.Name+" under [providers."+s.name+".variables]"), " or "))
 	}
 	for _, v := range s.builtin.Variables {
 		if v.Models && a.values[v.Name] == "" {
-			a.lacking = append(a.lacking, v)
+			a.missingVariables = append(a.missingVariables, v)
 		}
 	}
 	if a.err != nil {
@@ -81,13 +80,13 @@ func addressError(s service) error {
 	if s.address.err != nil {
 		return fmt.Errorf("%s cannot be asked: %w", s.name, s.address.err)
 	}
-	return lackingError(s)
+	return missingVariableError(s)
 }
 
-// lackingError returns the error for a service whose address, or whose models, need a variable
-// that has no value: the first of them is named, and how to set all.
-func lackingError(s service) error {
-	v := s.address.lacking[0]
+// missingVariableError returns the error for a service whose address, or whose models, need a
+// variable that has no value. It names the first one, and how to set all.
+func missingVariableError(s service) error {
+	v := s.address.missingVariables[0]
 	return &llm.Error{
 		Fault: llm.Authentication, Provider: s.name, Key: strings.Join(v.Env[:min(len(v.Env), 1)], ""), Param: connectArgs(s),
 		KeyMissing: true, Message: fmt.Sprintf("%s needs its %s: %s", s.builtin.Name, v.Noun(), strings.ToLower(v.Help[:1])+v.Help[1:]), Err: llm.ErrNoKey,
@@ -101,7 +100,7 @@ func connectArgs(s service) string {
 	for _, v := range s.builtin.Variables {
 		value := s.address.values[v.Name]
 		switch {
-		case slices.ContainsFunc(s.address.lacking, func(l catalog.Variable) bool { return l.Name == v.Name }):
+		case slices.ContainsFunc(s.address.missingVariables, func(l catalog.Variable) bool { return l.Name == v.Name }):
 			args = append(args, v.Name)
 		case value != "" && value != v.Default:
 			args = append(args, v.Name+"="+value)

@@ -30,7 +30,7 @@ type service struct {
 	found      discover.Server  // that runs on this machine, or zero
 	key        key
 	exactNames bool // models are asked as they are named
-	kept       *catalog.Kept
+	factsFile  *catalog.FactsFile
 	address    address
 	connected  bool // see Choice.Connected
 }
@@ -45,7 +45,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	found := c.found[name]
 	head, builtin := catalog.Head(cmp.Or(found.Provider, name))
-	s := service{name: name, conf: conf, builtin: head, found: found, kept: c.Kept}
+	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts}
 	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
@@ -199,21 +199,21 @@ func (s service) modelIDs() []string {
 			ids = append(ids, id)
 		}
 	}
-	return withKeptIDs(s, ids)
+	return withStoredIDs(s, ids)
 }
 
-// withKeptIDs returns ids and those of the list that is kept: but for models that do something
+// withStoredIDs returns ids and those of the list that is kept: but for models that do something
 // else than answer, and, of models that are known, the state of some day.
-func withKeptIDs(s service, ids []string) []string {
-	if s.kept == nil || s.closestBuiltin().Local {
+func withStoredIDs(s service, ids []string) []string {
+	if s.factsFile == nil || s.closestBuiltin().Local {
 		return ids
 	}
 	have := map[string]bool{}
 	for _, id := range ids {
 		have[id] = true
 	}
-	for _, id := range s.kept.IDs(s.name, wire.Public(s.url)) {
-		if !have[id] && catalog.Chats(id) && !catalog.IsSnapshot(s.builtin.ID, id) {
+	for _, id := range s.factsFile.IDs(s.name, wire.Public(s.url)) {
+		if !have[id] && catalog.IsChatModel(id) && !catalog.IsSnapshot(s.builtin.ID, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -231,9 +231,8 @@ func (s service) defaultModel() string {
 	return s.builtin.Default
 }
 
-// firstModel returns the model of a program that is asked when only the program is named:
-// the first that the catalog has; "" for services. Unlike standard it makes no
-// program the default of parley.
+// firstModel returns the model of a program when only the program is named: the first in the
+// catalog; "" for services. Unlike defaultModel, it does not let DefaultModel choose a program.
 func (s service) firstModel() string {
 	if ids := catalog.IDs(s.closestBuiltin().ID); s.isProgram() && len(ids) > 0 {
 		return ids[0]
@@ -267,8 +266,8 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
 		model = cmp.Or(model, s.defaultModel(), s.firstModel())
-		if model == "" && len(s.address.lacking) > 0 {
-			return service{}, "", lackingError(s)
+		if model == "" && len(s.address.missingVariables) > 0 {
+			return service{}, "", missingVariableError(s)
 		} else if model == "" {
 			return service{}, "", notFoundError("name a model of it, as in %q", provider+"/MODEL")
 		}
@@ -306,7 +305,7 @@ func (c Config) serviceWithModel(model string, getenv func(string) string) (serv
 	return found[0], true
 }
 
-// allNames lists what find accepts, for suggestions.
+// allNames lists the names that findModel accepts, for suggestions.
 func (c Config) allNames(getenv func(string) string) []string {
 	names := slices.Concat(c.providerNames(), slices.Sorted(maps.Keys(c.Aliases)))
 	for _, name := range c.providerNames() {

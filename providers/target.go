@@ -45,8 +45,8 @@ type Target struct {
 	Secrets []string // that no error may hold
 }
 
-// longestSilence bounds how long a server may say nothing before it sends what it made.
-const longestSilence = 5 * time.Minute
+// maxSilence bounds how long a server may say nothing before it sends what it made.
+const maxSilence = 5 * time.Minute
 
 // Target returns how a model of a provider is asked. A provider without a key is an
 // *llm.Error, as is a name that nothing answers to. A command that prints the key runs here;
@@ -74,7 +74,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	}
 	t.Model, t.Body = model, s.modelTable(model).Options
 	if t.idleTimeout > 0 { // which is about answers: an image takes minutes of silence
-		t.idleTimeout = max(t.idleTimeout, longestSilence)
+		t.idleTimeout = max(t.idleTimeout, maxSilence)
 	}
 	t.transport, t.tap = o.transport(s.name, model), o.Tap
 	t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: func() string { return none }}

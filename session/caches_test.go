@@ -81,7 +81,7 @@ func price(u llm.Usage) (float64, bool) {
 
 func (c *cachingModel) endpoint(name string) llm.Endpoint {
 	e := endpoint(name, c)
-	e.Cache, e.Cost = llm.Cache{Lifetime: c.lifetime, Least: c.least}, price
+	e.Cache, e.Cost = llm.Cache{Lifetime: c.lifetime, MinTokens: c.least}, price
 	return e
 }
 

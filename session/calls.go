@@ -155,7 +155,7 @@ func (t *turn) planCall(j *job, input string) bool {
 	}
 	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
 	if j.err == nil && j.project != "" {
-		j.action = tools.OfProject(j.action, j.project)
+		j.action = tools.FromProject(j.action, j.project)
 	}
 	return j.err == nil
 }

@@ -130,7 +130,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	}
 	c.base = t.Head()
 	if t.tools != nil {
-		if reads := t.tools.Reading(); len(reads.Tools()) > 0 {
+		if reads := t.tools.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
 			set(t.Session, &t.turnTools, reads)
 		}

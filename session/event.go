@@ -295,7 +295,7 @@ func waitForAnswer(t *turn, q Question) int {
 // pause waits before the same model is asked again, unless the user does not want to, and
 // reports whether it is to be.
 func pause(t *turn, wait time.Duration, fault llm.Fault) bool {
-	ctx := llm.Pausing(t.ctx)
+	ctx := llm.AnnouncePause(t.ctx)
 	t.asked.waits++
 	t.emit(llm.Retry{Attempt: t.asked.waits, Wait: wait, Fault: fault})
 	return llm.Pause(ctx, wait) == nil

@@ -183,7 +183,7 @@ func newDirectories(set *tools.Set) string {
 // it was told last, one after the other; "" for nothing.
 func endedJobs(t *turn) string {
 	var lines []string
-	for _, j := range t.Session.tools.Jobs().TellEnded(t.conversation.id) {
+	for _, j := range t.Session.tools.Jobs().TakeEnded(t.conversation.id) {
 		command, _, _ := strings.Cut(j.Command, "\n")
 		lines = append(lines, fmt.Sprintf("[job %d has ended: %s: %s. The tool jobs reads what it wrote]", j.N, j.State, command))
 	}

@@ -103,7 +103,7 @@ func askHooks(t *turn, j *job) bool {
 		return false
 	}
 	if a.Project != "" {
-		j.action = tools.OfProject(j.action, a.Project)
+		j.action = tools.FromProject(j.action, a.Project)
 	}
 	return true
 }

@@ -32,7 +32,7 @@ func hooked(t *testing.T, mode tools.Mode, rules []permission.Rule, project bool
 	policy.AddRules(rules)
 	fake := llmtest.New(turns...)
 	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
-		run.MustHold = false
+		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})
 	t.Cleanup(func() { s.Close() })

@@ -76,7 +76,7 @@ func TestJobs(t *testing.T) {
 			if n := strings.Count(fmt.Sprint(last), "job 1 has ended"); n != 1 || !strings.Contains(text, "[job 1 has ended: exit status 3: until [ -e go ]") {
 				t.Errorf("told %d times: %q", n, text)
 			}
-			if again := set.Jobs().TellEnded(s.ID()); len(again) > 0 {
+			if again := set.Jobs().TakeEnded(s.ID()); len(again) > 0 {
 				t.Errorf("to be told again: %v", again)
 			}
 			records := Files(s).Records()

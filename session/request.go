@@ -243,7 +243,7 @@ func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 		}
 	}
 	t.replaced = 0
-	kind := historyKey{model.Origin, model.Takes("image/")}
+	kind := historyKey{model.Origin, model.Accepts("image/")}
 	kept := (*k)[kind]
 	var fresh []int // what came behind kept.to
 	at := t.head

@@ -188,7 +188,7 @@ func EstimateFit(s *Session, model llm.Endpoint) ModelFit {
 	}
 	for mime, n := range c.media {
 		switch {
-		case model.Takes(mime):
+		case model.Accepts(mime):
 		case strings.HasPrefix(mime, "image/"):
 			f.Images += n
 		default:

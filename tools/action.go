@@ -23,7 +23,7 @@ type Action struct {
 	URL     string          // the whole address it fetches; "" if it fetches nothing
 	Diff    string          // unified diff of what a write would change; "" if none
 
-	Sandboxed bool // the command runs in the sandbox: it can change the workspace only, see [Set.Sandbox]
+	Sandboxed bool // the command runs in the sandbox, and can change the workspace only; see [Set.EnableSandbox]
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
 	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
@@ -44,7 +44,7 @@ type risk struct {
 	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
 	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
 	Proposal        string       // a plan that the user is to accept, as Markdown; "" if it is none
-	ofProject       bool         // a file that came with the working directory wants it, and no model: nothing lifts the question
+	ofProject       bool         // a file of the working directory asks for it, and not a model: it needs approval each time
 }
 
 // Access is what an action needs, from the harmless to the dangerous.
@@ -119,9 +119,9 @@ func (a *Action) WithNetwork() *Action {
 	return &open
 }
 
-// OfProject returns a as an action that file wants, which came with the working directory: a
-// user is asked each time, whatever rule or mode allows.
-func OfProject(a *Action, file string) *Action {
+// FromProject returns a as an action that file, which came with the working directory, asks for: it
+// needs approval each time, whatever rules and mode allow.
+func FromProject(a *Action, file string) *Action {
 	asked := *a
 	asked.AskEachTime, asked.ofProject = true, true
 	asked.Caution = quotePath(file) + " of this folder runs it"

@@ -10,7 +10,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// errKilled is why a command in the background was ended: somebody wanted it.
+// errKilled ends a background command on request of the user or the model.
 var errKilled = errors.New("killed")
 
 // stopReason returns why a command is ended whose context has ended.
@@ -41,33 +41,33 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, args she
 		}()
 		ended <- w.run(running, r, append(shell, args.Command), time.Duration(args.Timeout)*time.Second)
 	}()
-	out, moved := w.jobs.attend(ctx, j, args, ended)
+	out, moved := w.jobs.waitOrMove(ctx, j, args, ended)
 	if !moved {
-		w.jobs.leave(j)
+		w.jobs.removeForeground(j)
 		return out
 	}
 	if held != nil {
 		w.watchRepositories()
 	}
-	go func() { w.jobs.end(j, r, <-ended) }()
+	go func() { w.jobs.finish(j, r, <-ended) }()
 	return out
 }
 
-// attend waits for the end of a command, or until it goes on in the background.
-func (l *Jobs) attend(ctx context.Context, j *job, args shellCommand, ended <-chan Outcome) (out Outcome, moved bool) {
+// waitOrMove waits until a command ends, or until it moves to the background.
+func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended <-chan Outcome) (out Outcome, moved bool) {
 	var expired, due <-chan time.Time
-	if !args.own && args.Timeout == 0 {
+	if !args.userTyped && args.Timeout == 0 {
 		expired = l.timer(defaultTimeout)
 	}
 	switch after := l.backgroundAfter(); {
 	case args.Background:
 		due, expired = l.timer(settleTime), nil
-	case after > 0 && args.own:
+	case after > 0 && args.userTyped:
 		due = l.timer(max(after, maxTimeout)) // they look on meanwhile
 	case after > 0:
 		due = l.timer(after)
 	}
-	canceled, wanted, refused := ctx.Done(), j.wanted, false
+	canceled, wanted, refused := ctx.Done(), j.moveRequested, false
 	for {
 		select {
 		case out := <-ended:
@@ -91,16 +91,16 @@ func (l *Jobs) attend(ctx context.Context, j *job, args shellCommand, ended <-ch
 			moved = l.move(j)
 		}
 		if moved {
-			j.detach()
+			j.stopProgress()
 			return j.movedOutcome(l.now()), true
 		}
 	}
 }
 
-// RunOwn runs a command that the user typed in dir: with all of their rights, and neither asked
-// about nor held. Once they want that, and by itself after ten minutes if commands do so, it goes
-// on in the background among jobs, for the conversation of [WithJobOwner].
-func RunOwn(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) Outcome {
+// RunUserCommand runs a command that the user typed, in dir, with all their rights: it needs no
+// approval and is not sandboxed. On request, or after ten minutes if SetBackground is in effect, it
+// moves to the background among jobs, for the conversation of [WithJobOwner].
+func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) Outcome {
 	set, err := Open(dir)
 	if err != nil {
 		return failedOutcome("%v", err)
@@ -127,9 +127,9 @@ func RunOwn(ctx context.Context, dir string, jobs *Jobs, command string, progres
 	return out
 }
 
-// forget drops the oldest of the jobs that ended. Those that the model was not told of stay, with
-// the end of their output. The list is locked.
-func (l *Jobs) forget() {
+// pruneEnded removes the oldest ended jobs. Of those whose end the model does not know, the end of
+// the output stays. The list is locked.
+func (l *Jobs) pruneEnded() {
 	over := -maxEndedJobs
 	for _, j := range l.list {
 		if !j.snapshot().Runs() {
@@ -139,27 +139,26 @@ func (l *Jobs) forget() {
 	l.list = slices.DeleteFunc(l.list, func(j *job) bool {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		if over <= 0 || j.is.Runs() {
+		if over <= 0 || j.info.Runs() {
 			return false
 		}
 		over--
-		if !j.told {
-			j.shrink()
+		if !j.endReported {
+			j.truncateOutput()
 		}
-		return j.told
+		return j.endReported
 	})
 }
 
-// shrink keeps the end of what a job has written, for a model that was not told of it yet. The
-// job is locked.
-func (j *job) shrink() {
+// truncateOutput drops the output of a job but for its end. The job is locked.
+func (j *job) truncateOutput() {
 	for _, text := range []*headTail{&j.unread, &j.all} {
-		if kept := text.String(); len(kept) > maxToldText {
-			*text = headTail{limit: maxToldText}
-			text.write(note("only the end of its output is kept") + "\n" + strings.ToValidUTF8(kept[len(kept)-maxToldText/2:], ""))
+		if kept := text.String(); len(kept) > maxUnreadText {
+			*text = headTail{limit: maxUnreadText}
+			text.write(note("only the end of its output is kept") + "\n" + strings.ToValidUTF8(kept[len(kept)-maxUnreadText/2:], ""))
 		}
 	}
-	j.is.Command, j.notes = truncate(j.is.Command, maxToldText), truncate(j.notes, maxToldText)
+	j.info.Command, j.notes = truncate(j.info.Command, maxUnreadText), truncate(j.notes, maxUnreadText)
 }
 
 // endState says in a few words how a command ended.

@@ -8,7 +8,7 @@ import (
 	"parley/tools/places"
 )
 
-// WorkspaceProblem says why the directory is no workspace, in words such as "is your home
+// WorkspaceProblem returns why the directory is no workspace, in words such as "is your home
 // directory"; "" if it is one. Where it is not, reading asks, and writing asks each time.
 func (s *Set) WorkspaceProblem() string { return s.problem }
 
@@ -40,14 +40,14 @@ func (s *Set) addCaution(a *Action) {
 	case a.Command != "":
 		if near := s.placesOfClass(places.Credentials); len(near) > 0 {
 			a.nearCredentials = true
-			a.Caution = quotePath(near[0].Path) + " in this folder " + near[0].What
+			a.Caution = quotePath(near[0].Path) + " in this folder " + near[0].Reason
 		}
 	}
 }
 
 func (s *Set) addFileCaution(a *Action) {
 	if p := s.placeOf(a.Path); p.Class != "" {
-		a.placeClass, a.Caution = p.Class, quotePath(a.Path)+" "+p.What
+		a.placeClass, a.Caution = p.Class, quotePath(a.Path)+" "+p.Reason
 	}
 	if s.problem == "" || a.Tool == "glob" {
 		return

@@ -53,16 +53,15 @@ func NewAction(a Action, run func(ctx context.Context, progress func(text string
 	return &a
 }
 
-// SanitizeAndTruncate makes text from outside fit for a model, as the output of a command is:
-// without escape sequences, control characters and what is invisible, at most
-// limit characters of it, its head and its tail. Notes say what was left out.
+// SanitizeAndTruncate does as Sanitize, and shortens text to limit characters of its head and tail.
 func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) {
 	plain, notes = Sanitize(text)
 	return truncate(plain, limit), notes
 }
 
-// Sanitize does as Plain without a limit: nothing is left with which a file or a server
-// could whisper to a model what a user does not see.
+// Sanitize makes text from outside plain for a model, as the output of a command is: without escape
+// sequences, control characters and invisible characters, in which a file or a server could hide
+// instructions. Notes describe what was removed.
 func Sanitize(text string) (plain string, notes []string) {
 	var o sanitize.Output
 	plain = o.Write([]byte(text))
@@ -82,9 +81,8 @@ func (s *Set) ReplaceExternal(prefix string, tools []External) error {
 	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
 }
 
-// Snapshot returns a view of s as it is now, which Add and Replace leave alone. A
-// turn works with one, so that what the model is told of stays the same, byte
-// for byte, and a provider's cache of it good.
+// Snapshot returns a view of s that AddExternal and ReplaceExternal do not change. A turn uses one,
+// so that the list of tools stays the same, byte for byte, and with it the provider's prompt cache.
 func (s *Set) Snapshot() *Set {
 	view := &Set{workspace: s.workspace, tools: s.tools}
 	view.external.Store(s.external.Load())

@@ -18,11 +18,11 @@ import (
 
 // The bounds of a body.
 const (
-	maxWire  = 5 << 20  // bytes that come over the wire
-	maxBody  = 10 << 20 // bytes after decompression
-	maxRatio = 100      // of the two, once a body is larger than unrated
-	unrated  = 1 << 20  // bytes
-	sniffed  = 512      // bytes that tell what a body is
+	maxWire        = 5 << 20  // bytes that come over the wire
+	maxBody        = 10 << 20 // bytes after decompression
+	maxRatio       = 100      // of the two, once a body is larger than unrated
+	ratioThreshold = 1 << 20  // bytes; smaller bodies may compress better than maxRatio
+	sniffLen       = 512      // bytes that decide what a body is
 )
 
 // A fetchedBody is what a server sent, as far as it was read.
@@ -31,7 +31,7 @@ type fetchedBody struct {
 	mediaType   string // media type, such as "text/html"
 	contentType string // the whole Content-Type; "" if the server gave none
 	size        int64  // bytes that the server announces; -1 if it does not
-	cut         bool   // data is only the beginning
+	truncated   bool   // data is only the beginning
 	media       bool   // it is an image or a PDF, which models look at
 	notes       []string
 }
@@ -66,7 +66,7 @@ func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	}
 	bounded := &inflatedReader{in: in, wire: wire}
 	var err error
-	b.data, err = io.ReadAll(io.LimitReader(bounded, sniffed))
+	b.data, err = io.ReadAll(io.LimitReader(bounded, sniffLen))
 	if b.mediaType == "" {
 		b.mediaType, _, _ = mime.ParseMediaType(http.DetectContentType(b.data))
 	}
@@ -74,7 +74,7 @@ func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	if b.media {
 		b.mediaType = http.DetectContentType(b.data)
 	}
-	if err == nil && len(b.data) == sniffed && (whole || b.media || isText(b.mediaType, b.data)) {
+	if err == nil && len(b.data) == sniffLen && (whole || b.media || isText(b.mediaType, b.data)) {
 		var rest []byte
 		rest, err = io.ReadAll(bounded)
 		b.data = append(b.data, rest...)
@@ -85,7 +85,7 @@ func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 // handleReadError deals with how reading ended. What is too large, or broke off, is shown in
 // part.
 func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
-	b.cut = true
+	b.truncated = true
 	switch {
 	case errors.Is(err, errLarge):
 		b.notes = append(b.notes, note("only the first %d MiB were read", maxBody>>20))
@@ -94,7 +94,7 @@ func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) && len(b.data) > 0:
 		b.notes = append(b.notes, note("the connection was lost: this is only a part"))
 	default:
-		b.cut = false
+		b.truncated = false
 		return err
 	}
 	return nil
@@ -130,7 +130,7 @@ func (b *inflatedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.in.Read(p[:min(int64(len(p)), maxBody-b.n)])
 	b.n += int64(n)
-	if b.n > unrated && b.n/maxRatio > b.wire.n {
+	if b.n > ratioThreshold && b.n/maxRatio > b.wire.n {
 		return n, errBomb
 	}
 	return n, err
@@ -198,7 +198,7 @@ func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 // itself. False if neither says it and it had to be guessed.
 func (b fetchedBody) decodeText() (string, bool) {
 	data := b.data
-	if b.cut {
+	if b.truncated {
 		data = trimPartialRune(data)
 	}
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {

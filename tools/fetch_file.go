@@ -44,7 +44,7 @@ func responseFile(res *http.Response, at *url.URL) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case body.cut:
+	case body.truncated:
 		return nil, fmt.Errorf("it is larger than %d MiB, or was cut off", maxWire>>20)
 	case !isText(body.mediaType, body.data):
 		return body.data, nil

@@ -21,10 +21,9 @@ const (
 	maxFiltered = 4 << 10                // bytes
 )
 
-// Filter runs a command line of the user's own in dir, with input on its standard input, and
-// returns the beginning of what it prints, as it came. It has no terminal, no time for more
-// than a look, and nothing of the environment that commands of a model do not get. All of its
-// process group ends with it.
+// Filter runs a command line of the user in dir with input on its standard input, and returns the
+// beginning of its output, unsanitized. It has no terminal, 2 s, and the environment of commands.
+// Its process group ends with it.
 func Filter(ctx context.Context, dir, command string, input []byte) (string, error) {
 	shell, err := findShell()
 	if err != nil {
@@ -40,7 +39,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	child := process.New(in)
 	cmd := exec.Command(shell[0], append(shell[1:], command)...)
 	process.Detach(cmd)
-	stderr := &beginning{limit: maxFiltered}
+	stderr := &prefixBuffer{limit: maxFiltered}
 	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), child.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), out, stderr, filterDelay
 	err = child.Start(cmd, nil)
@@ -48,7 +47,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	if err != nil {
 		return "", err
 	}
-	stdout, ended := &beginning{limit: maxFiltered}, make(chan struct{})
+	stdout, ended := &prefixBuffer{limit: maxFiltered}, make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = io.Copy(stdout, in)
@@ -75,13 +74,13 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	return stdout.text.String(), nil
 }
 
-// beginning keeps the first bytes of what is written to it.
-type beginning struct {
+// A prefixBuffer keeps the first limit bytes written to it.
+type prefixBuffer struct {
 	text  bytes.Buffer
 	limit int
 }
 
-func (b *beginning) Write(p []byte) (int, error) {
+func (b *prefixBuffer) Write(p []byte) (int, error) {
 	b.text.Write(p[:max(min(len(p), b.limit-b.text.Len()), 0)])
 	return len(p), nil
 }

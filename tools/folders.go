@@ -20,9 +20,9 @@ type folder struct {
 	root *os.Root
 	dir  string // absolute, without links
 
-	mu    sync.Mutex
-	watch *sandbox.Watch // for what commands make there for git to run; nil: none has run
-	held  int            // commands in the sandbox that run now
+	mu      sync.Mutex
+	watch   *sandbox.Watch // detects what commands make there for git to run; nil: none has run
+	running int            // sandboxed commands that run now
 }
 
 // Folders returns the added directories, in the order in which they were added.
@@ -234,9 +234,9 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 	return "", false
 }
 
-// watchFolders looks in added directories for what a command makes there for git to run, until
-// end, which sets that aside and tells it. Told is the same of what commands made that still run;
-// held is false for a command outside of the sandbox.
+// watchFolders watches added directories for what a command makes there for git to run. The notice
+// is about what earlier commands that still run have made; end quarantines what this one made and
+// returns a notice. Held is false for a command outside of the sandbox.
 func watchFolders(w *workspace, held bool) (told string, end func() string) {
 	folders := addedFolders(w) // one that is removed meanwhile is looked at all the same
 	each := func(look func(*folder, bool) string) string {
@@ -254,7 +254,7 @@ func (f *folder) begin(held bool) (told string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case f.held > 0:
+	case f.running > 0:
 		told = f.watch.QuarantineNew()
 	case !held:
 		return ""
@@ -264,7 +264,7 @@ func (f *folder) begin(held bool) (told string) {
 		f.watch.Accept()
 	}
 	if held {
-		f.held++
+		f.running++
 	}
 	return told
 }
@@ -274,9 +274,9 @@ func (f *folder) end(held bool) (told string) {
 	defer f.mu.Unlock()
 	switch {
 	case held:
-		f.held--
+		f.running--
 		return f.watch.QuarantineNew()
-	case f.held > 0:
+	case f.running > 0:
 		f.watch.Accept() // the user let the command make it
 	}
 	return ""

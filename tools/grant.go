@@ -80,11 +80,10 @@ func cacheVariables(dir string, network bool) []string {
 	return env
 }
 
-// GrantablePath returns the file or directory that would have to be allowed for a
-// program held by p to reach a path: the project that the path belongs to, its
-// directory, or the file alone where the directory is no workspace. It is "" for
-// what the program can reach, and for what nobody can allow in passing: home
-// directories, those of the system, and sensitive places.
+// GrantablePath returns the file or directory that would have to be allowed for a program confined
+// by p to reach path: the project that it belongs to, its directory, or the file alone where the
+// directory is no workspace. It is "" for what the program can reach already, and for what must not
+// be allowed in passing: home directories, those of the system, and sensitive places.
 func GrantablePath(p sandbox.Policy, path string, write bool) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -165,6 +164,6 @@ func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// ExplainDenial tells from what a held program wrote what the sandbox has most likely denied
-// it, with the words that say so.
+// ExplainDenial guesses from the output of a confined program what the sandbox denied it, and
+// quotes the line that shows it; !ok if nothing shows it.
 func ExplainDenial(output string) (what string, ok bool) { return sandbox.ExplainDenial(output) }

@@ -11,34 +11,34 @@ import (
 
 // Bounds of commands in the background.
 const (
-	maxJobs      = 16                     // that run at the same time
-	maxEndedJobs = 16                     // whose output is kept, once they ended
-	maxToldText  = 2000                   // characters of output, and of the command, that are kept of others until the model was told
-	maxJobText   = 125_000                // characters that are kept of all output of one: its head and its tail, at most 1 MB
-	settleTime   = 500 * time.Millisecond // in which one that begins in the background may end in the foreground
+	maxJobs       = 16                     // that run at the same time
+	maxEndedJobs  = 16                     // whose output is kept, once they ended
+	maxUnreadText = 2000                   // characters of output, and of the command, that are kept of ended jobs until the model has read them
+	maxJobText    = 125_000                // characters that are kept of all output of one: its head and its tail, at most 1 MB
+	settleTime    = 500 * time.Millisecond // in which one that begins in the background may end in the foreground
 )
 
 // errTooManyJobs is why a command does not go to the background.
 var errTooManyJobs = fmt.Errorf("%d commands run in the background already", maxJobs)
 
-// Jobs are the commands of a workspace that go on behind the calls that started them. They end
-// with the set of tools. It is safe for concurrent use; a nil one is empty.
+// Jobs holds the background commands of a workspace. They end with the set of tools. It is safe for
+// concurrent use; a nil one is empty.
 type Jobs struct {
 	now   func() time.Time
 	timer func(time.Duration) <-chan time.Time
 
-	mu       sync.Mutex
-	after    time.Duration // after which a command goes to the background by itself; 0: never
-	attended []*job        // whose calls wait for them
-	list     []*job        // in the background, or ended there, the oldest first
-	last     int           // number of the one that was moved last
-	onEnd    func(Job)
-	closed   bool
+	mu         sync.Mutex
+	after      time.Duration // after which a command goes to the background by itself; 0: never
+	foreground []*job        // commands whose calls wait for them
+	list       []*job        // background commands and some that have ended, the oldest first
+	lastNumber int           // number of the last one that was moved to the background
+	onEnd      func(Job)
+	closed     bool
 }
 
 func newJobs() *Jobs { return &Jobs{now: time.Now, timer: time.After} }
 
-// A Job is a command in the background as it is at a moment.
+// A Job is the state of a background command at one moment.
 type Job struct {
 	N       int // its number, from 1
 	Command string
@@ -65,22 +65,22 @@ func (j Job) Elapsed(now time.Time) time.Duration {
 // Killed reports whether it ended because the user or the model wanted that.
 func (j Job) Killed() bool { return strings.HasPrefix(j.State, errKilled.Error()) }
 
-// A job is a command with what it has written. The call that started it may have returned.
+// A job is a running command with its output. It is in the background once its call has returned.
 type job struct {
-	wanted chan struct{} // takes that the user wants it in the background
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed once it has ended in the background
+	moveRequested chan struct{} // receives when the user moves it to the background
+	cancel        context.CancelCauseFunc
+	done          chan struct{} // closed once it has ended in the background
 
 	showing  sync.Mutex   // held while progress is called
-	progress func(string) // nil: the call has returned
+	progress func(string) // receives live output; nil once the call has returned
 
-	mu     sync.Mutex
-	is     Job
-	unread headTail // output that the model was not told
-	all    headTail
-	notes  string // of its end, for the model
-	told   bool   // the model knows that it ended
-	viewer func() // is told of new output and of the end; nil: nobody looks on
+	mu          sync.Mutex
+	info        Job
+	unread      headTail // output that the model has not read
+	all         headTail
+	notes       string // of its end, for the model
+	endReported bool   // the model knows that it ended
+	viewer      func() // is called on new output and at the end; nil: there is none
 }
 
 // SetBackground has commands that run longer go on in the background; 0: none does by itself.
@@ -107,20 +107,20 @@ func (l *Jobs) backgroundAfter() time.Duration {
 // begin adds a command that starts now.
 func (l *Jobs) begin(owner, command string, progress func(string), cancel context.CancelCauseFunc) *job {
 	j := &job{
-		wanted: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), progress: progress,
-		is: Job{Command: command, Owner: owner, Started: l.now()}, unread: headTail{limit: maxText - 1000}, all: headTail{limit: maxJobText},
+		moveRequested: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), progress: progress,
+		info: Job{Command: command, Owner: owner, Started: l.now()}, unread: headTail{limit: maxText - 1000}, all: headTail{limit: maxJobText},
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.attended = append(l.attended, j)
+	l.foreground = append(l.foreground, j)
 	return j
 }
 
-// leave forgets a command that ended while its call waited for it.
-func (l *Jobs) leave(j *job) {
+// removeForeground removes a command that ended in the foreground.
+func (l *Jobs) removeForeground(j *job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.attended = slices.DeleteFunc(l.attended, func(a *job) bool { return a == j })
+	l.foreground = slices.DeleteFunc(l.foreground, func(a *job) bool { return a == j })
 }
 
 // move lets a command go on in the background, unless there are too many.
@@ -130,10 +130,10 @@ func (l *Jobs) move(j *job) bool {
 	if l.closed || l.running() >= maxJobs {
 		return false
 	}
-	l.attended = slices.DeleteFunc(l.attended, func(a *job) bool { return a == j })
-	l.last++
+	l.foreground = slices.DeleteFunc(l.foreground, func(a *job) bool { return a == j })
+	l.lastNumber++
 	j.mu.Lock()
-	j.is.N = l.last
+	j.info.N = l.lastNumber
 	j.mu.Unlock()
 	l.list = append(l.list, j)
 	return true
@@ -149,24 +149,24 @@ func (l *Jobs) running() (n int) {
 	return n
 }
 
-// end notes how a command ended in the background, and tells it.
-func (l *Jobs) end(j *job, r *runningCommand, out Outcome) {
+// finish records the end of a background command, and calls onEnd.
+func (l *Jobs) finish(j *job, r *runningCommand, out Outcome) {
 	notes := r.notes
 	if r.saved != nil {
 		notes = append(notes, r.saved.notice())
 	}
 	j.mu.Lock()
-	j.is.Ended, j.is.State, j.is.Failed = l.now(), r.endState(), out.Failed
+	j.info.Ended, j.info.State, j.info.Failed = l.now(), r.endState(), out.Failed
 	j.notes = strings.Join(notes, "\n")
 	if len(notes) == 0 {
 		j.notes = out.Text // it did not start, or whoever watched failed
 	}
-	is := j.is
+	is := j.info
 	j.mu.Unlock()
 	close(j.done)
-	j.view()
+	j.notifyViewer()
 	l.mu.Lock()
-	l.forget()
+	l.pruneEnded()
 	tell := l.onEnd
 	l.mu.Unlock()
 	if tell != nil {
@@ -177,30 +177,30 @@ func (l *Jobs) end(j *job, r *runningCommand, out Outcome) {
 func (j *job) snapshot() Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.is
+	return j.info
 }
 
-// write takes output.
+// write appends output.
 func (j *job) write(text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.is.Size += int64(len(text))
+	j.info.Size += int64(len(text))
 	j.unread.write(text)
 	j.all.write(text)
 }
 
-// show hands live output to whoever watches the call.
+// show sends live output to the call's progress function.
 func (j *job) show(text string) {
 	j.showing.Lock()
 	defer j.showing.Unlock()
 	if j.progress != nil {
 		j.progress(text)
 	}
-	j.view()
+	j.notifyViewer()
 }
 
-// view tells whoever looks on that the job has changed.
-func (j *job) view() {
+// notifyViewer calls the viewer.
+func (j *job) notifyViewer() {
 	j.mu.Lock()
 	tell := j.viewer
 	j.mu.Unlock()
@@ -209,8 +209,8 @@ func (j *job) view() {
 	}
 }
 
-// detach has nobody watch any more: the call returns.
-func (j *job) detach() {
+// stopProgress sends no more live output: the call returns.
+func (j *job) stopProgress() {
 	j.showing.Lock()
 	defer j.showing.Unlock()
 	j.progress = nil
@@ -229,7 +229,7 @@ func (l *Jobs) List() (all []Job) {
 	return all
 }
 
-// Running returns those that have not ended.
+// Running returns the jobs that have not ended.
 func (l *Jobs) Running() []Job {
 	return slices.DeleteFunc(l.List(), func(j Job) bool { return !j.Runs() })
 }
@@ -249,8 +249,8 @@ func (l *Jobs) find(n int) *job {
 	return nil
 }
 
-// Output returns a job and what it has written, of much the beginning and the end; not ok if
-// there is no such job.
+// Output returns a job and its output, of a long one the head and the tail; !ok if there is no such
+// job.
 func (l *Jobs) Output(n int) (is Job, text string, ok bool) {
 	j := l.find(n)
 	if j == nil {
@@ -258,12 +258,12 @@ func (l *Jobs) Output(n int) (is Job, text string, ok bool) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.is, j.all.String(), true
+	return j.info, j.all.String(), true
 }
 
-// View calls changed whenever a job has written something, and when it has ended, from any
-// goroutine and at most some twenty times a second; nil ends that. A job has one viewer. Nothing
-// happens if there is no such job.
+// View sets the viewer of a job: changed is called after new output and at the end, from any
+// goroutine, at most about twenty times a second; nil removes it. Without such a job nothing
+// happens.
 func (l *Jobs) View(n int, changed func()) {
 	if j := l.find(n); j != nil {
 		j.mu.Lock()
@@ -272,8 +272,8 @@ func (l *Jobs) View(n int, changed func()) {
 	}
 }
 
-// Kill ends a job with everything it started, by the user's wish, and waits for that, at most
-// half a minute. The error says why it could not.
+// Kill ends a job with everything it started, on behalf of the user, and waits for that, at most
+// half a minute.
 func (l *Jobs) Kill(n int) (Job, error) {
 	j := l.find(n)
 	if j == nil {
@@ -285,7 +285,7 @@ func (l *Jobs) Kill(n int) (Job, error) {
 	return j.kill(fmt.Errorf("%w by the user", errKilled))
 }
 
-// killTime is how long the end of a job is waited for; see process.Child.Terminate.
+// killTime bounds the wait for the end of a job; see process.Child.Terminate.
 const killTime = 30 * time.Second
 
 func (j *job) kill(why error) (Job, error) {
@@ -298,8 +298,8 @@ func (j *job) kill(why error) (Job, error) {
 	}
 }
 
-// Move lets the commands that calls wait for go on in the background, by the user's wish. It
-// returns how many that are.
+// Move moves the foreground commands to the background, on behalf of the user, and returns how many
+// it moved; the error says why not all.
 func (l *Jobs) Move() (n int, err error) {
 	if l == nil {
 		return 0, nil
@@ -307,12 +307,12 @@ func (l *Jobs) Move() (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := maxJobs - l.running()
-	for _, j := range l.attended {
+	for _, j := range l.foreground {
 		if n == room {
 			return n, errTooManyJobs
 		}
 		select {
-		case j.wanted <- struct{}{}:
+		case j.moveRequested <- struct{}{}:
 			n++
 		default: // it was asked for already
 		}
@@ -320,7 +320,7 @@ func (l *Jobs) Move() (n int, err error) {
 	return n, nil
 }
 
-// OnEnd calls f with each job that ends, from any goroutine.
+// OnEnd sets the function that is called with each background job that ends, from any goroutine.
 func (l *Jobs) OnEnd(f func(Job)) {
 	if l == nil {
 		return
@@ -330,9 +330,9 @@ func (l *Jobs) OnEnd(f func(Job)) {
 	l.onEnd = f
 }
 
-// TellEnded returns the jobs of a conversation that have ended and of which its model was not
-// told; from now on it was.
-func (l *Jobs) TellEnded(owner string) (ended []Job) {
+// TakeEnded returns the ended jobs of a conversation whose end was not reported to its model, and
+// marks them as reported.
+func (l *Jobs) TakeEnded(owner string) (ended []Job) {
 	if l == nil {
 		return nil
 	}
@@ -340,17 +340,17 @@ func (l *Jobs) TellEnded(owner string) (ended []Job) {
 	defer l.mu.Unlock()
 	for _, j := range l.list {
 		j.mu.Lock()
-		if !j.is.Runs() && !j.told && j.is.Owner == owner {
-			j.told = true
-			ended = append(ended, j.is)
+		if !j.info.Runs() && !j.endReported && j.info.Owner == owner {
+			j.endReported = true
+			ended = append(ended, j.info)
 		}
 		j.mu.Unlock()
 	}
 	return ended
 }
 
-// Close ends all jobs, and those to come before they run in the background, and waits for that,
-// at most half a minute. It returns those that ran.
+// Close ends all jobs, and lets none begin, and waits for that, at most half a minute. It returns
+// those that were running.
 func (l *Jobs) Close() (ended []Job) {
 	if l == nil {
 		return nil

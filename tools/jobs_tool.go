@@ -103,11 +103,11 @@ func (j *job) read(now time.Time) string {
 	}
 	j.unread = headTail{limit: j.unread.limit}
 	lines := []string{text}
-	if j.is.Runs() {
-		lines = append(lines, note("job %d runs, for %s: %s", j.is.N, roughly(j.is.Elapsed(now)), firstLine(j.is.Command)))
+	if j.info.Runs() {
+		lines = append(lines, note("job %d runs, for %s: %s", j.info.N, roughly(j.info.Elapsed(now)), firstLine(j.info.Command)))
 	} else {
-		lines = append(lines, j.notes, note("job %d has ended, after %s: %s", j.is.N, roughly(j.is.Elapsed(now)), firstLine(j.is.Command)))
-		j.told = true
+		lines = append(lines, j.notes, note("job %d has ended, after %s: %s", j.info.N, roughly(j.info.Elapsed(now)), firstLine(j.info.Command)))
+		j.endReported = true
 	}
 	return strings.Join(lines, "\n")
 }
@@ -121,8 +121,8 @@ func (j *job) movedOutcome(now time.Time) Outcome {
 		text = note("no output yet")
 	}
 	j.unread = headTail{limit: j.unread.limit}
-	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.is.N, roughly(j.is.Elapsed(now)))
-	return Outcome{Text: text, Job: j.is.N}
+	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.info.N, roughly(j.info.Elapsed(now)))
+	return Outcome{Text: text, Job: j.info.N}
 }
 
 // roughly returns a duration as people say it.

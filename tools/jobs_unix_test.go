@@ -105,7 +105,7 @@ func TestCommandsGoToTheBackground(t *testing.T) {
 			if is := f.Jobs().List(); len(is) != 1 || !is[0].Runs() || is[0].State != "" || is[0].Owner != "me" {
 				t.Errorf("got %+v", is)
 			}
-			if ended := f.Jobs().TellEnded("me"); len(ended) > 0 {
+			if ended := f.Jobs().TakeEnded("me"); len(ended) > 0 {
 				t.Errorf("%v has ended", ended)
 			}
 			write(t, f.at("go"), "")
@@ -113,10 +113,10 @@ func TestCommandsGoToTheBackground(t *testing.T) {
 			if is := <-told; is.State != "exit status 0" || is.Runs() || is.Failed {
 				t.Errorf("told of %+v", is)
 			}
-			if ended := f.Jobs().TellEnded("other"); len(ended) > 0 {
+			if ended := f.Jobs().TakeEnded("other"); len(ended) > 0 {
 				t.Errorf("another conversation is told of %v", ended)
 			}
-			first, again := f.Jobs().TellEnded("me"), f.Jobs().TellEnded("me")
+			first, again := f.Jobs().TakeEnded("me"), f.Jobs().TakeEnded("me")
 			if len(first) != 1 || len(again) != 0 {
 				t.Errorf("told %v, and again %v", first, again)
 			}
@@ -242,7 +242,7 @@ func TestWaitForJob(t *testing.T) {
 	if out := <-waiting; !strings.Contains(out.Text, "[exit status 3]\n[job 1 has ended") {
 		t.Errorf("got %+v", out)
 	}
-	if told := f.Jobs().TellEnded(""); len(told) > 0 {
+	if told := f.Jobs().TakeEnded(""); len(told) > 0 {
 		t.Errorf("told again: %v", told)
 	}
 }
@@ -301,7 +301,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 		<-call
 		write(t, f.at(name), "")
 		<-told // it is noted by then, which it is behind its end
-		f.Jobs().TellEnded("")
+		f.Jobs().TakeEnded("")
 	}
 	if list := f.Jobs().List(); len(list) != maxEndedJobs || list[0].N != all-maxEndedJobs+1 || list[maxEndedJobs-1].N != all {
 		t.Errorf("got %+v", list)
@@ -372,14 +372,14 @@ func TestUntoldJobsAreKept(t *testing.T) {
 	run(1, "away", `head -c 50000 /dev/zero | tr '\0' 'x'; `)
 	for i := 2; i <= all; i++ {
 		run(i, "me", "")
-		f.Jobs().TellEnded("me")
+		f.Jobs().TakeEnded("me")
 	}
 	list := f.Jobs().List()
 	if list[0].N != 1 || len(list) > maxEndedJobs+1 {
 		t.Fatalf("%d are kept, from job %d on", len(list), list[0].N)
 	}
 	_, text, _ := f.Jobs().Output(1)
-	if len(text) > maxToldText || !strings.HasPrefix(text, "[only the end of its output is kept]\n") || !strings.HasSuffix(text, "xlastgo1\n") {
+	if len(text) > maxUnreadText || !strings.HasPrefix(text, "[only the end of its output is kept]\n") || !strings.HasSuffix(text, "xlastgo1\n") {
 		t.Errorf("%d bytes are kept of it: %.60q", len(text), text)
 	}
 	if got := f.job("away", "read", 1); !strings.Contains(got, "xlastgo1\n[exit status 0]\n") || !strings.Contains(got, "[job 1 has ended") {
@@ -409,7 +409,7 @@ func TestOwnCommandInTheBackground(t *testing.T) {
 			f.SetBackground(test.after)
 			shown, ended := make(chan string, 2), make(chan Outcome, 1)
 			go func() {
-				ended <- RunOwn(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
+				ended <- RunUserCommand(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
 			}()
 			if got := <-shown; got != "one\n" {
 				t.Fatalf("the user sees %q", got)

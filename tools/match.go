@@ -14,7 +14,7 @@ import (
 // A span is a place in a text, in bytes.
 type span struct{ start, end int }
 
-// A editTarget is a text in which places to edit are looked for.
+// An editTarget is a text to edit.
 type editTarget struct {
 	text   string
 	lfText string // text with LF line ends; made when first needed

@@ -16,8 +16,8 @@ import (
 // with shift+tab and always shown.
 type Mode string
 
-// The modes. In each of them a rule that denies holds, and what it cannot see
-// through is asked about; see package rules.
+// The modes. In each of them deny rules hold, and a command that rules cannot see through asks; see
+// package permission.
 const (
 	ModeAsk      Mode = "ask"       // reading inside the workspace runs; everything else asks
 	ModeAuto     Mode = "auto"      // edits inside the workspace run too, and commands in the sandbox without a network
@@ -55,7 +55,7 @@ type Approval struct {
 // A Policy decides whether a tool may run. It is the only place that does, and
 // safe for concurrent use. The zero value asks.
 type Policy struct {
-	changeMu  sync.Mutex // held while state rules change and are told to changed
+	changeMu  sync.Mutex // held while stored rules change and onChange is called
 	mu        sync.Mutex
 	mode      Mode
 	workspace string
@@ -253,9 +253,9 @@ func (p *Policy) Rules() []permission.Rule {
 	return slices.Clone(p.rules)
 }
 
-// OnChange has f called with all rules From permission.State whenever Always or
-// Remove has changed them, one call after the other, in the order of changes. f
-// must not change rules itself.
+// OnChange sets the function that is called with all rules of Source permission.FromState after
+// AllowAlways or Remove has changed them, one call at a time and in the order of changes. f must
+// not change rules itself.
 func (p *Policy) OnChange(f func([]permission.Rule)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

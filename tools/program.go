@@ -22,14 +22,15 @@ type Program struct {
 	terminateOnce sync.Once
 }
 
-// A ConfineFunc makes the command of a program that is held, and what ends it; see
-// [parley/tools/sandbox.Command]. A nil command is one that is not held.
+// A ConfineFunc makes the command of a confined program, and a function that ends it and releases
+// what it needs; see [parley/tools/sandbox.Command]. A nil cmd means that the program is not
+// confined.
 type ConfineFunc func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
-// StartProgram starts argv in a directory, in a session of its own. Of parley's own
-// environment it gets what commands get, and env besides. Confine may be nil. The
-// program that calls it has to call [parley/tools/sandbox.Child] first thing in
-// main: a helper sees to it that nothing outlives it.
+// StartProgram starts argv in dir, in a session of its own. Its environment is what commands get of
+// parley's own, and env. Confine may be nil: the program is not confined. The calling program must
+// call [parley/tools/sandbox.RunIfHelper] first thing in main: a helper makes sure that nothing
+// outlives the program.
 func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("there is no command")

@@ -45,8 +45,8 @@ const MaxProgramOutput = 1 << 20
 // RunProgram runs a program in the workspace, with the sandbox, environment and process group of
 // commands. Nothing that it started lives on; canceling ctx ends it.
 func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
-	held, err := holdProgram(s.workspace, run.Sandbox)
-	if err == nil && held == nil && run.MustHold {
+	held, err := confineProgram(s.workspace, run.Sandbox)
+	if err == nil && held == nil && run.RequireSandbox {
 		err = fmt.Errorf("it runs in a sandbox only, and there is none: %s", s.cmdSandbox.backend().Reason)
 	}
 	var argv []string
@@ -85,20 +85,20 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	return out
 }
 
-// holdProgram returns the policy of a program; nil: nothing holds it.
-func holdProgram(w *workspace, how Confinement) (*sandbox.Policy, error) {
+// confineProgram returns the policy of a program; nil: it is not confined.
+func confineProgram(w *workspace, how Confinement) (*sandbox.Policy, error) {
 	switch {
 	case how != Unconfined && w.cmdSandbox.isActive():
 		p := w.sandboxPolicy(how == Networked)
 		return &p, nil
 	case w.cmdSandbox.Required:
-		return nil, fmt.Errorf("the configuration requires a sandbox (sandbox.required): %s", unheldReason(how, w.cmdSandbox.backend().Reason))
+		return nil, fmt.Errorf("the configuration requires a sandbox (sandbox.required): %s", unconfinedReason(how, w.cmdSandbox.backend().Reason))
 	}
 	return nil, nil
 }
 
-// unheldReason says why a program is not held.
-func unheldReason(how Confinement, backend string) string {
+// unconfinedReason returns why a program is not confined.
+func unconfinedReason(how Confinement, backend string) string {
 	if how == Unconfined {
 		return "this one says sandbox = \"off\""
 	}

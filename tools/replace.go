@@ -25,7 +25,7 @@ type replacement struct {
 // write returns what is special about the way it was written; "" for nothing.
 func (r *replacement) write() (how string, err error) {
 	err = r.replaceByRename()
-	var why *inPlaceError
+	var why *reasonForInPlace
 	if r.oldInfo == nil || !errors.As(err, &why) {
 		return "", err
 	}
@@ -35,10 +35,10 @@ func (r *replacement) write() (how string, err error) {
 	return "written in place, as " + why.reason, nil
 }
 
-// An inPlaceError error says why a file has to be written in place.
-type inPlaceError struct{ reason string }
+// A reasonForInPlace is why a file is written in place.
+type reasonForInPlace struct{ reason string }
 
-func (e *inPlaceError) Error() string { return e.reason }
+func (e *reasonForInPlace) Error() string { return e.reason }
 
 // replaceByRename puts a new file in the place of the old one.
 func (r *replacement) replaceByRename() error {
@@ -70,7 +70,7 @@ func (r *replacement) replaceByRename() error {
 	}
 	if err := r.root.Rename(temp, r.name); err != nil {
 		if isMount(err) {
-			return &inPlaceError{"it is mounted there, and nothing can be renamed over it"}
+			return &reasonForInPlace{"it is mounted there, and nothing can be renamed over it"}
 		}
 		return err
 	}
@@ -89,7 +89,7 @@ func (r *replacement) copyMetadata(f *os.File) error {
 	}
 	defer old.Close()
 	if err := CopyMetadata(f, old); err != nil {
-		return &inPlaceError{err.Error()}
+		return &reasonForInPlace{err.Error()}
 	}
 	return f.Chmod(r.oldInfo.Mode().Perm()) // behind the list, which has a part of the mode in it
 }

@@ -107,7 +107,7 @@ func (b *commandSandbox) acceptRepositories() {
 type commandSandbox struct {
 	SandboxConfig
 	probe     func() sandbox.Backend         // nil: they are not held
-	hasHelper bool                           // the program calls sandbox.Child
+	hasHelper bool                           // the program calls sandbox.RunIfHelper
 	watch     *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
 }
 

@@ -82,7 +82,7 @@ func (s *savedOutput) notice() string {
 	return note("%s, %s, can be paged through: read with path %q and an offset, or grep with that path", what, pluralize(s.lines, "line"), s.name)
 }
 
-// saveOutput makes a spill one that can be read.
+// saveOutput makes an output available to read and grep.
 func (w *workspace) saveOutput(s *savedOutput) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// ScrubEnvironment takes what no command gets of parley's environment out of the
-// memory that the kernel shows of it in /proc/PID/environ: a command that runs as
-// the same user, or as root, could read keys there. Parley itself has copies
-// since it started. It reports whether it could.
+// ScrubEnvironment removes the variables that no command gets from the copy of parley's environment
+// in /proc/PID/environ: a command of the same user, or of root, could read keys there. os.Getenv
+// still has them. It reports whether it could.
 func ScrubEnvironment() bool {
 	start, end, ok := environAddress()
 	if !ok {

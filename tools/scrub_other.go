@@ -2,6 +2,7 @@
 
 package tools
 
-// ScrubEnvironment does nothing where others cannot read the environment that a
-// process began with, or where it cannot be taken out.
+// ScrubEnvironment removes the variables that no command gets from the copy of parley's environment
+// in /proc/PID/environ: a command of the same user, or of root, could read keys there. os.Getenv
+// still has them. It reports whether it could.
 func ScrubEnvironment() bool { return false }

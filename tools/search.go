@@ -156,7 +156,7 @@ func (s *Set) AddSearch(c SearchConfig, getenv func(string) string) error {
 				return nil, refuse("the query is empty")
 			}
 			if c.Kind == searchCommand {
-				return planOwn(s.workspace, SearchName, OwnConfig{Command: c.Command, Sandbox: Networked}, input)
+				return planCustomTool(s.workspace, SearchName, CustomTool{Command: c.Command, Sandbox: Networked}, input)
 			}
 			return planSearch(c, args.Query, getenv)
 		},
@@ -227,7 +227,7 @@ func runSearch(ctx context.Context, service searchService, req *http.Request, qu
 	case err != nil:
 		return "", err
 	case res.StatusCode > 299:
-		said, _ := SanitizeAndTruncate(mask.Plain(string(body)), maxNews)
+		said, _ := SanitizeAndTruncate(mask.Plain(string(body)), maxErrorBody)
 		return "", fmt.Errorf("%d %s: %s", res.StatusCode, http.StatusText(res.StatusCode), said)
 	case len(body) > maxSearchBody:
 		return "", errors.New("its answer is larger than 2 MB")

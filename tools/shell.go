@@ -35,7 +35,7 @@ type shellArgs struct {
 // A shellCommand is a command to be run.
 type shellCommand struct {
 	shellArgs
-	own bool // the user typed it: it has all the time it needs, and goes to the background later
+	userTyped bool // the user typed it: it has all the time it needs, and goes to the background later
 }
 
 func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error) {
@@ -148,7 +148,7 @@ type runningCommand struct {
 	output sanitize.Output
 	result headTail
 	live   headTail
-	saved  *savedOutput // what out has not all of; nil if it has, or nothing could be opened
+	saved  *savedOutput // the whole output, once output no longer holds it; nil before, or if no file could be opened
 	notes  []string     // of outcome: how it ended, and what is to be known of it
 }
 

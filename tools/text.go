@@ -78,9 +78,8 @@ func (c *headTail) String() string {
 	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.gapNote, tail)
 }
 
-// quotePath returns a file name or path as it appears in answers: as it is if it can be
-// told from what is around it, or quoted as in Go. The tools take both forms
-// back, see unquote.
+// quotePath returns a path as answers show it: as it is, or quoted as in Go if it could be
+// mistaken. The tools accept both forms; see unquotePath.
 func quotePath(name string) string {
 	odd := name == "" || strings.HasPrefix(name, `"`) || strings.TrimSpace(name) != name || !utf8.ValidString(name)
 	if odd || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -89,7 +88,7 @@ func quotePath(name string) string {
 	return name
 }
 
-// unquotePath undoes shown.
+// unquotePath undoes quotePath.
 func unquotePath(name string) string {
 	if !strings.HasPrefix(name, `"`) {
 		return name

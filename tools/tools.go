@@ -178,19 +178,19 @@ func (s *Set) WithTools(names ...string) (*Set, error) {
 	return view, nil
 }
 
-// Reading returns a view of s with the tools that do nothing but read in the workspace.
-func (s *Set) Reading() *Set {
+// ReadOnly returns a view of s with only the tools that read in the workspace.
+func (s *Set) ReadOnly() *Set {
 	view := &Set{workspace: s.workspace}
 	for _, e := range s.tools {
-		if slices.Contains(readingTools, e.name) {
+		if slices.Contains(readOnlyTools, e.name) {
 			view.tools = append(view.tools, e)
 		}
 	}
 	return view
 }
 
-// readingTools lists the tools whose actions have AccessRead, or are refused.
-var readingTools = []string{readTool, "list", "glob", "grep"}
+// readOnlyTools lists the tools whose actions have AccessRead, or are refused.
+var readOnlyTools = []string{readTool, "list", "glob", "grep"}
 
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.

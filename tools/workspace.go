@@ -60,7 +60,7 @@ func (w *workspace) rememberHash(file string, sum hash) {
 	w.knownHashes[file] = sum
 }
 
-// knownHash returns what see remembered.
+// knownHash returns what rememberHash stored.
 func (w *workspace) knownHash(file string) (hash, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,8 +216,8 @@ func explainError(name string, err error) error {
 	return refuse("%s: %v", quotePath(name), err)
 }
 
-// explainAbsent does as explain for a file that is to be read; it also names a file beside
-// it that may have been meant.
+// explainAbsent does as explainError for a file that is to be read; it also suggests a file with a
+// similar name.
 func (w *workspace) explainAbsent(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return explainError(file, err)

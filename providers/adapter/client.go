@@ -34,7 +34,7 @@ func (c Client) Post(ctx context.Context, url string, body Body, more map[string
 	return c.HTTP.Do(req)
 }
 
-// Unsendable returns the error of a request that could not be made.
+// Unsendable returns the *llm.Error of a request that could not be made.
 func Unsendable(err error) error {
 	return &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
 }

@@ -63,7 +63,7 @@ func (o Options) fetchOnce(ctx context.Context, d Download, address string, w io
 			return "", 0, "", err
 		}
 	}
-	ctx, alive, stop := watched(ctx)
+	ctx, alive, stop := withIdleTimeout(ctx)
 	defer stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -111,9 +111,9 @@ func (o Options) fetchOnce(ctx context.Context, d Download, address string, w io
 // idleDownload sets how long a download may stand still.
 const idleDownload = time.Minute
 
-// watched returns a context that ends once nothing was written for idleDownload to the
+// withIdleTimeout returns a context that ends once nothing was written for idleDownload to the
 // writers that alive returns.
-func watched(parent context.Context) (ctx context.Context, alive func(io.Writer) io.Writer, stop func()) {
+func withIdleTimeout(parent context.Context) (ctx context.Context, alive func(io.Writer) io.Writer, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	timer := time.AfterFunc(idleDownload, func() {
 		cancel(&llm.Error{Fault: llm.Network, Message: "the download stood still"})

@@ -22,12 +22,12 @@ type Writer[W any] interface {
 	Clone() W
 }
 
-// What a Histories keeps.
+// Bounds of Histories.
 const (
-	leastKept  = 32       // messages; what is shorter is written anew
-	openRounds = 4        // messages that are not the model's behind what is kept: marks for caches move among them
-	mostKept   = 32 << 20 // bytes of JSON
-	mostKinds  = 3        // histories: models take turns with branches, titles and summaries
+	minKept      = 32       // messages; shorter histories are encoded anew
+	openRounds   = 4        // messages that are not the model's behind what is kept: marks for caches move among them
+	maxKept      = 32 << 20 // bytes of JSON
+	maxHistories = 3        // histories: models take turns with branches, titles and summaries
 )
 
 // A Histories keeps the beginnings of conversations as they are sent, so that a further request
@@ -37,12 +37,12 @@ const (
 type Histories[W Writer[W]] struct {
 	EscapeHTML bool // see AppendJSON
 
-	mu   sync.Mutex
-	kept []*keptHistory[W] // used last, first
+	mu     sync.Mutex
+	cached []*cachedHistory[W] // used last, first
 }
 
-// A keptHistory is the beginning of a conversation.
-type keptHistory[W Writer[W]] struct {
+// A cachedHistory is the beginning of a conversation.
+type cachedHistory[W Writer[W]] struct {
 	key     string
 	sums    []uint64 // of the messages
 	json    []byte   // their items; bytes that are there never change
@@ -55,7 +55,7 @@ type keptHistory[W Writer[W]] struct {
 // and late is the number of the first message that is late. Fresh returns a writer at the
 // beginning.
 func (h *Histories[W]) Write(key string, messages []llm.Message, late int, fresh func() W) (kept []byte, w W) {
-	if end := lastEnd(messages); end >= leastKept {
+	if end := lastEnd(messages); end >= minKept {
 		kept, from, w, ok := h.extend(key, messages, end, late, fresh)
 		for i := from; ok && i < len(messages); i++ {
 			w.Write(messages, i, i >= late)
@@ -80,9 +80,9 @@ func WriteAll[W Writer[W]](w W, messages []llm.Message, late int) W {
 func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int, fresh func() W) (json []byte, from int, w W, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k := h.take(key, messages, end, late)
+	k := h.remove(key, messages, end, late)
 	if k == nil {
-		k = &keptHistory[W]{key: key, writer: fresh()}
+		k = &cachedHistory[W]{key: key, writer: fresh()}
 	}
 	for _, to := range []int{min(end, late), end} { // what is late may not be kept
 		if !k.extend(messages, to, late, h.EscapeHTML) {
@@ -92,22 +92,22 @@ func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int,
 	if len(k.sums) == 0 {
 		return nil, 0, w, false
 	}
-	h.kept = slices.Insert(h.kept, 0, k)
+	h.cached = slices.Insert(h.cached, 0, k)
 	size := 0
-	for i, k := range h.kept {
-		if size += len(k.json); i > 0 && (size > mostKept || i >= mostKinds) {
-			clear(h.kept[i:])
-			h.kept = h.kept[:i]
+	for i, k := range h.cached {
+		if size += len(k.json); i > 0 && (size > maxKept || i >= maxHistories) {
+			clear(h.cached[i:])
+			h.cached = h.cached[:i]
 			break
 		}
 	}
 	return slices.Clip(k.json), len(k.sums), k.writer.Clone(), true
 }
 
-// take returns what is kept of messages, none of which are behind end, and takes it out of the
-// list; nil if there is nothing.
-func (h *Histories[W]) take(key string, messages []llm.Message, end, late int) *keptHistory[W] {
-	i := slices.IndexFunc(h.kept, func(k *keptHistory[W]) bool {
+// remove returns the history that is kept of messages, none of them behind end, and removes it from
+// the list; nil if there is none.
+func (h *Histories[W]) remove(key string, messages []llm.Message, end, late int) *cachedHistory[W] {
+	i := slices.IndexFunc(h.cached, func(k *cachedHistory[W]) bool {
 		if k.key != key || len(k.sums) > end || k.varying > late {
 			return false
 		}
@@ -121,15 +121,15 @@ func (h *Histories[W]) take(key string, messages []llm.Message, end, late int) *
 	if i < 0 {
 		return nil
 	}
-	k := h.kept[i]
-	h.kept = slices.Delete(h.kept, i, i+1)
+	k := h.cached[i]
+	h.cached = slices.Delete(h.cached, i, i+1)
 	return k
 }
 
 // extend adds the messages up to to, or as many as there is room for. It is false, and k as it
 // was, if they cannot be kept.
-func (k *keptHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML bool) bool {
-	if to <= len(k.sums) || len(k.json) > mostKept {
+func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML bool) bool {
+	if to <= len(k.sums) || len(k.json) > maxKept {
 		return true
 	}
 	w, json, varying := k.writer.Clone(), k.json, k.varying
@@ -137,7 +137,7 @@ func (k *keptHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML
 	if i == 0 {
 		json = make([]byte, 0, roomFor(messages[:to]))
 	}
-	for i < to && len(json) <= mostKept {
+	for i < to && len(json) <= maxKept {
 		varies := w.Write(messages, i, i >= late)
 		if i++; varies {
 			varying = i
@@ -166,7 +166,7 @@ func roomFor(messages []llm.Message) int {
 			n += len(p.Text) + len(p.Input) + len(p.State) + len(p.Data)*4/3 + 80
 		}
 	}
-	return min(n+n/8, mostKept)
+	return min(n+n/8, maxKept)
 }
 
 // lastEnd returns up to where messages can be kept; 0 for nowhere.

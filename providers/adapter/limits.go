@@ -44,7 +44,7 @@ func (l *LearnedLimits) now() time.Time {
 	return l.Now()
 }
 
-// All returns what counts now: names, and what is sent in their place.
+// All returns the limits that still count: names, and what is sent in their place.
 func (l *LearnedLimits) All() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,14 +57,13 @@ func (l *LearnedLimits) All() map[string]string {
 	return all
 }
 
-// Fresh reports whether a limit still counts. One from the future does not: the
-// clock was wrong.
+// Fresh reports whether a limit still counts. One from the future does not: the clock was wrong.
 func (l Limit) Fresh(now time.Time) bool {
 	age := now.Sub(l.At)
 	return age < LearnedAge && age > -time.Hour
 }
 
-// Has reports whether name is among what counts now.
+// Has reports whether the limit name was learned and still counts.
 func (l *LearnedLimits) Has(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +71,8 @@ func (l *LearnedLimits) Has(name string) bool {
 	return ok && limit.Fresh(l.now())
 }
 
-// Revision changes whenever something is learned: a request written before that
-// may be refused for what is known by now.
+// Revision returns a number that changes whenever something is learned: a request compiled before
+// that may be refused for what is known by now.
 func (l *LearnedLimits) Revision() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,9 +88,8 @@ func (l *LearnedLimits) Judge(revision int, judge func(changed bool)) {
 	judge(l.Revision() != revision)
 }
 
-// Learn remembers that name was refused, and what is sent in its place. It is
-// false if that was known, and did not help. Lasting is false for what is about
-// this conversation only.
+// Learn stores that name was refused, and what to send in its place. It returns false if that was
+// known, and did not help. Lasting is false for what is about this conversation only.
 func (l *LearnedLimits) Learn(name, becomes string, lasting bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +113,7 @@ func (l *LearnedLimits) Learn(name, becomes string, lasting bool) bool {
 	return true
 }
 
-// Forget takes back what was learned of name.
+// Forget removes a limit.
 func (l *LearnedLimits) Forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

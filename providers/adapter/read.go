@@ -7,7 +7,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A Decoder turns the answer of one wire format into events.
+// A Decoder turns an answer of one wire format into events.
 type Decoder interface {
 	// OnEvent reads the data of one server-sent event, and reports whether it was
 	// the last of the answer.

@@ -13,8 +13,8 @@ import (
 	"parley/providers/llm"
 )
 
-// A Sender sends a request, and again without what the server refused of it and an
-// answer can do without.
+// A Sender sends a request, and repeats it without what the server refused and an answer can do
+// without.
 type Sender struct {
 	Options  Options
 	Notices  *llm.Notices   // those the user has seen

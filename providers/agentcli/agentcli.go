@@ -97,7 +97,7 @@ func (m *Model) Origin() string { return "command/" + m.o.Kind }
 // program and everything it started before the sequence ends.
 func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
-		err := m.ask(ctx, req, out)
+		err := m.runWithDowngrades(ctx, req, out)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -178,8 +178,8 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 // each time with fewer.
 const attempts = 6
 
-// ask runs the program, again where it can be humored.
-func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+// runWithDowngrades runs the program, again where it can be humored.
+func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm.Out) error {
 	program := m.flavor.program
 	if m.o.Replay == nil {
 		found, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))

@@ -94,11 +94,11 @@ var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "res
 // codex decodes the output of codex exec. Text comes whole; reasoning as its summary.
 type codex struct {
 	*answer
-	thread    string
-	said      map[string]string // text of items that was shown, by id
-	called    map[string]bool
-	lastError string
-	untold    string // an error that may be the end of the turn, which tells it again
+	thread       string
+	said         map[string]string // text of items that was shown, by id
+	called       map[string]bool
+	lastError    string
+	pendingError string // an error that may be the end of the turn, which tells it again
 }
 
 func newCodex(a *answer) decoder {
@@ -109,8 +109,8 @@ func (c *codex) line(data []byte) {
 	var l codexLine
 	decodeLenient(data, &l)
 	if l.Type != "turn.failed" {
-		c.noticeOnce(c.untold)
-		c.untold = ""
+		c.noticeOnce(c.pendingError)
+		c.pendingError = ""
 	}
 	switch l.Type {
 	case "thread.started":
@@ -122,7 +122,7 @@ func (c *codex) line(data []byte) {
 		decodeLenient(l.Item, &item)
 		c.item(&item, l.Item, l.Type == "item.completed")
 	case "error":
-		c.trouble(string(l.Message))
+		c.onError(string(l.Message))
 	case "turn.failed":
 		c.done = true
 		c.fault = c.toError("", 0, cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed"))
@@ -138,8 +138,8 @@ func (c *codex) line(data []byte) {
 // codexReconnectRE matches how Codex says that it asks again.
 var codexReconnectRE = adapter.Pattern(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
 
-// trouble reads an error that does not end the turn.
-func (c *codex) trouble(words string) {
+// onError reads an error that does not end the turn.
+func (c *codex) onError(words string) {
 	c.lastError = words
 	if m := codexReconnectRE().FindStringSubmatch(words); m != nil && !c.shown {
 		attempt, _ := strconv.Atoi(m[1])
@@ -147,16 +147,16 @@ func (c *codex) trouble(words string) {
 		c.out.Send(llm.Retry{Attempt: attempt, Max: most, Fault: c.toError("", 0, m[3]).Fault})
 		return
 	}
-	c.untold = words
+	c.pendingError = words
 }
 
 func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	id := strings.TrimPrefix(c.thread+"-"+item.ID, "-") // item_0 is in every run
 	switch {
 	case item.Type == "agent_message":
-		c.grow(id, llm.Text, string(item.Text), completed)
+		c.sendNewText(id, llm.Text, string(item.Text), completed)
 	case item.Type == "reasoning":
-		c.grow(id, llm.Thinking, string(item.Text), completed)
+		c.sendNewText(id, llm.Thinking, string(item.Text), completed)
 	case item.Type == "error":
 		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version lacks a feature that is off
 			c.noticeOnce(string(item.Message))
@@ -166,10 +166,10 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	}
 }
 
-// grow shows what an item's text has more than before. Codex 0.169 sends texts once, completed, and
+// sendNewText shows what an item's text has more than before. Codex 0.169 sends texts once, completed, and
 // updates lists of tasks alone (event_processor_with_jsonl_output.rs). Text that changed is left as
 // it was shown; when it is complete, the new one stands behind it, whole.
-func (c *codex) grow(id string, kind llm.Kind, text string, completed bool) {
+func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed bool) {
 	more, grown := strings.CutPrefix(text, c.said[id])
 	block := id
 	if !grown && completed && !strings.HasPrefix(c.said[id], text) {

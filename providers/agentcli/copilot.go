@@ -95,14 +95,14 @@ func (c *copilot) line(data []byte) {
 	}
 	switch l.Type {
 	case "assistant.message_delta":
-		c.say(llm.Text, d.Message, string(d.Delta), false)
+		c.sendText(llm.Text, d.Message, string(d.Delta), false)
 	case "assistant.message":
 		c.model = cmp.Or(d.Model, c.model)
-		c.say(llm.Text, d.Message, string(d.Content), true)
+		c.sendText(llm.Text, d.Message, string(d.Content), true)
 	case "assistant.reasoning_delta":
-		c.say(llm.Thinking, d.Reasoning, string(d.Delta), false)
+		c.sendText(llm.Thinking, d.Reasoning, string(d.Delta), false)
 	case "assistant.reasoning":
-		c.say(llm.Thinking, d.Reasoning, string(d.Content), true)
+		c.sendText(llm.Thinking, d.Reasoning, string(d.Content), true)
 	case "tool.execution_start":
 		if _, seen := c.calls[d.Call]; !seen && d.Call != "" {
 			c.calls[d.Call] = d.Tool
@@ -120,12 +120,12 @@ func (c *copilot) line(data []byte) {
 	case "session.warning":
 		c.noticeOnce(string(d.Words))
 	default:
-		c.trouble(&l)
+		c.onFailure(&l)
 	}
 }
 
-// say shows text in pieces, or whole where no piece came.
-func (c *copilot) say(kind llm.Kind, id, text string, whole bool) {
+// sendText shows text in pieces, or whole where no piece came.
+func (c *copilot) sendText(kind llm.Kind, id, text string, whole bool) {
 	if text == "" || whole && c.streamed[id] {
 		return
 	}
@@ -133,8 +133,8 @@ func (c *copilot) say(kind llm.Kind, id, text string, whole bool) {
 	c.delta(string(kind)+" "+id, llm.Part{Kind: kind, Text: text})
 }
 
-// trouble reads what tells of failures, and the last line.
-func (c *copilot) trouble(l *copilotLine) {
+// onFailure reads what tells of failures, and the last line.
+func (c *copilot) onFailure(l *copilotLine) {
 	d := &l.Data
 	switch l.Type {
 	case "model.call_failure":

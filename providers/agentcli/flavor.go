@@ -25,7 +25,7 @@ func KeepsTools(kind string) bool { return flavors[kind].keepsTools }
 
 // A flavor is what one program does differently from another.
 type flavor struct {
-	names
+	programInfo
 	endSignal syscall.Signal // asks it to end and to keep what it has
 
 	args     func(r *run) []string
@@ -42,12 +42,12 @@ type flavor struct {
 	forksSession bool            // a session that goes on does so as a copy, under an id of its own
 
 	lostSession  func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
-	exitStatuses map[int]exit          // what its exit statuses mean
+	exitStatuses map[int]exitMeaning   // what its exit statuses mean
 	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
 }
 
-// names are what one program is called, how one gets it, and what to know of it.
-type names struct {
+// programInfo are what one program is called, how one gets it, and what to know of it.
+type programInfo struct {
 	program string // its usual name
 	install string // command that installs it
 	login   string // command that logs in
@@ -86,8 +86,8 @@ const (
 	fileArgs                    // any, beside it on disk, as arguments
 )
 
-// An exit is what an exit status means.
-type exit struct {
+// An exitMeaning is what an exit status means.
+type exitMeaning struct {
 	fault llm.Fault
 	words string
 }
@@ -102,7 +102,7 @@ type decoder interface {
 // flavors holds the programs, by kind.
 var flavors = map[string]flavor{
 	"claude-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "claude",
 			install: "npm install -g @anthropic-ai/claude-code",
 			login:   "claude /login",
@@ -119,7 +119,7 @@ var flavors = map[string]flavor{
 		answerSchema: true,
 		forksSession: true,
 		lostSession:  adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
-		exitStatuses: map[int]exit{
+		exitStatuses: map[int]exitMeaning{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
 		},
@@ -130,7 +130,7 @@ var flavors = map[string]flavor{
 		},
 	},
 	"codex-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "codex",
 			install: "npm install -g @openai/codex",
 			login:   "codex login",
@@ -145,7 +145,7 @@ var flavors = map[string]flavor{
 		settings:  set("effort"),
 	},
 	"gemini-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "gemini",
 			install: "npm install -g @google/gemini-cli",
 			login:   "gemini",
@@ -159,7 +159,7 @@ var flavors = map[string]flavor{
 		system:      systemInFile,
 		media:       mentioned,
 		lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
-		exitStatuses: map[int]exit{
+		exitStatuses: map[int]exitMeaning{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
 			44:  {llm.Unknown, "its sandbox failed"},
@@ -179,7 +179,7 @@ var flavors = map[string]flavor{
 	// Antigravity CLI has no flag against its tools. What protects is its sandbox, that nobody
 	// approves what they ask for, and the empty folder it runs in: they can read at most.
 	"antigravity-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "agy",
 			install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",
 			login:   "agy",
@@ -194,7 +194,7 @@ var flavors = map[string]flavor{
 		prompt:    asEvent,
 	},
 	"copilot-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "copilot",
 			install: "npm install -g @github/copilot",
 			login:   "copilot login",
@@ -209,7 +209,7 @@ var flavors = map[string]flavor{
 		codes:     map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
 	},
 	"grok-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "grok",
 			install: "curl -fsSL https://x.ai/cli/install.sh | bash",
 			login:   "grok login",
@@ -224,7 +224,7 @@ var flavors = map[string]flavor{
 		prompt:    inPromptFile,
 	},
 	"qwen-cli": {
-		names: names{
+		programInfo: programInfo{
 			program: "qwen",
 			install: "npm install -g @qwen-code/qwen-code",
 			login:   "qwen auth",

@@ -81,13 +81,13 @@ func (g *grok) line(data []byte) {
 	switch l.Type {
 	case "text":
 		if l.Data != "" {
-			g.say(llm.Text, string(l.Data))
+			g.sendText(llm.Text, string(l.Data))
 			return
 		}
 		g.skip(data)
 	case "thought":
 		if l.Data != "" {
-			g.say(llm.Thinking, string(l.Data))
+			g.sendText(llm.Thinking, string(l.Data))
 		}
 	case "error":
 		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
@@ -99,8 +99,8 @@ func (g *grok) line(data []byte) {
 	}
 }
 
-// say shows text, in a block of its own after text of another kind.
-func (g *grok) say(kind llm.Kind, text string) {
+// sendText shows text, in a block of its own after text of another kind.
+func (g *grok) sendText(kind llm.Kind, text string) {
 	if kind != g.kind {
 		g.n, g.kind = g.n+1, kind
 	}

@@ -86,21 +86,21 @@ func LoggedIn(kind string, getenv func(string) string) bool {
 		if f.inHome {
 			path = filepath.Join(home, f.path)
 		}
-		return (f.system == "" || f.system == runtime.GOOS) && f.tells(readLogin(path))
+		return (f.system == "" || f.system == runtime.GOOS) && f.isSignedIn(readLogin(path))
 	})
 }
 
-// tells reports whether the file with this text says that somebody is signed in.
-func (f loginFile) tells(text []byte) bool {
+// isSignedIn reports whether the file with this text says that somebody is signed in.
+func (f loginFile) isSignedIn(text []byte) bool {
 	if len(f.words) == 0 {
 		return len(text) > 0
 	}
 	return slices.ContainsFunc(f.words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// HidesLogin reports whether nobody can tell without running the program of a kind whether
+// IsLoginUnknown reports whether nobody can tell without running the program of a kind whether
 // somebody is signed in, where LoggedIn says no.
-func HidesLogin(kind string) bool { return logins[kind].keyring }
+func IsLoginUnknown(kind string) bool { return logins[kind].keyring }
 
 // LoginCommand returns what signs in to the program of a kind; "" if there is no such kind.
 func LoginCommand(kind string) string { return flavors[kind].login }

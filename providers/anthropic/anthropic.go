@@ -118,7 +118,7 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 	a := &answer{out: out, names: adapter.NamesOf(req.Tools, adapter.WireName), needsSignature: m.facts.claude}
 	var t attemptState
 	for range maxPauses {
-		res, err := m.ask(ctx, req, &t, out)
+		res, err := m.sendWithDowngrades(ctx, req, &t, out)
 		if err != nil || res == nil {
 			return err
 		}
@@ -137,9 +137,9 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 // each time without something else.
 const maxAttempts = 5
 
-// ask sends req, again where the server can be humored. The caller closes the
+// sendWithDowngrades sends req, again where the server can be humored. The caller closes the
 // body of the response; there is none once the consumer has left.
-func (m *Model) ask(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
+func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
 		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options,
 		Compile: func(whole bool) (map[string]any, []string) { return m.compile(req, *t, whole) },

@@ -186,7 +186,7 @@ func (m *Model) lowerLimit(body map[string]any, n int, lasting bool, t *attemptS
 	return fmt.Sprintf("%s takes no more than %d output tokens here; sent again with that", m.o.Model, n), true
 }
 
-// drop leaves a field out; see adapter.Field.
+// drop returns a downgrade that leaves a field out; see adapter.DropField.
 func drop(field string) func(map[string]any) bool {
 	return func(body map[string]any) bool { return adapter.DropField(body, field) }
 }

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// images are the formats that are taken.
+// imageTypes are the image formats that the API accepts.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 // Files lists what a model at a base URL takes beside text and images; see llm.Endpoint.Files.

@@ -15,7 +15,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A attemptState is what has happened since a request was first sent.
+// An attemptState is what has happened since a request was first sent.
 type attemptState struct {
 	pausedBlocks []json.RawMessage // blocks of an answer that paused
 	limit        int               // most output tokens that fit behind this history; 0 is not known

@@ -43,7 +43,7 @@ func BenchmarkGuessFirst(b *testing.B) {
 		e.rows()
 	}
 	for b.Loop() {
-		named.Clear()
+		namesByWord.Clear()
 		Guess("mock/tok-1-rate-0")
 	}
 }

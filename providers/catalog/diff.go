@@ -38,7 +38,7 @@ var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeGone,
 // An Update is what was fetched, compared with what is known, before anything is kept.
 type Update struct {
 	Changes []Change
-	kept    *Kept
+	file    *FactsFile
 	lists   []List
 }
 
@@ -52,8 +52,8 @@ type Fetched struct {
 
 // Compare compares lists with the facts that are built in and kept. What was kept of a
 // model that a list tells less of stays.
-func (k *Kept) Compare(fetched []Fetched) Update {
-	u := Update{kept: k}
+func (k *FactsFile) Compare(fetched []Fetched) Update {
+	u := Update{file: k}
 	old := map[string]List{}
 	if k != nil {
 		for name, l := range k.read().lists {
@@ -79,20 +79,20 @@ func (k *Kept) Compare(fetched []Fetched) Update {
 }
 
 // Save keeps what was fetched in place of what was kept.
-func (u Update) Save() error { return u.kept.save(u.lists) }
+func (u Update) Save() error { return u.file.save(u.lists) }
 
 // Preview returns what was fetched in place of what was kept, without keeping it.
-func (u Update) Preview() *Kept {
+func (u Update) Preview() *FactsFile {
 	path := ""
-	if u.kept != nil {
-		path = u.kept.path
+	if u.file != nil {
+		path = u.file.path
 	}
-	return &Kept{path, sync.OnceValue(func() keptFile {
+	return &FactsFile{path, sync.OnceValue(func() parsedFacts {
 		b, err := encodeLists(u.lists)
 		if err != nil {
-			return keptFile{err: err}
+			return parsedFacts{err: err}
 		}
-		found, err := parseKept(b.String())
+		found, err := parseFactsFile(b.String())
 		found.err = err
 		return found
 	})}
@@ -109,7 +109,7 @@ func (f Fetched) compare(before List) (List, []Change) {
 	list.Models = nil
 	listed := map[string]bool{}
 	for _, m := range f.Models {
-		if listed[m.ID] || len(listed) >= maxKeptModels {
+		if listed[m.ID] || len(listed) >= maxListModels {
 			continue
 		}
 		listed[m.ID] = true
@@ -132,11 +132,11 @@ func (f Fetched) compare(before List) (List, []Change) {
 		for _, why := range refused {
 			change(ChangeRefused, why, Facts{})
 		}
-		m = m.Over(old)
+		m = m.WithDefaults(old)
 		list.Models = append(list.Models, m)
 		switch now := m.ApplyTo(row, f.Newer()); {
 		case !builtin && !kept:
-			if !IsSnapshot(f.Builtin, m.ID) && Chats(m.ID) {
+			if !IsSnapshot(f.Builtin, m.ID) && IsChatModel(m.ID) {
 				change(ChangeNew, "", m)
 			}
 		default:
@@ -193,7 +193,7 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 		return nil
 	}
 	for _, id := range known {
-		if !listed[id] && Chats(id) {
+		if !listed[id] && IsChatModel(id) {
 			changes = append(changes, Change{Provider: f.Provider, Model: id, Kind: ChangeGone})
 		}
 	}
@@ -203,17 +203,17 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 // How many times a figure may rise or fall before it is taken for a mistake. Against what is
 // built in, the bounds hold however often it changes.
 const (
-	unbelievable     = 100 // prices
-	unbelievableDrop = 10  // prices, below the one that is built in
-	unbelievableSize = 4   // windows and output limits, against those that are built in
+	maxPriceRatio = 100 // prices
+	maxPriceDrop  = 10  // prices, below the one that is built in
+	maxSizeRatio  = 4   // windows and output limits, against those that are built in
 )
 
 // plausible returns f without what is not taken over row, which is built in, and over the last
 // price that is known, and what that was, in words. The zero Model has nothing to compare with.
 func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
-	why := implausible(last, f.Price, unbelievable)
+	why := implausible(last, f.Price, maxPriceRatio)
 	if why == "" {
-		why = implausible(row.Price, f.Price, unbelievableDrop)
+		why = implausible(row.Price, f.Price, maxPriceDrop)
 	}
 	if why != "" {
 		f.Price, refused = Price{}, append(refused, why)
@@ -223,7 +223,7 @@ func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
 		value *int
 		known int
 	}{{"window", &f.Context, row.Context}, {"output limit", &f.MaxOutput, row.MaxOutput}} {
-		if *n.value > 0 && n.known > 0 && (*n.value > n.known*unbelievableSize || *n.value*unbelievableSize < n.known) {
+		if *n.value > 0 && n.known > 0 && (*n.value > n.known*maxSizeRatio || *n.value*maxSizeRatio < n.known) {
 			refused = append(refused, fmt.Sprintf("%s of %d tokens, and known to be %d", n.what, *n.value, n.known))
 			*n.value = 0
 		}
@@ -241,7 +241,7 @@ func implausible(known, listed Price, drop float64) string {
 		return fmt.Sprintf("free, and known to cost $%g/$%g for a million tokens", known.Input, known.Output)
 	}
 	for _, p := range [][2]float64{{known.Input, listed.Input}, {known.Output, listed.Output}} {
-		if p[0] > 0 && (p[1] > p[0]*unbelievable || p[1]*drop < p[0]) {
+		if p[0] > 0 && (p[1] > p[0]*maxPriceRatio || p[1]*drop < p[0]) {
 			return fmt.Sprintf("price of $%g/$%g for a million tokens, and known to cost $%g/$%g", listed.Input, listed.Output, known.Input, known.Output)
 		}
 	}
@@ -257,13 +257,13 @@ func IsSnapshot(provider, id string) bool {
 	return m != nil && slices.Contains(IDs(provider), m[1])
 }
 
-// otherWork are words in the ids of models that do something else than answer, which lists of
+// nonChatWords are words in the ids of models that do something else than answer, which lists of
 // ids alone do not tell.
-var otherWork = strings.Fields("embed embedding embeddings moderation whisper tts dall transcribe transcription realtime sora veo imagen lyria aqa rerank ocr davinci babbage image speech")
+var nonChatWords = strings.Fields("embed embedding embeddings moderation whisper tts dall transcribe transcription realtime sora veo imagen lyria aqa rerank ocr davinci babbage image speech")
 
-// Chats reports false for an id that names other work than answering.
-func Chats(id string) bool {
+// IsChatModel reports false for an id that names other work than answering.
+func IsChatModel(id string) bool {
 	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(id), func(r rune) bool {
 		return r == '-' || r == '_' || r == '/' || r == ':' || r == '.' || isDigit(r)
-	}), func(word string) bool { return slices.Contains(otherWork, word) })
+	}), func(word string) bool { return slices.Contains(nonChatWords, word) })
 }

@@ -50,7 +50,7 @@ func (f Facts) Check() (checked Facts, refused []string) {
 		value *int
 		least int
 	}{{"window", &f.Context, minFactWindow}, {"output limit", &f.MaxOutput, minFactOutput}} {
-		if *n.value < 0 || *n.value > maxFactTokens || *n.value > 0 && *n.value < n.least && Chats(f.ID) {
+		if *n.value < 0 || *n.value > maxFactTokens || *n.value > 0 && *n.value < n.least && IsChatModel(f.ID) {
 			refuse("%s of %d tokens", n.what, *n.value)
 			*n.value = 0
 		}
@@ -87,19 +87,19 @@ func (p Price) all() []float64 {
 	return list
 }
 
-// Over returns f, completed by what older facts of the same model tell.
-func (f Facts) Over(older Facts) Facts {
+// WithDefaults returns f, completed by what older facts of the same model tell.
+func (f Facts) WithDefaults(older Facts) Facts {
 	f.Name = cmp.Or(f.Name, older.Name)
 	f.Context = cmp.Or(f.Context, older.Context)
 	f.MaxOutput = cmp.Or(f.MaxOutput, older.MaxOutput)
-	f.Price = f.Price.over(older.Price)
+	f.Price = f.Price.withDefaults(older.Price)
 	f.Tools, f.Vision, f.Thinks = cmp.Or(f.Tools, older.Tools), cmp.Or(f.Vision, older.Vision), cmp.Or(f.Thinks, older.Thinks)
 	return f
 }
 
-// over returns p, completed by an older price: lists mostly lack the prices of caches, and of
+// withDefaults returns p, completed by an older price: lists mostly lack the prices of caches, and of
 // long prompts.
-func (p Price) over(older Price) Price {
+func (p Price) withDefaults(older Price) Price {
 	switch {
 	case !p.Known():
 		return older
@@ -127,7 +127,7 @@ func (f Facts) ApplyTo(m Model, newer bool) Model {
 		m.MaxOutput = cmp.Or(f.MaxOutput, m.MaxOutput)
 	}
 	if newer || !m.Price.Known() {
-		m.Price = f.Price.over(m.Price)
+		m.Price = f.Price.withDefaults(m.Price)
 	}
 	return m
 }

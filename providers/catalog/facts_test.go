@@ -134,13 +134,13 @@ func TestFactsCheck(t *testing.T) {
 	}
 }
 
-func keep(t *testing.T, lists ...Fetched) *Kept {
+func keep(t *testing.T, lists ...Fetched) *FactsFile {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data", "models.jsonl")
-	if err := OpenKept(path).Compare(lists).Save(); err != nil {
+	if err := OpenFactsFile(path).Compare(lists).Save(); err != nil {
 		t.Fatal(err)
 	}
-	return OpenKept(path)
+	return OpenFactsFile(path)
 }
 
 // summary returns changes as a test says them.
@@ -183,16 +183,16 @@ func TestCompare(t *testing.T) {
 		if err := update.Save(); err != nil {
 			t.Fatal(err)
 		}
-		a, newer, ok := OpenKept(k.path).Find("box", tt.next.URL, "a")
+		a, newer, ok := OpenFactsFile(k.path).Find("box", tt.next.URL, "a")
 		if len(tt.next.Models) > 0 && (!ok || !newer || a.Context == 0 && tt.next.URL == groq) {
 			t.Errorf("%s: then there is %+v, %v, %v", tt.name, a, newer, ok)
 		}
-		if _, _, ok := OpenKept(k.path).Find("box", groq, "b"); tt.next.Partial && !ok {
+		if _, _, ok := OpenFactsFile(k.path).Find("box", groq, "b"); tt.next.Partial && !ok {
 			t.Errorf("%s: the others got lost", tt.name)
 		}
 	}
 	known := Fetched{List: List{Provider: "groq", URL: groq, Fetched: later, Models: []Facts{{ID: oss}, {ID: "llama-3.1-8b-instant", Price: Price{Input: 0.01, Output: 0.02}}}}, Builtin: "groq"}
-	got := summary((*Kept)(nil).Compare([]Fetched{known}).Changes)
+	got := summary((*FactsFile)(nil).Compare([]Fetched{known}).Changes)
 	if !slices.Contains(got, "price llama-3.1-8b-instant") || !slices.Contains(got, "gone qwen/qwen3.8-27b") || slices.Contains(got, "new "+oss) {
 		t.Errorf("the first list of a provider that is built in: %q", got)
 	}
@@ -261,7 +261,7 @@ func TestKept(t *testing.T) {
 	if err := k.Compare([]Fetched{{List: List{Provider: "two", URL: "u", Fetched: earlier, Models: []Facts{{ID: "c"}}}}}).Save(); err != nil {
 		t.Fatal(err)
 	}
-	k = OpenKept(k.path)
+	k = OpenFactsFile(k.path)
 	for _, want := range rows {
 		if got, newer, ok := k.Find("one", "u", want.ID); !ok || !newer || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, %v; want %+v", got, newer, ok, want)
@@ -295,22 +295,22 @@ func TestKeptHostile(t *testing.T) {
 		"empty":        {"", "not a file of model facts"},
 		"no JSON":      {"\x1b[31m\n", "not a file of model facts"},
 		"of tomorrow":  {"{\"version\":2}\n", "its format is 2"},
-		"too large":    {head + strings.Repeat("x", maxKeptFile), "more than 8 MiB"},
+		"too large":    {head + strings.Repeat("x", maxFactsFile), "more than 8 MiB"},
 		"a bad head":   {"{\"version\":1}\n{\"provider\":7}\n", "damaged"},
 		"bad lines":    {head + "{\"id\":\"ok\"}\n{\"id\":\"cut\n{\"id\":\"a\\u001b\"}\n{\"id\":\"b\",\"id\":\"c\"}\nnull\n{\"id\":\"n\",\"context\":-5,\"price\":{\"input\":-1}}\n", ""},
-		"many models":  {head + manyLines(maxKeptModels+50), ""},
+		"many models":  {head + manyLines(maxListModels+50), ""},
 		"the same one": {head + "{\"id\":\"ok\",\"context\":5001}\n{\"id\":\"ok\",\"context\":5002}\n", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "models.jsonl")
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		k := OpenKept(path)
+		k := OpenFactsFile(path)
 		if err := k.Err(); (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, want %q", name, err, tt.err)
 		}
 		ids := k.IDs("p", "u")
-		if len(ids) > maxKeptModels {
+		if len(ids) > maxListModels {
 			t.Errorf("%s: %d models", name, len(ids))
 		}
 		for _, id := range []string{"a\x1b", "b", "c", "cut"} {
@@ -327,14 +327,14 @@ func TestKeptHostile(t *testing.T) {
 		if err := k.Compare([]Fetched{{List: List{Provider: "q", URL: "u", Fetched: later, Models: []Facts{{ID: "m"}}}}}).Save(); err != nil && name != "many models" {
 			t.Errorf("%s: it is not written anew: %v", name, err)
 		}
-		if OpenKept(path).Err() != nil {
+		if OpenFactsFile(path).Err() != nil {
 			t.Errorf("%s: written anew it is still wrong", name)
 		}
 	}
-	if k := OpenKept(t.TempDir()); k.Err() == nil {
+	if k := OpenFactsFile(t.TempDir()); k.Err() == nil {
 		t.Error("a folder is read")
 	}
-	if k := OpenKept(filepath.Join(t.TempDir(), "none")); k.Err() != nil || k.IDs("p", "u") != nil {
+	if k := OpenFactsFile(filepath.Join(t.TempDir(), "none")); k.Err() != nil || k.IDs("p", "u") != nil {
 		t.Error("a file that is not there is an error")
 	}
 }
@@ -355,7 +355,7 @@ func TestKeptIsReplacedInOneStep(t *testing.T) {
 		var err error
 		for i := range 50 {
 			if err == nil {
-				err = OpenKept(k.path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 5001 + i}}}}}).Save()
+				err = OpenFactsFile(k.path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 5001 + i}}}}}).Save()
 			}
 		}
 		done <- err
@@ -369,7 +369,7 @@ func TestKeptIsReplacedInOneStep(t *testing.T) {
 			return
 		default:
 		}
-		again := OpenKept(k.path)
+		again := OpenFactsFile(k.path)
 		if f, _, ok := again.Find("p", "u", "m"); !ok || f.Context == 0 || again.Err() != nil {
 			t.Fatalf("read in between: %+v, %v", f, again.Err())
 		}
@@ -380,7 +380,7 @@ func TestStale(t *testing.T) {
 	updated := keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m"}}}})
 	for _, tt := range []struct {
 		name string
-		kept *Kept
+		kept *FactsFile
 		now  time.Time
 		of   time.Time
 		want bool
@@ -403,13 +403,13 @@ func TestChats(t *testing.T) {
 		"gpt-image-2": false, "gpt-4o-realtime-preview": false, "imagen-4.0": false, "imaginary-1": true, "qwen/qwen3.8-max": true,
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if got := Chats(id); got != ids[id] {
+		if got := IsChatModel(id); got != ids[id] {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
 	for _, p := range Providers() {
 		for _, m := range p.Models {
-			if !Chats(m.ID) && m.Tools {
+			if !IsChatModel(m.ID) && m.Tools {
 				t.Logf("%s/%s is taken for something else, and built in", p.ID, m.ID)
 			}
 		}
@@ -428,10 +428,10 @@ func BenchmarkKeptFindOne(b *testing.B) {
 	for i := range 500 {
 		models = append(models, Facts{ID: fmt.Sprintf("vendor/model-%d", i), Name: "A model with a name", Context: 1000 + i, Price: Price{Input: 1, Output: 2}})
 	}
-	if err := OpenKept(path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: models}}}).Save(); err != nil {
+	if err := OpenFactsFile(path).Compare([]Fetched{{List: List{Provider: "p", URL: "u", Fetched: later, Models: models}}}).Save(); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		OpenKept(path).Find("p", "u", "vendor/model-250")
+		OpenFactsFile(path).Find("p", "u", "vendor/model-250")
 	}
 }

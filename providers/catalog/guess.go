@@ -130,9 +130,9 @@ type name struct {
 	words []string
 }
 
-// named holds what namesWith returned, by the word: who guesses for one id of a list does so
+// namesByWord holds what namesWith returned, by the word: who guesses for one id of a list does so
 // for the others.
-var named sync.Map
+var namesByWord sync.Map
 
 // namesWith returns, in the catalog's order, the names that begin with a word; all of them
 // for a number, which may be a version, and then another one is as near. Only ids that hold
@@ -142,7 +142,7 @@ func namesWith(word string) []name {
 	if number {
 		word = ""
 	}
-	if known, ok := named.Load(word); ok {
+	if known, ok := namesByWord.Load(word); ok {
 		return known.([]name)
 	}
 	var names []name
@@ -157,7 +157,7 @@ func namesWith(word string) []name {
 		}
 	}
 	if len(names) > 0 { // ids of servers may hold any word
-		named.Store(word, names)
+		namesByWord.Store(word, names)
 	}
 	return names
 }

@@ -134,7 +134,7 @@ func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 	case p.Image > 0 && b.Images > 0:
 		b.USD, b.Priced = p.Image*float64(b.Images), true
 	case p.Output > 0 && b.Output > 0:
-		in := p.Text*float64(b.Tokens-b.Seen) + cmp.Or(p.Input, p.Text)*float64(b.Seen)
+		in := p.Text*float64(b.Tokens-b.ImageTokens) + cmp.Or(p.Input, p.Text)*float64(b.ImageTokens)
 		b.USD, b.Priced = (in+p.Output*float64(b.Output))/1e6, true
 	}
 	return b

@@ -81,8 +81,8 @@ func ReadImages(rows []any) (list []ImageModel) {
 			m.MaxN = int(n)
 		}
 		if slices.Contains(r.Architecture.Input, "image") {
-			m.Inputs = mostReferences
-			if n := r.Parameters["input_references"].Max; n >= 1 && n < mostReferences {
+			m.Inputs = maxReferences
+			if n := r.Parameters["input_references"].Max; n >= 1 && n < maxReferences {
 				m.Inputs = int(n)
 			}
 		}
@@ -91,8 +91,8 @@ func ReadImages(rows []any) (list []ImageModel) {
 	return list
 }
 
-// mostReferences is how many images a request of OpenRouter's takes.
-const mostReferences = 16
+// maxReferences is how many images a request of OpenRouter's takes.
+const maxReferences = 16
 
 // ReadVideos returns the video models of rows of GET /videos/models.
 func ReadVideos(rows []any) (list []VideoModel) {
@@ -209,11 +209,11 @@ func mediaWords(words []string) []string {
 // Empty reports whether m holds no models.
 func (m Media) Empty() bool { return len(m.Embeddings)+len(m.Images)+len(m.Videos) == 0 }
 
-// over returns what is built in with what m tells put over it, model by model; others stand
+// withOverrides returns what is built in with what m tells put over it, model by model; others stand
 // behind it.
-func (m Media) over(older Media) Media {
+func (m Media) withOverrides(older Media) Media {
 	return Media{
-		Embeddings: mediaOver(m.Embeddings, older.Embeddings, func(e Embedding) string { return e.ID }, func(now, old Embedding) Embedding {
+		Embeddings: overrideMedia(m.Embeddings, older.Embeddings, func(e Embedding) string { return e.ID }, func(now, old Embedding) Embedding {
 			now.Dimensions, now.Least, now.Most, now.Batch = cmp.Or(now.Dimensions, old.Dimensions), cmp.Or(now.Least, old.Least), cmp.Or(now.Most, old.Most), cmp.Or(now.Batch, old.Batch)
 			now.MaxInput = cmp.Or(now.MaxInput, old.MaxInput)
 			if !now.Price.Known() {
@@ -221,7 +221,7 @@ func (m Media) over(older Media) Media {
 			}
 			return now
 		}),
-		Images: mediaOver(m.Images, older.Images, func(m ImageModel) string { return m.ID }, func(now, old ImageModel) ImageModel {
+		Images: overrideMedia(m.Images, older.Images, func(m ImageModel) string { return m.ID }, func(now, old ImageModel) ImageModel {
 			now.Name, now.Price, now.MaxN = cmp.Or(old.Name, now.Name), old.Price, cmp.Or(now.MaxN, old.MaxN)
 			now.Mask, now.Step, now.MaxPixels, now.MaxRatio, now.MaxPrompt = old.Mask, old.Step, old.MaxPixels, old.MaxRatio, old.MaxPrompt
 			now.Partials, now.Transparent = now.Partials || old.Partials, now.Transparent || old.Transparent
@@ -230,7 +230,7 @@ func (m Media) over(older Media) Media {
 			}
 			return now
 		}),
-		Videos: mediaOver(m.Videos, older.Videos, func(v VideoModel) string { return v.ID }, func(now, old VideoModel) VideoModel {
+		Videos: overrideMedia(m.Videos, older.Videos, func(v VideoModel) string { return v.ID }, func(now, old VideoModel) VideoModel {
 			now.Name, now.Default, now.Resolution, now.MaxPrompt = cmp.Or(old.Name, now.Name), old.Default, old.Resolution, old.MaxPrompt
 			if now.References = old.References; now.PerSecond == nil {
 				now.PerSecond, now.PerVideo = old.PerSecond, old.PerVideo
@@ -241,8 +241,8 @@ func (m Media) over(older Media) Media {
 	}
 }
 
-// mediaOver puts models over older ones by their ids.
-func mediaOver[T any](list, older []T, id func(T) string, over func(now, old T) T) []T {
+// overrideMedia puts models over older ones by their ids.
+func overrideMedia[T any](list, older []T, id func(T) string, over func(now, old T) T) []T {
 	all := slices.Clone(older)
 	for _, m := range list {
 		if i := slices.IndexFunc(all, func(o T) bool { return id(o) == id(m) }); i >= 0 {
@@ -258,7 +258,7 @@ func mediaOver[T any](list, older []T, id func(T) string, over func(now, old T) 
 
 // MediaOf returns the media models of a service: those of a provider of the catalog, and over
 // them what the list of the service that is kept says.
-func (k *Kept) MediaOf(provider, service, url string) Media {
+func (k *FactsFile) MediaOf(provider, service, url string) Media {
 	builtin := MediaOf(provider)
 	l := k.list(service, url)
 	if l == nil || len(l.Media) == 0 {
@@ -266,7 +266,7 @@ func (k *Kept) MediaOf(provider, service, url string) Media {
 	}
 	kept := l.media()
 	if l.Newer() {
-		return kept.over(builtin)
+		return kept.withOverrides(builtin)
 	}
 	return kept.behind(builtin)
 }
@@ -274,9 +274,9 @@ func (k *Kept) MediaOf(provider, service, url string) Media {
 // behind returns first, and behind it those of m that it lacks.
 func (m Media) behind(first Media) Media {
 	return Media{
-		Embeddings: mediaOver(m.Embeddings, first.Embeddings, func(e Embedding) string { return e.ID }, func(_, is Embedding) Embedding { return is }),
-		Images:     mediaOver(m.Images, first.Images, func(m ImageModel) string { return m.ID }, func(_, is ImageModel) ImageModel { return is }),
-		Videos:     mediaOver(m.Videos, first.Videos, func(v VideoModel) string { return v.ID }, func(_, is VideoModel) VideoModel { return is }),
+		Embeddings: overrideMedia(m.Embeddings, first.Embeddings, func(e Embedding) string { return e.ID }, func(_, is Embedding) Embedding { return is }),
+		Images:     overrideMedia(m.Images, first.Images, func(m ImageModel) string { return m.ID }, func(_, is ImageModel) ImageModel { return is }),
+		Videos:     overrideMedia(m.Videos, first.Videos, func(v VideoModel) string { return v.ID }, func(_, is VideoModel) VideoModel { return is }),
 	}
 }
 

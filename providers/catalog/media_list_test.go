@@ -89,7 +89,7 @@ func TestKeptMedia(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
 	list := List{Provider: "openrouter", URL: "https://openrouter.ai/api/v1", Fetched: Revised.Add(time.Hour), Models: []Facts{{ID: "acme/m", Context: 9000}}}
 	list.Media = EncodeMedia(Media{Videos: []VideoModel{{ID: "acme/film", Name: "Film"}, {ID: "google/veo-3.1", Name: "New name", PerSecond: map[string]float64{"any": 0.4}, References: AnyNumber}}})
-	update := OpenKept(path).Compare([]Fetched{{List: list, Builtin: "openrouter"}})
+	update := OpenFactsFile(path).Compare([]Fetched{{List: list, Builtin: "openrouter"}})
 	told := false
 	for _, c := range update.Changes {
 		if c.Model == "google/veo-3.1" {
@@ -104,10 +104,10 @@ func TestKeptMedia(t *testing.T) {
 		t.Fatal(err)
 	}
 	list.Media = nil
-	if err := OpenKept(path).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Save(); err != nil {
+	if err := OpenFactsFile(path).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Save(); err != nil {
 		t.Fatal(err)
 	}
-	for name, k := range map[string]*Kept{"kept": OpenKept(path), "looked at": OpenKept(path).Compare(nil).Preview()} {
+	for name, k := range map[string]*FactsFile{"kept": OpenFactsFile(path), "looked at": OpenFactsFile(path).Compare(nil).Preview()} {
 		got := k.MediaOf("openrouter", list.Provider, list.URL)
 		builtin := MediaOf("openrouter")
 		if len(got.Videos) != len(builtin.Videos)+1 || len(got.Images) != len(builtin.Images) {
@@ -121,16 +121,16 @@ func TestKeptMedia(t *testing.T) {
 			t.Errorf("%s: the models that answer: %+v", name, f)
 		}
 	}
-	if got := OpenKept(path).MediaOf("openrouter", list.Provider, "https://elsewhere"); len(got.Videos) != len(MediaOf("openrouter").Videos) {
+	if got := OpenFactsFile(path).MediaOf("openrouter", list.Provider, "https://elsewhere"); len(got.Videos) != len(MediaOf("openrouter").Videos) {
 		t.Errorf("a list of another address counts: %+v", got)
 	}
-	var none *Kept
+	var none *FactsFile
 	if got := none.Compare([]Fetched{{List: list}}).Preview().MediaOf("xai", "xai", ""); len(got.Videos) == 0 {
 		t.Error("nothing without a place to keep it")
 	}
 	// A list older than what is built in adds what that lacks.
 	list.Fetched, list.Media = Revised.Add(-time.Hour), update.lists[0].Media
-	old := OpenKept(filepath.Join(t.TempDir(), "old.jsonl")).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Preview()
+	old := OpenFactsFile(filepath.Join(t.TempDir(), "old.jsonl")).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Preview()
 	if got := old.MediaOf("openrouter", list.Provider, list.URL); got.Videos[0].Name != "Veo 3.1" || got.Videos[0].PerSecond != nil || len(got.Videos) != len(MediaOf("openrouter").Videos)+1 {
 		t.Errorf("%+v", got.Videos)
 	}

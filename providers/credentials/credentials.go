@@ -39,21 +39,21 @@ type Entry struct {
 	Variables map[string]string `toml:"variables,omitempty"` // of the provider's address, such as a region; no secrets
 }
 
-// A Store is the keys stored for one user.
+// A Store holds the keys of one user.
 type Store struct {
-	dir     string
-	again   string                               // what a user does about a key that is gone; "": connects its provider
-	keyring Keyring                              // nil: there is none
-	after   func(time.Duration) <-chan time.Time // time.After; for tests
+	dir       string
+	keyAdvice string                               // what a user does about a lost key; "": connect its provider
+	keyring   Keyring                              // nil: there is none
+	after     func(time.Duration) <-chan time.Time // time.After; for tests
 
-	mu    sync.Mutex // guards what follows
-	index map[string]Entry
-	stamp stamp    // of the index that was read
-	read  []string // keys that were read or stored in this run
+	mu        sync.Mutex // guards what follows
+	index     map[string]Entry
+	version   fileVersion // of the index that was read
+	knownKeys []string    // keys that were read or stored in this run
 }
 
-// A stamp tells one state of a file from another.
-type stamp struct {
+// A fileVersion identifies a state of a file.
+type fileVersion struct {
 	changed time.Time
 	size    int64
 }
@@ -71,13 +71,13 @@ func Open(dir string, getenv func(string) string) *Store {
 // OpenLogins does as Open for what logins gave, under names that are no providers'.
 func OpenLogins(dir string, getenv func(string) string) *Store {
 	s := Open(dir, getenv)
-	s.again = "log in again"
+	s.keyAdvice = "log in again"
 	return s
 }
 
-// advice says what a user does about a key that is gone.
+// advice returns what a user can do about a lost key.
 func (s *Store) advice(provider string) string {
-	return cmp.Or(s.again, "run parley connect "+provider)
+	return cmp.Or(s.keyAdvice, "run parley connect "+provider)
 }
 
 // The files of a store.
@@ -99,21 +99,21 @@ func (s *Store) load() error {
 	}
 	info, err := os.Stat(s.indexPath())
 	if errors.Is(err, os.ErrNotExist) {
-		s.index, s.stamp = nil, stamp{}
+		s.index, s.version = nil, fileVersion{}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now := stamp{info.ModTime(), info.Size()}
-	if s.index != nil && s.stamp == now {
+	now := fileVersion{info.ModTime(), info.Size()}
+	if s.index != nil && s.version == now {
 		return nil
 	}
 	index, err := readTable[Entry](s.indexPath())
 	if err != nil {
 		return err
 	}
-	s.index, s.stamp = index, now
+	s.index, s.version = index, now
 	return nil
 }
 
@@ -200,12 +200,12 @@ func (s *Store) Key(ctx context.Context, provider string) (key, command string, 
 	return key, command, err
 }
 
-// remember keeps a key for Known.
+// remember adds a key to those that Known returns.
 func (s *Store) remember(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key != "" && !slices.Contains(s.read, key) {
-		s.read = append(s.read, key)
+	if key != "" && !slices.Contains(s.knownKeys, key) {
+		s.knownKeys = append(s.knownKeys, key)
 	}
 }
 
@@ -218,7 +218,7 @@ func (s *Store) Known() (keys []string, commands map[string]string, err error) {
 		return nil, nil, err
 	}
 	s.mu.Lock()
-	keys = slices.Clone(s.read)
+	keys = slices.Clone(s.knownKeys)
 	s.mu.Unlock()
 	if !slices.ContainsFunc(list, func(e Entry) bool { return e.Where == InFile || e.Where == ByCommand }) {
 		return keys, nil, nil
@@ -281,13 +281,13 @@ func (s *Store) put(ctx context.Context, provider, host string, one secret) (whe
 		return "", err
 	}
 	if was && before.Where != e.Where && before.Where != ByLogin {
-		_ = s.forget(ctx, provider, before.Where, e.Where) // what is left over is not used
+		_ = s.removeOld(ctx, provider, before.Where, e.Where) // what is left over is not used
 	}
 	return where, nil
 }
 
-// forget takes a secret from where it was, unless that is where it still is.
-func (s *Store) forget(ctx context.Context, provider, was, now string) error {
+// removeOld removes a secret from where it was stored, unless it is still stored there.
+func (s *Store) removeOld(ctx context.Context, provider, was, now string) error {
 	switch {
 	case was == ByLogin:
 		return nil
@@ -315,7 +315,7 @@ func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	if err := s.changeIndex(func(all map[string]Entry) { delete(all, provider) }); err != nil {
 		return false, err
 	}
-	if err := s.forget(ctx, provider, e.Where, ""); err != nil {
+	if err := s.removeOld(ctx, provider, e.Where, ""); err != nil {
 		return true, fmt.Errorf("it is no longer used, but is still stored: %w", err)
 	}
 	return true, nil

@@ -66,7 +66,7 @@ func openOwn(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuse(path, info); err != nil {
+	if err := checkFile(path, info); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
@@ -75,7 +75,7 @@ func openOwn(path string) (*os.File, error) {
 	}
 	opened, err := f.Stat()
 	if err == nil {
-		err = refuse(path, opened) // it may be another one by now
+		err = checkFile(path, opened) // it may be another one by now
 	}
 	if err == nil && runtime.GOOS != "windows" && opened.Mode().Perm()&0o077 != 0 {
 		if err = f.Chmod(0o600); err != nil {
@@ -89,14 +89,14 @@ func openOwn(path string) (*os.File, error) {
 	return f, nil
 }
 
-// refuse returns why a file is not to be trusted with keys; nil if it is.
-func refuse(path string, info os.FileInfo) error {
+// checkFile returns why a file must not be trusted with keys; nil if it may.
+func checkFile(path string, info os.FileInfo) error {
 	switch {
 	case info.Mode()&os.ModeSymlink != 0:
 		return fmt.Errorf("%s is a link to another file, which may be shared: replace it with a regular file, or use api_key_command in config.toml", path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file: remove it, then run parley connect again", path)
-	case !owned(info):
+	case !isOwnedByUser(info):
 		return fmt.Errorf("%s belongs to another user: remove it, then run parley connect again", path)
 	}
 	return nil
@@ -147,7 +147,7 @@ func (s *Store) changeIndex(change func(map[string]Entry)) error {
 		return err
 	}
 	change(all)
-	s.index, s.stamp = nil, stamp{}
+	s.index, s.version = nil, fileVersion{}
 	return s.write(indexName, all)
 }
 

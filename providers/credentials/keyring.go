@@ -26,8 +26,7 @@ type Keyring interface {
 	Delete(provider string) error
 }
 
-// systemKeyring is that of the desktop: the Secret Service, the Keychain, or the
-// Credential Manager.
+// systemKeyring is the keyring of the desktop: Secret Service, Keychain, or Credential Manager.
 type systemKeyring struct{}
 
 func (systemKeyring) Set(provider, key string) error { return keyring.Set(service, provider, key) }
@@ -56,11 +55,11 @@ func hasDesktop(getenv func(string) string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// errSilent says that a keyring did not answer in time.
-var errSilent = fmt.Errorf("it did not answer within %s: it may be locked", keyringTimeout)
+// errKeyringTimeout means that a keyring did not answer in time.
+var errKeyringTimeout = fmt.Errorf("it did not answer within %s: it may be locked", keyringTimeout)
 
-// bounded runs call beside, and gives it up after keyringTimeout or when ctx ends. What was
-// given up and succeeds all the same is undone by late, which may be nil.
+// bounded runs call in a goroutine and gives up after keyringTimeout or when ctx ends. If the call
+// succeeds later, late, which may be nil, undoes it.
 func bounded[T any](ctx context.Context, after func(time.Duration) <-chan time.Time, call func() (T, error), late func()) (T, error) {
 	type result struct {
 		value T
@@ -82,7 +81,7 @@ func bounded[T any](ctx context.Context, after func(time.Duration) <-chan time.T
 	case r := <-done:
 		return r.value, r.err
 	case <-after(keyringTimeout):
-		why = errSilent
+		why = errKeyringTimeout
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	}

@@ -15,8 +15,8 @@ const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 // tryLock locks f for this process until it is closed.
 func tryLock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// owned reports whether a file belongs to this user.
-func owned(info os.FileInfo) bool {
+// isOwnedByUser reports whether a file belongs to this user.
+func isOwnedByUser(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || os.Geteuid() == 0 || int(stat.Uid) == os.Geteuid()
 }

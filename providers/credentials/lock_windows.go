@@ -15,6 +15,6 @@ func tryLock(f *os.File) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// owned reports whether a file belongs to this user, which Windows says by its lists of
+// isOwnedByUser reports whether a file belongs to this user, which Windows says by its lists of
 // rights.
-func owned(os.FileInfo) bool { return true }
+func isOwnedByUser(os.FileInfo) bool { return true }

@@ -35,7 +35,7 @@ type Batch struct {
 	Notes   []string // what was left out of the request, for the user
 }
 
-// Options bound how texts are embedded. The zero value is the usual.
+// Options bound the requests. The zero value is the usual.
 type Options struct {
 	llm.EmbedOptions
 	Model    string                                           // for errors
@@ -101,7 +101,7 @@ func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o 
 				yield(Batch{}, context.Cause(ctx))
 				return
 			case pending, ok := <-queue:
-				if !ok || !hand(<-pending, yield) {
+				if !ok || !yieldResult(<-pending, yield) {
 					return
 				}
 			}
@@ -109,8 +109,8 @@ func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o 
 	}
 }
 
-// hand yields what came of a batch, and reports whether there is to be more.
-func hand(got result, yield func(Batch, error) bool) bool {
+// yieldResult yields a result, and reports whether to go on.
+func yieldResult(got result, yield func(Batch, error) bool) bool {
 	if len(got.batch.Inputs) > 0 && !yield(got.batch, nil) {
 		return false
 	}
@@ -167,7 +167,7 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 	for in, err := range inputs {
 		n := 0
 		if err == nil {
-			n, err = r.weigh(in)
+			n, err = r.estimate(in)
 		}
 		full := len(batch) >= texts || tokens > 0 && size+n > tokens
 		if len(batch) > 0 && (full || err != nil) && !send(nil) {
@@ -184,8 +184,8 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 	}
 }
 
-// weigh estimates the tokens of a text, and refuses one that no request can take.
-func (r *run) weigh(in Input) (tokens int, err error) {
+// estimate returns the estimated tokens of a text, or an error if no request can take it.
+func (r *run) estimate(in Input) (tokens int, err error) {
 	tokens = catalog.Estimate(in.Text)
 	if limit := r.o.MaxInput; limit > 0 && tokens > limit+limit*estimateMargin/100 {
 		return 0, &TooLongError{Input: in, Tokens: tokens, Limit: limit, Model: r.o.Model}

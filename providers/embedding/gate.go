@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A gate lets a number of requests through at once: half as many after one that came too
-// fast, and one more after as many that did not as are let through.
+// A gate bounds the concurrent requests: it halves the bound after a request that was rate limited,
+// and raises it by one after as many that were not.
 type gate struct {
 	ctx  context.Context
 	most int
@@ -43,7 +43,7 @@ func (g *gate) enter() error {
 	return nil
 }
 
-// leave says that a request has ended, and whether it came too fast.
+// leave ends a request; tooFast means that it was rate limited.
 func (g *gate) leave(tooFast bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

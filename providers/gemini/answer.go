@@ -24,7 +24,7 @@ type answer struct {
 	openKind      llm.Kind   // what the open block holds; "" if none is open
 	block         string     // its name
 	blocks        int        // blocks so far
-	heldSignature *llm.Delta // see hold
+	heldSignature *llm.Delta // see holdSignature
 	calls         adapter.CallIDs
 	pendingCall   *pendingCall // a call whose arguments are still arriving
 	hasContent    bool         // something was sent that is not thinking

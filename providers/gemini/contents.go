@@ -19,9 +19,9 @@ const (
 	roleModel = "model"
 )
 
-// The documented signature for calls that this model did not write. Clients do
-// not agree on its form: gemini-cli sends the word itself, LiteLLM its base64
-// form. The word goes first.
+// skipValidator is the documented signature for calls that this model did not write. Clients
+// disagree on its form: gemini-cli sends the word itself, LiteLLM its base64 form. The word is
+// tried first.
 const skipValidator = "skip_thought_signature_validator"
 
 var (
@@ -315,7 +315,7 @@ func (h *history) toolName(p llm.Part) string {
 	return "tool"
 }
 
-// images are the types of images that models look at.
+// imageTypes are the image formats that models accept.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
 // Files lists what models take beside text and images; see llm.Endpoint.Files.
@@ -323,7 +323,7 @@ var Files = []string{"application/pdf", "audio/", "video/"}
 
 // isReadable reports whether models take files of this type.
 func isReadable(kind string) bool {
-	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: Files}.Takes(kind) && !strings.HasPrefix(kind, "image/")
+	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: Files}.Accepts(kind) && !strings.HasPrefix(kind, "image/")
 }
 
 // media writes an image or another file, as far as models read it.

@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Cures beside those of a field of generationConfig.
+// Names of downgrades beside fields of generationConfig.
 const (
 	downgradeSchema       = "an answer schema"
 	downgradeSystem       = "a system prompt"
@@ -35,7 +35,8 @@ type downgrade struct {
 	part    string // what has to be in the body, if the downgrade is not a field
 }
 
-// downgrades holds tried in order: a field before what contains it.
+// downgrades lists the downgrades in the order in which they are tried: a field before those that
+// contain it.
 var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},

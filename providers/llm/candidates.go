@@ -21,8 +21,8 @@ import (
 type Candidate struct {
 	group   *candidates
 	number  int  // from 0
-	decided bool // it has asked, or left; the group is locked for it
-	shares  bool // its answer is part of a shared response; the group is locked for it
+	decided bool // it has sent, or left; guarded by the group
+	shares  bool // its answer is part of a shared response; guarded by the group
 }
 
 // candidates holds the candidates of one comparison.
@@ -55,8 +55,8 @@ func CandidateOf(ctx context.Context) *Candidate {
 	return c
 }
 
-// Leave says that c shares no response, unless it does already. The others do
-// not wait for it any longer.
+// Leave makes c send its request alone, unless it shares a response already; the others no longer
+// wait for it.
 func (c *Candidate) Leave() {
 	if c == nil {
 		return
@@ -66,8 +66,8 @@ func (c *Candidate) Leave() {
 	c.decide()
 }
 
-// decide reports whether c had not decided before. The last one to decide has
-// the requests sent. The group is locked.
+// decide counts c as decided, and reports false if it was before. When all have decided the
+// requests are sent. The group is locked.
 func (c *Candidate) decide() bool {
 	if c.decided {
 		return false
@@ -142,7 +142,7 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with that of each
 		g.requests[key] = r
 	}
-	b := &SharedBody{number: c.number, response: r, ctx: ctx, pulse: PulseOf(ctx), wants: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
+	b := &SharedBody{number: c.number, response: r, ctx: ctx, pulse: PulseOf(ctx), wantsPiece: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
 	r.bodies = append(r.bodies, b)
 	c.decide()
 	return b
@@ -161,7 +161,7 @@ type sharedResponse struct {
 	size   int           // how many answers were asked for
 	err    error         // why there is no response
 
-	usageOwner *SharedBody // has counted the usage; nil: nobody yet
+	usageOwner *SharedBody // counts the usage; nil: none yet
 }
 
 // start sends the request. The group is locked.
@@ -211,20 +211,20 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 type SharedBody struct {
 	Index int // of the answer that is its own, from 0
 
-	number   int // of its candidate
-	response *sharedResponse
-	ctx      context.Context
-	pulse    *Pulse
-	beats    uint64
-	rest     []byte        // of the last piece
-	wants    chan struct{} // holds one when the rest is empty
-	ready    bool          // that one was taken; of run
-	pieces   chan []byte   // closed at the end
-	err      error         // at the end
-	closed   chan struct{}
+	number     int // of its candidate
+	response   *sharedResponse
+	ctx        context.Context
+	pulse      *Pulse
+	seenBeats  uint64        // of pulse, that response knows of
+	rest       []byte        // of the last piece
+	wantsPiece chan struct{} // receives one when rest is empty
+	ready      bool          // wantsPiece was received; used by sharedResponse.run only
+	pieces     chan []byte   // closed at the end
+	err        error         // at the end
+	closed     chan struct{}
 }
 
-// deliver hands a piece over, and waits until it is read, or the body closed.
+// deliver hands a piece over, and waits until it is read or the body is closed.
 func (b *SharedBody) deliver(piece []byte) {
 	if !b.awaitReader() {
 		return
@@ -244,7 +244,7 @@ func (b *SharedBody) awaitReader() bool {
 		return true
 	}
 	select {
-	case <-b.wants:
+	case <-b.wantsPiece:
 		b.ready = true
 	case <-b.closed:
 	}
@@ -260,13 +260,13 @@ func (b *SharedBody) end(err error) {
 
 // Read implements io.Reader.
 func (b *SharedBody) Read(p []byte) (int, error) {
-	if beats := b.pulse.Beats(); beats != b.beats {
-		b.beats = beats
+	if beats := b.pulse.Beats(); beats != b.seenBeats {
+		b.seenBeats = beats
 		b.response.pulse.Beat()
 	}
 	if len(b.rest) == 0 {
 		select {
-		case b.wants <- struct{}{}:
+		case b.wantsPiece <- struct{}{}:
 		default: // it was said, and nothing came
 		}
 		select {

@@ -124,12 +124,12 @@ func (d *Draft) Complete() []Part {
 	return parts
 }
 
-// Visible returns those of Parts that there is something to see of.
+// Visible returns the parts so far for which Part.Visible holds.
 func (d *Draft) Visible() []Part {
 	return slices.DeleteFunc(d.Parts(), func(p Part) bool { return !p.Visible() })
 }
 
-// Visible reports whether there is something to see of p.
+// Visible reports whether a user would see something of p.
 func (p Part) Visible() bool {
 	p.State = nil
 	return !isEmpty(p)
@@ -153,10 +153,9 @@ func (d *Draft) Interrupted() []Part {
 	return parts
 }
 
-// Limited returns the parts of an answer that ended at a limit of parley's; see
-// Finish.Limit. They are those of Close without what the provider's tools did, and
-// the calls of parley's own tools, which must not run either, but can be answered
-// with that. Arguments that came in part are dropped.
+// Limited returns the parts of an answer that ended at a limit of parley's; see Finish.Limit. They
+// are those of Complete, without what the provider's tools did, and with the calls of parley's own
+// tools, which must not run, but can be answered with that. Incomplete arguments are dropped.
 func (d *Draft) Limited() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {

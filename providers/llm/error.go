@@ -106,10 +106,10 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
-// An Audience is where a hint is read: what a user can type there.
+// An Audience is where a hint is shown, which decides the commands in it.
 type Audience struct{ connect, set, model, image, models string }
 
-// Where hints are read.
+// The audiences.
 var (
 	InChat  = Audience{connect: "/connect", model: "/model", image: "/image"}
 	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models"}
@@ -184,7 +184,7 @@ var hints = map[Fault]func(*Error, Audience) string{
 		return "The provider's filter stopped this; rephrase, or choose another model with " + a.model
 	},
 	Network: func(e *Error, _ Audience) string {
-		return fmt.Sprintf("Check the connection to %s and try again", e.where())
+		return fmt.Sprintf("Check the connection to %s and try again", e.keyLocation())
 	},
 	Server: func(e *Error, a Audience) string {
 		return fmt.Sprintf("%s reported a server error; try again, or choose another model with %s", e.providerName(), a.model)
@@ -230,9 +230,9 @@ func authenticationHint(e *Error, a Audience) string {
 	case e.Status == 0:
 		return fmt.Sprintf("Check %s, which should provide the key", e.Key)
 	case e.KeyStored:
-		return fmt.Sprintf("The key in %s was rejected by %s; %s replaces it", e.Key, e.where(), connect)
+		return fmt.Sprintf("The key in %s was rejected by %s; %s replaces it", e.Key, e.keyLocation(), connect)
 	}
-	return fmt.Sprintf("The key in %s was rejected by %s", e.Key, e.where())
+	return fmt.Sprintf("The key in %s was rejected by %s", e.Key, e.keyLocation())
 }
 
 func (e *Error) providerName() string {
@@ -242,7 +242,8 @@ func (e *Error) providerName() string {
 	return e.Provider
 }
 
-func (e *Error) where() string {
+// keyLocation returns where the key comes from, for hints.
+func (e *Error) keyLocation() string {
 	if e.URL == "" {
 		return e.providerName()
 	}

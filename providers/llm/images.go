@@ -8,12 +8,11 @@ import (
 
 const changeImage = "images not sent: this model takes none"
 
-// Portable returns history as this model may receive it, and what it had to
-// change: what Portable does for its Origin, and without images if the model is
-// known to take none. Sent all the same, they are an error at best.
+// Portable does as the function for the model's Origin, and also leaves out images if the model is
+// known to take none.
 func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	out, changes := Portable(history, e.Origin)
-	if e.Takes("image/") {
+	if e.Accepts("image/") {
 		return out, changes
 	}
 	n := 0
@@ -28,9 +27,9 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	return out, changes
 }
 
-// Takes reports whether this model is given media of a type that is no text: as Portable
-// has it for images, and as adapters do for other files.
-func (e Endpoint) Takes(mime string) bool {
+// Accepts reports whether this model is sent media of a type that is no text: images by Vision,
+// other files by Files.
+func (e Endpoint) Accepts(mime string) bool {
 	if strings.HasPrefix(mime, "image/") {
 		return !e.Known || e.Vision
 	}
@@ -41,8 +40,8 @@ func (e Endpoint) Takes(mime string) bool {
 
 func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }
 
-// withoutImages returns the parts of m with words in place of images. Those that a tool
-// returned are told in its result, which is all that goes with it.
+// withoutImages returns the parts of m with words in place of images. For images that a tool
+// returned, the words go into its result.
 func withoutImages(m Message, n *int) []Part {
 	var out []Part
 	for _, p := range m.Parts {

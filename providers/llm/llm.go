@@ -233,17 +233,17 @@ type Usage struct {
 
 // Bounds of what is believed of one request: sums of such figures do not overflow.
 const (
-	mostTokens = 1 << 40
-	mostCost   = 1e6 // US dollars
+	maxTokenCount = 1 << 40
+	maxCost       = 1e6 // US dollars
 )
 
 // Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
 // not known.
 func (u Usage) Clamped() Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Searches} {
-		*n = min(max(*n, 0), mostTokens)
+		*n = min(max(*n, 0), maxTokenCount)
 	}
-	if !(u.Cost >= 0 && u.Cost <= mostCost) {
+	if !(u.Cost >= 0 && u.Cost <= maxCost) {
 		u.Cost, u.Priced = 0, false
 	}
 	return u
@@ -311,22 +311,22 @@ var Efforts = []Effort{EffortOff, EffortMinimal, EffortLow, EffortMedium, Effort
 // An Endpoint is a model ready to be asked, with what is known about it.
 type Endpoint struct {
 	Model
-	Name     string                                // "provider/model", as the user writes it
-	Origin   string                                // stamped on the messages it writes; see Message.Origin
-	Strategy string                                // how it gets tools: "native", "prompt", "guided" or "none"
-	Known    bool                                  // the catalog has facts about it; the fields below are guesses otherwise
-	Context  int                                   // window in tokens; 0 if unknown
-	Vision   bool                                  // takes images
-	Efforts  []Effort                              // what it can be set to; empty if effort means nothing to it
-	Several  bool                                  // one request can ask for several answers; see Candidate
-	Files    []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
-	Cost     func(Usage) (usd float64, known bool) // of one request; nil: unknown
-	Web      bool                                  // its provider can search the web; see Settings.Web
-	Cache    Cache                                 // how its provider caches prompts
+	Name       string                                // "provider/model", as the user writes it
+	Origin     string                                // stamped on the messages it writes; see Message.Origin
+	Strategy   string                                // how it gets tools: "native", "prompt", "guided" or "none"
+	Known      bool                                  // the catalog has facts about it; the fields below are guesses otherwise
+	Context    int                                   // window in tokens; 0 if unknown
+	Vision     bool                                  // takes images
+	Efforts    []Effort                              // what it can be set to; empty if effort means nothing to it
+	Candidates bool                                  // one request can ask for several answers; see Candidate
+	Files      []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
+	Cost       func(Usage) (usd float64, known bool) // of one request; nil: unknown
+	Web        bool                                  // its provider can search the web; see Settings.Web
+	Cache      Cache                                 // how its provider caches prompts
 }
 
-// A Cache says how a provider caches prompts. Zero values are not known.
+// A Cache describes how a provider caches prompts. Zero values are unknown.
 type Cache struct {
-	Lifetime time.Duration // for which a prompt stays after it was last sent
-	Least    int           // tokens of the shortest prompt that is cached
+	Lifetime  time.Duration // how long a prompt stays cached after it was last sent
+	MinTokens int           // of the shortest prompt that is cached
 }

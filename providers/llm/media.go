@@ -52,16 +52,16 @@ type Embedded struct {
 	Notes   []string // what was left out of the request, for the user
 }
 
-// A Bill says what something used and cost. Zero fields are unknown.
+// A Bill is what a request used and cost. Zero fields are unknown.
 type Bill struct {
-	Tokens  int // of the prompt, and of what goes with it
-	Seen    int // part of Tokens that is images, where they are counted apart
-	Output  int // tokens of the output, where it is counted in tokens
-	Images  int
-	Seconds float64 // of video
-	USD     float64
-	Priced  bool // USD is known
-	Exact   bool // USD is what the server said, not an estimate of ours
+	Tokens      int // of the prompt, and of what goes with it
+	ImageTokens int `json:"Seen"` // part of Tokens that is images, where they are counted apart
+	Output      int // tokens of the output, where it is counted in tokens
+	Images      int
+	Seconds     float64 // of video
+	USD         float64
+	Priced      bool // USD is known
+	Reported    bool `json:"Exact"` // USD is what the server said, not an estimate
 }
 
 // Add returns the sum of b and c, which is priced only if both are.
@@ -70,12 +70,12 @@ func (b Bill) Add(c Bill) Bill {
 		return c
 	}
 	return Bill{
-		Tokens: b.Tokens + c.Tokens, Seen: b.Seen + c.Seen, Output: b.Output + c.Output, Images: b.Images + c.Images, Seconds: b.Seconds + c.Seconds,
-		USD: b.USD + c.USD, Priced: b.Priced && c.Priced, Exact: b.Exact && c.Exact,
+		Tokens: b.Tokens + c.Tokens, ImageTokens: b.ImageTokens + c.ImageTokens, Output: b.Output + c.Output, Images: b.Images + c.Images, Seconds: b.Seconds + c.Seconds,
+		USD: b.USD + c.USD, Priced: b.Priced && c.Priced, Reported: b.Reported && c.Reported,
 	}
 }
 
-// Usage returns b as the usage of an answer, as far as that counts the same.
+// Usage returns b as the usage of an answer, as far as both count the same.
 func (b Bill) Usage() Usage {
 	return Usage{Input: b.Tokens, Output: b.Output, Cost: b.USD, Priced: b.Priced}
 }
@@ -166,17 +166,17 @@ type VideoJobs interface {
 
 // A VideoRequest says which video is wanted, as an ImageRequest does.
 type VideoRequest struct {
-	Prompt      string
-	First, Last *Blob  // frames that it begins and ends with
-	References  []Blob // images of what is to be seen in it
-	Source      *Blob  // a video to change; nil: a new one
-	Extend      bool   // continue Source, rather than change it
-	Seconds     int
-	Resolution  string // such as "720p", or pixels, as "1280x720"
-	Ratio       string // such as "16:9"
-	Audio       *bool
-	Seed        *int64
-	Avoid       string // what is not to be seen
+	Prompt                string
+	FirstFrame, LastFrame *Blob  // FirstFrame and LastFrame are images that the video begins and ends with; nil: any
+	References            []Blob // images of what is to be seen in it
+	Source                *Blob  // a video to change; nil: a new one
+	Extend                bool   // continue Source, rather than change it
+	Seconds               int
+	Resolution            string // such as "720p", or pixels, as "1280x720"
+	Ratio                 string // such as "16:9"
+	Audio                 *bool
+	Seed                  *int64
+	NegativePrompt        string // what must not be seen
 }
 
 // A VideoOutput is one of the files that a job makes.
@@ -188,14 +188,14 @@ type VideoOutput struct {
 // VideoVariants lists what a VideoOutput can be instead of the video.
 var VideoVariants = []string{"thumbnail", "spritesheet"}
 
-// A Job is a video on its way. It is data that is stored, and polled by another process;
-// it holds no addresses.
+// A Job is a video that a provider makes. It is stored, and may be polled by another process; it
+// holds no addresses, which expire.
 type Job struct {
 	Provider string   `json:"provider"` // as configured
 	Model    string   `json:"model"`
 	ID       string   `json:"id"` // the provider's; untrusted text
 	State    JobState `json:"state"`
-	Word     string   `json:"word,omitempty"`     // the provider's own word for State; untrusted text
+	RawState string   `json:"word,omitempty"`     // the provider's own word for State; untrusted text
 	Progress int      `json:"progress,omitempty"` // percent; 0 if unknown
 	Outputs  int      `json:"outputs,omitempty"`  // once it is done
 	Bill     *Bill    `json:"bill,omitempty"`
@@ -204,7 +204,7 @@ type Job struct {
 	Notes    []string `json:"notes,omitempty"`   // what was left out of the request
 }
 
-// JobState says how far a job is.
+// JobState is the progress of a job.
 type JobState string
 
 // The states. A word of the provider's that is not known is JobRunning.
@@ -218,5 +218,5 @@ const (
 	JobExpired  JobState = "expired" // it, or what it made, is gone
 )
 
-// Over reports whether a job changes no more.
+// Over reports whether the state is final.
 func (s JobState) Over() bool { return s != JobQueued && s != JobRunning }

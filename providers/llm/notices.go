@@ -2,8 +2,8 @@ package llm
 
 import "sync"
 
-// Notices holds the notices that a user has seen. The zero value holds none. They are
-// safe for concurrent use.
+// Notices holds the notices that a user has seen, so that each is sent once. The zero value holds
+// none. It is safe for concurrent use.
 type Notices struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -12,7 +12,7 @@ type Notices struct {
 // SendOnce sends, as a Notice, each text that was not sent before.
 func (n *Notices) SendOnce(out *Out, texts ...string) { n.send(out, false, texts) }
 
-// SendUrgentOnce sends texts as Tell does, as urgent notices.
+// SendUrgentOnce does as SendOnce with urgent notices.
 func (n *Notices) SendUrgentOnce(out *Out, texts ...string) { n.send(out, true, texts) }
 
 func (n *Notices) send(out *Out, urgent bool, texts []string) {
@@ -23,7 +23,7 @@ func (n *Notices) send(out *Out, urgent bool, texts []string) {
 	}
 }
 
-// MarkSeen takes texts as sent.
+// MarkSeen marks texts as sent.
 func (n *Notices) MarkSeen(texts ...string) {
 	for _, text := range texts {
 		n.markSeen(text)

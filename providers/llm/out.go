@@ -80,8 +80,7 @@ func (o *Out) send(e Event) bool {
 	return !o.stopped && !o.finished
 }
 
-// Beat gives a sign of life for content that the adapter holds back, because it
-// means nothing before other content comes.
+// Beat counts a sign of life for content that the adapter holds back until other content comes.
 func (o *Out) Beat() { o.pulse.Beat() }
 
 // Hold counts n bytes that an adapter keeps without sending them, and reports

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// A Change is something Portable had to adapt, for the user to see.
+// A Change is an adaptation of a history by Portable, for the user to see.
 type Change struct {
 	What  string `json:"what"` // "thinking left out", "remote tool calls told as text", …
 	Count int    `json:"count"`
 }
 
-// String returns the change as one would say it, such as "thinking left out (3)".
+// String returns the change for people, such as "thinking left out (3)".
 func (c Change) String() string {
 	if c.Count < 2 {
 		return c.What
@@ -51,7 +51,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(handOverMedia(out, origin))
+	out, closed := repair(mediaAsUser(out, origin))
 	counts[changeOrphan] = closed
 
 	var changes []Change
@@ -63,10 +63,10 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 	return out, changes
 }
 
-// handOverMedia takes images and files out of answers that cannot go back in them, for they
-// have no State of origin, and puts each into a message of the user's behind the answer and
-// the results of its calls: answers hold text and calls on most wires.
-func handOverMedia(history []Message, origin string) []Message {
+// mediaAsUser moves images and files out of answers that have no State of origin for them into a
+// user message behind the answer and the results of its calls: in most wire formats answers hold
+// text and calls only.
+func mediaAsUser(history []Message, origin string) []Message {
 	out := make([]Message, 0, len(history))
 	var made []Part // in the answer before
 	for i, m := range history {
@@ -78,7 +78,7 @@ func handOverMedia(history []Message, origin string) []Message {
 			if made != nil {
 				out = append(out, Message{Role: RoleUser, Parts: made})
 			}
-			m.Parts, made = withoutMade(m, origin)
+			m.Parts, made = splitGenerated(m, origin)
 		}
 		out = append(out, m)
 		if last := i == len(history)-1; last && made != nil {
@@ -100,9 +100,9 @@ func notAmong(made, parts []Part) (rest []Part) {
 	return rest
 }
 
-// withoutMade returns the parts of an answer that can go back in it, and what it made
-// besides, with words around it.
-func withoutMade(m Message, origin string) (parts, made []Part) {
+// splitGenerated returns the parts of an answer that can go back in it, and the media that it
+// generated, with words around it.
+func splitGenerated(m Message, origin string) (parts, made []Part) {
 	isMade := func(p Part) bool {
 		return p.Kind == Media && (p.State == nil || m.Origin != origin) && (len(p.Data) > 0 || p.URL != "")
 	}

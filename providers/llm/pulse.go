@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// A Pulse counts the signs of life of an answer: everything that adds content to
-// it, shown or held back. Comments, pings and empty deltas are none. Who reads
-// the connection ends an answer whose pulse has stood still for the Limit. It is
-// safe for concurrent use.
+// A Pulse counts the signs of life of an answer: everything that adds content to it, shown or held
+// back, but no comments, pings and empty deltas. The reader of the connection ends an answer whose
+// pulse has stood still for Limit. It is safe for concurrent use.
 type Pulse struct {
 	Limit time.Duration // longest time without a beat; 0 leaves it to the reader of the connection
 
@@ -56,8 +55,8 @@ func (p *Pulse) Beats() uint64 {
 	return n
 }
 
-// RetryNow ends every Pause that runs with the pulse at the moment: the user does not want to wait
-// for the next attempt.
+// RetryNow ends every running Pause of the pulse: the user does not want to wait for the next
+// attempt.
 func (p *Pulse) RetryNow() {
 	if p = p.outermost(); p == nil {
 		return
@@ -70,8 +69,8 @@ func (p *Pulse) RetryNow() {
 	}
 }
 
-// hurried returns what the next RetryNow closes; nil where there is no pulse.
-func (p *Pulse) hurried() <-chan struct{} {
+// retrySignal returns the channel that the next RetryNow closes; nil without a pulse.
+func (p *Pulse) retrySignal() <-chan struct{} {
 	if p = p.outermost(); p == nil {
 		return nil
 	}
@@ -90,20 +89,20 @@ func (p *Pulse) outermost() *Pulse {
 	return p
 }
 
-type pausingKey struct{}
+type announcedKey struct{}
 
-// Pausing returns a context for a Pause that is told to the user before it begins: a RetryNow from
-// now on ends it.
-func Pausing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, pausingKey{}, PulseOf(ctx).hurried())
+// AnnouncePause returns a context for a Pause of which the user is told before it begins: a
+// RetryNow from now on ends it.
+func AnnouncePause(ctx context.Context) context.Context {
+	return context.WithValue(ctx, announcedKey{}, PulseOf(ctx).retrySignal())
 }
 
-// Pause waits before a request is sent again: for d, or until the user hurries the pulse of ctx.
-// The error is the cause of the end of ctx.
+// Pause waits before a request is sent again: for d, or until RetryNow of the pulse of ctx. The
+// error is the cause of the end of ctx.
 func Pause(ctx context.Context, d time.Duration) error {
-	hurried, told := ctx.Value(pausingKey{}).(<-chan struct{})
+	hurried, told := ctx.Value(announcedKey{}).(<-chan struct{})
 	if !told {
-		hurried = PulseOf(ctx).hurried()
+		hurried = PulseOf(ctx).retrySignal()
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

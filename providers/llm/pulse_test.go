@@ -35,7 +35,7 @@ func TestPause(t *testing.T) {
 		if time.Since(began) != 2*time.Hour+time.Second {
 			t.Errorf("the pauses took %v", time.Since(began))
 		}
-		told := Pausing(inner)
+		told := AnnouncePause(inner)
 		pulse.RetryNow()
 		if err := Pause(told, time.Hour); err != nil || time.Since(began) != 2*time.Hour+time.Second {
 			t.Errorf("%v; the pauses took %v", err, time.Since(began))

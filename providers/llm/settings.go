@@ -37,12 +37,11 @@ var (
 	Details     = []string{"low", "high", "auto"}
 )
 
-// A Setting is one of Settings, by the name that users have for it in commands and in the
-// configuration.
+// A Setting is a field of Settings that users change by name, in commands and in the configuration.
 type Setting struct {
 	Name  string
-	Takes string   // what it may be, such as "between 0 and 2"
-	Words []string // that it may be, if there are only a few; nil: anything that Takes says
+	Takes string   // its valid values, such as "between 0 and 2"
+	Words []string // the valid values, if there are only a few; nil: any by Takes
 
 	// Set reads text into s. The error begins with the name and says what is allowed.
 	Set func(s *Settings, text string) error
@@ -52,19 +51,19 @@ type Setting struct {
 
 // Adjustable lists the settings that users change by name.
 var Adjustable = []Setting{
-	number("temperature", 0, 2, func(s *Settings) **float64 { return &s.Temperature }),
-	number("top_p", 0, 1, func(s *Settings) **float64 { return &s.TopP }),
-	count("max_tokens", "tokens of an answer, thinking included", func(s *Settings) *int { return &s.MaxTokens }),
-	number("frequency_penalty", -2, 2, func(s *Settings) **float64 { return &s.FrequencyPenalty }),
-	number("presence_penalty", -2, 2, func(s *Settings) **float64 { return &s.PresencePenalty }),
+	numberSetting("temperature", 0, 2, func(s *Settings) **float64 { return &s.Temperature }),
+	numberSetting("top_p", 0, 1, func(s *Settings) **float64 { return &s.TopP }),
+	countSetting("max_tokens", "tokens of an answer, thinking included", func(s *Settings) *int { return &s.MaxTokens }),
+	numberSetting("frequency_penalty", -2, 2, func(s *Settings) **float64 { return &s.FrequencyPenalty }),
+	numberSetting("presence_penalty", -2, 2, func(s *Settings) **float64 { return &s.PresencePenalty }),
 	seedSetting,
 	stopSetting,
-	words("verbosity", Verbosities, func(s *Settings) *string { return &s.Verbosity }),
-	words("detail", Details, func(s *Settings) *string { return &s.Detail }),
-	count("budget", "tokens of thinking, instead of an effort", func(s *Settings) *int { return &s.Budget }),
-	text("tool_choice", "auto, none, required, or the name of a tool", func(s *Settings) *string { return &s.ToolChoice }),
+	wordSetting("verbosity", Verbosities, func(s *Settings) *string { return &s.Verbosity }),
+	wordSetting("detail", Details, func(s *Settings) *string { return &s.Detail }),
+	countSetting("budget", "tokens of thinking, instead of an effort", func(s *Settings) *int { return &s.Budget }),
+	textSetting("tool_choice", "auto, none, required, or the name of a tool", func(s *Settings) *string { return &s.ToolChoice }),
 	parallelSetting,
-	text("user", "a name for the end user, for the provider's abuse checks", func(s *Settings) *string { return &s.User }),
+	textSetting("user", "a name for the end user, for the provider's abuse checks", func(s *Settings) *string { return &s.User }),
 }
 
 // FindSetting returns the setting of this name.
@@ -76,7 +75,8 @@ func FindSetting(name string) (s Setting, ok bool) {
 	return Adjustable[i], true
 }
 
-// Validate returns what numbers and stop sequences cannot be, each with the name in front.
+// Validate returns an error for each invalid number or stop sequence, which begins with the
+// setting's name.
 func (s Settings) Validate() (errs []error) {
 	for _, known := range Adjustable {
 		value := known.Get(s)
@@ -90,19 +90,20 @@ func (s Settings) Validate() (errs []error) {
 	return errs
 }
 
-// refused returns the error of a value that a setting does not take.
-func refused(name, value, takes string) error {
+// invalidValueError returns the error of a value that a setting does not take.
+func invalidValueError(name, value, takes string) error {
 	return fmt.Errorf("%s: %s is not %s", name, value, takes)
 }
 
-func number(name string, low, high float64, field func(*Settings) **float64) Setting {
+// numberSetting returns a setting that takes a number from low to high.
+func numberSetting(name string, low, high float64, field func(*Settings) **float64) Setting {
 	takes := fmt.Sprintf("between %v and %v", low, high)
 	return Setting{
 		Name: name, Takes: takes,
 		Set: func(s *Settings, text string) error {
 			n, err := strconv.ParseFloat(text, 64)
 			if err != nil || !(n >= low && n <= high) {
-				return refused(name, text, takes)
+				return invalidValueError(name, text, takes)
 			}
 			*field(s) = &n
 			return nil
@@ -116,7 +117,8 @@ func number(name string, low, high float64, field func(*Settings) **float64) Set
 	}
 }
 
-func count(name, what string, field func(*Settings) *int) Setting {
+// countSetting returns a setting that takes a number above 0.
+func countSetting(name, what string, field func(*Settings) *int) Setting {
 	return Setting{
 		Name: name, Takes: "a number of " + what,
 		Set: func(s *Settings, text string) error {
@@ -125,7 +127,7 @@ func count(name, what string, field func(*Settings) *int) Setting {
 			case n < 0:
 				return fmt.Errorf("%s: %d is negative", name, n)
 			case err != nil || n == 0:
-				return refused(name, text, "a whole number above 0")
+				return invalidValueError(name, text, "a whole number above 0")
 			}
 			*field(s) = n
 			return nil
@@ -139,13 +141,14 @@ func count(name, what string, field func(*Settings) *int) Setting {
 	}
 }
 
-func words(name string, list []string, field func(*Settings) *string) Setting {
+// wordSetting returns a setting that takes one of a list of words.
+func wordSetting(name string, list []string, field func(*Settings) *string) Setting {
 	takes := strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
-	s := text(name, takes, field)
+	s := textSetting(name, takes, field)
 	s.Words = list
 	s.Set = func(s *Settings, text string) error {
 		if !slices.Contains(list, text) {
-			return refused(name, strconv.Quote(text), takes)
+			return invalidValueError(name, strconv.Quote(text), takes)
 		}
 		*field(s) = text
 		return nil
@@ -153,7 +156,8 @@ func words(name string, list []string, field func(*Settings) *string) Setting {
 	return s
 }
 
-func text(name, takes string, field func(*Settings) *string) Setting {
+// textSetting returns a setting that takes any text.
+func textSetting(name, takes string, field func(*Settings) *string) Setting {
 	return Setting{
 		Name: name, Takes: takes,
 		Set: func(s *Settings, text string) error { *field(s) = text; return nil },
@@ -166,7 +170,7 @@ var seedSetting = Setting{
 	Set: func(s *Settings, text string) error {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return refused("seed", text, "a whole number")
+			return invalidValueError("seed", text, "a whole number")
 		}
 		s.Seed = &n
 		return nil
@@ -184,7 +188,7 @@ var stopSetting = Setting{
 	Set: func(s *Settings, text string) error {
 		list := []string{text}
 		if strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) != nil {
-			return refused("stop", text, `a list of texts such as ["A", "B"]`)
+			return invalidValueError("stop", text, `a list of texts such as ["A", "B"]`)
 		}
 		if one := ""; strings.HasPrefix(text, `"`) && json.Unmarshal([]byte(text), &one) == nil {
 			list = []string{one}
@@ -210,7 +214,7 @@ var parallelSetting = Setting{
 	Name: "parallel_tools", Takes: "true or false", Words: []string{"true", "false"},
 	Set: func(s *Settings, text string) error {
 		if text != "true" && text != "false" {
-			return refused("parallel_tools", strconv.Quote(text), "true or false")
+			return invalidValueError("parallel_tools", strconv.Quote(text), "true or false")
 		}
 		yes := text == "true"
 		s.Parallel = &yes
@@ -254,9 +258,9 @@ func OptionText(value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// reserved holds the fields of requests that parley writes itself, and what changes what they
-// say; "" if nothing does.
-var reserved = map[string]string{
+// reservedFields holds the request fields that parley writes itself, and the command that changes
+// them; "" if none does.
+var reservedFields = map[string]string{
 	"model": "/model or -m", "messages": "", "input": "", "contents": "", "prompt": "",
 	"system": "/system or -s", "instructions": "/system or -s", "systemInstruction": "/system or -s", "system_instruction": "/system or -s",
 	"tools": "/tools or --tools", "functions": "/tools or --tools", "stream": "stream in config.toml",
@@ -269,7 +273,7 @@ func CheckOption(name string) error {
 	if name == "" || slices.Contains(strings.Split(name, "."), "") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '=' }) {
 		return fmt.Errorf("%q is not the name of a setting", name)
 	}
-	for field, other := range reserved {
+	for field, other := range reservedFields {
 		if name != field && !strings.HasPrefix(name, field+".") {
 			continue
 		}
@@ -292,19 +296,19 @@ var CommonOptions = []string{
 	"generationConfig", "safetySettings", "labels", "search_parameters", "context_management", "speed",
 }
 
-// elsewhereNames holds names that some services have for a setting.
-var elsewhereNames = map[string]string{
+// settingAliases maps names that some services have for a setting to ours.
+var settingAliases = map[string]string{
 	"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "max_new_tokens": "max_tokens",
 	"topP": "top_p", "stop_sequences": "stop", "stopSequences": "stop", "frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty",
 	"thinking_budget": "budget", "parallel_tool_calls": "parallel_tools",
 }
 
-// SettingFor returns the setting that some services call name; "" if none does.
-func SettingFor(name string) string { return elsewhereNames[name] }
+// SettingFor returns the setting that some services call name; "" if there is none.
+func SettingFor(name string) string { return settingAliases[name] }
 
-// AsTyped stands in front of the name of a field that goes into the body of requests under that
-// name, even though it is like one of a setting.
-const AsTyped = "body."
+// RawFieldPrefix precedes the name of a field of Settings.Options that goes into the request body
+// under exactly that name, even if it resembles a setting.
+const RawFieldPrefix = "body."
 
-// OptionField returns the name of the field that a user means by name.
-func OptionField(name string) string { return strings.TrimPrefix(name, AsTyped) }
+// OptionField returns the name of the request field that a user means by name.
+func OptionField(name string) string { return strings.TrimPrefix(name, RawFieldPrefix) }

@@ -25,12 +25,12 @@ func keys(names ...string) func(string) string {
 func TestNoEmbeddings(t *testing.T) {
 	getenv := keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "XAI_API_KEY", "MISTRAL_API_KEY")
 	for _, name := range []string{"anthropic", "deepseek/deepseek-chat", "groq", "xai", "moonshot", "cerebras", "claude-cli"} {
-		_, err := Embedding.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: getenv})
+		_, err := Embeddings.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: getenv})
 		if llm.FaultOf(err) != llm.Unsupported || !strings.Contains(err.Error(), "no embedding models") || !strings.Contains(err.Error(), "openai, mistral") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := Embedding.Open(t.Context(), providers.Config{}, "", providers.OpenOptions{Getenv: keys("ANTHROPIC_API_KEY")})
+	_, err := Embeddings.Open(t.Context(), providers.Config{}, "", providers.OpenOptions{Getenv: keys("ANTHROPIC_API_KEY")})
 	if llm.FaultOf(err) != llm.Authentication || !strings.Contains(err.Error(), "gemini") {
 		t.Errorf("without any: %v", err)
 	}
@@ -49,12 +49,12 @@ func TestOpenEmbedding(t *testing.T) {
 		"minimax":                          "minimax/embo-01",
 		"openrouter/google/gemini-embed-2": "openrouter/google/gemini-embed-2",
 	} {
-		m, err := Embedding.Open(t.Context(), own, name, providers.OpenOptions{Getenv: keys("GEMINI_API_KEY", "OPENROUTER_API_KEY", "MINIMAX_API_KEY")})
+		m, err := Embeddings.Open(t.Context(), own, name, providers.OpenOptions{Getenv: keys("GEMINI_API_KEY", "OPENROUTER_API_KEY", "MINIMAX_API_KEY")})
 		if err != nil || m.Name != want {
 			t.Errorf("%q: opened %q, %v, want %q", name, m.Name, err, want)
 		}
 	}
-	if _, err := Embedding.Open(t.Context(), own, "mine", providers.OpenOptions{Getenv: keys()}); err == nil || !strings.Contains(err.Error(), "mine/MODEL") {
+	if _, err := Embeddings.Open(t.Context(), own, "mine", providers.OpenOptions{Getenv: keys()}); err == nil || !strings.Contains(err.Error(), "mine/MODEL") {
 		t.Errorf("a server without a model: %v", err)
 	}
 }

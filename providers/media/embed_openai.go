@@ -117,7 +117,7 @@ func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
 	}
 	out := &llm.Embedded{Vectors: vectors, Bill: llm.Bill{Tokens: cmp.Or(answer.Usage.Prompt, answer.Usage.Total)}}
 	if cost := answer.Usage.Cost; cost != nil {
-		out.Bill.USD, out.Bill.Priced, out.Bill.Exact = *cost, true, true
+		out.Bill.USD, out.Bill.Priced, out.Bill.Reported = *cost, true, true
 	}
 	return out, nil
 }

@@ -74,7 +74,7 @@ func TestFilmWaits(t *testing.T) {
 		boom, busy := &llm.Error{Fault: llm.Server, Status: 500}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: time.Minute}
 		s := &scriptedJobs{begun: time.Now(), starts: []error{nil}, polls: []any{boom, boom, llm.JobRunning, busy, llm.JobRunning, llm.JobRunning, llm.JobRunning, llm.JobRunning, llm.JobDone}}
 		var saved []llm.JobState
-		f := Film{Jobs: s, Saved: func(j llm.Job) error { saved = append(saved, j.State); return nil }}
+		f := VideoRunner{Jobs: s, OnSave: func(j llm.Job) error { saved = append(saved, j.State); return nil }}
 		j, err := f.Start(t.Context(), llm.VideoRequest{})
 		if err != nil || len(saved) != 1 {
 			t.Fatalf("%v, saved %v before the first poll", err, saved)
@@ -100,21 +100,21 @@ func TestFilmWaits(t *testing.T) {
 func TestFilmGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		j, err := (Film{Jobs: &scriptedJobs{polls: []any{llm.JobRunning}}}).Wait(t.Context(), llm.Job{ID: "x", State: llm.JobQueued}, 0)
+		j, err := (VideoRunner{Jobs: &scriptedJobs{polls: []any{llm.JobRunning}}}).Wait(t.Context(), llm.Job{ID: "x", State: llm.JobQueued}, 0)
 		if !errors.Is(err, ErrStillRunning) || j.State != llm.JobRunning || time.Since(begun) != 20*time.Minute {
 			t.Errorf("%+v, %v after %v", j, err, time.Since(begun))
 		}
 		gone := &scriptedJobs{polls: []any{&llm.Error{Fault: llm.InvalidRequest, Status: 404}}}
-		if _, err := (Film{Jobs: gone}).Wait(t.Context(), llm.Job{State: llm.JobQueued}, 0); err == nil || gone.polled != 1 {
+		if _, err := (VideoRunner{Jobs: gone}).Wait(t.Context(), llm.Job{State: llm.JobQueued}, 0); err == nil || gone.polled != 1 {
 			t.Errorf("%v after %d polls", err, gone.polled)
 		}
 		dead := &scriptedJobs{polls: []any{&llm.Error{Fault: llm.Network}}}
-		if _, err := (Film{Jobs: dead}).Wait(t.Context(), llm.Job{State: llm.JobQueued}, 0); err == nil || dead.polled != mostFailed {
+		if _, err := (VideoRunner{Jobs: dead}).Wait(t.Context(), llm.Job{State: llm.JobQueued}, 0); err == nil || dead.polled != maxFailedPolls {
 			t.Errorf("%v after %d polls", err, dead.polled)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(io.EOF) })
-		if _, err := (Film{Jobs: &scriptedJobs{polls: []any{llm.JobRunning}}}).Wait(ctx, llm.Job{State: llm.JobQueued}, 0); err != io.EOF {
+		if _, err := (VideoRunner{Jobs: &scriptedJobs{polls: []any{llm.JobRunning}}}).Wait(ctx, llm.Job{State: llm.JobQueued}, 0); err != io.EOF {
 			t.Errorf("interrupted: %v", err)
 		}
 	})
@@ -137,7 +137,7 @@ func TestFilmStartsAgain(t *testing.T) {
 			{&llm.Error{Fault: llm.InvalidRequest, Status: 400}, 1, false},
 		} {
 			s := &scriptedJobs{starts: []error{test.err, nil}}
-			_, err := (Film{Jobs: s}).Start(t.Context(), llm.VideoRequest{})
+			_, err := (VideoRunner{Jobs: s}).Start(t.Context(), llm.VideoRequest{})
 			if s.started != test.starts || (err == nil) != (test.starts == 2) || MayBePaid(test.err) != test.paid {
 				t.Errorf("%v: %d starts, %v, may be paid: %t", test.err, s.started, err, MayBePaid(test.err))
 			}
@@ -151,7 +151,7 @@ func TestFilmStartsAgainUnsent(t *testing.T) {
 	v.Close()
 	_, err := v.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
 	var e *llm.Error
-	if !errors.As(err, &e) || !turnedAway(e) || MayBePaid(err) {
+	if !errors.As(err, &e) || !wasNotCreated(e) || MayBePaid(err) {
 		t.Errorf("a refused connection may have been paid for: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestFilmDownloads(t *testing.T) {
 			defer file.Close()
 			var blob llm.Blob
 			synctest.Test(t, func(t *testing.T) {
-				f := Film{Jobs: &scriptedJobs{fetches: test.fetches}}
+				f := VideoRunner{Jobs: &scriptedJobs{fetches: test.fetches}}
 				blob, err = f.Download(t.Context(), llm.Job{ID: "x"}, llm.VideoOutput{Variant: test.variant}, file)
 			})
 			if (err == nil) != (test.mime != "") || err != nil && !strings.Contains(err.Error(), test.words) {
@@ -209,7 +209,7 @@ func TestFilmStartInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(io.EOF) })
 		busy := &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
-		_, err := (Film{Jobs: &scriptedJobs{starts: []error{busy}}}).Start(ctx, llm.VideoRequest{})
+		_, err := (VideoRunner{Jobs: &scriptedJobs{starts: []error{busy}}}).Start(ctx, llm.VideoRequest{})
 		if !errors.Is(err, io.EOF) || MayBePaid(err) {
 			t.Errorf("%v, may be paid: %t", err, MayBePaid(err))
 		}
@@ -219,7 +219,7 @@ func TestFilmStartInterrupted(t *testing.T) {
 // TestPricedVideosMask keeps secrets out of what is said of a job.
 func TestPricedVideosMask(t *testing.T) {
 	const key = "sk-canary-0123456789"
-	said := llm.Job{ID: "x", State: llm.JobFailed, Word: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &llm.Refusal{Text: "no " + key, Code: key}}
+	said := llm.Job{ID: "x", State: llm.JobFailed, RawState: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &llm.Refusal{Text: "no " + key, Code: key}}
 	v := pricedVideos{VideoJobs: saying{said}, secrets: []string{key}}
 	started, _ := v.Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
 	polled, _ := v.Poll(t.Context(), llm.Job{})
@@ -252,7 +252,7 @@ func TestFilmDiskFull(t *testing.T) {
 	v := newVideoServer(t, videoWires[1])
 	j := v.running(t)
 	v.answers = append(v.answers, v.text(v.wire.done))
-	_, err := (Film{Jobs: v.jobs()}).Download(t.Context(), j, llm.VideoOutput{}, fullFile{})
+	_, err := (VideoRunner{Jobs: v.jobs()}).Download(t.Context(), j, llm.VideoOutput{}, fullFile{})
 	if !errors.Is(err, syscall.ENOSPC) || llm.FaultOf(err) != llm.Unknown || v.fetches != 1 {
 		t.Errorf("%v after %d downloads", err, v.fetches)
 	}
@@ -284,17 +284,17 @@ func TestFilmingWithout(t *testing.T) {
 		return map[string]string{"OPENAI_API_KEY": "k1234567", "XAI_API_KEY": "k1234567", "ANTHROPIC_API_KEY": "k1234567"}[name]
 	}
 	for _, name := range []string{"openai/gpt-image-2", "anthropic", "openai"} {
-		_, err := Filming.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: getenv})
+		_, err := Videos.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: getenv})
 		if llm.FaultOf(err) != llm.Unsupported || !strings.Contains(err.Error(), "these have: xai") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	m, err := Filming.Open(t.Context(), providers.Config{}, "", providers.OpenOptions{Getenv: getenv})
+	m, err := Videos.Open(t.Context(), providers.Config{}, "", providers.OpenOptions{Getenv: getenv})
 	if err != nil || m.Name != "xai/grok-imagine-video" || !m.Known {
 		t.Errorf("%+v, %v", m, err)
 	}
 	own := providers.Config{Providers: map[string]providers.Provider{"omni": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1"}}}
-	if m, err := Filming.Open(t.Context(), own, "omni/wan", providers.OpenOptions{Getenv: getenv}); err != nil || m.Known {
+	if m, err := Videos.Open(t.Context(), own, "omni/wan", providers.OpenOptions{Getenv: getenv}); err != nil || m.Known {
 		t.Errorf("a server of the user's: %+v, %v", m, err)
 	}
 }
@@ -317,13 +317,13 @@ func TestVideoFacts(t *testing.T) {
 		{"gemini", llm.VideoRequest{Source: aFrame}, "a video to change"},
 		{"gemini", llm.VideoRequest{References: make([]llm.Blob, 4)}, "3 reference images, not 4"},
 		{"gemini", llm.VideoRequest{Resolution: "1080p", Seconds: 6}, "8 seconds"},
-		{"gemini", llm.VideoRequest{First: aFrame, References: make([]llm.Blob, 1)}, "both reference images"},
+		{"gemini", llm.VideoRequest{FirstFrame: aFrame, References: make([]llm.Blob, 1)}, "both reference images"},
 		{"minimax", llm.VideoRequest{Audio: &yes}, "no sound"},
 		{"minimax", llm.VideoRequest{Seconds: 16}, "5 to 15 seconds, not 16"},
-		{"minimax", llm.VideoRequest{Last: aFrame}, "only with a first one"},
+		{"minimax", llm.VideoRequest{LastFrame: aFrame}, "only with a first one"},
 		{"zai", llm.VideoRequest{References: make([]llm.Blob, 1)}, "reference images"},
 	} {
-		m, err := Filming.Open(t.Context(), providers.Config{}, test.model, providers.OpenOptions{Getenv: getenv})
+		m, err := Videos.Open(t.Context(), providers.Config{}, test.model, providers.OpenOptions{Getenv: getenv})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,12 +21,12 @@ import (
 // An imageMaker is what the formats of images have in common: it checks a request before
 // anything is sent, asks as often as it takes, and looks at what comes back.
 type imageMaker struct {
-	o       adapter.Options
-	can     imageAbilities
-	draw    func(ctx context.Context, r llm.ImageRequest, d *drawing) error
-	facts   catalog.ImageModel // zero if nothing is known of the model
-	secrets []string
-	public  bool // addresses of other hosts are taken for what they are: for tests
+	o         adapter.Options
+	abilities imageAbilities
+	draw      func(ctx context.Context, r llm.ImageRequest, d *makeCall) error
+	facts     catalog.ImageModel // zero if nothing is known of the model
+	secrets   []string
+	public    bool // addresses of other hosts are taken for what they are: for tests
 }
 
 // imageAbilities say what a format has words for, whatever the model.
@@ -44,7 +44,7 @@ type imageAbilities struct {
 // Make implements llm.ImageMaker.
 func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
 	return func(yield func(llm.ImageEvent, error) bool) {
-		d := &drawing{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
+		d := &makeCall{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
 		r, notes, err := m.checked(r)
 		for _, note := range notes {
 			if err == nil {
@@ -55,12 +55,12 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 			d.prompt, d.format = r.Prompt, r.Format
 			err = m.ask(ctx, r, d)
 		}
-		if errors.Is(err, errLeft) {
+		if errors.Is(err, errConsumerLeft) {
 			return
 		}
 		if err == nil || d.bill != (llm.Bill{}) {
 			bill := m.facts.Bill(d.bill)
-			bill.Priced = bill.Priced || m.can.free
+			bill.Priced = bill.Priced || m.abilities.free
 			if d.send(llm.ImageEvent{Done: &bill}) != nil {
 				return
 			}
@@ -77,13 +77,13 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 
 // ask sends r, in several requests where one cannot ask for so many images. A refusal of
 // the prompt ends it, as it would be refused again.
-func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *drawing) error {
+func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *makeCall) error {
 	wanted := r.N
 	d.wanted = wanted
 	for left := wanted; left > 0; left -= r.N {
 		r.N = left
-		if m.can.n > 0 {
-			r.N = min(left, m.can.n)
+		if m.abilities.n > 0 {
+			r.N = min(left, m.abilities.n)
 		}
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
@@ -104,8 +104,8 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *drawing) err
 	return nil
 }
 
-// A drawing is one call of Make: what came so far, and to whom it goes.
-type drawing struct {
+// A makeCall is one call of Make: what came so far, and to whom it goes.
+type makeCall struct {
 	ctx            context.Context
 	m              imageMaker
 	yield          func(llm.ImageEvent, error) bool
@@ -120,26 +120,26 @@ type drawing struct {
 	fault          error // why an image that was made could not be had; the others are handed on
 }
 
-// errLeft says that nobody listens any more.
-var errLeft = errors.New("left")
+// errConsumerLeft says that nobody listens any more.
+var errConsumerLeft = errors.New("left")
 
-func (d *drawing) send(e llm.ImageEvent) error {
+func (d *makeCall) send(e llm.ImageEvent) error {
 	if !d.yield(e, nil) {
-		return errLeft
+		return errConsumerLeft
 	}
 	return nil
 }
 
 // cost adds what the server says that an answer cost; nil if it says nothing.
-func (d *drawing) cost(usd *float64) {
+func (d *makeCall) cost(usd *float64) {
 	if usd != nil && *usd >= 0 {
 		d.bill.USD += *usd
-		d.bill.Priced, d.bill.Exact = true, true
+		d.bill.Priced, d.bill.Reported = true, true
 	}
 }
 
 // usage adds the usage of one answer, as OpenAI writes it; gateways add the cost.
-func (d *drawing) usage(raw []byte) {
+func (d *makeCall) usage(raw []byte) {
 	var u struct {
 		Input   float64 `json:"input_tokens"`
 		Output  float64 `json:"output_tokens"`
@@ -152,16 +152,16 @@ func (d *drawing) usage(raw []byte) {
 		return
 	}
 	d.bill.Tokens += adapter.TokenCount(u.Input)
-	d.bill.Seen += adapter.TokenCount(u.Details.Images)
+	d.bill.ImageTokens += adapter.TokenCount(u.Details.Images)
 	d.bill.Output += adapter.TokenCount(u.Output)
 	d.cost(u.Cost)
 }
 
 // note tells the user of something that was adapted.
-func (d *drawing) note(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
+func (d *makeCall) note(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
 
 // said hands on what the model said.
-func (d *drawing) said(text string) error {
+func (d *makeCall) said(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (d *drawing) said(text string) error {
 }
 
 // revised tells of the prompt that a service put in the place of the user's.
-func (d *drawing) revised(prompt string) error {
+func (d *makeCall) revised(prompt string) error {
 	if prompt = strings.TrimSpace(prompt); prompt == "" || prompt == strings.TrimSpace(d.prompt) {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (d *drawing) revised(prompt string) error {
 }
 
 // refuse tells that there is a refusal in the place of an image.
-func (d *drawing) refuse(r llm.Refusal) error {
+func (d *makeCall) refuse(r llm.Refusal) error {
 	d.refused++
 	d.declined = d.declined || r.Stage == "input"
 	r.Text = d.secrets(r.Text)
@@ -186,7 +186,7 @@ func (d *drawing) refuse(r llm.Refusal) error {
 }
 
 // image hands on an image that is done: data, or base64 of it, or where it is.
-func (d *drawing) image(i sentImage) error {
+func (d *makeCall) image(i sentImage) error {
 	if d.bill.Images >= d.wanted { // a server decides nothing about files here
 		if d.surplus++; d.surplus == 1 {
 			return d.note(d.m.o.Provider + " sent more images than asked for")
@@ -213,12 +213,12 @@ func (d *drawing) image(i sentImage) error {
 	return d.send(llm.ImageEvent{Image: blob})
 }
 
-// mostPartials bounds how many unfinished images are shown.
-const mostPartials = 8
+// maxPartials bounds how many unfinished images are shown.
+const maxPartials = 8
 
 // partial hands on an image that is not finished. One that cannot be read is left out.
-func (d *drawing) partial(b64 string) error {
-	if d.partials++; d.partials > mostPartials {
+func (d *makeCall) partial(b64 string) error {
+	if d.partials++; d.partials > maxPartials {
 		return nil
 	}
 	blob, err := d.read(sentImage{base64: b64})
@@ -238,7 +238,7 @@ type sentImage struct {
 func (i sentImage) empty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
 
 // read returns an image, whose type is what its bytes say.
-func (d *drawing) read(i sentImage) (*llm.Blob, error) {
+func (d *makeCall) read(i sentImage) (*llm.Blob, error) {
 	data := i.data
 	switch text := i.base64 + i.url; {
 	case data != nil:
@@ -267,11 +267,11 @@ func (d *drawing) read(i sentImage) (*llm.Blob, error) {
 // fetchAttempts bounds how often an image is downloaded, which costs nothing.
 const fetchAttempts = 3
 
-// mostImageBytes bounds an image that is downloaded.
-const mostImageBytes = 64 << 20
+// maxImageBytes bounds an image that is downloaded.
+const maxImageBytes = 64 << 20
 
 // fetch downloads an image, with the key if it lies at the provider itself.
-func (d *drawing) fetch(url string) (data []byte, err error) {
+func (d *makeCall) fetch(url string) (data []byte, err error) {
 	headers := map[string]string{}
 	if d.m.o.Key != "" {
 		headers["Authorization"] = "Bearer " + d.m.o.Key
@@ -281,7 +281,7 @@ func (d *drawing) fetch(url string) (data []byte, err error) {
 	}
 	for range fetchAttempts {
 		var b bytes.Buffer
-		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: mostImageBytes, Public: d.m.public}, &b)
+		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: maxImageBytes, Public: d.m.public}, &b)
 		if err == nil {
 			return b.Bytes(), nil
 		}

@@ -34,15 +34,15 @@ func TestAsksAgainOnlyIfNothingWasMade(t *testing.T) {
 	} {
 		server := newImageServer(t, test.first, good)
 		var waited time.Duration
-		m := again{openAISuite.maker(server.URL), func(_ context.Context, d time.Duration) error { waited += d; return nil }}
+		m := retryingMaker{openAISuite.maker(server.URL), func(_ context.Context, d time.Duration) error { waited += d; return nil }}
 		o := made(t, m, llm.ImageRequest{Prompt: "a fox"})
 		if len(server.seen()) != test.requests || len(o.notes) != test.notes || (o.err == nil) != test.good || (waited > 0) != (test.notes > 0) {
 			t.Errorf("%s: %d requests, notes %q, %v", test.name, len(server.seen()), o.notes, o.err)
 		}
 	}
 	server := newImageServer(t, fails(429))
-	m := again{openAISuite.maker(server.URL), func(context.Context, time.Duration) error { return nil }}
-	if o := made(t, m, llm.ImageRequest{Prompt: "a fox"}); o.err == nil || len(server.seen()) != mostStarts {
+	m := retryingMaker{openAISuite.maker(server.URL), func(context.Context, time.Duration) error { return nil }}
+	if o := made(t, m, llm.ImageRequest{Prompt: "a fox"}); o.err == nil || len(server.seen()) != maxStarts {
 		t.Errorf("for ever: %d requests, %v", len(server.seen()), o.err)
 	}
 	m.pause = func(context.Context, time.Duration) error { return context.Canceled }

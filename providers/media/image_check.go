@@ -18,10 +18,10 @@ import (
 
 // Limits of what is sent, whatever the model.
 const (
-	mostImages     = 10
-	mostInput      = 50 << 20 // bytes of an image; OpenAI takes no larger ones
-	mostInputBytes = 96 << 20 // of all images of a request, which is made in memory
-	mostMask       = 4 << 20
+	maxImages      = 10
+	maxInputBytes  = 50 << 20 // bytes of an image; OpenAI takes no larger ones
+	maxInputsBytes = 96 << 20 // of all images of a request, which is made in memory
+	maxMaskBytes   = 4 << 20
 )
 
 // checked returns r as the format can say it, and what was left out of it. What cannot be done
@@ -29,7 +29,7 @@ const (
 // meant is one with InvalidRequest.
 func (m imageMaker) checked(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
 	r.N = max(r.N, 1)
-	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkLook} {
+	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
 		if err := check(&r); err != nil {
 			return r, nil, err
 		}
@@ -40,11 +40,11 @@ func (m imageMaker) checked(r llm.ImageRequest) (llm.ImageRequest, []string, err
 	}
 	r.Size = size
 	var notes []string
-	if r.Quality != "" && !m.can.quality {
+	if r.Quality != "" && !m.abilities.quality {
 		notes = append(notes, adapter.LeftOut(m.o.Model, "the quality"))
 		r.Quality = ""
 	}
-	if r.Format != "" && !m.can.format {
+	if r.Format != "" && !m.abilities.format {
 		notes = append(notes, adapter.LeftOut(m.o.Model, "the file format"))
 		r.Format = ""
 	}
@@ -75,7 +75,7 @@ func (m imageMaker) checkPrompt(r *llm.ImageRequest) error {
 }
 
 func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
-	most := m.can.inputs
+	most := m.abilities.inputs
 	if m.known() {
 		most = min(most, m.facts.Inputs)
 	}
@@ -87,9 +87,9 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 	case has > most:
 		return m.unsupported("takes at most %d images, and %d were given", most, has)
 	}
-	sum, limit := int64(0), m.can.bytes
+	sum, limit := int64(0), m.abilities.bytes
 	if limit == 0 {
-		limit = mostInputBytes
+		limit = maxInputsBytes
 	}
 	r.Inputs = slices.Clone(r.Inputs)
 	for i := range r.Inputs {
@@ -98,8 +98,8 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 		switch in.MIME = imageType(in.Data); {
 		case !slices.Contains(inputTypes, in.MIME):
 			return invalid("%s is no image that can be sent: use PNG, JPEG or WebP", name)
-		case len(in.Data) > mostInput:
-			return invalid("%s has %d MB, and an image may have %d", name, len(in.Data)>>20, mostInput>>20)
+		case len(in.Data) > maxInputBytes:
+			return invalid("%s has %d MB, and an image may have %d", name, len(in.Data)>>20, maxInputBytes>>20)
 		}
 		sum += int64(len(in.Data))
 	}
@@ -128,7 +128,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	if r.Mask == nil {
 		return nil
 	}
-	if !m.can.mask || m.known() && !m.facts.Mask {
+	if !m.abilities.mask || m.known() && !m.facts.Mask {
 		return m.unsupported("takes no mask")
 	}
 	if len(r.Inputs) == 0 {
@@ -140,8 +140,8 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	switch {
 	case err != nil || format != "png":
 		return invalid("the mask is no PNG image")
-	case len(data) > mostMask:
-		return invalid("the mask has %d MB, and may have %d", len(data)>>20, mostMask>>20)
+	case len(data) > maxMaskBytes:
+		return invalid("the mask has %d MB, and may have %d", len(data)>>20, maxMaskBytes>>20)
 	case firstErr != nil:
 		return invalid("%s cannot be read: %v", inputName(r.Inputs[0], 0), firstErr)
 	case config.Width != first.Width || config.Height != first.Height:
@@ -157,22 +157,22 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	return nil
 }
 
-// checkLook holds number, background, quality and format against what the model can.
-func (m imageMaker) checkLook(r *llm.ImageRequest) error {
-	most := mostImages
-	if m.can.n == 0 && m.facts.MaxN > 0 {
+// checkOutput holds number, background, quality and format against what the model can.
+func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
+	most := maxImages
+	if m.abilities.n == 0 && m.facts.MaxN > 0 {
 		most = m.facts.MaxN
 	}
 	switch {
 	case r.N > most:
 		return m.unsupported("makes up to %d images at once, and %d were asked for", most, r.N)
-	case r.Transparent && (!m.can.transparent || m.known() && !m.facts.Transparent):
+	case r.Transparent && (!m.abilities.transparent || m.known() && !m.facts.Transparent):
 		return m.unsupported("makes no transparent background")
 	case r.Transparent && r.Format == "jpeg":
 		return invalid("a JPEG has no transparent background: use png or webp")
-	case r.Quality != "" && m.can.quality && len(m.facts.Qualities) > 0 && !slices.Contains(m.facts.Qualities, r.Quality):
+	case r.Quality != "" && m.abilities.quality && len(m.facts.Qualities) > 0 && !slices.Contains(m.facts.Qualities, r.Quality):
 		return m.unsupported("knows no quality %q, only %s", r.Quality, strings.Join(m.facts.Qualities, ", "))
-	case r.Format != "" && m.can.format && len(m.facts.Formats) > 0 && !slices.Contains(m.facts.Formats, r.Format):
+	case r.Format != "" && m.abilities.format && len(m.facts.Formats) > 0 && !slices.Contains(m.facts.Formats, r.Format):
 		return m.unsupported("makes no %s, only %s", r.Format, strings.Join(m.facts.Formats, ", "))
 	}
 	return nil
@@ -180,7 +180,7 @@ func (m imageMaker) checkLook(r *llm.ImageRequest) error {
 
 // size returns s in words that the format has: as it is, or in pixels.
 func (m imageMaker) size(s llm.Size) (llm.Size, error) {
-	facts, can := m.facts, m.can
+	facts, can := m.facts, m.abilities
 	inRatios := len(facts.Ratios) == 0 || slices.Contains(facts.Ratios, s.Ratio)
 	inTiers := len(facts.Tiers) == 0 || slices.Contains(facts.Tiers, s.Tier)
 	switch {
@@ -246,7 +246,7 @@ func (m imageMaker) sizes() string {
 			ways = append(ways, fmt.Sprintf(format, args...))
 		}
 	}
-	facts, can := m.facts, m.can
+	facts, can := m.facts, m.abilities
 	add(can.pixels && facts.Step == 0 && len(facts.Sizes) > 0, "%s", strings.Join(facts.Sizes, ", "))
 	if can.pixels && facts.Step > 0 {
 		rule := "pixels"

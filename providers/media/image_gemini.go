@@ -71,7 +71,7 @@ type geminiImageAnswer struct {
 
 // decodeGeminiImage reads the images of an answer. Those that belong to thinking are drafts.
 // Refusals have status 200: of the prompt, of what came of it, or in words.
-func decodeGeminiImage(text []byte, d *drawing) error {
+func decodeGeminiImage(text []byte, d *makeCall) error {
 	var a geminiImageAnswer
 	if err := adapter.DecodeLenient(text, &a); err != nil {
 		return err
@@ -80,7 +80,7 @@ func decodeGeminiImage(text []byte, d *drawing) error {
 	d.bill.Output += adapter.TokenCount(a.Usage.Output)
 	for _, detail := range a.Usage.Details {
 		if detail.Modality == "IMAGE" {
-			d.bill.Seen += adapter.TokenCount(detail.Tokens)
+			d.bill.ImageTokens += adapter.TokenCount(detail.Tokens)
 		}
 	}
 	if reason := a.PromptFeedback.BlockReason; reason != "" {

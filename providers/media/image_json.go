@@ -20,7 +20,7 @@ type imageFormat struct {
 	// compile writes a request: where it goes, and its body.
 	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
 	// decode hands what an answer holds to d.
-	decode func(text []byte, d *drawing) error
+	decode func(text []byte, d *makeCall) error
 }
 
 func (r imageFormat) of() string { return r.kind }
@@ -45,11 +45,11 @@ var imageFormatKinds = kindsOf(imageFormats)
 func newImageMaker(o adapter.Options, kind string) imageMaker {
 	f := rowOf(imageFormats, kind)
 	o = o.WithDefaults()
-	return imageMaker{o: o, can: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *drawing) error { return f.draw(ctx, o, r, d) }}
+	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *makeCall) error { return f.draw(ctx, o, r, d) }}
 }
 
 // draw asks for r once.
-func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *drawing) error {
+func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *makeCall) error {
 	url, body := f.compile(o, r)
 	headers := map[string]string{}
 	switch {
@@ -70,14 +70,14 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 	}
 	wire.Merge(body, o.Body)
 	var text json.RawMessage
-	if err := client.Call(ctx, http.MethodPost, url, body, &text, int64(r.N+1)*mostImageBytes); err != nil {
+	if err := client.Call(ctx, http.MethodPost, url, body, &text, int64(r.N+1)*maxImageBytes); err != nil {
 		return err
 	}
 	return f.read(text, d)
 }
 
 // read hands on an answer in one piece, which may hold an error with status 200.
-func (f imageFormat) read(text []byte, d *drawing) error {
+func (f imageFormat) read(text []byte, d *makeCall) error {
 	if len(text) < 1<<20 { // what is longer holds images
 		if fault := wire.EventError(text); fault != nil {
 			return fault
@@ -87,7 +87,7 @@ func (f imageFormat) read(text []byte, d *drawing) error {
 }
 
 // readEvents hands on unfinished images and the one that is done.
-func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *drawing) error {
+func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *makeCall) error {
 	text, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return adapter.Unsendable(err)

@@ -271,7 +271,7 @@ func TestImageBills(t *testing.T) {
 		m := test.suite.maker(server.URL)
 		m.facts = imageFacts(t, test.provider, test.model)
 		o := made(t, m, llm.ImageRequest{Prompt: "a fox"})
-		if o.bill == nil || !o.bill.Priced || o.bill.Exact != test.exact || o.bill.USD < test.usd*0.999 || o.bill.USD > test.usd*1.001 {
+		if o.bill == nil || !o.bill.Priced || o.bill.Reported != test.exact || o.bill.USD < test.usd*0.999 || o.bill.USD > test.usd*1.001 {
 			t.Errorf("%s: %+v, want %g", test.model, o.bill, test.usd)
 		}
 	}

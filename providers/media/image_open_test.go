@@ -25,13 +25,13 @@ func TestOpenDrawing(t *testing.T) {
 		"mine/flux":              "mine/flux",
 		"omni/Qwen/Qwen-Image-2": "omni/Qwen/Qwen-Image-2",
 	} {
-		m, err := Drawing.Open(t.Context(), own, name, providers.OpenOptions{Getenv: getenv})
+		m, err := Images.Open(t.Context(), own, name, providers.OpenOptions{Getenv: getenv})
 		if err != nil || m.Name != want {
 			t.Errorf("%q: opened %q, %v, want %q", name, m.Name, err, want)
 		}
 	}
 	for _, name := range []string{"anthropic", "deepseek", "groq", "mistral/x", "claude-cli", "llamacpp"} {
-		_, err := Drawing.Open(t.Context(), own, name, providers.OpenOptions{Getenv: getenv})
+		_, err := Images.Open(t.Context(), own, name, providers.OpenOptions{Getenv: getenv})
 		if llm.FaultOf(err) != llm.Unsupported || !strings.Contains(err.Error(), "no image models") || !strings.Contains(err.Error(), "openai, gemini, xai") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -44,7 +44,7 @@ func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"GEMINI_API_KEY": testKey, "GOOGLE_GEMINI_BASE_URL": server.URL}[name]
 	}
-	m, err := Drawing.Open(t.Context(), providers.Config{}, "gemini", providers.OpenOptions{Getenv: getenv})
+	m, err := Images.Open(t.Context(), providers.Config{}, "gemini", providers.OpenOptions{Getenv: getenv})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 // chosen; a model of a maker is found by its own name.
 func TestUnknownImageModel(t *testing.T) {
 	open := func(name string) (string, error) {
-		m, err := Drawing.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: keys("OPENROUTER_API_KEY", "GEMINI_API_KEY")})
+		m, err := Images.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: keys("OPENROUTER_API_KEY", "GEMINI_API_KEY")})
 		return m.Name, err
 	}
 	_, err := open("gemini-3.1-flash-imag")

@@ -59,15 +59,15 @@ type openAIImageMaker struct {
 func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	o = o.WithDefaults()
 	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openai.ClientOptions(o)}}
-	return imageMaker{o: o, can: m.service.can, draw: m.draw}
+	return imageMaker{o: o, abilities: m.service.can, draw: m.draw}
 }
 
-func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *drawing) error {
+func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *makeCall) error {
 	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK forgets further fields of a stream of edits
 		r.Partials = 0
 	}
 	var whole []byte // of an answer that was to be a stream and is none
-	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*mostImageBytes, r.Partials > 0, &whole))
+	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*maxImageBytes, r.Partials > 0, &whole))
 	var (
 		events imageStream
 		res    *sdk.ImagesResponse
@@ -109,7 +109,7 @@ func unreadable(ctx context.Context, err error) error {
 }
 
 // answer hands on an answer in one piece.
-func (openAIImageMaker) answer(res *sdk.ImagesResponse, d *drawing) error {
+func (openAIImageMaker) answer(res *sdk.ImagesResponse, d *makeCall) error {
 	if res == nil { // the answer is null
 		return nil
 	}
@@ -145,7 +145,7 @@ type imageEvent struct {
 
 // readStream hands on unfinished images and the one that is done. It returns false if there
 // was not an event.
-func (openAIImageMaker) readStream(events imageStream, d *drawing) (some bool, err error) {
+func (openAIImageMaker) readStream(events imageStream, d *makeCall) (some bool, err error) {
 	defer func() { _ = events.Close() }()
 	finished := false
 	for events.Next() {

@@ -84,7 +84,7 @@ func TestOpenAIImageRequest(t *testing.T) {
 			t.Errorf("sent %s with %s", got, refused)
 		}
 	}
-	if want := (10*5 + 40*8 + 1000*30) / 1e6; o.bill == nil || o.bill.USD < want*0.999 || o.bill.USD > want*1.001 || !o.bill.Priced || o.bill.Exact {
+	if want := (10*5 + 40*8 + 1000*30) / 1e6; o.bill == nil || o.bill.USD < want*0.999 || o.bill.USD > want*1.001 || !o.bill.Priced || o.bill.Reported {
 		t.Errorf("the bill is %+v, want %g", o.bill, want)
 	}
 }

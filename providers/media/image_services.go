@@ -41,7 +41,7 @@ const ticksPerDollar = 1e10
 
 // decodeGrokImage reads an answer of xAI's. An image without a payload was blocked, and no
 // images at all were, too.
-func decodeGrokImage(text []byte, d *drawing) error {
+func decodeGrokImage(text []byte, d *makeCall) error {
 	var a struct {
 		Data *[]struct {
 			B64JSON  string `json:"b64_json"`
@@ -115,7 +115,7 @@ func hostOf(address string) string {
 }
 
 // decodeQwenImage reads an answer of Model Studio's: addresses that are good for a day.
-func decodeQwenImage(text []byte, d *drawing) error {
+func decodeQwenImage(text []byte, d *makeCall) error {
 	var a struct {
 		Output struct {
 			Choices []struct {
@@ -157,7 +157,7 @@ func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, bod
 
 // decodeGLMImage reads an answer of Z.ai's. Its filter tells a level even where it lets pass;
 // where there is no image it did not.
-func decodeGLMImage(text []byte, d *drawing) error {
+func decodeGLMImage(text []byte, d *makeCall) error {
 	var a struct {
 		Data []struct {
 			URL     string `json:"url"`
@@ -205,7 +205,7 @@ func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string,
 
 // decodeMiniMaxImage reads an answer of MiniMax's. Of several images some may have been
 // blocked.
-func decodeMiniMaxImage(text []byte, d *drawing) error {
+func decodeMiniMaxImage(text []byte, d *makeCall) error {
 	var a struct {
 		Data struct {
 			Base64 []string `json:"image_base64"`
@@ -234,7 +234,7 @@ func decodeMiniMaxImage(text []byte, d *drawing) error {
 		}
 	}
 	failed, _ := strconv.Atoi(strings.Trim(string(a.Metadata.Failed), `"`))
-	for range min(failed, mostImages) {
+	for range min(failed, maxImages) {
 		if err := d.refuse(llm.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"}); err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func compileOpenRouterImage(o adapter.Options, r llm.ImageRequest) (address stri
 	return strings.TrimRight(o.BaseURL, "/") + "/images", body
 }
 
-func decodeOpenRouterImage(text []byte, d *drawing) error {
+func decodeOpenRouterImage(text []byte, d *makeCall) error {
 	var a struct {
 		Data []struct {
 			B64JSON string `json:"b64_json"`

@@ -257,7 +257,7 @@ func (s imageSuite) editing(t *testing.T) {
 	server := newImageServer(t, saysJSON(s.answer(pngImage)))
 	r := llm.ImageRequest{Prompt: "darker", Inputs: []llm.Blob{{Name: "a.png", Data: pngImage}, {Name: "b.png", MIME: "image/png", Data: jpegImage}}}
 	m := s.maker(server.URL)
-	if m.can.inputs == 1 {
+	if m.abilities.inputs == 1 {
 		r.Inputs = r.Inputs[:1]
 	}
 	o := made(t, m, r)

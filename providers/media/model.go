@@ -8,35 +8,35 @@ import (
 	"parley/providers/llm"
 )
 
-// Keep stores an image that was made to a prompt, and returns it as the conversation holds it,
+// SaveImage stores an image that was made to a prompt, and returns it as the conversation holds it,
 // under the name it was stored by: an image that every model takes, or words in its place. The
 // zero part is one that was lost. Told is for the user.
-type Keep func(prompt string, b llm.Blob) (part llm.Part, told string, err error)
+type SaveImage func(prompt string, b llm.Blob) (part llm.Part, told string, err error)
 
 // Endpoint returns an image model as one that answers: of a request, which has one message,
 // the text is the prompt and the images are those to change. Each image of the answer is one
 // that keep returned; one that cannot be kept is in the answer all the same, with a notice.
-func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], keep Keep) llm.Endpoint {
+func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], keep SaveImage) llm.Endpoint {
 	return llm.Endpoint{
-		Model: drawer{m.Service, keep, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
+		Model: imageEndpoint{m.Service, keep, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
 		Known: m.Known, Vision: m.Facts.Inputs > 0, Cost: func(llm.Usage) (float64, bool) { return m.Facts.Cost(1) },
 	}
 }
 
-type drawer struct {
+type imageEndpoint struct {
 	llm.ImageMaker
-	keep     Keep
+	keep     SaveImage
 	partials bool
 }
 
-// wantedPartials is how many unfinished images are asked for where somebody may watch.
-const wantedPartials = 2
+// endpointPartials is how many unfinished images are asked for where somebody may watch.
+const endpointPartials = 2
 
-func (d drawer) Stream(ctx context.Context, req llm.Request) llm.Stream {
+func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		r := imageRequest(req)
 		if d.partials {
-			r.Partials = wantedPartials
+			r.Partials = endpointPartials
 		}
 		made, shown, refused := "generated", 0, (*llm.Refusal)(nil)
 		if len(r.Inputs) > 0 {

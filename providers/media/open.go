@@ -57,8 +57,8 @@ type Ability[T, F any] struct {
 	wrap func(service T, facts F, secrets []string) T // with prices, and errors without secrets
 }
 
-// Drawing is the ability to make images.
-var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
+// Images is the ability to make images.
+var Images = Ability[llm.ImageMaker, catalog.ImageModel]{
 	what: "image models", name: "image",
 	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.imageMaker() },
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
@@ -70,8 +70,8 @@ var Drawing = Ability[llm.ImageMaker, catalog.ImageModel]{
 	},
 }
 
-// Filming is the ability to make videos.
-var Filming = Ability[llm.VideoJobs, catalog.VideoModel]{
+// Videos is the ability to make videos.
+var Videos = Ability[llm.VideoJobs, catalog.VideoModel]{
 	what: "video models", name: "video",
 	open: func(f family) func(adapter.Options, string) llm.VideoJobs { return f.video },
 	rows: func(m catalog.Media) []catalog.VideoModel { return m.Videos },
@@ -81,8 +81,8 @@ var Filming = Ability[llm.VideoJobs, catalog.VideoModel]{
 	},
 }
 
-// Embedding is the ability to turn texts into vectors.
-var Embedding = Ability[llm.Embedder, catalog.Embedding]{
+// Embeddings is the ability to turn texts into vectors.
+var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
 	what: "embedding models", name: "embed",
 	open: func(f family) func(adapter.Options, string) llm.Embedder { return f.embed },
 	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },
@@ -126,7 +126,7 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 // known returns what is known of the models of a provider with the ability: what is built in,
 // and what its list says that is kept.
 func (a Ability[T, F]) known(c providers.Config, s providers.Service) []F {
-	return a.rows(c.Kept.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL)))
+	return a.rows(c.Facts.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL)))
 }
 
 // services lists the providers that have the ability.

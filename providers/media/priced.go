@@ -69,7 +69,7 @@ func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, e
 // masked takes our secrets out of what the server said of a job.
 func (v pricedVideos) masked(j llm.Job) llm.Job {
 	mask := wire.MaskText(v.secrets, 4)
-	j.Failure, j.Word = mask(j.Failure), mask(j.Word)
+	j.Failure, j.RawState = mask(j.Failure), mask(j.RawState)
 	if j.Refused != nil {
 		r := *j.Refused
 		r.Text, r.Code = mask(r.Text), mask(r.Code)
@@ -89,7 +89,7 @@ func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 
 // unbilled takes our estimate off a job that was refused without being paid for.
 func unbilled(j llm.Job) llm.Job {
-	if j.Refused != nil && !j.Refused.Billed && j.Bill != nil && !j.Bill.Exact {
+	if j.Refused != nil && !j.Refused.Billed && j.Bill != nil && !j.Bill.Reported {
 		j.Bill = &llm.Bill{Priced: true}
 	}
 	return j

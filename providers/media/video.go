@@ -33,12 +33,12 @@ type videoService struct {
 
 // A videoCreation is the request that creates a job.
 type videoCreation struct {
-	headers map[string]string
-	request func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
-	form    bool        // body is a multipart form
-	lacks   []videoWish // what cannot be asked for
-	id      string      // path of the id in the answer
-	named   bool        // the id is a path itself
+	headers     map[string]string
+	request     func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
+	form        bool          // body is a multipart form
+	unsupported []videoOption // what cannot be asked for
+	id          string        // path of the id in the answer
+	named       bool          // the id is a path itself
 }
 
 // What follows names parts of answers by paths: names with dots between them, where a list
@@ -74,33 +74,33 @@ type videoBill struct {
 	refused bool    // videos kept back are paid for
 }
 
-// A videoWish is something that can be asked for beside a prompt.
-type videoWish string
+// A videoOption is something that can be asked for beside a prompt.
+type videoOption string
 
 const (
-	wishFirst      videoWish = "a first frame"
-	wishLast       videoWish = "a last frame"
-	wishReferences videoWish = "reference images"
-	wishSource     videoWish = "a video to change"
-	wishExtend     videoWish = "continuing a video"
-	wishSeconds    videoWish = "a length"
-	wishResolution videoWish = "a resolution"
-	wishRatio      videoWish = "an aspect ratio"
-	wishAudio      videoWish = "sound on or off"
-	wishSeed       videoWish = "a seed"
-	wishAvoid      videoWish = "words to avoid"
+	wishFirst      videoOption = "a first frame"
+	wishLast       videoOption = "a last frame"
+	wishReferences videoOption = "reference images"
+	wishSource     videoOption = "a video to change"
+	wishExtend     videoOption = "continuing a video"
+	wishSeconds    videoOption = "a length"
+	wishResolution videoOption = "a resolution"
+	wishRatio      videoOption = "an aspect ratio"
+	wishAudio      videoOption = "sound on or off"
+	wishSeed       videoOption = "a seed"
+	wishAvoid      videoOption = "words to avoid"
 )
 
-// wishes lists what r asks for.
-func wishes(r llm.VideoRequest) (list []videoWish) {
+// requestedOptions lists what r asks for.
+func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 	for _, w := range []struct {
 		asked bool
-		wish  videoWish
+		wish  videoOption
 	}{
-		{r.First != nil, wishFirst}, {r.Last != nil, wishLast}, {len(r.References) > 0, wishReferences},
+		{r.FirstFrame != nil, wishFirst}, {r.LastFrame != nil, wishLast}, {len(r.References) > 0, wishReferences},
 		{r.Source != nil && !r.Extend, wishSource}, {r.Source != nil && r.Extend, wishExtend},
 		{r.Seconds != 0, wishSeconds}, {r.Resolution != "", wishResolution}, {r.Ratio != "", wishRatio},
-		{r.Audio != nil, wishAudio}, {r.Seed != nil, wishSeed}, {r.Avoid != "", wishAvoid},
+		{r.Audio != nil, wishAudio}, {r.Seed != nil, wishSeed}, {r.NegativePrompt != "", wishAvoid},
 	} {
 		if w.asked {
 			list = append(list, w.wish)
@@ -196,30 +196,30 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 
 // fit refuses what the service cannot do and leaves out what it need not.
 func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
-	if strings.TrimSpace(r.Prompt) == "" && r.First == nil && r.Source == nil {
+	if strings.TrimSpace(r.Prompt) == "" && r.FirstFrame == nil && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "say what is to be seen: the prompt is empty"}
 	}
 	if r.Extend && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "a video to continue is missing"}
 	}
 	var notes []string
-	for _, w := range wishes(r) {
+	for _, w := range requestedOptions(r) {
 		switch {
-		case !slices.Contains(v.service.create.lacks, w):
+		case !slices.Contains(v.service.create.unsupported, w):
 		case w == wishSeed:
 			r.Seed, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
 		case w == wishAvoid:
-			r.Avoid, notes = "", append(notes, adapter.LeftOut(v.o.Model, string(w)))
+			r.NegativePrompt, notes = "", append(notes, adapter.LeftOut(v.o.Model, string(w)))
 		case w == wishAudio && !*r.Audio: // it makes what it makes
 			r.Audio, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
 		default:
-			return r, nil, unsupportedWish(v.o.Model, w)
+			return r, nil, unsupportedOption(v.o.Model, w)
 		}
 	}
 	return r, notes, nil
 }
 
-func unsupportedWish(model string, w videoWish) error {
+func unsupportedOption(model string, w videoOption) error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take %s", model, w)}
 }
 
@@ -301,8 +301,8 @@ func (v *videoJobs) address(path string) string {
 	return root + path
 }
 
-// longestJobID bounds an id, in bytes.
-const longestJobID = 512
+// maxJobID bounds an id, in bytes.
+const maxJobID = 512
 
 // path puts an id, which the service made and may hold anything, into a path, or what is asked behind it.
 func (v *videoJobs) path(pattern, id string) (string, error) {
@@ -311,7 +311,7 @@ func (v *videoJobs) path(pattern, id string) (string, error) {
 		parts = strings.Split(id, "/")
 	}
 	for i, part := range parts {
-		if part == "" || len(id) > longestJobID || strings.Trim(part, ".") == "" || slices.Contains(strings.Split(part, "/"), "..") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if part == "" || len(id) > maxJobID || strings.Trim(part, ".") == "" || slices.Contains(strings.Split(part, "/"), "..") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return "", fmt.Errorf("%s is no id", strconv.QuoteToASCII(wire.Excerpt(id)))
 		}
 		if parts[i] = url.PathEscape(part); strings.Contains(pattern, "={id}") {

@@ -20,9 +20,9 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	}
 	s := v.service
 	urls := texts(answer, s.files.urls)
-	j.Word = wire.Excerpt(firstText(answer, s.job.state))
-	if j.Word != "" || s.job.done != "" || len(urls) > 0 {
-		j.State = s.job.stateOf(answer, j.Word, len(urls) > 0)
+	j.RawState = wire.Excerpt(firstText(answer, s.job.state))
+	if j.RawState != "" || s.job.done != "" || len(urls) > 0 {
+		j.State = s.job.stateOf(answer, j.RawState, len(urls) > 0)
 	}
 	if percent, ok := firstNumber(answer, s.job.progress); ok {
 		j.Progress = int(math.Round(min(max(percent, 0), 100)))
@@ -82,7 +82,7 @@ func (b videoBill) of(answer map[string]any, before *llm.Bill) *llm.Bill {
 	if b.ticks > 0 {
 		usd /= b.ticks
 	}
-	bill := llm.Bill{USD: usd, Priced: true, Exact: true}
+	bill := llm.Bill{USD: usd, Priced: true, Reported: true}
 	if before != nil {
 		bill.Seconds = before.Seconds
 	}

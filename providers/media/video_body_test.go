@@ -20,7 +20,7 @@ func TestVideoBodies(t *testing.T) {
 	follow := func(audio *bool) llm.VideoRequest {
 		return llm.VideoRequest{Prompt: "a fox", References: []llm.Blob{*aFrame, {MIME: "image/jpeg", Data: []byte("jpg")}}, Audio: audio}
 	}
-	frames := llm.VideoRequest{Prompt: "a fox", First: aFrame, Last: &llm.Blob{MIME: "image/jpeg", Data: []byte("jpg")}}
+	frames := llm.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: &llm.Blob{MIME: "image/jpeg", Data: []byte("jpg")}}
 	const png, jpg = "data:image/png;base64,cG5n", "data:image/jpeg;base64,anBn"
 	for _, test := range []struct {
 		kind string
@@ -112,7 +112,7 @@ func TestVideoModelsThatCan(t *testing.T) {
 	} {
 		getenv := func(name string) string { return keys[name] }
 		o := providers.OpenOptions{Getenv: getenv, Transport: noRequests{t}}
-		m, err := Filming.Open(t.Context(), providers.Config{}, test.model, o)
+		m, err := Videos.Open(t.Context(), providers.Config{}, test.model, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestVideoModelsThatCan(t *testing.T) {
 			}
 		}
 	}
-	m, err := Filming.Open(t.Context(), providers.Config{}, "xai", providers.OpenOptions{Getenv: func(name string) string { return keys[name] }})
+	m, err := Videos.Open(t.Context(), providers.Config{}, "xai", providers.OpenOptions{Getenv: func(name string) string { return keys[name] }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutpu
 		return "", err
 	}
 	if now := v.updated(j, answer); now.State != llm.JobDone {
-		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is not done: " + cmp.Or(now.Failure, now.Word, string(now.State))})
+		return "", v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "the job is not done: " + cmp.Or(now.Failure, now.RawState, string(now.State))})
 	}
 	if s.content != "" {
 		path, err := v.path(strings.ReplaceAll(s.content, "{index}", strconv.Itoa(o.Index)), j.ID)

@@ -46,9 +46,9 @@ func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error
 		*c.value = c.among[i]
 	}
 	switch {
-	case r.First != nil && !m.First:
+	case r.FirstFrame != nil && !m.First:
 		return unsupported("does not take %s", wishFirst)
-	case r.Last != nil && !m.Last:
+	case r.LastFrame != nil && !m.Last:
 		return unsupported("does not take %s", wishLast)
 	case len(r.References) > 0 && m.References == 0:
 		return unsupported("does not take %s", wishReferences)
@@ -103,7 +103,7 @@ func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) stri
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	for _, s := range Filming.services(c, getenv) {
+	for _, s := range Videos.services(c, getenv) {
 		if s.Missing != "" {
 			continue
 		}
@@ -143,7 +143,7 @@ func emptied(r llm.VideoRequest) llm.VideoRequest {
 		}
 		return &llm.Blob{Name: b.Name, MIME: b.MIME}
 	}
-	r.First, r.Last, r.Source = empty(r.First), empty(r.Last), empty(r.Source)
+	r.FirstFrame, r.LastFrame, r.Source = empty(r.FirstFrame), empty(r.LastFrame), empty(r.Source)
 	references := r.References
 	r.References = nil
 	for _, b := range references {

@@ -85,7 +85,7 @@ func TestVideoOfHailuo(t *testing.T) {
 	for words, r := range map[string]llm.VideoRequest{
 		"6 seconds of 1080P, not 10": {Resolution: "1080p", Seconds: 10},
 		"1 reference image, not 2":   {References: []llm.Blob{*aFrame, *aFrame}},
-		"both reference images":      {References: []llm.Blob{*aFrame}, First: aFrame},
+		"both reference images":      {References: []llm.Blob{*aFrame}, FirstFrame: aFrame},
 		"an aspect ratio":            {Ratio: "16:9"},
 	} {
 		r.Prompt = "a fox"
@@ -96,7 +96,7 @@ func TestVideoOfHailuo(t *testing.T) {
 	if len(s.creates) > 0 {
 		t.Errorf("sent %v", s.creates)
 	}
-	if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", First: aFrame, Last: aFrame, Seconds: 10, Resolution: "768p"}); err != nil {
+	if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", FirstFrame: aFrame, LastFrame: aFrame, Seconds: 10, Resolution: "768p"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"duration":10,"first_frame_image":"data:image/png;base64,cG5n","last_frame_image":"data:image/png;base64,cG5n","model":"MiniMax-Hailuo-2.3","prompt":"a fox","resolution":"768P"}`

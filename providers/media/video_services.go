@@ -18,7 +18,7 @@ var veo = videoService{
 	key:  "x-goog-api-key",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
 			}
 			if (tall(r.Resolution) || len(r.References) > 0) && r.Seconds != 0 && r.Seconds != 8 {
@@ -28,11 +28,11 @@ var veo = videoService{
 				return map[string]any{"bytesBase64Encoded": toBase64(b.Data), "mimeType": b.MIME}
 			}
 			instance, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
-			if r.First != nil {
-				instance["image"] = image(r.First)
+			if r.FirstFrame != nil {
+				instance["image"] = image(r.FirstFrame)
 			}
-			if r.Last != nil {
-				instance["lastFrame"] = image(r.Last)
+			if r.LastFrame != nil {
+				instance["lastFrame"] = image(r.LastFrame)
 			}
 			var references []any
 			for _, b := range r.References {
@@ -42,12 +42,12 @@ var veo = videoService{
 			put(parameters, "aspectRatio", r.Ratio)
 			put(parameters, "resolution", r.Resolution)
 			put(parameters, "durationSeconds", r.Seconds)
-			put(parameters, "negativePrompt", r.Avoid)
+			put(parameters, "negativePrompt", r.NegativePrompt)
 			return "/models/" + url.PathEscape(model) + ":predictLongRunning", map[string]any{"instances": []any{instance}, "parameters": parameters}, nil
 		},
-		lacks: []videoWish{wishSource, wishExtend, wishAudio, wishSeed},
-		id:    "name",
-		named: true,
+		unsupported: []videoOption{wishSource, wishExtend, wishAudio, wishSeed},
+		id:          "name",
+		named:       true,
 	},
 	job:   videoState{address: "/{id}", done: "done", failure: "error"},
 	files: videoFiles{urls: "response.generateVideoResponse.generatedSamples.video.uri", filtered: "response.generateVideoResponse.raiMediaFilteredReasons"},
@@ -63,24 +63,24 @@ var grokVideo = videoService{
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
 			body, path := map[string]any{"model": model, "prompt": r.Prompt}, "/videos/generations"
-			if err := exclusive(model, "reference images and a first frame", r.First != nil, len(r.References) > 0); err != nil {
+			if err := exclusive(model, "reference images and a first frame", r.FirstFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
 			}
 			if r.Source != nil {
 				path = "/videos/edits"
-				taken := []videoWish{wishSource, wishAudio}
+				taken := []videoOption{wishSource, wishAudio}
 				if r.Extend {
-					path, taken = "/videos/extensions", []videoWish{wishExtend, wishSeconds, wishAudio}
+					path, taken = "/videos/extensions", []videoOption{wishExtend, wishSeconds, wishAudio}
 				}
-				for _, w := range wishes(r) {
+				for _, w := range requestedOptions(r) {
 					if !slices.Contains(taken, w) {
-						return "", nil, unsupportedWish(model+", with a video to change,", w)
+						return "", nil, unsupportedOption(model+", with a video to change,", w)
 					}
 				}
 				body["video"] = map[string]any{"url": dataURL(*r.Source)}
 			}
-			if r.First != nil {
-				body["image"] = map[string]any{"url": dataURL(*r.First)}
+			if r.FirstFrame != nil {
+				body["image"] = map[string]any{"url": dataURL(*r.FirstFrame)}
 			}
 			var references []any
 			for _, b := range r.References {
@@ -93,8 +93,8 @@ var grokVideo = videoService{
 			put(body, "generate_audio", r.Audio)
 			return path, body, nil
 		},
-		lacks: []videoWish{wishLast, wishSeed, wishAvoid},
-		id:    "request_id",
+		unsupported: []videoOption{wishLast, wishSeed, wishAvoid},
+		id:          "request_id",
 	},
 	job:   videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
 	files: videoFiles{urls: "video.url", moderated: "video.respect_moderation"},
@@ -109,7 +109,7 @@ var wanVideo = videoService{
 	create: videoCreation{
 		headers: map[string]string{"X-DashScope-Async": "enable"},
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
 			}
 			input, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
@@ -119,42 +119,42 @@ var wanVideo = videoService{
 					media = append(media, map[string]any{"type": kind, "url": dataURL(*b)})
 				}
 			}
-			add("first_frame", r.First)
-			add("last_frame", r.Last)
+			add("first_frame", r.FirstFrame)
+			add("last_frame", r.LastFrame)
 			for _, b := range r.References {
 				add("reference_image", &b)
 			}
-			if r.First != nil && len(media) == 1 && strings.HasPrefix(model, "wan2.") && strings.HasSuffix(model, "-i2v") {
-				input["img_url"], media = dataURL(*r.First), nil
+			if r.FirstFrame != nil && len(media) == 1 && strings.HasPrefix(model, "wan2.") && strings.HasSuffix(model, "-i2v") {
+				input["img_url"], media = dataURL(*r.FirstFrame), nil
 			}
 			put(input, "media", media)
-			put(input, "negative_prompt", r.Avoid)
+			put(input, "negative_prompt", r.NegativePrompt)
 			put(parameters, "resolution", strings.ToUpper(r.Resolution))
 			put(parameters, "ratio", r.Ratio)
 			put(parameters, "duration", r.Seconds)
 			put(parameters, "seed", r.Seed)
 			return "/services/aigc/video-generation/video-synthesis", map[string]any{"model": model, "input": input, "parameters": parameters}, nil
 		},
-		lacks: []videoWish{wishSource, wishExtend, wishAudio},
-		id:    "output.task_id",
+		unsupported: []videoOption{wishSource, wishExtend, wishAudio},
+		id:          "output.task_id",
 	},
 	job:    videoState{address: "/tasks/{id}", state: "output.task_status", states: map[string]llm.JobState{"unknown": llm.JobExpired}, failure: "output"},
 	files:  videoFiles{urls: "output.video_url"},
 	cancel: "POST /tasks/{id}/cancel",
 }
 
-// longestGLM bounds a prompt of CogVideoX, in characters.
-const longestGLM = 512
+// maxGLMSeconds bounds a prompt of CogVideoX, in characters.
+const maxGLMSeconds = 512
 
 // glmVideo is Z.ai's and Zhipu's (z-ai-sdk-python).
 var glmVideo = videoService{
 	kind: "glm",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if n := len([]rune(r.Prompt)); n > longestGLM {
-				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, longestGLM)}
+			if n := len([]rune(r.Prompt)); n > maxGLMSeconds {
+				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, maxGLMSeconds)}
 			}
-			if r.Last != nil && r.First == nil {
+			if r.LastFrame != nil && r.FirstFrame == nil {
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
 			}
 			size, err := pixelsOf(model, r)
@@ -163,18 +163,18 @@ var glmVideo = videoService{
 			}
 			body := map[string]any{"model": model, "prompt": r.Prompt}
 			switch {
-			case r.Last != nil:
-				body["image_url"] = []string{dataURL(*r.First), dataURL(*r.Last)}
-			case r.First != nil:
-				body["image_url"] = dataURL(*r.First)
+			case r.LastFrame != nil:
+				body["image_url"] = []string{dataURL(*r.FirstFrame), dataURL(*r.LastFrame)}
+			case r.FirstFrame != nil:
+				body["image_url"] = dataURL(*r.FirstFrame)
 			}
 			put(body, "size", size)
 			put(body, "duration", r.Seconds)
 			put(body, "with_audio", r.Audio)
 			return "/videos/generations", body, nil
 		},
-		lacks: []videoWish{wishReferences, wishSource, wishExtend, wishSeed, wishAvoid},
-		id:    "id",
+		unsupported: []videoOption{wishReferences, wishSource, wishExtend, wishSeed, wishAvoid},
+		id:          "id",
 	},
 	job:   videoState{address: "/async-result/{id}", state: "task_status", failure: "error"},
 	files: videoFiles{urls: "video_result.url", thumbnail: "video_result.cover_image_url"},
@@ -185,7 +185,7 @@ var openRouterVideo = videoService{
 	kind: "openrouter",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.First != nil || r.Last != nil, len(r.References) > 0); err != nil {
+			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
 			}
 			body := map[string]any{"model": model, "prompt": r.Prompt}
@@ -200,8 +200,8 @@ var openRouterVideo = videoService{
 					frames = append(frames, it)
 				}
 			}
-			frame("first_frame", r.First)
-			frame("last_frame", r.Last)
+			frame("first_frame", r.FirstFrame)
+			frame("last_frame", r.LastFrame)
 			for _, b := range r.References {
 				references = append(references, image(&b))
 			}
@@ -218,8 +218,8 @@ var openRouterVideo = videoService{
 			put(body, "seed", r.Seed)
 			return "/videos", body, nil
 		},
-		lacks: []videoWish{wishSource, wishExtend, wishAvoid},
-		id:    "id",
+		unsupported: []videoOption{wishSource, wishExtend, wishAvoid},
+		id:          "id",
 	},
 	job:   videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
 	files: videoFiles{content: "/videos/{id}/content?index={index}"},
@@ -243,14 +243,14 @@ var openAIVideo = videoService{
 				body["seconds"] = strconv.Itoa(r.Seconds)
 			}
 			put(body, "seed", r.Seed)
-			put(body, "negative_prompt", r.Avoid)
-			if r.First != nil {
-				body["input_reference"] = r.First
+			put(body, "negative_prompt", r.NegativePrompt)
+			if r.FirstFrame != nil {
+				body["input_reference"] = r.FirstFrame
 			}
 			return "/videos", body, nil
 		},
-		lacks: []videoWish{wishLast, wishReferences, wishSource, wishExtend, wishAudio},
-		id:    "id",
+		unsupported: []videoOption{wishLast, wishReferences, wishSource, wishExtend, wishAudio},
+		id:          "id",
 	},
 	job:    videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
 	files:  videoFiles{content: "/videos/{id}/content", variants: true},
@@ -264,14 +264,14 @@ var minimaxVideo = videoService{
 	root: func(base string) string { return hostOf(base) + "/v2" },
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			frames := r.First != nil || r.Last != nil
+			frames := r.FirstFrame != nil || r.LastFrame != nil
 			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
 			case err != nil:
 				return "", nil, err
-			case r.Last != nil && r.First == nil:
+			case r.LastFrame != nil && r.FirstFrame == nil:
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
 			case frames && r.Ratio != "":
-				return "", nil, unsupportedWish(model+", with a first frame,", wishRatio)
+				return "", nil, unsupportedOption(model+", with a first frame,", wishRatio)
 			}
 			content := []any{map[string]any{"type": "text", "text": r.Prompt}}
 			add := func(role string, b *llm.Blob) {
@@ -279,8 +279,8 @@ var minimaxVideo = videoService{
 					content = append(content, map[string]any{"type": "image_url", "role": role, "image_url": map[string]any{"url": dataURL(*b)}})
 				}
 			}
-			add("first_frame", r.First)
-			add("last_frame", r.Last)
+			add("first_frame", r.FirstFrame)
+			add("last_frame", r.LastFrame)
 			for _, b := range r.References {
 				add("reference_image", &b)
 			}
@@ -290,8 +290,8 @@ var minimaxVideo = videoService{
 			put(body, "ratio", r.Ratio)
 			return "/video_generation", body, nil
 		},
-		lacks: []videoWish{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
-		id:    "task_id",
+		unsupported: []videoOption{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
+		id:          "task_id",
 	},
 	job:   videoState{address: "/query/video_generation/{id}", state: "task.status", failure: "task.error"},
 	files: videoFiles{urls: "task.content.url"},
@@ -306,7 +306,7 @@ var hailuoVideo = videoService{
 	models: isHailuo,
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			frames := r.First != nil || r.Last != nil
+			frames := r.FirstFrame != nil || r.LastFrame != nil
 			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
 			case err != nil:
 				return "", nil, err
@@ -316,11 +316,11 @@ var hailuoVideo = videoService{
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s makes 6 seconds of 1080P, not %d", model, r.Seconds)}
 			}
 			body := map[string]any{"model": model, "prompt": r.Prompt}
-			if r.First != nil {
-				body["first_frame_image"] = dataURL(*r.First)
+			if r.FirstFrame != nil {
+				body["first_frame_image"] = dataURL(*r.FirstFrame)
 			}
-			if r.Last != nil {
-				body["last_frame_image"] = dataURL(*r.Last)
+			if r.LastFrame != nil {
+				body["last_frame_image"] = dataURL(*r.LastFrame)
 			}
 			for _, b := range r.References {
 				body["subject_reference"] = []any{map[string]any{"type": "character", "image": []string{dataURL(b)}}}
@@ -329,8 +329,8 @@ var hailuoVideo = videoService{
 			put(body, "duration", r.Seconds)
 			return "/video_generation", body, nil
 		},
-		lacks: []videoWish{wishSource, wishExtend, wishRatio, wishAudio, wishSeed, wishAvoid},
-		id:    "task_id",
+		unsupported: []videoOption{wishSource, wishExtend, wishRatio, wishAudio, wishSeed, wishAvoid},
+		id:          "task_id",
 	},
 	job:   videoState{address: "/query/video_generation?task_id={id}", state: "status", failure: "base_resp"},
 	files: videoFiles{urls: "file_id", lookup: "/files/retrieve?file_id={id}", found: "file.download_url"},

@@ -23,7 +23,7 @@ func TestVideoFromCreateToDownload(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		s.answers = []func(http.ResponseWriter){s.text(s.wire.waiting), s.text(s.wire.done)}
 		v := s.jobs()
-		j, err := v.Start(t.Context(), llm.VideoRequest{Prompt: "a \"fox\"", First: aFrame, Seconds: 6})
+		j, err := v.Start(t.Context(), llm.VideoRequest{Prompt: "a \"fox\"", FirstFrame: aFrame, Seconds: 6})
 		if err != nil || j.State.Over() || j.Model != cmp.Or(s.wire.model, "m") || j.Provider != "mock" {
 			t.Fatalf("%+v, %v", j, err)
 		}
@@ -87,8 +87,8 @@ func TestVideoOutcomes(t *testing.T) {
 		}
 		if s.wire.kind != "gemini" { // which has no words for states
 			s.polls, s.answers = 0, []func(http.ResponseWriter){s.text(s.wire.strange)}
-			if got, _ := s.jobs().Poll(t.Context(), j); !strings.EqualFold(got.Word, "dreaming") {
-				t.Errorf("a strange state is shown as %q", got.Word)
+			if got, _ := s.jobs().Poll(t.Context(), j); !strings.EqualFold(got.RawState, "dreaming") {
+				t.Errorf("a strange state is shown as %q", got.RawState)
 			}
 		}
 	})
@@ -176,7 +176,7 @@ func TestVideoIsCreatedOnce(t *testing.T) {
 			s.mu.Lock() // a connection that is cut says nothing of when the server is done
 			s.creates, s.create = nil, create
 			s.mu.Unlock()
-			_, err := (Film{Jobs: s.jobs()}).Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
+			_, err := (VideoRunner{Jobs: s.jobs()}).Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
 			s.mu.Lock()
 			made := len(s.creates)
 			s.mu.Unlock()
@@ -279,13 +279,13 @@ func TestVideoVariants(t *testing.T) {
 // paid, and leaves out the rest with a note.
 func TestVideoWishesThatCannotBe(t *testing.T) {
 	yes, seed := true, int64(7)
-	lacks := map[videoWish][]string{
+	lacks := map[videoOption][]string{
 		wishLast: {"grok", "vllm"}, wishReferences: {"glm", "vllm"}, wishSource: {"gemini", "qwen", "minimax", "minimax-v1", "glm", "openrouter", "vllm"},
 		wishAudio: {"gemini", "qwen", "minimax", "minimax-v1", "vllm"},
 	}
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
-		for wish, r := range map[videoWish]llm.VideoRequest{
-			wishLast: {First: aFrame, Last: aFrame}, wishReferences: {References: []llm.Blob{*aFrame}}, wishSource: {Source: &llm.Blob{MIME: "video/mp4", Data: []byte(aVideo)}}, wishAudio: {Audio: &yes},
+		for wish, r := range map[videoOption]llm.VideoRequest{
+			wishLast: {FirstFrame: aFrame, LastFrame: aFrame}, wishReferences: {References: []llm.Blob{*aFrame}}, wishSource: {Source: &llm.Blob{MIME: "video/mp4", Data: []byte(aVideo)}}, wishAudio: {Audio: &yes},
 		} {
 			s.creates, r.Prompt = nil, "a fox"
 			_, err := s.jobs().Start(t.Context(), r)
@@ -294,8 +294,8 @@ func TestVideoWishesThatCannotBe(t *testing.T) {
 			}
 		}
 		s.problems = nil // edits have an address of their own
-		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", Seed: &seed, Avoid: "snow"})
-		noSeed, noAvoid := slices.Contains(s.jobs().service.create.lacks, wishSeed), slices.Contains(s.jobs().service.create.lacks, wishAvoid)
+		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", Seed: &seed, NegativePrompt: "snow"})
+		noSeed, noAvoid := slices.Contains(s.jobs().service.create.unsupported, wishSeed), slices.Contains(s.jobs().service.create.unsupported, wishAvoid)
 		if err != nil || strings.Contains(fmt.Sprint(j.Notes), "seed") != noSeed || strings.Contains(fmt.Sprint(j.Notes), "avoid") != noAvoid {
 			t.Errorf("%v, %v", j.Notes, err)
 		}

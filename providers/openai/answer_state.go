@@ -8,7 +8,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A answerState is what the answers of both formats keep count of.
+// An answerState is the state that answers of both formats share.
 type answerState struct {
 	out         *llm.Out
 	shared      *llm.SharedBody // holds other answers to the same request as well; nil for none

@@ -191,12 +191,12 @@ type usage struct {
 	CompletionOf struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	Cached float64   `json:"cached_tokens"`           // Kimi
-	Hit    float64   `json:"prompt_cache_hit_tokens"` // DeepSeek, whose misses are the rest of the prompt
-	Cost   *toldCost `json:"cost"`                    // OpenRouter, US dollars
-	Ticks  *float64  `json:"cost_in_usd_ticks"`       // xAI, 1e-10 US dollars
-	BYOK   bool      `json:"is_byok"`                 // then the upstream's cost comes on top
-	Search float64   `json:"num_search_queries"`      // Perplexity
+	Cached float64       `json:"cached_tokens"`           // Kimi
+	Hit    float64       `json:"prompt_cache_hit_tokens"` // DeepSeek, whose misses are the rest of the prompt
+	Cost   *reportedCost `json:"cost"`                    // OpenRouter, US dollars
+	Ticks  *float64      `json:"cost_in_usd_ticks"`       // xAI, 1e-10 US dollars
+	BYOK   bool          `json:"is_byok"`                 // then the upstream's cost comes on top
+	Search float64       `json:"num_search_queries"`      // Perplexity
 	Tools  struct {
 		Searches float64 `json:"web_search_requests"`
 	} `json:"server_tool_use"` // OpenRouter
@@ -205,10 +205,10 @@ type usage struct {
 	} `json:"cost_details"`
 }
 
-// A toldCost is in US dollars; below 0 it is not known. Perplexity tells it in parts.
-type toldCost float64
+// A reportedCost is in US dollars; negative: unknown. Perplexity reports it in parts.
+type reportedCost float64
 
-func (c *toldCost) UnmarshalJSON(b []byte) error {
+func (c *reportedCost) UnmarshalJSON(b []byte) error {
 	if b[0] != '{' {
 		return json.Unmarshal(b, (*float64)(c))
 	}
@@ -216,7 +216,7 @@ func (c *toldCost) UnmarshalJSON(b []byte) error {
 		Total float64 `json:"total_cost"`
 	}{-1}
 	err := json.Unmarshal(b, &parts)
-	*c = toldCost(parts.Total)
+	*c = reportedCost(parts.Total)
 	return err
 }
 

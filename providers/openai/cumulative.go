@@ -10,12 +10,11 @@ const (
 	maxUndecided = 1 << 10
 )
 
-// A cumulative reads text of a service of which some versions send in each chunk
-// all there is so far, and others what is new (Dialect.Grows). Which of the two
-// it is, is decided once for a stream: chunks that from the first on begin with
-// the chunk before, until at least proof bytes have come again, are cumulative,
-// and any others plain. A few characters prove nothing: "1", "1", "12" are three
-// plain deltas. Until it is decided, text is held back.
+// A cumulative reads text of a service of which some versions send in each chunk all text so far,
+// and others the new text (Dialect.CumulativeReasoning). It decides once for a stream: chunks that
+// from the first on begin with the chunk before are cumulative once minRepeated bytes have been
+// repeated; any others are plain deltas. A few characters decide nothing: "1", "1", "12" are three
+// plain deltas. Until then text is held back.
 type cumulative struct {
 	isPlain, isCumulative bool
 	last                  string // chunk, unless plain

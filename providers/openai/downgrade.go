@@ -27,7 +27,7 @@ var limitFields = map[string]string{
 	"max_completion_tokens": "max_tokens",
 }
 
-// Cures beside those of a field.
+// Names of downgrades beside those of a field.
 const (
 	downgradeEcho   = "messages: thinking"      // thinking that goes back
 	downgradeRole   = "messages: developer"     // the developer role

@@ -17,8 +17,7 @@ import (
 	"parley/providers/llm"
 )
 
-// An endpoint is what both wire formats share: the way to the server, and what
-// it has taught so far.
+// An endpoint is what both wire formats share: the connection to a server, and its learned limits.
 type endpoint struct {
 	format  format
 	path    string // behind the base URL
@@ -29,7 +28,7 @@ type endpoint struct {
 	multipleChoices bool // one request may ask for several answers
 }
 
-// A format is what sets them apart.
+// A format is what differs between the two wire formats.
 type format interface {
 	// compile writes req as the body of a request, and what of it had to be left
 	// out, for the user to see; see adapter.Sender.
@@ -102,7 +101,7 @@ func (e *endpoint) Body(req llm.Request) ([]byte, error) {
 // stream answers req. Models that are not known to be clean may leave thinking,
 // calls and tokens of their template in their text.
 func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {
-	s := e.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return e.ask(ctx, req, out) })
+	s := e.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return e.sendWithDowngrades(ctx, req, out) })
 	if clean {
 		return s
 	}
@@ -113,8 +112,9 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 // each time without something else.
 const maxAttempts = 4
 
-// ask sends req, again where the server can be humored, and reads the answer.
-func (e *endpoint) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
+// sendWithDowngrades sends req, repeats it without optional fields that the server refuses, and
+// reads the answer.
+func (e *endpoint) sendWithDowngrades(ctx context.Context, req llm.Request, out *llm.Out) error {
 	if req.AfterMistake {
 		cool := retryTemperature
 		if t := req.Temperature; t != nil {
@@ -194,15 +194,15 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	return res.Body, nil
 }
 
-// LimitSeveral names what is learned of a server that does not give several answers
-// to one request: the field that asks for them.
-const LimitSeveral = "n"
+// LimitCandidates is the learned limit of a server that does not give several answers to one
+// request: the field that asks for them.
+const LimitCandidates = "n"
 
 // share sends body together with the candidates that ask for the same, and
 // returns the response to all; nil if this answer is to be asked for alone.
 func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
 	candidate := llm.CandidateOf(ctx)
-	if _, fixed := body[LimitSeveral]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(LimitSeveral) {
+	if _, fixed := body[LimitCandidates]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(LimitCandidates) {
 		candidate.Leave()
 		return nil, nil
 	}
@@ -212,7 +212,7 @@ func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedB
 	}
 	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data.Bytes()), func(ctx context.Context, n int) (io.ReadCloser, error) {
 		wanted := maps.Clone(body)
-		wanted[LimitSeveral] = n
+		wanted[LimitCandidates] = n
 		return e.post(ctx, wanted)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -238,10 +238,10 @@ func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, o
 	if !fewer && !(errors.As(err, &sharedError{}) && adapter.MayBlameField(fault)) {
 		return "", false
 	}
-	if !fewer && fault.Param != LimitSeveral && !refusesSeveral().MatchString(fault.Message) {
+	if !fewer && fault.Param != LimitCandidates && !refusesSeveral().MatchString(fault.Message) {
 		return "", true
 	}
-	e.o.Learned.Learn(LimitSeveral, "", true)
+	e.o.Learned.Learn(LimitCandidates, "", true)
 	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
 }
 

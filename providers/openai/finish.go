@@ -11,7 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// onEvent reads one chunk of a stream.
+// OnEvent reads one chunk of a stream.
 func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	if name == "error" { // LM Studio
 		return false, a.bodyError(data)
@@ -55,7 +55,7 @@ func (a *answer) onChunk(c *chunk, data []byte) error {
 	return nil
 }
 
-// onEnd finishes the answer. Some servers send no reason, only the end.
+// OnEnd finishes the answer. Some servers send no reason, only the end.
 func (a *answer) OnEnd(done bool) error {
 	if a.shared != nil && !a.gotChoice && (done || a.othersEnded) {
 		return errFewer

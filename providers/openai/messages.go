@@ -42,7 +42,7 @@ type history struct {
 	origin      string
 	list        []any       // that are not settled
 	sameOrigin  bool        // the last assistant message is of this origin
-	sentDetails adapter.Set // what replay sent
+	sentDetails adapter.Set // what replayDetails returned
 }
 
 // Write implements adapter.Writer.

@@ -56,8 +56,8 @@ func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, e
 
 func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
 
-// Grok is a model of xAI's, which searches the web in Responses only: chat completions answer
-// what asks for it with status 410. Both read what the other wrote.
+// A Grok is a model of xAI, which searches the web in Responses only: chat completions refuse that
+// with status 410. Both formats read each other's history.
 type Grok struct {
 	*Chat
 	web *Responses

@@ -22,8 +22,8 @@ type event struct {
 	Response    json.RawMessage `json:"response"`
 }
 
-// An responsesAnswer turns the events of one answer into ours. Items are told apart by
-// their place, for some proxies change their ids between events.
+// A responsesAnswer turns the events of one answer into ours. Items are identified by their index,
+// for some proxies change their ids between events.
 type responsesAnswer struct {
 	answerState
 	names adapter.Names
@@ -289,5 +289,5 @@ func (o *responsesAnswer) sendSources(content []entry) {
 	}
 }
 
-// onEnd is called only for streams that did not get to their last event.
+// OnEnd returns wire.ErrInterrupted: it is called only for streams without their last event.
 func (o *responsesAnswer) OnEnd(bool) error { return wire.ErrInterrupted }

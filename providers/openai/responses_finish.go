@@ -38,8 +38,8 @@ type responsesUsage struct {
 	OutputOf struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	Cost  *toldCost `json:"cost"`              // gateways, US dollars
-	Ticks *float64  `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
+	Cost  *reportedCost `json:"cost"`              // gateways, US dollars
+	Ticks *float64      `json:"cost_in_usd_ticks"` // xAI, 1e-10 US dollars
 }
 
 func (t *responsesUsage) toLLM() llm.Usage {

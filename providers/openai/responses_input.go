@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A rawItem item goes back to the server as it came from it.
+// A rawItem is an item that goes back to the server as it came.
 type rawItem json.RawMessage
 
 // MarshalJSON writes the item as it is.

@@ -201,7 +201,7 @@ func TestSeveral(t *testing.T) {
 		if got := strings.Join(notices, "; "); got != test.notice {
 			t.Errorf("%s: told %q, want %q", test.name, got, test.notice)
 		}
-		if limits.Has(openai.LimitSeveral) != test.learned {
+		if limits.Has(openai.LimitCandidates) != test.learned {
 			t.Errorf("%s: learned %v", test.name, limits.All())
 		}
 	}

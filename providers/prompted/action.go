@@ -48,7 +48,7 @@ type call struct {
 	unreadable bool // args is all of what was written
 }
 
-// A action is what an object says as an action.
+// An action is what an object says as an action.
 type action struct {
 	thought, answer json.RawMessage // nil: nothing is said
 	calls           []call

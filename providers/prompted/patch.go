@@ -141,7 +141,7 @@ func untilParagraph(lines []string, inline bool) int {
 	return len(lines)
 }
 
-// labeled returns the label of a line, and the text behind it.
+// parseLabel returns the label of a line, and the text behind it.
 func parseLabel(line string) (name, behind string, ok bool) {
 	if m := label().FindStringSubmatch(line); m != nil {
 		return m[1], m[2], true

@@ -41,9 +41,8 @@ const (
 // the stream.
 func Wrap(m llm.Model, o Options) llm.Model { return model{m, o.withDefaults()} }
 
-// Do calls f until it succeeds, or fails in a way that does not pass, at most
-// o.MaxRetries times more, and returns its last error. What f does must not harm
-// when it is done twice.
+// Do calls f until it succeeds or fails permanently, at most o.MaxRetries times more, and returns
+// its last error. f must be safe to repeat.
 func Do(ctx context.Context, o Options, f func(context.Context) error) error {
 	o = o.withDefaults()
 	var waited time.Duration
@@ -103,7 +102,7 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				return
 			}
 			waited += wait
-			pausing := llm.Pausing(ctx)
+			pausing := llm.AnnouncePause(ctx)
 			if !yield(llm.Retry{Attempt: n + 1, Max: m.MaxRetries, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
 				return
 			}
@@ -117,21 +116,21 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // answer holds what the attempts at one answer have in common.
 type answer struct {
-	mistaken bool      // an attempt ended in a mistake, and its thinking may have been shown
-	spent    llm.Usage // by that attempt, which was paid for
+	mistaken  bool      // an attempt ended in a mistake, and its thinking may have been shown
+	discarded llm.Usage // usage of that attempt, which was paid for
 }
 
 // attempt hands on one answer. It returns the error, not handed on, if the
 // answer failed before its first Delta, or made a mistake; otherwise the stream
 // has ended.
 func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
-	shown, prefix, used := false, "", a.spent
+	shown, prefix, used := false, "", a.discarded
 	if a.mistaken { // the blocks of this attempt are others
 		prefix = "retry."
 	}
 	for event, err := range s {
 		if mistaken(err) {
-			a.mistaken, a.spent = true, used
+			a.mistaken, a.discarded = true, used
 			return err, true
 		}
 		if err != nil && !shown {
@@ -145,9 +144,9 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 				event = e
 			}
 		case llm.Usage:
-			used = a.spent.Add(e)
+			used = a.discarded.Add(e)
 			used.Shared = e.Shared
-			used.Discarded = a.spent.Input + a.spent.Output + e.Discarded
+			used.Discarded = a.discarded.Input + a.discarded.Output + e.Discarded
 			event = used
 		}
 		if !yield(event, err) || err != nil {

@@ -104,7 +104,7 @@ func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
 }
 
-// A enumIndex holds the values of an enum by what is the same for equal ones.
+// An enumIndex holds the values of an enum by what is the same for equal ones.
 type enumIndex struct {
 	texts   map[string]bool
 	longest int

@@ -16,9 +16,8 @@ import (
 // maxOutput bounds the bytes that are read of what a command prints.
 const maxOutput = 16 << 10
 
-// Run runs a command through the shell, for as long as limit, and returns what it prints
-// without the white space around it. What it prints never enters an error: it may be a
-// secret.
+// Run runs a command through the shell, at most for limit, and returns its output without
+// surrounding white space. Errors do not contain the output, which may be a secret.
 func Run(ctx context.Context, command string, limit time.Duration) (string, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -45,7 +44,7 @@ func Run(ctx context.Context, command string, limit time.Duration) (string, erro
 	return text, nil
 }
 
-// limitedBuffer keeps the beginning of what is written to it.
+// A limitedBuffer keeps the first maxOutput bytes written to it.
 type limitedBuffer struct{ text bytes.Buffer }
 
 func (h *limitedBuffer) Write(p []byte) (int, error) {
@@ -53,12 +52,12 @@ func (h *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sources holds the sources of this process by what they run, so that all that use one
-// command share its token.
+// sources holds the sources of this process by their command, so that all uses of one share its
+// token.
 var sources sync.Map
 
-// shared returns the source of a name, which is made once; login is its Login.
-func shared(name any, login string, mint func(context.Context) (Token, error)) *Source {
+// sharedSource returns the source of a name, which it makes once; login is its Login.
+func sharedSource(name any, login string, mint func(context.Context) (Token, error)) *Source {
 	if s, ok := sources.Load(name); ok {
 		return s.(*Source)
 	}
@@ -76,7 +75,7 @@ func Command(command string, lifetime time.Duration) *Source {
 		command  string
 		lifetime time.Duration
 	}
-	return shared(name{command, lifetime}, "", MintByCommand(command, lifetime, time.Now))
+	return sharedSource(name{command, lifetime}, "", MintByCommand(command, lifetime, time.Now))
 }
 
 // MintByCommand returns what mints a token by running a command.
@@ -88,7 +87,7 @@ func MintByCommand(command string, lifetime time.Duration, now func() time.Time)
 			return Token{}, err
 		}
 		t, err := Parse(text, now())
-		Remember(command, t.Value)
+		RememberSecret(command, t.Value)
 		if end := started.Add(lifetime); lifetime > 0 && (t.Expiry.IsZero() || end.Before(t.Expiry)) {
 			t.Expiry = end
 		}
@@ -96,44 +95,44 @@ func MintByCommand(command string, lifetime time.Duration, now func() time.Time)
 	}
 }
 
-// printed holds the secrets that commands printed in this process, by command.
-var printed struct {
+// printedSecrets holds the secrets that commands printed in this process, by command.
+var printedSecrets struct {
 	sync.Mutex
 	values map[string][]string
 }
 
-// keptPrints is how many of the last secrets of a command are remembered: tokens of days.
-const keptPrints = 64
+// maxPrinted bounds the secrets that are remembered per command, enough for tokens of days.
+const maxPrinted = 64
 
-// Remember has Known return a secret that a command printed; "" is none.
-func Remember(command, value string) {
-	printed.Lock()
-	defer printed.Unlock()
-	if value == "" || slices.Contains(printed.values[command], value) {
+// RememberSecret adds a secret that a command printed to KnownSecrets; "" is none.
+func RememberSecret(command, value string) {
+	printedSecrets.Lock()
+	defer printedSecrets.Unlock()
+	if value == "" || slices.Contains(printedSecrets.values[command], value) {
 		return
 	}
-	if printed.values == nil {
-		printed.values = map[string][]string{}
+	if printedSecrets.values == nil {
+		printedSecrets.values = map[string][]string{}
 	}
-	all := append(printed.values[command], value)
-	printed.values[command] = all[max(len(all)-keptPrints, 0):]
+	all := append(printedSecrets.values[command], value)
+	printedSecrets.values[command] = all[max(len(all)-maxPrinted, 0):]
 }
 
 // HasPrinted reports whether a command printed a secret in this process that is remembered.
 func HasPrinted(command string) bool {
-	printed.Lock()
-	defer printed.Unlock()
-	return len(printed.values[command]) > 0
+	printedSecrets.Lock()
+	defer printedSecrets.Unlock()
+	return len(printedSecrets.values[command]) > 0
 }
 
-// Known returns the secrets that commands printed in this process, and the last tokens of its
-// sources.
-func Known() (values []string) {
-	printed.Lock()
-	for _, list := range printed.values {
+// KnownSecrets returns the secrets that commands printed in this process, and the last tokens of
+// its sources, for masking.
+func KnownSecrets() (values []string) {
+	printedSecrets.Lock()
+	for _, list := range printedSecrets.values {
 		values = append(values, list...)
 	}
-	printed.Unlock()
+	printedSecrets.Unlock()
 	sources.Range(func(_, s any) bool {
 		values = append(values, s.(*Source).Values()...)
 		return true

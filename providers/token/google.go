@@ -22,7 +22,7 @@ const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 // first token. Transport carries the requests for tokens; http.DefaultTransport if nil.
 func Google(transport http.RoundTripper) *Source {
 	if transport == nil {
-		return shared("google", GoogleLogin, mintGoogle(nil))
+		return sharedSource("google", GoogleLogin, mintGoogle(nil))
 	}
 	s := NewSource(mintGoogle(transport), nil)
 	s.Login = GoogleLogin
@@ -32,8 +32,8 @@ func Google(transport http.RoundTripper) *Source {
 // GoogleLogin is the command that makes application default credentials.
 const GoogleLogin = "gcloud auth application-default login"
 
-// mintGoogle returns what mints one token. The credentials are read each time: whoever logs
-// in again does not restart parley.
+// mintGoogle returns a function that mints one token. It reads the credentials each time, so that a
+// new login needs no restart.
 func mintGoogle(transport http.RoundTripper) func(context.Context) (Token, error) {
 	client := &http.Client{Transport: transport, Timeout: mintTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return func(ctx context.Context) (Token, error) {

@@ -30,7 +30,7 @@ func Parse(text string, now time.Time) (Token, error) {
 	if !strings.HasPrefix(text, "{") {
 		line, _, _ := strings.Cut(text, "\n")
 		line = strings.Trim(strings.TrimSpace(line), "\"'")
-		return Token{line, jwtExpiry(line)}, check(line)
+		return Token{line, jwtExpiry(line)}, validateHeaderValue(line)
 	}
 	var object map[string]any
 	d := json.NewDecoder(strings.NewReader(text))
@@ -38,10 +38,10 @@ func Parse(text string, now time.Time) (Token, error) {
 	if d.Decode(&object) != nil {
 		return Token{}, errors.New("it printed JSON that cannot be read")
 	}
-	t := find(object, now)
+	t := findToken(object, now)
 	for _, inner := range []string{"credential", "credentials", "status", "data"} {
 		if nested, ok := object[inner].(map[string]any); ok && t.Value == "" {
-			t = find(nested, now)
+			t = findToken(nested, now)
 		}
 	}
 	if t.Value == "" {
@@ -50,21 +50,21 @@ func Parse(text string, now time.Time) (Token, error) {
 	if t.Expiry.IsZero() {
 		t.Expiry = jwtExpiry(t.Value)
 	}
-	return t, check(t.Value)
+	return t, validateHeaderValue(t.Value)
 }
 
-// find returns the token in an object.
-func find(object map[string]any, now time.Time) (t Token) {
+// findToken returns the token in an object and its expiry.
+func findToken(object map[string]any, now time.Time) (t Token) {
 	for _, want := range tokenNames {
 		for name, value := range object {
-			if text, ok := value.(string); ok && plain(name) == want && t.Value == "" {
+			if text, ok := value.(string); ok && normalizeName(name) == want && t.Value == "" {
 				t.Value = strings.TrimSpace(text)
 			}
 		}
 	}
 	for _, want := range expiryNames {
 		for name, value := range object {
-			if plain(name) != want {
+			if normalizeName(name) != want {
 				continue
 			}
 			// Of az's two, the number is not in local time.
@@ -79,8 +79,8 @@ func find(object map[string]any, now time.Time) (t Token) {
 	return t
 }
 
-// plain returns a name without case, _ and -.
-func plain(name string) string {
+// normalizeName returns a name without case, _ and -.
+func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 

@@ -22,18 +22,17 @@ type Token struct {
 	Expiry time.Time // zero: it is not known
 }
 
-// mintTimeout bounds how long a token may take: az and gcloud take seconds, and longer on a
-// busy machine.
+// mintTimeout bounds one minting: az and gcloud take seconds, and longer on a busy machine.
 const mintTimeout = 30 * time.Second
 
-// earliest is how long before its expiry a token is renewed at most, and keptValues how many
+// maxRenewBefore is how long before its expiry a token is renewed at most, and keptValues how many
 // of the last tokens Values has.
 const (
-	earliest   = 5 * time.Minute
-	keptValues = 4
+	maxRenewBefore = 5 * time.Minute
+	maxValues      = 4
 )
 
-// A Source has one token at a time. It may be used by many at once.
+// A Source holds one token at a time and renews it. It is safe for concurrent use.
 type Source struct {
 	Login string // command that a user runs to have tokens again; "" if there is none
 
@@ -42,13 +41,13 @@ type Source struct {
 
 	mu      sync.Mutex
 	current Token
-	renew   time.Time // from when on current is renewed; zero: only once it is refused
-	values  []string  // the last ones, newest last
-	running *run
+	renew   time.Time // when current is to be renewed; zero: only once it is refused
+	values  []string  // the last tokens, newest last
+	running *minting
 }
 
-// A run is one minting that requests wait for.
-type run struct {
+// A minting is a request for a token that others wait for.
+type minting struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiting int
@@ -86,21 +85,22 @@ func (s *Source) Get(ctx context.Context, refused string) (string, error) {
 	case <-r.done:
 		return r.token.Value, r.err
 	case <-ctx.Done():
-		s.leave(r)
+		s.abandon(r)
 		return "", context.Cause(ctx)
 	}
 }
 
-// start mints a token beside whoever waits for it: one of them may leave. The caller holds mu.
-func (s *Source) start(ctx context.Context) *run {
+// start begins a minting in the background, so that one waiting caller may leave. The caller holds
+// mu.
+func (s *Source) start(ctx context.Context) *minting {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mintTimeout)
-	r := &run{done: make(chan struct{}), cancel: cancel}
+	r := &minting{done: make(chan struct{}), cancel: cancel}
 	s.running = r
 	go func() {
 		defer cancel()
 		minted, err := s.mint(ctx)
 		if err == nil {
-			err = check(minted.Value)
+			err = validateHeaderValue(minted.Value)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -109,15 +109,15 @@ func (s *Source) start(ctx context.Context) *run {
 		}
 		if r.err = err; err == nil {
 			r.token = minted
-			s.keep(minted)
+			s.setCurrent(minted)
 		}
 		close(r.done)
 	}()
 	return r
 }
 
-// leave ends a run that nobody waits for any more.
-func (s *Source) leave(r *run) {
+// abandon ends a minting that no caller waits for any more.
+func (s *Source) abandon(r *minting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.waiting--; r.waiting > 0 {
@@ -129,21 +129,20 @@ func (s *Source) leave(r *run) {
 	}
 }
 
-// keep makes t the current token. It is renewed when a quarter of its life is left, five
+// setCurrent makes t the current token. It is renewed when a quarter of its life is left, five
 // minutes before its end at the earliest. The caller holds mu.
-func (s *Source) keep(t Token) {
+func (s *Source) setCurrent(t Token) {
 	s.current, s.renew = t, time.Time{}
 	if !t.Expiry.IsZero() {
-		s.renew = t.Expiry.Add(-max(min(t.Expiry.Sub(s.now())/4, earliest), 0))
+		s.renew = t.Expiry.Add(-max(min(t.Expiry.Sub(s.now())/4, maxRenewBefore), 0))
 	}
 	if !slices.Contains(s.values, t.Value) {
 		s.values = append(s.values, t.Value)
 	}
-	s.values = s.values[max(len(s.values)-keptValues, 0):]
+	s.values = s.values[max(len(s.values)-maxValues, 0):]
 }
 
-// Values returns the last tokens there were, for texts that must not hold them. A nil Source
-// has none.
+// Values returns the last tokens, for masking. A nil Source has none.
 func (s *Source) Values() []string {
 	if s == nil {
 		return nil
@@ -153,8 +152,8 @@ func (s *Source) Values() []string {
 	return slices.Clone(s.values)
 }
 
-// check refuses what cannot stand in a header.
-func check(value string) error {
+// validateHeaderValue returns an error for a token that cannot stand in a header.
+func validateHeaderValue(value string) error {
 	switch {
 	case value == "":
 		return errors.New("there is no token in what it returned")

@@ -12,12 +12,11 @@ import (
 	"parley/providers/llm"
 )
 
-// A timedBody ends an answer that has gone silent. Two clocks run while somebody
-// waits for bytes: one for bytes, one for content, for services keep a dead
-// stream open with comments and pings for ever. What is content says the pulse
-// of the answer, whose beats come from the adapter; without one, and in JSON that
-// comes in one piece, it is what is no comment and no white space. A reader who
-// takes its time does not run the clocks.
+// A timedBody ends an answer that has gone silent. Two timers run while a reader waits: one for
+// bytes, one for content, for services keep a dead stream open with comments and pings. The pulse
+// of the answer, which the adapter beats, decides what is content; without one, and in JSON that
+// comes in one piece, everything but comments and white space is. A slow reader does not start the
+// timers.
 type timedBody struct {
 	inner     io.ReadCloser
 	ctx       context.Context
@@ -29,11 +28,11 @@ type timedBody struct {
 	contentTimeout  time.Duration // without content
 	contentTimeLeft time.Duration // of quiet
 	pulse           *llm.Pulse    // nil for none
-	beats           atomic.Uint64 // of the pulse when left was full
+	beats           atomic.Uint64 // of the pulse when contentTimeLeft was full
 	form            bodyForm
 	lines           eventLines
-	contentClock    atomic.Bool // the clock that runs is the one for content
-	reading         atomic.Bool // somebody waits for bytes
+	contentClock    atomic.Bool // the running timer is the one for content
+	reading         atomic.Bool // a reader waits for bytes
 	line            *logLine    // of the log and the tap; nil for none
 	stopGathering   func()      // nil: its connection cannot gather
 }

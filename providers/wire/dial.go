@@ -82,8 +82,8 @@ func (unsent) Error() string { return "not sent" }
 // sending it again does nothing twice.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// errRefused stands for a stream that an HTTP/2 server gave back unread, with
-// REFUSED_STREAM or GOAWAY, or that is not to be sent again unseen; see replayed.
+// errRefused is the error of a stream that an HTTP/2 server gave back unread, with REFUSED_STREAM
+// or GOAWAY, or that must not be repeated silently; see withoutSilentRetry.
 var errRefused = errors.New("refused the request before reading it")
 
 // isEnhanceYourCalm reports whether an HTTP/2 server closed a stream or a connection with
@@ -201,26 +201,26 @@ func hostPort(u *url.URL) string {
 	return u.Host + ":443"
 }
 
-// aheadTime sets how long a connection that was dialled ahead waits for a request: less than
-// servers keep one open on which nothing was asked.
-const aheadTime = 5 * time.Second
+// earlyConnTime bounds how long an early connection waits for a request: less than servers keep an
+// unused one open.
+const earlyConnTime = 5 * time.Second
 
 // A dialer connects to an address, as [http.Transport] wants it.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// An aheadConn is a connection that is dialled before there is a request for it.
-type aheadConn struct {
-	addr  string // as net/http dials it
-	taken atomic.Bool
-	ready chan struct{} // closed once the others are set
-	conn  net.Conn
-	err   error
+// An earlyConn is a connection that is dialed before there is a request for it.
+type earlyConn struct {
+	addr    string // as net/http dials it
+	claimed atomic.Bool
+	ready   chan struct{} // closed once the others are set
+	conn    net.Conn
+	err     error
 }
 
-// dialAhead makes a transport, which has carried nothing yet, connect to the host of a base
-// URL. The first request to that host gets the connection, or why there is none; before it
-// nothing is sent but what TLS needs. Where a proxy is asked nothing is done.
-func dialAhead(t *http.Transport, base string) {
+// dialEarly makes a new transport connect to the host of a base URL. The first request to that host
+// gets the connection, or its error; before that only the TLS handshake is sent. With a proxy it
+// does nothing.
+func dialEarly(t *http.Transport, base string) {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
 		return
@@ -228,7 +228,7 @@ func dialAhead(t *http.Transport, base string) {
 	if proxy, err := t.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
 		return
 	}
-	a := &aheadConn{ready: make(chan struct{})}
+	a := &earlyConn{ready: make(chan struct{})}
 	dial, port := t.DialContext, "80"
 	if u.Scheme == "https" {
 		dial, port = handshaking(t.DialContext, t.TLSClientConfig.Clone(), t.TLSHandshakeTimeout), "443"
@@ -243,29 +243,29 @@ func dialAhead(t *http.Transport, base string) {
 	go func() {
 		a.conn, a.err = dial(context.Background(), "tcp", a.addr)
 		close(a.ready)
-		time.AfterFunc(aheadTime, a.drop)
+		time.AfterFunc(earlyConnTime, a.drop)
 	}()
 }
 
 // before returns a dialer that hands a out, once, and from then on dials.
-func (a *aheadConn) before(dial dialer) dialer {
+func (a *earlyConn) before(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != a.addr || a.taken.Swap(true) {
+		if addr != a.addr || a.claimed.Swap(true) {
 			return dial(ctx, network, addr)
 		}
 		select {
 		case <-a.ready:
 			return a.conn, a.err
 		case <-ctx.Done():
-			a.taken.Store(false)
+			a.claimed.Store(false)
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
 // drop closes the connection unless a request has it.
-func (a *aheadConn) drop() {
-	if !a.taken.Swap(true) && a.err == nil {
+func (a *earlyConn) drop() {
+	if !a.claimed.Swap(true) && a.err == nil {
 		a.conn.Close()
 	}
 }

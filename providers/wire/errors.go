@@ -11,8 +11,8 @@ import (
 // ErrInterrupted is why an answer ended without the server having said so.
 var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}
 
-// WithProvider returns err with the names of who failed, as o has them. What is no
-// *llm.Error yet comes from the connection.
+// WithProvider returns err as an *llm.Error with the provider, key and URL of o. Any other error
+// becomes a connection error.
 func WithProvider(err error, o Options) *llm.Error {
 	fault := &llm.Error{Fault: llm.Network, Err: err}
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
@@ -23,8 +23,8 @@ func WithProvider(err error, o Options) *llm.Error {
 	return fault
 }
 
-// BodyError returns the error that an event or a body of a 200 answer tells: what
-// EventFault makes of it, or else its beginning.
+// BodyError returns the error of an event or a body of a 200 answer: that of EventError, or else
+// one with its beginning.
 func BodyError(data []byte) *llm.Error {
 	if fault := EventError(data); fault != nil {
 		return fault
@@ -32,8 +32,8 @@ func BodyError(data []byte) *llm.Error {
 	return &llm.Error{Fault: llm.Server, Message: Excerpt(string(data))}
 }
 
-// DecodeError returns the error of data that err says is not JSON: ErrCut if only the
-// end is missing.
+// DecodeError returns the error of data that is not JSON, by err: ErrInterrupted if only the end is
+// missing.
 func DecodeError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
 		return ErrInterrupted
@@ -41,7 +41,7 @@ func DecodeError(data []byte, err error) error {
 	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + Excerpt(string(data)), Err: err}
 }
 
-// Excerpt returns as much of s as fits into a message, whole characters.
+// Excerpt returns the beginning of s for an error message, of whole characters.
 func Excerpt(s string) string {
 	const limit = 300 // bytes
 	if len(s) <= limit {

@@ -17,10 +17,9 @@ const MaxEvent = 64 << 20
 // ErrTooLong is why a longer one is not read.
 var ErrTooLong error = &llm.Error{Fault: llm.Server, Message: "an event of the answer is longer than 64 MiB"}
 
-// Sniff begins to read the body of a response. The first byte behind a byte order
-// mark and white space tells what it is, whatever was asked for, as some servers
-// know only one of the two: '{' and '[' begin JSON, all others events. It is
-// still to be read, and 0 if there is none.
+// Sniff returns a reader of the body of a response, and its first byte behind a byte order mark and
+// white space: '{' and '[' begin JSON, all others events, whatever was requested, since some
+// servers know only one of the two. The byte is still to be read; 0 if there is none.
 func Sniff(body io.Reader) (r *bufio.Reader, first byte) {
 	r = bufio.NewReaderSize(body, 16<<10)
 	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
@@ -47,10 +46,9 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Events holds the server-sent events of an answer. The readers of the SDKs would
-// do but for what real servers do: a last event without an empty line behind it,
-// lines that end in a carriage return alone, a byte order mark, comments, and
-// lines of 32 MiB and more.
+// Events reads the server-sent events of an answer. Unlike the readers of SDKs it accepts what real
+// servers send: a last event without an empty line behind it, lines that end in a carriage return
+// alone, a byte order mark, comments, and lines of 32 MiB and more.
 type Events struct {
 	Name string // of the event that was read last; mostly ""
 	Done bool   // the server said that there are no more

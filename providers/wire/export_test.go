@@ -12,7 +12,7 @@ import (
 var Network = network
 
 // DialAhead makes such a transport connect before there is a request.
-var DialAhead = dialAhead
+var DialAhead = dialEarly
 
 // Exchange returns what a program's run is kept in.
 func (p *ProgramExchange) Exchange() *exchange { return p.x }

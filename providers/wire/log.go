@@ -35,8 +35,7 @@ func (t *transport) withRequestID(req *http.Request) *http.Request {
 	return req
 }
 
-// A logLine is what the log will say of one request, and the tap keeps of it. A nil
-// line is of neither.
+// A logLine collects what the log and the tap record of one request. A nil line does nothing.
 type logLine struct {
 	t       *transport
 	tapped  *exchange
@@ -48,12 +47,12 @@ type logLine struct {
 	start   time.Time
 	headers time.Time // when they came; zero if they did not
 
-	mu     sync.Mutex // a body may be closed while somebody reads it
-	first  time.Time  // when the first byte of the body came
-	bytes  int64
-	judged bool // it is clear whether the answer is one, or an error
-	over   bool // the body ended before that
-	ended  bool
+	mu           sync.Mutex // a body may be closed while somebody reads it
+	first        time.Time  // when the first byte of the body came
+	bytes        int64
+	outcomeKnown bool // setOutcome was called
+	bodyEnded    bool // the body ended before that
+	ended        bool
 }
 
 // beginLine begins the line of req.
@@ -93,8 +92,8 @@ func (l *logLine) setOutcome(err error) {
 		return
 	}
 	l.mu.Lock()
-	l.judged = true
-	over := l.over
+	l.outcomeKnown = true
+	over := l.bodyEnded
 	l.mu.Unlock()
 	if over || err != nil {
 		l.end(err)
@@ -108,8 +107,8 @@ func (l *logLine) end(err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.judged || l.ended {
-		l.over = true
+	if !l.outcomeKnown || l.ended {
+		l.bodyEnded = true
 		return
 	}
 	l.ended = true

@@ -56,8 +56,8 @@ func truncate(s string, limit int) string {
 	return s
 }
 
-// MaskErrors returns m with errors that hold none of secrets, nor a token of tokens, which
-// may be nil. Those inside of an answer do not pass a Client, which masks the others.
+// MaskErrors returns m with errors that contain neither secrets nor a token of tokens, which may be
+// nil. Errors of a Client are masked already; these come from inside an answer.
 func MaskErrors(m llm.Model, secrets []string, tokens *TokenSource) llm.Model {
 	return masked{m, newMask(secrets), tokens}
 }
@@ -103,5 +103,5 @@ func (m mask) err(err error) error {
 	return &told
 }
 
-// MaskError returns err, or what it tells without secrets.
+// MaskError returns err if it holds no secrets, else an error with its text masked.
 func MaskError(err error, secrets []string) error { return newMask(secrets).err(err) }

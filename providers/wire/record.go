@@ -32,7 +32,7 @@ import (
 // of headers only those are written that say what a body is, how long to wait and
 // which request it was. Readers ignore what they do not know. Replay reads it.
 type Recorder struct {
-	OnError func(error) // hears once why a record could not be written; nil: nobody
+	OnError func(error) // called once with the first error of writing; nil: errors are dropped
 
 	mu     sync.Mutex
 	to     io.WriteCloser
@@ -93,7 +93,7 @@ func restrictMode(f *os.File) error {
 
 func notRegularError(path string) error { return fmt.Errorf("%s is not a regular file", path) }
 
-// Close ends the recording. What runs still is not in it.
+// Close ends the recording. Exchanges that have not ended are not in it.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ type record struct {
 	Error    *recordedError  `json:"error,omitempty"`
 }
 
-// A recordedMessage message has one kind of body.
+// A recordedMessage holds one kind of body.
 type recordedMessage struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	JSON    json.RawMessage   `json:"json,omitempty"`

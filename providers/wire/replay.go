@@ -89,8 +89,8 @@ func readReplay(from io.Reader) (*Replay, error) {
 	return r, nil
 }
 
-// Model returns whom the first request of the recording was for, as provider/model;
-// "" if none was for a model.
+// Model returns the model of the first recorded request, as provider/model; "" if none was for a
+// model.
 func (r *Replay) Model() string {
 	for _, l := range r.records {
 		if l.Model != "" {
@@ -100,7 +100,7 @@ func (r *Replay) Model() string {
 	return ""
 }
 
-// Remaining returns how many exchanges of models were not asked for yet.
+// Remaining returns the number of recorded exchanges with models that were not requested yet.
 func (r *Replay) Remaining() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,8 @@ func (r *Replay) Remaining() int {
 	return n
 }
 
-// Err returns about the first request to a model that is not in the recording; nil if
-// all were.
+// Err returns the error of the first request to a model that is not in the recording; nil if all
+// were.
 func (r *Replay) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *Replay) Err() error {
 	return r.err
 }
 
-// Transport carries the requests to a model of a provider.
+// Transport returns a transport that answers the requests to a model of a provider.
 func (r *Replay) Transport(provider, model string) http.RoundTripper {
 	return replayTransport{r, provider, model}
 }

@@ -12,10 +12,9 @@ import (
 	"parley/providers/llm"
 )
 
-// A Tap keeps what went over the wire last: each request with its answer as it
-// came, byte for byte. It is bounded, and what does not fit is counted. Secrets
-// are masked when it is read, and not before: one that came in two pieces is
-// found as well. A nil Tap keeps nothing. It is safe for concurrent use.
+// A Tap keeps the last requests and their answers, byte for byte. Its memory is bounded, and bytes
+// that do not fit are counted. Secrets are masked when it is read, so that one that came in two
+// pieces is found. A nil Tap keeps nothing. It is safe for concurrent use.
 type Tap struct {
 	Recorder *Recorder // gets each exchange when it is over; nil for none
 
@@ -58,7 +57,7 @@ type Exchange struct {
 	Request, Response Message // without bodies in a list
 }
 
-// Timing is when what happened in an exchange.
+// Timing is when the events of an exchange happened.
 type Timing struct {
 	Start     time.Time
 	Headers   time.Duration // from Start until the headers came; 0: they did not
@@ -107,7 +106,7 @@ func (t *Tap) Exchange(id int) (Exchange, bool) {
 	return x.read(true), true
 }
 
-// begin keeps an exchange from now on.
+// begin adds an exchange.
 func (t *Tap) begin(told Exchange, m mask) *exchange {
 	if t == nil {
 		return nil
@@ -152,8 +151,7 @@ func (t *Tap) pack() {
 	}()
 }
 
-// evict lets go of the oldest exchanges that are over, until the rest is within
-// the bounds. The tap is locked.
+// evict drops the oldest ended exchanges until the rest is within the bounds. The tap is locked.
 func (t *Tap) evict() {
 	sum, packed, sizes := 0, 0, make([][2]int, len(t.all))
 	for i, x := range t.all {
@@ -175,7 +173,7 @@ func (t *Tap) evict() {
 	t.all = stay
 }
 
-// An exchange is one that is kept. A nil one is not.
+// An exchange is an Exchange that the Tap records. A nil one records nothing.
 type exchange struct {
 	tap  *Tap
 	mask mask

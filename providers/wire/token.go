@@ -30,10 +30,10 @@ func TokensOfGoogle(t http.RoundTripper) *TokenSource { return token.Google(t) }
 
 // KnownTokens returns the secrets that commands printed in this process, and the last tokens of
 // its sources, for texts that must not hold them.
-func KnownTokens() []string { return token.Known() }
+func KnownTokens() []string { return token.KnownSecrets() }
 
 // RememberSecret has KnownTokens return a secret that a command printed.
-func RememberSecret(command, value string) { token.Remember(command, value) }
+func RememberSecret(command, value string) { token.RememberSecret(command, value) }
 
 // HasPrinted reports whether KnownTokens has a secret that a command printed.
 func HasPrinted(command string) bool { return token.HasPrinted(command) }
@@ -71,9 +71,8 @@ func (t *transport) sendAuthorized(req *http.Request) (*http.Response, error) {
 	return t.withMask(fresh).send(t.withToken(req, body, fresh))
 }
 
-// goesHome reports whether a request goes to the host of the base URL, which alone gets the
-// token.
-func (t *transport) goesHome(req *http.Request) bool {
+// isOwnHost reports whether a request goes to the host of the base URL, which alone gets the token.
+func (t *transport) isOwnHost(req *http.Request) bool {
 	base, err := url.Parse(t.URL)
 	return err == nil && base.Host == req.URL.Host && base.Scheme == req.URL.Scheme
 }

@@ -37,7 +37,7 @@ func (t *transport) CloseIdleConnections() {
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.Token != nil && t.goesHome(req) {
+	if t.Token != nil && t.isOwnHost(req) {
 		return t.sendAuthorized(req)
 	}
 	return t.send(req)

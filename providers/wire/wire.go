@@ -40,8 +40,8 @@ type Options struct {
 	TokenHeader     string            // that has the token; "" is Authorization, where Bearer stands before it
 	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s
-	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is Idle
-	Ahead           bool              // a transport of its own connects to the host of URL at once, before there is a request
+	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is IdleTimeout
+	ConnectEarly    bool              // a transport of its own connects to the host of URL at once, before there is a request
 	EmptyBadRequest llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
 	Log             Log               // of the requests
 	Tap             *Tap              // keeps them; nil for none
@@ -60,8 +60,8 @@ func Client(o Options) *http.Client {
 	o.ContentTimeout = cmp.Or(o.ContentTimeout, o.IdleTimeout)
 	if o.Transport == nil {
 		t := network(o.IdleTimeout)
-		if o.Ahead {
-			dialAhead(t, o.URL)
+		if o.ConnectEarly {
+			dialEarly(t, o.URL)
 		}
 		o.Transport = t
 	}
@@ -70,8 +70,7 @@ func Client(o Options) *http.Client {
 	return &http.Client{Transport: &transport{Options: o, mask: m, tokenMask: new(atomic.Pointer[maskOfToken])}}
 }
 
-// Plain returns what carries the requests of a [Client], without what the client makes of
-// answers: files are no answers.
+// Plain returns the transport of a [Client] without its handling of answers, for files.
 func Plain(c *http.Client) http.RoundTripper {
 	if t, ok := c.Transport.(*transport); ok {
 		return t.Transport
@@ -100,7 +99,7 @@ func network(idle time.Duration) *http.Transport {
 	}
 }
 
-// Public returns u without what may be secret in it: a password, and the query.
+// Public returns u without its password and query, which may be secret.
 func Public(u string) string {
 	parsed, err := url.Parse(u)
 	if err != nil {

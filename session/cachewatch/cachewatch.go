@@ -258,7 +258,7 @@ func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Caus
 
 // reportable reports whether the user gets to know of g.
 func (g cacheMiss) reportable(f Facts) bool {
-	least := f.Least
+	least := f.MinTokens
 	if least == 0 {
 		least = defaultLeast
 	}

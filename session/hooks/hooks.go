@@ -225,7 +225,7 @@ func (r *Runner) Fire(ctx context.Context, in Input) Answer {
 
 // program returns one run of a hook.
 func (h Hook) program(input []byte) process.Run {
-	run := process.Run{Command: h.Command, Input: append(input[:len(input):len(input)], '\n'), Timeout: time.Duration(h.Timeout), Sandbox: h.Sandbox, MustHold: h.Project}
+	run := process.Run{Command: h.Command, Input: append(input[:len(input):len(input)], '\n'), Timeout: time.Duration(h.Timeout), Sandbox: h.Sandbox, RequireSandbox: h.Project}
 	if run.Timeout == 0 {
 		run.Timeout = defaultTimeout
 	}

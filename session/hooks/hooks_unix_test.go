@@ -41,7 +41,7 @@ func runner(t *testing.T, project bool, text string) (*hooks.Runner, string) {
 		list = append(list, hooks.Hook{Config: c, Source: "hooks.toml", Project: project})
 	}
 	return hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
-		run.MustHold = false // that is held in tools
+		run.RequireSandbox = false // that is held in tools
 		return set.RunProgram(ctx, run)
 	}, list...), dir
 }

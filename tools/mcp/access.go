@@ -15,8 +15,8 @@ import (
 	"parley/tools"
 )
 
-// Access is what a user has allowed the program of a server beyond its
-// configuration. The zero value is nothing.
+// Access is what a user has allowed a server's program beyond its configuration. The zero value is
+// nothing.
 type Access struct {
 	Network     bool     `json:"network,omitempty"`
 	Read        []string `json:"read,omitempty"`  // further files and directories it may read
@@ -39,7 +39,7 @@ func (a Access) Union(b Access) Access {
 	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Unsandboxed || b.Unsandboxed}
 }
 
-// String says what is allowed, in words; "" for nothing.
+// String describes what is allowed; "" for nothing.
 func (a Access) String() string {
 	var parts []string
 	if a.Unsandboxed {
@@ -64,11 +64,10 @@ func (a Access) applyTo(c Config) Config {
 	return c
 }
 
-// A storedState is what is remembered of a server between sessions. It holds for the
-// configuration it was made with: the same name with another command is another
-// server.
+// A storedState is the stored state of a server. It holds only for the configuration it was made
+// with: the same name with another command is another server.
 type storedState struct {
-	ConfigID string `json:"of"`                // see identity
+	ConfigID string `json:"of"`                // see Config.configID
 	Started  bool   `json:"started,omitempty"` // it was ready once: what it downloads is there
 	Stopped  bool   `json:"stopped,omitempty"` // the user does not want it to run
 	Access   Access `json:"access,omitzero"`
@@ -120,9 +119,9 @@ var writeWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
 })
 
-// explainRefusal tells from how a program failed what it was refused. Grantable says which
-// file or directory would have to be allowed for a path to be reached; "" for none.
-// Ended is its exit status, -1 if it did not end. No reason holds what mask takes out.
+// explainRefusal guesses from the error output of a program that failed what the sandbox refused.
+// Grantable returns the file or directory that would have to be allowed for a path; "" for none.
+// Ended is the exit status, -1 if it did not end. Reasons hold no secrets.
 func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
 	r := &Refusal{}
 	want := func(path string, write bool, reason string) {

@@ -328,7 +328,7 @@ func TestStoredInOrder(t *testing.T) {
 		}
 		saved <- text
 		return nil
-	}}, asks{inFlight: new(inFlight)})
+	}}, inbound{inFlight: new(inFlight)})
 	var both sync.WaitGroup
 	both.Go(func() { _ = s.updateStored(func(m *storedState) { m.Started = true }) })
 	for s.isFirstStart() {

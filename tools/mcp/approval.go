@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// approval holds what a user has agreed to.
+// approval holds what a user has approved for a server.
 type approval struct {
 	approved fingerprint // nil: nothing
 	stored   storedState
@@ -30,11 +30,11 @@ func (s *server) effectiveConfig() Config {
 	return s.stored.Access.applyTo(s.config)
 }
 
-// updateStored changes what is remembered of the server, and stores it. Changes are stored in
-// their order: one that was taken back does not return.
+// updateStored changes the stored state, one change at a time and in order, so that a later one is
+// not overwritten by an earlier one.
 func (s *server) updateStored(change func(*storedState)) error {
-	s.storing.Lock()
-	defer s.storing.Unlock()
+	s.storeMu.Lock()
+	defer s.storeMu.Unlock()
 	s.mu.Lock()
 	before, err := json.Marshal(s.stored)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *server) grant(more Access) error {
 	return errors.Join(err, s.opts.Approve(s.name, seal))
 }
 
-// updateStatus sets the status by what was agreed to. That tools are gone needs nobody's
-// consent. The lock is held.
+// updateStatus sets the status by what was approved. Removed tools need no approval. The lock is
+// held.
 func (s *server) updateStatus() {
 	now := StatusReady
 	s.reason = ""

@@ -17,17 +17,17 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// A Question is something that a server asks of the user: to fill in a form, to open a page,
-// or to have the model answer. All text in it is the server's, without its
-// credentials and what a user would not see. One of Answer, Decline and Cancel ends it.
+// A Question is a request of a server to the user: to fill in a form, to open a page, or to let the
+// model answer. Its text is the server's, sanitized. One of Answer, AnswerSample, Decline and
+// Cancel ends it.
 type Question struct {
 	Server string
 	Text   string  // what the server says
 	URL    string  // of the page to open; "": it is no page
-	Opened bool    // the page was agreed to: Answer says that it is done
+	Opened bool    // the user agreed to open the page: Answer now means that it is done
 	Fields []Field // of the form
 
-	Sample *llm.Request // what the model is to answer, without tools; nil: it is no such question
+	Sample *llm.Request // what the model is to answer, without tools; nil for other questions
 
 	Refused string // why it was declined before a user saw it; "": it waits for an answer
 
@@ -54,31 +54,32 @@ const (
 	actionCancel  = "cancel"
 )
 
-// Answer agrees, with the values of the fields by their names; without fields nil.
+// Answer accepts, with the values of the fields by their names; nil without fields.
 func (q *Question) Answer(values map[string]any) {
 	q.reply(reply{action: actionAccept, values: values})
 }
 
-// AnswerSample agrees with what the model called name said.
+// AnswerSample accepts with the answer text of the model called name.
 func (q *Question) AnswerSample(text, name string) {
 	q.reply(reply{action: actionAccept, text: text, model: name})
 }
 
-// Decline says that the user does not want to answer.
+// Decline refuses the request.
 func (q *Question) Decline() { q.reply(reply{action: actionDecline}) }
 
-// Cancel says that the user left the question open.
+// Cancel dismisses the question without an answer.
 func (q *Question) Cancel() { q.reply(reply{action: actionCancel}) }
 
 func (q *Question) reply(r reply) { q.once.Do(func() { q.answer <- r }) }
 
-// Ended returns what is closed when nobody waits for the answer any more; nil: nobody ever did.
+// Ended returns a channel that is closed when the server no longer waits for the answer; nil if it
+// never did.
 func (q *Question) Ended() <-chan struct{} { return q.ended }
 
-// Done reports whether it is over because the server said that the page is done.
+// Done reports whether the server said that the page is done.
 func (q *Question) Done() bool { return isClosed(q.done) }
 
-// Over reports whether nobody waits for the answer any more.
+// Over reports whether the server no longer waits for the answer.
 func (q *Question) Over() bool { return isClosed(q.ended) }
 
 // WhyOver says why nobody waits for the answer any more; "" if the server does not say, or somebody does.
@@ -102,8 +103,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Waiting returns a context that ends with ctx, or before it when nobody waits for the answer any
-// more.
+// Waiting returns a context that ends with ctx, or when the server no longer waits for the answer.
 func (q *Question) Waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -119,13 +119,13 @@ func (q *Question) Waiting(ctx context.Context) (context.Context, context.Cancel
 // maxQuestions bounds the questions of one server that wait at a time.
 const maxQuestions = 4
 
-// questions are those of all servers that no user has seen yet.
+// questions holds the questions of all servers that no user has seen yet.
 type questions struct {
 	mu      sync.Mutex
 	waiting []*Question
 }
 
-// add has a question asked, unless too many of its server wait.
+// add queues a question, and reports false if too many of its server wait.
 func (all *questions) add(q *Question) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -142,7 +142,7 @@ func (all *questions) add(q *Question) bool {
 	return n < maxQuestions
 }
 
-// NextQuestion returns the first question that waits, once; nil if none does.
+// NextQuestion removes and returns the first waiting question; nil if none waits.
 func (all *Servers) NextQuestion() *Question {
 	all.questions.mu.Lock()
 	defer all.questions.mu.Unlock()
@@ -156,7 +156,7 @@ func (all *Servers) NextQuestion() *Question {
 	return nil
 }
 
-// inFlight counts what is under way with a server.
+// inFlight counts the calls and questions of a server that have not ended.
 type inFlight struct {
 	asking atomic.Int32 // questions that wait
 
@@ -166,7 +166,7 @@ type inFlight struct {
 	pages []*pageWait   // that requests wait for
 }
 
-// begin notes that a call begins, until end.
+// begin counts a call until end.
 func (f *inFlight) begin() (end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,8 +183,8 @@ func (f *inFlight) begin() (end func()) {
 	}
 }
 
-// untilIdle calls then once no call is under way any more, unless ctx ends before; never if none is. It
-// returns what is closed by then; nil if none is.
+// untilIdle calls then once no call is in flight, unless ctx ends before; never if none is now. It
+// returns a channel that is closed by then; nil if none is in flight.
 func (f *inFlight) untilIdle(ctx context.Context, then func()) (idle <-chan struct{}) {
 	f.mu.Lock()
 	idle = f.idle
@@ -202,8 +202,9 @@ func (f *inFlight) untilIdle(ctx context.Context, then func()) (idle <-chan stru
 	return idle
 }
 
-// askUser has a question asked, with its text made fit for the user, and waits for the answer until ctx, the connection or the
-// calls that were under way end. The time of the call that it belongs to stands still meanwhile.
+// askUser queues a question, with its text sanitized, and waits for the answer until ctx, the
+// connection or the calls in flight end. Meanwhile the time limit of the call that it belongs to
+// stands still.
 func askUser(ctx context.Context, s *server, q *Question) reply {
 	if !s.opts.Interactive {
 		return reply{action: actionDecline}
@@ -243,7 +244,7 @@ func askUser(ctx context.Context, s *server, q *Question) reply {
 // maxQuestionText bounds what a server says in a question, in characters.
 const maxQuestionText = 2000
 
-// elicit asks the user for the server.
+// elicit handles an elicitation request of a server.
 func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	q := &Question{Text: p.Message}
 	var err error
@@ -266,7 +267,7 @@ func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitRes
 // samplingLimit bounds what a server has the model answer, in tokens.
 const samplingLimit = 16_000
 
-// sample has the model answer for the server, if the user agrees.
+// sample handles a sampling request of a server: the model answers if the user agrees.
 func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
 	req, err := sampleRequest(p, s.lockedSecrets())
 	if err != nil {

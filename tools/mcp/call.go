@@ -60,7 +60,7 @@ func (s *server) approvedConnection(name, sum string) (connection, error) {
 	return s.connection, nil
 }
 
-// A connection is what it takes to ask a server something.
+// A connection is what is needed to send a request to a server.
 type connection struct {
 	session *sdk.ClientSession
 	client  *sdk.Client

@@ -22,15 +22,15 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// A link is a connection to a server, from its start to its end.
+// A link is one connection to a server, from its start to its end.
 type link struct {
 	session   *sdk.ClientSession
 	client    *sdk.Client
 	program   *tools.Program // nil: it is a service
 	service   *httpService   // nil: it is a program
 	drained   chan struct{}  // closed when nothing more comes from stderr
-	sandboxed bool           // the sandbox holds the program
-	given     []string       // the folders that it was given at first
+	sandboxed bool           // the sandbox confines the program
+	sentRoots []string       // the roots that it was told at first
 }
 
 // connect starts the server and greets it.
@@ -55,7 +55,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	l.client = sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
 	l.client.AddReceivingMiddleware(requireParams)
 	if s.config.getsRoots() {
-		l.given = s.roots.give(l.client)
+		l.sentRoots = s.roots.addTo(l.client)
 	}
 	type result struct {
 		session *sdk.ClientSession

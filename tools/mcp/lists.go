@@ -16,7 +16,7 @@ type Prompt struct {
 	Arguments   []PromptArgument
 }
 
-// An PromptArgument is a text that goes into a Prompt.
+// A PromptArgument is a text that goes into a Prompt.
 type PromptArgument struct {
 	Name        string
 	Description string

@@ -11,10 +11,10 @@ import (
 	"parley/tools/mcp/oauth"
 )
 
-// A LoginStore keeps the login of one server: a text that holds tokens.
+// A LoginStore stores the login of one server, a text that holds tokens.
 type LoginStore = oauth.Store
 
-// LoginSecrets returns what must not be shown of a text of a LoginStore.
+// LoginSecrets returns the secrets in a text of a LoginStore, for masking.
 func LoginSecrets(text string) []string {
 	return slices.DeleteFunc(oauth.Secrets(text), func(s string) bool { return len(s) < minSecretLength })
 }
@@ -91,7 +91,7 @@ func (s *server) lockedSecrets() secretMask {
 // clientMask takes out what must not be shown of a server, as far as what logs in to it knows.
 func clientMask(client *oauth.Client) secretMask { return newMask(client.Secrets()) }
 
-// A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
+// A Login is a login that waits for the user to agree in a browser. Close ends it.
 type Login struct {
 	*oauth.Login
 	then   func() error  // what follows a login
@@ -105,7 +105,7 @@ func (l *Login) Close() {
 	l.client.Close()
 }
 
-// Wait waits for the browser, and has the server started with what it brings.
+// Wait waits for the browser, stores the tokens, and restarts the server.
 func (l *Login) Wait(ctx context.Context) error {
 	if err := l.Login.Wait(ctx); err != nil {
 		return clientMask(l.of).error(err)
@@ -113,7 +113,7 @@ func (l *Login) Wait(ctx context.Context) error {
 	return l.then()
 }
 
-// BeginLogin finds out where a user logs in to a server, which takes a while.
+// BeginLogin finds the authorization server and begins a login, which takes some requests.
 func (all *Servers) BeginLogin(ctx context.Context, name string) (*Login, error) {
 	s, err := all.server(name)
 	if err != nil {
@@ -123,7 +123,7 @@ func (all *Servers) BeginLogin(ctx context.Context, name string) (*Login, error)
 	return begin(ctx, name, client, err, func() error { return all.Restart(name) })
 }
 
-// Logout forgets the login to a server, tells its authorization server, and starts it again.
+// Logout removes the login of a server, revokes its tokens, and restarts the server.
 func (all *Servers) Logout(ctx context.Context, name string) error {
 	s, err := all.server(name)
 	if err != nil {

@@ -32,37 +32,36 @@ type Options struct {
 	Dir     string // in which programs are started that have no directory of their own
 	Version string // of parley, which servers are told
 
-	// Confine makes the command of a server's program, held by the sandbox; a
-	// nil command, or a nil Confine, is a program that is not held. Env is its
-	// whole environment.
+	// Confine makes the command of a server's program in the sandbox; with a nil cmd, or a nil
+	// Confine, the program is not confined. Env is its whole environment.
 	Confine func(server string, c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
 
-	// GrantablePath returns what would have to be allowed for a held program to reach a
-	// path; "" for nothing. See tools.Grantable. Nil: nothing can be.
+	// GrantablePath returns what would have to be allowed for a confined program to reach a path; ""
+	// for nothing. See tools.GrantablePath. Nil: nothing can be.
 	GrantablePath func(server string, c Config, path string, write bool) string
 
-	// LoadState returns what Keep was last given for a server; "" if nothing yet.
+	// LoadState returns what SaveState stored for a server; "" if nothing yet.
 	LoadState func(server string) string
-	// SaveState stores what is to be remembered of a server, for later sessions.
+	// SaveState stores the state of a server for later sessions: what was allowed, and whether it was
+	// stopped.
 	SaveState func(server, memory string) error
 
-	// Approved is what Agree was last given for a server; "" if nothing yet.
+	// Approved returns what Approve stored for a server; "" if nothing yet.
 	Approved func(server string) string
-	// Approve keeps what a user has agreed to, for later sessions.
+	// Approve stores the fingerprint of the tools that a user approved, for later sessions.
 	Approve func(server, seal string) error
 
 	Roots       []string // folders that the user works in; see Servers.SetRoots
-	Interactive bool     // somebody takes NextQuestion, after each OnChange; else servers' questions are declined
+	Interactive bool     // the program takes NextQuestion after each OnChange; else questions of servers are declined
 
 	// Logins returns where the login of a server is kept; nil: servers are not logged in to.
 	Logins func(server string) LoginStore
 
-	// OnChange is told whenever the state of a server has changed, and with it
-	// perhaps its tools. It is called from several goroutines, and must neither
-	// wait nor call Close.
+	// OnChange is called after the state of a server has changed, and with it perhaps its tools. It is
+	// called from several goroutines, and must neither wait nor call Close.
 	OnChange func(server string)
 
-	startTimeout time.Duration // until a server is ready; 0: startTime, or firstTime
+	startTimeout time.Duration // until a server is ready; 0: startTimeout, or firstStartTimeout
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
@@ -82,7 +81,7 @@ func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	ctx, cancel := context.WithCancel(ctx)
 	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{folders: o.Roots}}
 	for name, c := range configs {
-		s := newServer(name, c, o, asks{&all.questions, &all.roots, new(inFlight)})
+		s := newServer(name, c, o, inbound{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s
 		all.start(func() { s.run(ctx) })
 	}
@@ -123,7 +122,7 @@ func (all *Servers) Wait(ctx context.Context) {
 	}
 }
 
-// States tells of every server, sorted by name.
+// States returns the state of every server, sorted by name.
 func (all *Servers) States() []State {
 	var states []State
 	for _, s := range all.sorted() {
@@ -132,7 +131,7 @@ func (all *Servers) States() []State {
 	return states
 }
 
-// Tools returns those that may be offered to a model: of servers that are ready.
+// Tools returns the tools that a model may use: those of servers that are ready.
 func (all *Servers) Tools() []tools.External {
 	var out []tools.External
 	for _, s := range all.sorted() {
@@ -141,12 +140,12 @@ func (all *Servers) Tools() []tools.External {
 	return out
 }
 
-// ToolPrefix begins the names of the tools of a server, and of no other tool.
+// ToolPrefix returns the prefix of the names of a server's tools, which no other tool has.
 func ToolPrefix(server string) string { return "mcp__" + server + "__" }
 
-// Approve says that a user has seen the tools of a server as State showed
-// them, with this Seal, and agrees. It is an error if they have changed since.
-// An error of Options.Agree leaves them offered until Close.
+// Approve records that a user has seen the tools of a server, as State listed them with this
+// Fingerprint, and approves them. It is an error if they have changed since. After an error of
+// Options.Approve they stay approved until Close.
 func (all *Servers) Approve(name, seal string) error {
 	s, err := all.server(name)
 	if err != nil {
@@ -208,40 +207,40 @@ func (all *Servers) sorted() []*server {
 // Status is how a server is.
 type Status string
 
-// What a server can be.
+// The states of a server.
 const (
 	StatusDisabled Status = "disabled" // by the configuration
 	StatusStarting Status = "starting"
 	StatusReady    Status = "ready"
-	StatusNew      Status = "new"     // its tools were never seen by a user, and are not offered
-	StatusChanged  Status = "changed" // its tools are not those that were agreed to, and are not offered
-	StatusFailed   Status = "failed"  // see Why
+	StatusNew      Status = "new"     // no user has seen its tools yet, which are not offered
+	StatusChanged  Status = "changed" // its tools are not those that were approved, and are not offered
+	StatusFailed   Status = "failed"  // see State.Reason
 	StatusStopped  Status = "stopped" // by the user
 	StatusLogin    Status = "needs login"
 )
 
-// A State tells of one server. All text in it that comes from the server is
-// untrusted, though without control characters; secrets are left out.
+// A State describes one server. Text in it that comes from the server is untrusted, though without
+// control characters; secrets are masked.
 type State struct {
 	Name         string
 	Status       Status
-	Reason       string // it failed, or cannot be started as it was agreed to
+	Reason       string // why it failed, or cannot be started as it was approved
 	FirstStart   bool   // it starts for the first time, and may have to be downloaded
 	Refusal      Refusal
 	Allowed      Access // by the user, beyond the configuration
 	Location     string // its command line or address
 	ServerInfo   string // what it calls itself, with its version
 	Tools        []Tool
-	RemovedTools []string // tools that were agreed to and are gone
-	OmittedTools int      // tools beyond those that can be offered
-	Fingerprint  string   // stands for Tools, for Approve
+	RemovedTools []string // tools that were approved and no longer exist
+	OmittedTools int      // number of tools beyond maxTools
+	Fingerprint  string   // of Tools, for Servers.Approve
 
 	Since time.Time
 	Session
 	Program
 }
 
-// Session is what there is of a connection beside tools.
+// Session describes the connection to a server beside its tools.
 type Session struct {
 	LoggedIn  bool // a login is in use
 	Prompts   int
@@ -256,13 +255,13 @@ type Program struct {
 	NonMessages int    // lines on its stdout that were no messages
 }
 
-// A Tool is one of a server's, as a user sees it.
+// A Tool is a tool of a server, as a user sees it.
 type Tool struct {
 	Name        string // as the model calls it
 	Title       string // the server's own name for it
 	Description string
 	Schema      string // of the arguments, as JSON; the model is told all of it
-	Change      string // "new" or "changed" against what was agreed to, or ""
+	Change      string // "new" or "changed" since the approval, or ""
 }
 
 // The bounds of a server. Times are from the first to the last byte.

@@ -2,14 +2,14 @@ package mcp
 
 import "time"
 
-// A stderrWriter takes what a program writes to standard error, and tells of it while
-// the program starts for the first time: it may be downloading.
+// A stderrWriter stores the standard error of a program, and calls OnChange on it while the program
+// starts for the first time: it may be downloading.
 type stderrWriter struct {
 	s    *server
 	last time.Time
 }
 
-// noticeInterval is the time between two pieces of news.
+// noticeInterval is the shortest time between two such calls.
 const noticeInterval = time.Second
 
 func (p *stderrWriter) Write(data []byte) (int, error) {

@@ -12,7 +12,7 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// roots are the folders that the user works in.
+// roots holds the directories that the user works in, which servers are told as roots.
 type roots struct {
 	mu      sync.Mutex
 	folders []string
@@ -24,7 +24,8 @@ func (r *roots) list() []string {
 	return slices.Clone(r.folders)
 }
 
-// SetRoots tells the servers that the user works in other folders; they are absolute.
+// SetRoots replaces the directories that the user works in, which servers are told as roots. They
+// are absolute.
 func (all *Servers) SetRoots(folders ...string) {
 	all.roots.mu.Lock()
 	old := all.roots.folders
@@ -43,7 +44,7 @@ func (all *Servers) SetRoots(folders ...string) {
 		if client != nil && s.config.getsRoots() {
 			all.start(func() { // one that reads nothing is waited for
 				client.RemoveRoots(gone...)
-				all.roots.give(client)
+				all.roots.addTo(client)
 			})
 		}
 	}
@@ -53,8 +54,8 @@ func (all *Servers) SetRoots(folders ...string) {
 // them but know them.
 func (c Config) getsRoots() bool { return c.URL == "" || isLoopback(hostOf(c.URL)) }
 
-// give offers the folders to a server, and returns them.
-func (r *roots) give(client *sdk.Client) (folders []string) {
+// addTo sets the roots of a client before it connects, and returns them.
+func (r *roots) addTo(client *sdk.Client) (folders []string) {
 	var all []*sdk.Root
 	folders = r.list()
 	for _, f := range folders {
@@ -64,9 +65,8 @@ func (r *roots) give(client *sdk.Client) (folders []string) {
 	return folders
 }
 
-// giveAgain tells a server that was given folders before it was connected of those that changed until
-// then.
-func (r *roots) giveAgain(client *sdk.Client, given []string) {
+// update sends a client the roots that have changed since addTo returned sent.
+func (r *roots) update(client *sdk.Client, given []string) {
 	now := r.list()
 	if slices.Equal(now, given) {
 		return
@@ -78,7 +78,7 @@ func (r *roots) giveAgain(client *sdk.Client, given []string) {
 		}
 	}
 	client.RemoveRoots(gone...)
-	r.give(client)
+	r.addTo(client)
 }
 
 // rootURI returns the file URI of a folder.

@@ -21,10 +21,10 @@ type server struct {
 	config Config
 	opts   Options
 	requested
-	asks
+	inbound
 	stderr      tailBuffer
 	nonMessages atomic.Int64
-	storing     sync.Mutex // held while what is remembered changes and is stored; before mu
+	storeMu     sync.Mutex // held while what is remembered changes and is stored; before mu
 
 	mu sync.Mutex // guards what follows
 	lifecycle
@@ -36,26 +36,26 @@ type server struct {
 	progressFuncs map[string]func(string) // receive progress, by token
 }
 
-// requested is what its goroutine is asked for; each holds one.
+// requested holds the requests to a server's goroutine; each channel holds one.
 type requested struct {
 	restart chan struct{} // it is to be started again
 	changed chan struct{} // its lists are to be read again
 }
 
-// asks is what a server may ask for.
-type asks struct {
+// inbound is what handles the requests that a server makes.
+type inbound struct {
 	questions *questions // of all servers
 	roots     *roots     // of all servers
 	*inFlight
 }
 
-// peer is who is connected.
+// peer describes the connected server.
 type peer struct {
 	pid        int // 0: no program
 	serverInfo string
 }
 
-// lifecycle holds how far a server has come, and why no further.
+// lifecycle is the state of a server's start and end.
 type lifecycle struct {
 	status    Status
 	reason    string
@@ -65,10 +65,10 @@ type lifecycle struct {
 	refusal   Refusal
 }
 
-func newServer(name string, c Config, o Options, asked asks) *server {
+func newServer(name string, c Config, o Options, asked inbound) *server {
 	s := &server{
 		name: name, config: c, opts: o,
-		requested: requested{restart: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, asks: asked,
+		requested: requested{restart: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, inbound: asked,
 		lifecycle: lifecycle{status: StatusStarting, startDone: make(chan struct{}), since: time.Now()}, progressFuncs: map[string]func(string){},
 	}
 	if o.Approved != nil {
@@ -159,7 +159,7 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	defer s.detach()
 	s.attach(life, l)
 	if s.config.getsRoots() {
-		s.roots.giveAgain(l.client, l.given)
+		s.roots.update(l.client, l.sentRoots)
 	}
 	if err := s.loadLists(starting, l.session); err != nil {
 		if starting.Err() != nil {

@@ -17,8 +17,8 @@ import (
 	"parley/tools/mcp/oauth"
 )
 
-// A httpService carries messages to and from a server behind a URL. Its headers go
-// to that host alone, and nothing it sends is larger than a message may be.
+// An httpService carries messages to and from a server behind a URL. Its headers go to that host
+// alone, and nothing it sends is larger than maxMessage.
 type httpService struct {
 	url     *url.URL
 	headers map[string]string

@@ -39,7 +39,7 @@ type toolList struct {
 	fingerprint fingerprint
 }
 
-// A listedTool tool is one that can be offered.
+// A listedTool is a tool that can be offered.
 type listedTool struct {
 	Tool
 	serverName string // the server's name for it, byte for byte
@@ -74,8 +74,8 @@ func listTools(server string, all []*sdk.Tool, mask secretMask) toolList {
 	return out
 }
 
-// A fingerprint tells whether tools are what somebody has seen: a sum of everything a
-// model is told of each, by its name, and one of what the server was started by.
+// A fingerprint identifies the tools of a server: a hash by name of everything that a model is told
+// of each, and one of the configuration that it was started with.
 type fingerprint map[string]string
 
 // Names that no tool has.
@@ -84,7 +84,7 @@ const (
 	saltKey  = "salt" // of the sum of what the server was started by, for that holds secrets
 )
 
-// saltOrNew returns the salt of a seal, or a new one if it has none.
+// saltOrNew returns the salt of a fingerprint, or a new one if it has none.
 func (s fingerprint) saltOrNew() string {
 	if s[saltKey] == "" {
 		return rand.Text()
@@ -122,11 +122,11 @@ func (s fingerprint) add(name string, parts ...string) {
 	s[name] = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// fingerprintVersion begins a seal, to tell it from what other versions have kept. The first
-// did not cover what a server is given.
+// fingerprintVersion begins a stored fingerprint. The first version did not cover the
+// configuration.
 const fingerprintVersion = "2"
 
-// String returns the seal as it is kept.
+// String returns the fingerprint as it is stored.
 func (s fingerprint) String() string {
 	var lines []string
 	for name, sum := range s {
@@ -136,7 +136,7 @@ func (s fingerprint) String() string {
 	return fingerprintVersion + "\n" + strings.Join(lines, "\n")
 }
 
-// parseFingerprint reads what String wrote; nil if it is nothing of the kind.
+// parseFingerprint decodes the output of String; nil if text is none.
 func parseFingerprint(text string) fingerprint {
 	head, rest, _ := strings.Cut(text, "\n")
 	if head != fingerprintVersion {
@@ -160,8 +160,8 @@ func (s fingerprint) covers(now fingerprint) bool {
 	return true
 }
 
-// markChanges marks what of tools is not as it was agreed to, and returns the names
-// that are gone. A nil seal was never agreed to anything.
+// markChanges sets Change of tools by comparison with what was approved, and returns the names of
+// removed tools. Against a nil fingerprint all are new.
 func (s fingerprint) markChanges(tools []Tool, now fingerprint) (removed []string) {
 	for i, t := range tools {
 		switch before, known := s[t.Name]; {

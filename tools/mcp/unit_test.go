@@ -307,7 +307,7 @@ func TestMaskBeforeCut(t *testing.T) {
 	const secret = "QXZKVWJYQUZXKVJWQZYX"
 	config := Config{URL: "http://127.0.0.1:1/", Trusted: true}
 	mask := newMask([]string{secret})
-	s := newServer("s", config, Options{Interactive: true}, asks{questions: &questions{}, inFlight: &inFlight{}})
+	s := newServer("s", config, Options{Interactive: true}, inbound{questions: &questions{}, inFlight: &inFlight{}})
 	s.setSecrets([]string{secret})
 	s.life = t.Context()
 	told := ""

@@ -38,8 +38,8 @@ var Classes = []Class{Credentials, Startup}
 
 // A Place is a sensitive file or directory; the zero value is none.
 type Place struct {
-	Class Class
-	What  string // in words that end a sentence: "contains SSH keys"
+	Class  Class
+	Reason string // words that end a sentence: "contains SSH keys"
 }
 
 // A Table is the places of this machine and user. It is never changed, and safe for
@@ -119,22 +119,22 @@ var indexed = sync.OnceValues(func() (anywhere, inHome map[string][]entry) {
 	return anywhere, inHome
 })
 
-// A resolver knows what paths lead to that were looked at before, so that what many
-// places have in common is looked at once; "" leads nowhere.
+// A resolver caches what paths lead to, so that common prefixes are looked up once; "" leads
+// nowhere.
 type resolver map[string]string
 
 // resolve returns a clean absolute path free of links; "" if it leads nowhere.
 func (r resolver) resolve(path string) string {
 	real, known := r[path]
 	if !known {
-		real = r.look(path)
+		real = r.resolveUncached(path)
 		r[path] = real
 	}
 	return real
 }
 
-// look does as resolve for a path that was not looked at yet.
-func (r resolver) look(path string) string {
+// resolveUncached does as resolve for a path that was not resolved before.
+func (r resolver) resolveUncached(path string) string {
 	dir := filepath.Dir(path)
 	if dir == path {
 		return path
@@ -214,8 +214,8 @@ func (t *Table) addTarget(r resolver, file string, p Place) {
 	}
 }
 
-// Of returns what an absolute path is, or what it is below; the zero value if it is
-// no such place. The path must be free of links.
+// Of returns the place that an absolute path is, or is below; the zero value if it is none. The
+// path must be free of links.
 func (t *Table) Of(file string) Place {
 	parts := split(file)
 	for i, part := range parts {
@@ -255,8 +255,8 @@ func (t *Table) isHome(dir []string) bool {
 // otherHomes are the home directories of other users; * is any name.
 var otherHomes = [][]string{{"root"}, {"home", "*"}, {"users", "*"}, {"var", "root"}, {"private", "var", "root"}, {"export", "home", "*"}, {"c:", "users", "*"}}
 
-// WorkspaceProblem says why a directory is no workspace, in words that end a sentence; ""
-// if it can be one. The path is absolute and free of links.
+// WorkspaceProblem returns why a directory is no workspace, in words that end a sentence; "" if it
+// can be one. The path is absolute and free of links.
 func (t *Table) WorkspaceProblem(dir string) (why string) {
 	parts := split(dir)
 	if len(parts) == 0 {
@@ -279,7 +279,7 @@ func (t *Table) WorkspaceProblem(dir string) (why string) {
 		}
 	}
 	if p := t.Of(dir); p.Class != "" {
-		return p.What
+		return p.Reason
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func TestOf(t *testing.T) {
 		{"/srv/.profile", ""},
 	}
 	for _, test := range tests {
-		if got := tab.Of(filepath.FromSlash(test.file)); got.Class != test.want || (got.What == "") != (test.want == "") {
+		if got := tab.Of(filepath.FromSlash(test.file)); got.Class != test.want || (got.Reason == "") != (test.want == "") {
 			t.Errorf("%q: got %+v, want %q", test.file, got, test.want)
 		}
 	}

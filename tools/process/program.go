@@ -12,8 +12,8 @@ import (
 // A CommandLine is a program as the configuration names it: a list of words, or one line for a
 // shell. The zero value is none.
 type CommandLine struct {
-	Words []string
-	Shell bool // there is one word, which a shell understands
+	Words []string // program and arguments; one line with Shell
+	Shell bool     // Words has one element, a line for a shell
 }
 
 // UnmarshalTOML reads a string or a list of strings.
@@ -38,7 +38,7 @@ func (c *CommandLine) UnmarshalTOML(value any) error {
 	return errors.New(`a command is a line for the shell, or a list of words such as ["make", "test"]`)
 }
 
-// Validate reports what is no command.
+// Validate returns an error for a command without a program.
 func (c CommandLine) Validate() error {
 	switch {
 	case len(c.Words) == 0 || strings.TrimSpace(c.Words[0]) == "":
@@ -94,7 +94,7 @@ const (
 	Unconfined Confinement = "off"     // it can do what the user can do
 )
 
-// Validate reports what is none.
+// Validate returns an error for an unknown value.
 func (c Confinement) Validate() error {
 	if c != "" && !slices.Contains([]Confinement{Confined, Networked, Unconfined}, c) {
 		return fmt.Errorf("sandbox = %q: use one of %s, %s, %s", string(c), Confined, Networked, Unconfined)
@@ -104,17 +104,17 @@ func (c Confinement) Validate() error {
 
 // A Run is one run of a program from its start to its end.
 type Run struct {
-	Command  CommandLine
-	Input    []byte // on standard input
-	Timeout  time.Duration
-	Sandbox  Confinement
-	MustHold bool // it does not run where there is no sandbox
+	Command        CommandLine
+	Input          []byte // on standard input
+	Timeout        time.Duration
+	Sandbox        Confinement
+	RequireSandbox bool // it does not run where there is no sandbox
 }
 
-// A Result is what came of it. What the program wrote is as it wrote it.
+// A Result is the result of a Run. The output is unsanitized, unless said.
 type Result struct {
 	Stdout []byte // up to a limit
 	Stderr string // its end, sanitized
-	Exit   int    // its status; -1: it was ended, or did not start
+	Exit   int    // exit status; -1: it was ended, or did not start
 	Err    error  // why it did not start or was ended; nil: it ended by itself
 }

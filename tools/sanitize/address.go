@@ -47,7 +47,8 @@ var blockedRanges = []blockedRange{
 
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// NonPublic says why a network address is none that a model, a server or a page may name; "" if it is.
+// NonPublic returns why a network address is not public, so that no model, server or page may name
+// it; "" if it is public.
 func NonPublic(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"

@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	joiner    = '\u200d' // ZERO WIDTH JOINER
-	asText    = '\ufe0e' // VARIATION SELECTOR-15
-	asEmoji   = '\ufe0f' // VARIATION SELECTOR-16
-	blackFlag = '\U0001f3f4'
-	tagBase   = '\U000e0000'
-	tagCancel = '\U000e007f'
+	zeroWidthJoiner = '\u200d' // ZERO WIDTH JOINER
+	textSelector    = '\ufe0e' // VARIATION SELECTOR-15
+	emojiSelector   = '\ufe0f' // VARIATION SELECTOR-16
+	blackFlag       = '\U0001f3f4'
+	tagBase         = '\U000e0000'
+	tagCancel       = '\U000e007f'
 )
 
-// joins tells whether an invisible rune continues an emoji sequence that has
-// begun, and remembers it if so.
-func (c *cleaner) joins(r rune) bool {
+// continuesEmoji reports whether an invisible rune continues an emoji sequence that has begun, and
+// records it if so.
+func (c *cleaner) continuesEmoji(r rune) bool {
 	switch {
-	case r == joiner:
-		if c.prev != asEmoji && !unicode.Is(pictographic, c.prev) {
+	case r == zeroWidthJoiner:
+		if c.prev != emojiSelector && !unicode.Is(pictographic, c.prev) {
 			return false
 		}
-	case r == asText, r == asEmoji:
+	case r == textSelector, r == emojiSelector:
 		if !unicode.Is(pictographic, c.prev) && !strings.ContainsRune("#*0123456789", c.prev) {
 			return false
 		}
@@ -64,17 +64,17 @@ func ranges(pairs [][2]rune) *unicode.RangeTable {
 
 // IsInvisible reports whether r changes the direction of what follows, ends a line in
 // some terminals, or shows nothing at all.
-func IsInvisible(r rune) bool { return unicode.Is(turning, r) || unicode.Is(invisible, r) }
+func IsInvisible(r rune) bool { return unicode.Is(bidiControls, r) || unicode.Is(invisible, r) }
 
-// turning are the runes that change the direction of what follows, and the two
-// separators some terminals take for line ends. They are shown by name.
-var turning = ranges([][2]rune{
+// bidiControls are the runes that change the direction of what follows, and the two separators that
+// some terminals take for line ends. They are shown by name.
+var bidiControls = ranges([][2]rune{
 	{0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
 })
 
 // invisible are the runes that show nothing and take no room: Unicode's
-// Default_Ignorable_Code_Point without those in turning, the annotation
-// characters, and the noncharacters of the basic plane.
+// Default_Ignorable_Code_Point without bidiControls, the annotation characters, and the
+// noncharacters of the basic plane.
 var invisible = ranges([][2]rune{
 	{0x00ad, 0x00ad}, {0x034f, 0x034f}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
 	{0x200b, 0x200d}, {0x2060, 0x2065}, {0x206a, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef},

@@ -43,7 +43,7 @@ func (c *Output) process(p []byte, last bool) string {
 	var out strings.Builder
 	out.Grow(len(p))
 	for len(p) > 0 {
-		n := plain(p)
+		n := plainPrefix(p)
 		out.Write(p[:n])
 		if p = p[n:]; len(p) == 0 {
 			break
@@ -220,7 +220,7 @@ func RemoveHidden(text string) (string, int) {
 		case r == blackFlag:
 			size = flagLength(text[i:])
 			out.WriteString(text[i : i+size])
-		case !IsHidden(r), selector(r) && unicode.Is(unicode.Han, last):
+		case !IsHidden(r), isVariationSelector(r) && unicode.Is(unicode.Han, last):
 			out.WriteString(text[i : i+size])
 		default:
 			dropped++
@@ -242,7 +242,7 @@ func IsHidden(r rune) bool {
 	return 0xE0000 <= r && r <= 0xE0FFF
 }
 
-func selector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
+func isVariationSelector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
 
 // flagLength returns the bytes of the flag that text begins with, such as Scotland's:
 // a black flag, up to six letters and digits as tags, and a closing tag.

@@ -28,15 +28,14 @@ import (
 // pile up over the lines around it.
 const Marks = 8
 
-// Clean is printable text. Only this package makes one, so that what takes a
-// Clean cannot be given anything that came from outside and did not pass here.
-// The zero value is no text.
+// Clean is printable text, made only by this package, so that a function with a Clean parameter
+// cannot get text that was not sanitized. The zero value is empty.
 type Clean struct{ text string }
 
 // String returns the text.
 func (c Clean) String() string { return c.text }
 
-// Cleaned returns Text, as proof.
+// Cleaned returns Text(s) as a Clean.
 func Cleaned(s string) Clean { return Clean{Text(s)} }
 
 // Text makes s printable and keeps newlines and tabs. Text that is printable
@@ -46,9 +45,9 @@ func Text(s string) string {
 	return text
 }
 
-// Counted does as Text and also tells how many runes it dropped.
+// Counted does as Text and returns the number of dropped runes.
 func Counted(s string) (text string, dropped int) {
-	if plain(s) == len(s) {
+	if plainPrefix(s) == len(s) {
 		return s, 0
 	}
 	var c cleaner
@@ -56,11 +55,10 @@ func Counted(s string) (text string, dropped int) {
 	return string(out), c.dropped
 }
 
-// Source returns s to be handed on, as to a clipboard, with nothing in it that Text
-// does not show as it is: control characters, bidi and invisible runes are left
-// out instead of named, for a name is no part of the source. It tells how many.
+// Source returns s for a clipboard: control, bidi and invisible runes, which Text names or drops,
+// are all dropped. It returns their number.
 func Source(s string) (text string, dropped int) {
-	if plain(s) == len(s) {
+	if plainPrefix(s) == len(s) {
 		return s, 0
 	}
 	c := cleaner{source: true}
@@ -71,7 +69,7 @@ func Source(s string) (text string, dropped int) {
 // Line makes s printable on one line, for titles, names and errors: a newline
 // becomes ␊ and a tab a space.
 func Line(s string) string {
-	if plain(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
+	if plainPrefix(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
 		return s
 	}
 	c := cleaner{line: true}
@@ -96,8 +94,8 @@ func (s *Stream) Add(piece string) Clean {
 	if piece == "" {
 		return Clean{}
 	}
-	if len(s.held) == 0 && plain(piece) == len(piece) {
-		s.c.saw(rune(piece[len(piece)-1]))
+	if len(s.held) == 0 && plainPrefix(piece) == len(piece) {
+		s.c.record(rune(piece[len(piece)-1]))
 		return Clean{piece}
 	}
 	return s.pass(string(s.held)+piece, false)
@@ -110,7 +108,7 @@ func (s *Stream) End() Clean {
 	return out
 }
 
-// Dropped tells how many invisible runes were dropped since the last End.
+// Dropped returns the number of invisible runes dropped since the last End.
 func (s *Stream) Dropped() int { return s.c.dropped }
 
 func (s *Stream) pass(text string, final bool) Clean {
@@ -119,11 +117,11 @@ func (s *Stream) pass(text string, final bool) Clean {
 	return Clean{string(out)}
 }
 
-// plain returns the length of the prefix of s that needs no work: printable ASCII,
-// newlines and tabs.
-func plain[T string | []byte](s T) int {
+// plainPrefix returns the length of the prefix of s that needs no work: printable ASCII, newlines
+// and tabs.
+func plainPrefix[T string | []byte](s T) int {
 	for i := 0; i < len(s); i++ {
-		if asciiKind[s[i]] != keep {
+		if asciiKind[s[i]] != plainByte {
 			return i
 		}
 	}
@@ -131,16 +129,16 @@ func plain[T string | []byte](s T) int {
 }
 
 const (
-	special byte = iota // not ASCII
-	keep
-	picture
+	nonASCII byte = iota // not ASCII
+	plainByte
+	controlPicture
 )
 
 var asciiKind = func() (kinds [256]byte) {
 	for b := range 0x80 {
-		kinds[b] = picture
+		kinds[b] = controlPicture
 		if b >= ' ' && b != 0x7f || b == '\n' || b == '\t' {
-			kinds[b] = keep
+			kinds[b] = plainByte
 		}
 	}
 	return kinds
@@ -157,15 +155,15 @@ type cleaner struct {
 	dropped int
 }
 
-func (c *cleaner) saw(r rune) { c.prev, c.marks, c.tags = r, 0, "" }
+func (c *cleaner) record(r rune) { c.prev, c.marks, c.tags = r, 0, "" }
 
 // clean appends the printable form of s to out. Unless final, it returns the
 // bytes at the end of s that cannot be judged yet.
 func (c *cleaner) clean(out []byte, s string, final bool) ([]byte, string) {
 	for i := 0; i < len(s); {
-		if asciiKind[s[i]] == keep {
-			n := plain(s[i:])
-			out = c.printable(out, s[i:i+n])
+		if asciiKind[s[i]] == plainByte {
+			n := plainPrefix(s[i:])
+			out = c.appendPlain(out, s[i:i+n])
 			i += n
 			continue
 		}
@@ -178,19 +176,19 @@ func (c *cleaner) clean(out []byte, s string, final bool) ([]byte, string) {
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && size == 1 {
-			size = broken(s[i:])
-			out = c.invalid(out, s[i:i+size])
+			size = truncatedLength(s[i:])
+			out = c.appendInvalid(out, s[i:i+size])
 		} else {
-			out = c.rune(out, r)
+			out = c.appendRune(out, r)
 		}
 		i += size
 	}
 	return out, ""
 }
 
-// printable appends a run of plain bytes.
-func (c *cleaner) printable(out []byte, s string) []byte {
-	c.saw(rune(s[len(s)-1]))
+// appendPlain appends a run of plain bytes.
+func (c *cleaner) appendPlain(out []byte, s string) []byte {
+	c.record(rune(s[len(s)-1]))
 	if !c.line {
 		return append(out, s...)
 	}
@@ -216,7 +214,7 @@ func Words(s string) string {
 	}), " ")
 }
 
-// Complete returns s without the beginning of a character at its end.
+// Complete returns s without an incomplete character at its end.
 func Complete(s string) string {
 	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(s[i]) {
@@ -229,9 +227,9 @@ func Complete(s string) string {
 	return s
 }
 
-// broken returns the length of the truncated UTF-8 sequence at the start of s, which
-// is shown as one replacement character, as the Unicode standard recommends.
-func broken(s string) int {
+// truncatedLength returns the length of the truncated UTF-8 sequence at the start of s, which is
+// shown as one replacement character, as the Unicode standard recommends.
+func truncatedLength(s string) int {
 	for n := min(len(s), 3); n > 1; n-- {
 		if !utf8.FullRuneInString(s[:n]) {
 			return n
@@ -240,35 +238,35 @@ func broken(s string) int {
 	return 1
 }
 
-// invalid appends the sign for bytes that are not UTF-8. A stray byte from 80
+// appendInvalid appends the sign for bytes that are not UTF-8. A stray byte from 80
 // to 9F is named like the C1 control a terminal in 8-bit mode takes it for.
-func (c *cleaner) invalid(out []byte, s string) []byte {
+func (c *cleaner) appendInvalid(out []byte, s string) []byte {
 	if s[0] >= 0x80 && s[0] <= 0x9f {
-		return c.token(out, rune(s[0]))
+		return c.appendName(out, rune(s[0]))
 	}
-	c.saw(utf8.RuneError)
+	c.record(utf8.RuneError)
 	return utf8.AppendRune(out, utf8.RuneError)
 }
 
-// token appends the name of r in place of r.
-func (c *cleaner) token(out []byte, r rune) []byte {
+// appendName appends the name of r in place of r.
+func (c *cleaner) appendName(out []byte, r rune) []byte {
 	if c.source {
 		c.dropped++
 		return out
 	}
-	c.saw('>')
+	c.record('>')
 	return fmt.Appendf(out, "<U+%04X>", r)
 }
 
-func (c *cleaner) rune(out []byte, r rune) []byte {
+func (c *cleaner) appendRune(out []byte, r rune) []byte {
 	switch {
 	case r < ' ' && !c.source:
-		c.saw(r)
+		c.record(r)
 		return utf8.AppendRune(out, '␀'+r)
-	case r < 0xa0, unicode.Is(turning, r):
-		return c.token(out, r)
+	case r < 0xa0, unicode.Is(bidiControls, r):
+		return c.appendName(out, r)
 	case unicode.Is(invisible, r):
-		if !c.joins(r) {
+		if !c.continuesEmoji(r) {
 			c.dropped++
 			return out
 		}
@@ -280,7 +278,7 @@ func (c *cleaner) rune(out []byte, r rune) []byte {
 		c.marks++
 		c.prev, c.tags = r, ""
 	default:
-		c.saw(r)
+		c.record(r)
 		if r == blackFlag {
 			c.tags = "\x00"
 		}

@@ -158,7 +158,7 @@ func forbid(t *testing.T, text string) {
 	}
 	prev := rune(0)
 	for _, r := range text {
-		emoji := unicode.Is(pictographic, prev) || prev == asEmoji || unicode.Is(unicode.Cf, prev)
+		emoji := unicode.Is(pictographic, prev) || prev == emojiSelector || unicode.Is(unicode.Cf, prev)
 		switch {
 		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0, unicode.Is(unicode.Bidi_Control, r):
 			t.Errorf("%U in %q", r, text)

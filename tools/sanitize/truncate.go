@@ -5,8 +5,8 @@ import "unicode/utf8"
 // ellipsis stands where a text was cut.
 const ellipsis = "…"
 
-// Truncate returns text if it has at most limit characters, else so many of its first and an ellipsis. It
-// makes nothing harmless.
+// Truncate returns text if it has at most limit characters, else its first limit characters and an
+// ellipsis. It does not sanitize.
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -19,8 +19,8 @@ func Truncate(text string, limit int) string {
 	return text
 }
 
-// TruncateBytes returns text if it has at most limit bytes, else its beginning, of whole characters and
-// so many bytes at most, and an ellipsis. It makes nothing harmless.
+// TruncateBytes returns text if it has at most limit bytes, else its first whole characters within
+// limit bytes and an ellipsis. It does not sanitize.
 func TruncateBytes(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -304,7 +304,7 @@ func loginServer(a *App, name string) Effect {
 func awaitLogin(a *App, name string, login *mcp.Login) Effect {
 	ask := &Secret{
 		Title: "Log in to " + name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Visible: true,
-		Ready: login.Came(), OnDismiss: func() { go login.Close() },
+		Ready: login.Returned(), OnDismiss: func() { go login.Close() },
 		Submit: func(ctx context.Context, line string) (func() Effect, error) {
 			if line != "" {
 				if err := login.Paste(line); err != nil {

@@ -58,7 +58,7 @@ func SettingName(name string) (string, error) {
 	case name != field:
 		return name, nil
 	}
-	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.AsTyped, name)
+	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.RawFieldPrefix, name)
 }
 
 // isCommand reports whether name is a command, and no setting or field of requests, also none that

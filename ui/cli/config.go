@@ -25,28 +25,28 @@ import (
 
 // Config is config.toml. Each field belongs to the package that acts on it.
 type Config struct {
-	Model       string                     `toml:"model"`
-	ImageModel  string                     `toml:"image_model"`
-	EmbedModel  string                     `toml:"embed_model"` // "": the first connected one
-	Fallback    []string                   `toml:"fallback"`
-	Fallbacks   map[string][]string        `toml:"fallbacks"` // by model or provider, in the place of Fallback
-	Effort      llm.Effort                 `toml:"effort"`
-	System      string                     `toml:"system"`
-	Web         bool                       `toml:"web"` // answers may search the web
-	Mode        tools.Mode                 `toml:"mode"`
-	Background  int                        `toml:"background_after"` // seconds after which a command goes on in the background; 0: never
-	MaxTurns    int                        `toml:"max_turns"`
-	MaxCost     float64                    `toml:"max_cost"`
-	UI          tui.Config                 `toml:"ui"`
-	Session     session.Config             `toml:"session"`
-	Keys        tui.Keys                   `toml:"keys"`
-	Permissions tools.Permissions          `toml:"permissions"`
-	Sandbox     tools.SandboxConfig        `toml:"sandbox"`
-	MCP         map[string]mcp.Config      `toml:"mcp"`
-	Tools       map[string]tools.OwnConfig `toml:"tools"`
-	Hooks       []hooks.Config             `toml:"hooks"`
-	Budget      session.Budget             `toml:"budget"`
-	Search      tools.SearchConfig         `toml:"search"`
+	Model       string                      `toml:"model"`
+	ImageModel  string                      `toml:"image_model"`
+	EmbedModel  string                      `toml:"embed_model"` // "": the first connected one
+	Fallback    []string                    `toml:"fallback"`
+	Fallbacks   map[string][]string         `toml:"fallbacks"` // by model or provider, in the place of Fallback
+	Effort      llm.Effort                  `toml:"effort"`
+	System      string                      `toml:"system"`
+	Web         bool                        `toml:"web"` // answers may search the web
+	Mode        tools.Mode                  `toml:"mode"`
+	Background  int                         `toml:"background_after"` // seconds after which a command goes on in the background; 0: never
+	MaxTurns    int                         `toml:"max_turns"`
+	MaxCost     float64                     `toml:"max_cost"`
+	UI          tui.Config                  `toml:"ui"`
+	Session     session.Config              `toml:"session"`
+	Keys        tui.Keys                    `toml:"keys"`
+	Permissions tools.Permissions           `toml:"permissions"`
+	Sandbox     tools.SandboxConfig         `toml:"sandbox"`
+	MCP         map[string]mcp.Config       `toml:"mcp"`
+	Tools       map[string]tools.CustomTool `toml:"tools"`
+	Hooks       []hooks.Config              `toml:"hooks"`
+	Budget      session.Budget              `toml:"budget"`
+	Search      tools.SearchConfig          `toml:"search"`
 	providers.Config
 }
 
@@ -61,14 +61,14 @@ type Project struct {
 		History string  `toml:"history"`
 		Compact float64 `toml:"compact"`
 	} `toml:"session"`
-	Tools map[string]tools.OwnConfig `toml:"tools"` // each call asks
+	Tools map[string]tools.CustomTool `toml:"tools"` // each call asks
 }
 
 // Validate names the first value that cannot be meant.
 func (p *Project) Validate() error {
 	c := Config{Effort: p.Effort, UI: tui.Default(), Config: providers.Default()}
 	c.Session.History, c.Session.CompactAt = p.Session.History, p.Session.Compact
-	return cmp.Or(c.Validate(), tools.ValidateOwn(p.Tools, true))
+	return cmp.Or(c.Validate(), tools.ValidateCustomTools(p.Tools, true))
 }
 
 // Validate names the first value that cannot be meant.
@@ -85,7 +85,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateOwn(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateCustomTools(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -113,7 +113,7 @@ const backgroundAfter = 60
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
 	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: session.DefaultBudget()}
-	c.Stored, c.Kept = stored, keptFacts()
+	c.Stored, c.Facts = stored, keptFacts()
 	return c
 }
 

@@ -40,9 +40,9 @@ func abilityTable() string {
 		add("thinking", some(func(c providers.Choice) bool { return c.Thinks }), true)
 		add("tools", some(func(c providers.Choice) bool { return c.Tools }) && !program, true)
 		add("images in", some(func(c providers.Choice) bool { return c.Vision }), true)
-		add("draws", known(media.Drawing, p.ID), offered(media.Drawing, p.ID))
-		add("films", known(media.Filming, p.ID), offered(media.Filming, p.ID))
-		add("embeds", known(media.Embedding, p.ID), offered(media.Embedding, p.ID))
+		add("draws", known(media.Images, p.ID), offered(media.Images, p.ID))
+		add("films", known(media.Videos, p.ID), offered(media.Videos, p.ID))
+		add("embeds", known(media.Embeddings, p.ID), offered(media.Embeddings, p.ID))
 		add("web search", some(func(c providers.Choice) bool { return c.Facts.Web }), p.SearchPrice > 0)
 		text := strings.Join(can, ", ")
 		if len(perhaps) > 0 {
@@ -126,7 +126,7 @@ func programTable() string {
 // imageTable lists the models that draw, with what they can do.
 func imageTable() string {
 	var rows [][]string
-	for _, c := range media.Drawing.Choices(providers.Config{}, noEnvironment) {
+	for _, c := range media.Images.Choices(providers.Config{}, noEnvironment) {
 		m := c.Facts
 		var can []string
 		if m.Inputs > 0 {
@@ -147,7 +147,7 @@ func imageTable() string {
 // videoTable lists the models that film.
 func videoTable() string {
 	var rows [][]string
-	for _, c := range media.Filming.Choices(providers.Config{}, noEnvironment) {
+	for _, c := range media.Videos.Choices(providers.Config{}, noEnvironment) {
 		m := c.Facts
 		usd, known := m.Cost(0, "")
 		length := "–"
@@ -165,7 +165,7 @@ func videoTable() string {
 // embeddingTable lists the models that embed.
 func embeddingTable() string {
 	var rows [][]string
-	for _, c := range media.Embedding.Choices(providers.Config{}, noEnvironment) {
+	for _, c := range media.Embeddings.Choices(providers.Config{}, noEnvironment) {
 		m := c.Facts
 		price := "–"
 		if m.Price.Input > 0 {

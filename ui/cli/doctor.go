@@ -94,7 +94,7 @@ func tellLogin(c *app.Check, p providers.Program) {
 	switch {
 	case p.LoggedIn:
 		c.Detail += " · logged in"
-	case p.Hidden:
+	case p.LoginUnknown:
 		c.Detail += fmt.Sprintf(" · login in the system's keyring, not checked (log in with %q)", p.Login)
 	default:
 		c.Status, c.Hint = app.Warns, fmt.Sprintf("Not logged in: log in with %q", p.Login)

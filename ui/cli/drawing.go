@@ -19,7 +19,7 @@ import (
 func drawing(a *program) app.ImageModels {
 	return app.ImageModels{
 		List: func() (items []app.Item) {
-			for _, c := range media.Drawing.Choices(a.local.services(), os.Getenv) {
+			for _, c := range media.Images.Choices(a.local.services(), os.Getenv) {
 				detail := cmp.Or(c.Unavailable, c.Facts.Name)
 				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
 					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // a narrow screen cuts the end
@@ -33,11 +33,11 @@ func drawing(a *program) app.ImageModels {
 			return items
 		},
 		Open: func(ctx context.Context, name string) (llm.Endpoint, error) {
-			m, err := media.Drawing.Open(ctx, a.local.services(), cmp.Or(name, a.config.ImageModel), a.openOptions())
+			m, err := media.Images.Open(ctx, a.local.services(), cmp.Or(name, a.config.ImageModel), a.openOptions())
 			if err != nil {
 				return llm.Endpoint{}, err
 			}
-			m.Service = media.Again(m.Service)
+			m.Service = media.WithRetries(m.Service)
 			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return keepImage(a.dir, prompt, b) }), nil
 		},
 	}

@@ -92,7 +92,7 @@ is of: vectors of different ones cannot be compared.`,
 	cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		if a.load() == nil {
-			for _, c := range media.Embedding.Choices(a.local.services(), os.Getenv) {
+			for _, c := range media.Embeddings.Choices(a.local.services(), os.Getenv) {
 				if c.Unavailable == "" {
 					names = append(names, c.Name)
 				}
@@ -197,7 +197,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 		return err
 	}
 	defer func() { err = out.end(err) }()
-	if r.model, err = media.Embedding.Open(ctx, r.local.services(), cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
+	if r.model, err = media.Embeddings.Open(ctx, r.local.services(), cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
 		return err
 	}
 	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {

@@ -18,18 +18,18 @@ import (
 
 // keptFacts returns the facts that were fetched, beside the conversations; nil if there is no
 // place for them.
-func keptFacts() *catalog.Kept {
+func keptFacts() *catalog.FactsFile {
 	library, err := session.StorePath(os.Getenv)
 	if err != nil {
 		return nil
 	}
-	return catalog.OpenKept(catalog.KeptPath(library))
+	return catalog.OpenFactsFile(catalog.FactsPath(library))
 }
 
 // updateFacts fetches what lists of models say, prints how that differs from what is known, and
 // keeps it unless --dry-run is set.
 func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
-	kept := c.config.Kept
+	kept := c.config.Facts
 	if kept == nil {
 		return c.fail(print.Failed, errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path"))
 	}
@@ -105,7 +105,7 @@ func factsNotice(a *program, now time.Time) string {
 	if now.Sub(catalog.Revised) <= catalog.StaleAfter {
 		return "" // without a look at the disk
 	}
-	of, stale := a.config.Kept.Stale(now)
+	of, stale := a.config.Facts.Stale(now)
 	day := of.Format(time.DateOnly)
 	if told, err := a.library.Get("facts told"); !stale || err != nil || told == day {
 		return ""
@@ -119,15 +119,15 @@ func factsNotice(a *program, now time.Time) string {
 // facts checks of when the facts of models are.
 func (d doctor) facts(now time.Time) app.Check {
 	c := app.Check{Section: app.SectionConfiguration, Name: "model facts", Status: app.Works}
-	of, stale := d.config.Kept.Stale(now)
+	of, stale := d.config.Facts.Stale(now)
 	c.Detail = "of " + of.Format(time.DateOnly) + ", built in"
-	if at := d.config.Kept.Fetched(); !at.IsZero() && at.Equal(of) {
+	if at := d.config.Facts.Fetched(); !at.IsZero() && at.Equal(of) {
 		c.Detail = "fetched " + of.Format(time.DateOnly)
 	}
 	if stale {
 		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and context windows"
 	}
-	if err := d.config.Kept.Err(); err != nil {
+	if err := d.config.Facts.Err(); err != nil {
 		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it again"
 	}
 	return c

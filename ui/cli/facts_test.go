@@ -16,7 +16,7 @@ func TestFactsNotice(t *testing.T) {
 	a := newProgram()
 	a.library = session.MemoryStore()
 	path := filepath.Join(t.TempDir(), "models.json")
-	a.config.Kept = catalog.OpenKept(path)
+	a.config.Facts = catalog.OpenFactsFile(path)
 	built := catalog.Revised
 	expect := func(now time.Time, want string) {
 		t.Helper()
@@ -32,11 +32,11 @@ func TestFactsNotice(t *testing.T) {
 	expect(built.Add(catalog.StaleAfter+48*time.Hour), "")
 
 	fetched := built.Add(catalog.StaleAfter + 72*time.Hour).UTC().Truncate(time.Second)
-	update := a.config.Kept.Compare([]catalog.Fetched{{List: catalog.List{Provider: "openai", URL: "https://api.openai.com/v1", Fetched: fetched}}})
+	update := a.config.Facts.Compare([]catalog.Fetched{{List: catalog.List{Provider: "openai", URL: "https://api.openai.com/v1", Fetched: fetched}}})
 	if err := update.Save(); err != nil {
 		t.Fatal(err)
 	}
-	a.config.Kept = catalog.OpenKept(path) // as the next run has it
+	a.config.Facts = catalog.OpenFactsFile(path) // as the next run has it
 	expect(fetched.Add(time.Hour), "")
 	expect(fetched.Add(catalog.StaleAfter+time.Hour), old(fetched))
 	expect(fetched.Add(catalog.StaleAfter+2*time.Hour), "")

@@ -66,7 +66,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
 	cmd.MarkFlagFilename("mask", "png")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("model", completeMedia(a, media.Drawing))
+	cmd.RegisterFlagCompletionFunc("model", completeMedia(a, media.Images))
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	bill := c.draw(ctx, m.Name, media.Again(m.Service), r)
+	bill := c.draw(ctx, m.Name, media.WithRetries(m.Service), r)
 	c.account(library, held, m.Name, bill)
 	return nil
 }
@@ -129,13 +129,13 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 // open opens the model. One of a server on this machine is looked for if it is not configured.
 func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
 	name := cmp.Or(c.model, c.config.ImageModel)
-	if all := media.Drawing.Choices(c.config.Config, os.Getenv); c.dryRun && name == "" && len(all) > 0 {
+	if all := media.Images.Choices(c.config.Config, os.Getenv); c.dryRun && name == "" && len(all) > 0 {
 		name = all[0].Name // nothing is sent: it needs no key
 	}
-	m, err := media.Drawing.Open(ctx, c.config.Config, name, o)
+	m, err := media.Images.Open(ctx, c.config.Config, name, o)
 	if err != nil && name != "" && llm.FaultOf(err) == llm.ModelNotFound {
 		c.local.discover(ctx)
-		m, err = media.Drawing.Open(ctx, c.local.services(), name, o)
+		m, err = media.Images.Open(ctx, c.local.services(), name, o)
 	}
 	return m, err
 }

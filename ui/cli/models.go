@@ -118,12 +118,12 @@ func (c *modelsCommand) lookAtMedia(ctx context.Context) {
 	for _, err := range failed {
 		c.note(app.ErrorText(err))
 	}
-	c.config.Kept = c.config.Kept.Compare(lists).Preview()
+	c.config.Facts = c.config.Facts.Compare(lists).Preview()
 }
 
 // imageModelRows returns the models that make images.
 func imageModelRows(a *program) (rows []print.ImageModel) {
-	for _, c := range media.Drawing.Choices(a.config.Config, os.Getenv) {
+	for _, c := range media.Images.Choices(a.config.Config, os.Getenv) {
 		m := c.Facts
 		row := print.ImageModel{
 			Name: c.Name, Title: m.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Inputs: m.Inputs,
@@ -139,7 +139,7 @@ func imageModelRows(a *program) (rows []print.ImageModel) {
 // embeddingModelRows returns the models that turn texts into vectors: those that are known, and
 // those of local servers whose names say it.
 func embeddingModelRows(ctx context.Context, a *program) (rows []print.EmbeddingModel) {
-	for _, c := range media.Embedding.Choices(a.config.Config, os.Getenv) {
+	for _, c := range media.Embeddings.Choices(a.config.Config, os.Getenv) {
 		e := c.Facts
 		rows = append(rows, print.EmbeddingModel{
 			Name: c.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Dimensions: e.Dimensions, Least: e.Least, Most: e.Most,

@@ -30,7 +30,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	}
 	stored := ruleStore{a.library}
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
-	policy.AddRules(slices.Concat(own, tools.OwnRules(a.config.Tools), kept))
+	policy.AddRules(slices.Concat(own, tools.CustomToolRules(a.config.Tools), kept))
 	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.allow {
 		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {

@@ -27,7 +27,7 @@ type project struct {
 	model   string // of its settings, as is system
 	system  string
 	skills  skillSet
-	tools   map[string]tools.OwnConfig
+	tools   map[string]tools.CustomTool
 	hooks   []hooks.Hook
 	runner  *hooks.Runner                 // of all hooks; nil: there are none
 	read    func() (trust.Project, error) // of projectReader; nil: not called yet

@@ -135,7 +135,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
-			return tools.RunOwn(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
+			return tools.RunUserCommand(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
 		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: openURL, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},

@@ -195,7 +195,7 @@ func openTools(a *program) (*tools.Set, error) {
 // offerOwnTools offers the tools of the configuration and of a trusted project.
 func offerOwnTools(a *program, set *tools.Set) error {
 	if len(a.config.Tools) > 0 {
-		if err := set.AddOwn(a.config.Tools, filepath.Dir(a.configPath), ""); err != nil {
+		if err := set.AddCustomTools(a.config.Tools, filepath.Dir(a.configPath), ""); err != nil {
 			return fmt.Errorf("%s: %w", a.configPath, err)
 		}
 	}
@@ -211,9 +211,9 @@ func offerProjectTools(a *program, set *tools.Set) error {
 		return nil
 	}
 	others := maps.Clone(a.project.tools)
-	maps.DeleteFunc(others, func(name string, _ tools.OwnConfig) bool {
+	maps.DeleteFunc(others, func(name string, _ tools.CustomTool) bool {
 		_, own := a.config.Tools[name]
 		return own
 	})
-	return set.AddOwn(others, "", trust.ConfigName)
+	return set.AddCustomTools(others, "", trust.ConfigName)
 }

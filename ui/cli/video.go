@@ -84,13 +84,13 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 	f.BoolVar(&c.audio, "audio", false, "with sound")
 	f.BoolVar(&c.silent, "no-audio", false, "without sound")
 	f.Int64Var(&c.seed, "seed", 0, "`NUMBER` to begin with: the same one makes similar videos")
-	f.StringVar(&w.Avoid, "avoid", "", "`TEXT` that says what is not to be seen")
+	f.StringVar(&w.NegativePrompt, "avoid", "", "`TEXT` that says what is not to be seen")
 	f.BoolVar(&c.noWait, "no-wait", false, "print the job and exit: parley video get ID downloads it later")
 	f.BoolVar(&c.yes, "yes", false, "do not ask about what it costs")
 	c.outputFlags(cmd)
 	c.fileFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
-	cmd.RegisterFlagCompletionFunc("model", completeMedia(c.program, media.Filming))
+	cmd.RegisterFlagCompletionFunc("model", completeMedia(c.program, media.Videos))
 }
 
 // outputFlags adds the flags about what is printed.
@@ -166,7 +166,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.checkOutput(false); err != nil {
 		return c.fail(print.Usage, err)
 	}
-	m, err := media.Filming.Open(ctx, c.local.services(), c.name, c.openOptions())
+	m, err := media.Videos.Open(ctx, c.local.services(), c.name, c.openOptions())
 	if err != nil {
 		return c.fail(print.Config, err)
 	}
@@ -187,7 +187,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.library.Videos().Add(&v); err != nil {
 		return errors.Join(err, held.Settle())
 	}
-	r := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: m.Service}, held: held}
+	r := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: m.Service}, held: held}
 	return r.start(ctx)
 }
 
@@ -219,7 +219,7 @@ func (c *videoCommand) readWishes(cmd *cobra.Command) error {
 		}
 		return b
 	}
-	w.First, w.Last, w.Source = one("first", c.first, "image"), one("last", c.last, "image"), one("source", c.source, "video")
+	w.FirstFrame, w.LastFrame, w.Source = one("first", c.first, "image"), one("last", c.last, "image"), one("source", c.source, "video")
 	for _, path := range c.references {
 		if b := one("reference", path, "image"); b != nil {
 			w.References = append(w.References, *b)

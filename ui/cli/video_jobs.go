@@ -86,8 +86,8 @@ func videoStateWord(v session.Video) string {
 		return "not confirmed"
 	case v.File != "":
 		return "saved"
-	case v.Job.State == llm.JobRunning && v.Job.Word != "":
-		return sanitize.Line(strings.ToLower(v.Job.Word))
+	case v.Job.State == llm.JobRunning && v.Job.RawState != "":
+		return sanitize.Line(strings.ToLower(v.Job.RawState))
 	}
 	return string(v.Job.State)
 }
@@ -140,7 +140,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	if v.Job.ID == "" {
 		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
-	m, err := media.Filming.Open(ctx, c.local.services(), v.Name(), c.openOptions())
+	m, err := media.Videos.Open(ctx, c.local.services(), v.Name(), c.openOptions())
 	if err != nil {
 		return r, c.fail(print.Config, err)
 	}
@@ -184,7 +184,7 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 	if err := r.film.Jobs.Cancel(ctx, r.video.Job); err != nil {
 		return err
 	}
-	r.video.Job.State, r.video.Job.Word = llm.JobCanceled, ""
+	r.video.Job.State, r.video.Job.RawState = llm.JobCanceled, ""
 	if err := c.library.Videos().Save(r.video); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 
 // videoRows lists the models that make videos.
 func videoRows(a *program) (rows []print.Model) {
-	for _, c := range media.Filming.Choices(a.local.services(), os.Getenv) {
+	for _, c := range media.Videos.Choices(a.local.services(), os.Getenv) {
 		rows = append(rows, print.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
 	}
 	return rows

@@ -93,7 +93,7 @@ func TestVideoCanceledBeforeItIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(io.EOF) })
-		run := &videoRun{videoCommand: c, video: v, film: media.Film{Jobs: busyServer{}}}
+		run := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: busyServer{}}}
 		err = run.start(ctx)
 		v = run.video
 	})

@@ -35,8 +35,8 @@ func newVideoProgress(c *videoCommand, v session.Video) *videoProgress {
 // show tells of a poll, with the error that it will be repeated for.
 func (p *videoProgress) show(j llm.Job, err error) {
 	text := string(j.State)
-	if j.Word != "" && j.State == llm.JobRunning {
-		text = sanitize.Line(j.Word)
+	if j.RawState != "" && j.State == llm.JobRunning {
+		text = sanitize.Line(j.RawState)
 	}
 	if j.Progress > 0 && !j.State.Over() {
 		text += fmt.Sprintf(" %d%%", j.Progress)

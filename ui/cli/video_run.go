@@ -26,14 +26,14 @@ import (
 type videoRun struct {
 	*videoCommand
 	video session.Video
-	film  media.Film
+	film  media.VideoRunner
 	line  *videoProgress
 	held  session.Reservation // of what the job may cost, until it is created
 }
 
 // start creates the job.
 func (r *videoRun) start(ctx context.Context) error {
-	r.film.Saved = func(j llm.Job) error {
+	r.film.OnSave = func(j llm.Job) error {
 		r.video.Job = j
 		return r.library.Videos().Save(r.video)
 	}
@@ -72,12 +72,12 @@ func (r *videoRun) start(ctx context.Context) error {
 
 // finish waits for the job, and saves what it made.
 func (r *videoRun) finish(ctx context.Context, after time.Duration) error {
-	r.film.Saved = func(j llm.Job) error {
+	r.film.OnSave = func(j llm.Job) error {
 		r.video.Job = j
 		return r.library.Videos().Save(r.video)
 	}
 	r.line = newVideoProgress(r.videoCommand, r.video)
-	r.film.Shown = r.line.show
+	r.film.OnPoll = r.line.show
 	r.line.show(r.video.Job, nil)
 	if r.format == "jsonl" {
 		if err := r.print("job", ""); err != nil {
@@ -213,11 +213,11 @@ type cost struct {
 
 func rowOf(v session.Video) videoRow {
 	row := videoRow{
-		ID: v.Num, Model: v.Name(), Prompt: v.Prompt, State: string(v.Job.State), Word: v.Job.Word, JobID: v.Job.ID,
+		ID: v.Num, Model: v.Name(), Prompt: v.Prompt, State: string(v.Job.State), Word: v.Job.RawState, JobID: v.Job.ID,
 		File: v.File, Created: v.Created.UTC().Format(time.RFC3339), Failure: v.Job.Failure,
 	}
 	if b := v.Job.Bill; b != nil && b.Priced {
-		row.Cost = &cost{b.USD, b.Exact}
+		row.Cost = &cost{b.USD, b.Reported}
 	}
 	if r := v.Job.Refused; r != nil {
 		row.Refused = cmp.Or(r.Text, r.Code, "declined")

@@ -81,7 +81,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 func RequestsNotice(models []llm.Endpoint, answers int) string {
 	requests := 0
 	for i, model := range models {
-		if !model.Several || i%answers == 0 {
+		if !model.Candidates || i%answers == 0 {
 			requests++
 		}
 	}

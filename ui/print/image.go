@@ -244,7 +244,7 @@ func refusalText(r llm.Refusal) string {
 func billObject(b llm.Bill) object {
 	o := object{{"images", b.Images}, {"input_tokens", b.Tokens}, {"output_tokens", b.Output}}
 	if b.Priced {
-		o = append(o, field{"cost_usd", b.USD}, field{"cost_exact", b.Exact})
+		o = append(o, field{"cost_usd", b.USD}, field{"cost_exact", b.Reported})
 	}
 	return o
 }
@@ -263,7 +263,7 @@ func BillText(b llm.Bill) string {
 	cost := format.Cost(b.USD, b.Priced)
 	if b.Priced && cost == "" {
 		cost = "free"
-	} else if b.Priced && !b.Exact {
+	} else if b.Priced && !b.Reported {
 		cost = "about " + cost
 	} else if !b.Priced {
 		cost = "price unknown"

@@ -25,7 +25,7 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 		dir := o.Directory
 		o.Jobs = set.Jobs()
 		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome {
-			return tools.RunOwn(tools.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
+			return tools.RunUserCommand(tools.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
 		}
 	})
 	step := func(name string) {

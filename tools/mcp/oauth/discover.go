@@ -14,14 +14,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// found is what a server and its authorization server say of logins.
-type found struct {
-	resource string   // that tokens are asked for: RFC 8707
-	scopes   []string // to ask for
+// metadata is what a server and its authorization server publish about logins.
+type metadata struct {
+	resource string   // resource indicator of tokens: RFC 8707
+	scopes   []string // to request
 	*oauthex.AuthServerMeta
 }
 
-// probe asks the server without a token, for its challenge. The lock is held.
+// probe sends the server a request without a token, for the challenge in its answer. The lock is
+// held.
 func (c *Client) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("it did not answer within %s", requestTimeout))
 	defer cancel()
@@ -40,40 +41,41 @@ func (c *Client) probe(ctx context.Context) error {
 	if res.StatusCode/100 == 2 {
 		return errors.New("it answers without a login")
 	}
-	wanted := c.wanted
+	wanted := c.challengeScopes
 	c.rememberChallenge(res.Header)
-	c.wanted = validScopes(append(slices.Clone(wanted), c.wanted...)) // what a call lacked, and what all of them need
+	c.challengeScopes = validScopes(append(slices.Clone(wanted), c.challengeScopes...)) // what a call lacked, and what all of them need
 	return nil
 }
 
-// discover finds out where and for what to log in. The lock is held.
-func (c *Client) discover(ctx context.Context) (found, error) {
+// discover finds the authorization server, the resource and the scopes of a login. The lock is
+// held.
+func (c *Client) discover(ctx context.Context) (metadata, error) {
 	resource, err := c.resource(ctx)
 	if err != nil {
-		return found{}, err
+		return metadata{}, err
 	}
 	issuer := resource.AuthorizationServers[0]
 	at, err := url.Parse(issuer)
 	if err != nil || c.guard.check(at) != nil {
-		return found{}, fmt.Errorf("its authorization server %s cannot be used: it must be a public https address", c.clean(issuer, 200))
+		return metadata{}, fmt.Errorf("its authorization server %s cannot be used: it must be a public https address", c.clean(issuer, 200))
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*requestTimeout, fmt.Errorf("%s did not answer within %s", at.Host, 3*requestTimeout))
 	defer cancel()
 	meta, err := auth.GetAuthServerMetadata(ctx, strings.TrimSuffix(issuer, "/"), c.http)
 	switch {
 	case ctx.Err() != nil:
-		return found{}, context.Cause(ctx)
+		return metadata{}, context.Cause(ctx)
 	case err != nil:
-		return found{}, fmt.Errorf("its authorization server cannot be used: %s", c.clean(err.Error(), 300))
+		return metadata{}, fmt.Errorf("its authorization server cannot be used: %s", c.clean(err.Error(), 300))
 	case meta == nil:
-		return found{}, fmt.Errorf("%s does not say how to log in (no authorization server metadata)", at.Host)
+		return metadata{}, fmt.Errorf("%s does not say how to log in (no authorization server metadata)", at.Host)
 	}
-	out := found{resource.Resource, c.scopesToAsk(resource, meta), meta}
-	return out, c.usable(meta)
+	out := metadata{resource.Resource, c.scopesToAsk(resource, meta), meta}
+	return out, c.checkMetadata(meta)
 }
 
-// usable returns why a login cannot be had from an authorization server; nil if it can.
-func (c *Client) usable(meta *oauthex.AuthServerMeta) error {
+// checkMetadata returns why an authorization server cannot be used; nil if it can.
+func (c *Client) checkMetadata(meta *oauthex.AuthServerMeta) error {
 	if !slices.Contains(meta.CodeChallengeMethodsSupported, "S256") {
 		return fmt.Errorf("its authorization server %s does not offer PKCE with S256, without which a login is not safe", c.clean(meta.Issuer, 200))
 	}
@@ -93,7 +95,7 @@ func (c *Client) usable(meta *oauthex.AuthServerMeta) error {
 // authorization server, as the protocol had it until 2025-03-26.
 func (c *Client) resource(ctx context.Context) (*oauthex.ProtectedResourceMetadata, error) {
 	root := url.URL{Scheme: c.server.Scheme, Host: c.server.Host}
-	places := []string{c.hint}
+	places := []string{c.metadataURL}
 	if path := strings.Trim(c.server.Path, "/"); path != "" {
 		places = append(places, root.String()+"/.well-known/oauth-protected-resource"+c.server.EscapedPath())
 	}
@@ -135,12 +137,12 @@ func (c *Client) covers(resource string) bool {
 	return strings.HasPrefix(part, whole)
 }
 
-// scopesToAsk returns the scopes of a login: those of the configuration; else those that a
-// challenge named and those that are granted; else all that there are.
+// scopesToAsk returns the scopes to request: those of the configuration; else those that a
+// challenge named and those already granted; else all that the server lists.
 func (c *Client) scopesToAsk(resource *oauthex.ProtectedResourceMetadata, meta *oauthex.AuthServerMeta) []string {
 	ask := validScopes(c.opts.Scopes)
-	if len(ask) == 0 && len(c.wanted) > 0 {
-		ask = slices.Clone(c.wanted)
+	if len(ask) == 0 && len(c.challengeScopes) > 0 {
+		ask = slices.Clone(c.challengeScopes)
 		if c.grant.Issuer == meta.Issuer {
 			ask = validScopes(append(slices.Clone(c.grant.Scopes), ask...))
 		}

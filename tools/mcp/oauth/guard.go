@@ -17,17 +17,16 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A guard sends the requests of a login. The user named the server; where everything else is,
-// strangers say: those addresses are https, and not of this computer or its network unless
-// the server is there itself.
+// A guard is the transport of logins. Only the server's address comes from the user; all others
+// come from strangers, and must be https and public, unless the server itself is not public.
 type guard struct {
 	server  *url.URL
 	direct  *http.Transport
 	proxied *http.Transport // of requests that a proxy resolves
 
-	mu     sync.Mutex
-	near   bool // every connection to the server so far went to an address that is not public
-	public bool // one did not
+	mu         sync.Mutex
+	allPrivate bool // every connection to the server so far went to an address that is not public
+	anyPublic  bool // one did not
 }
 
 func newGuard(server *url.URL) *guard {
@@ -58,7 +57,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "parley")
 	res, err := transport.RoundTrip(req)
 	if err == nil {
-		res.Body = &limited{ReadCloser: res.Body, left: maxResponse}
+		res.Body = &limitedBody{ReadCloser: res.Body, left: maxResponse}
 	}
 	return res, err
 }
@@ -76,9 +75,9 @@ func (g *guard) check(u *url.URL) error {
 		return errors.New("its address is not valid")
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback):
 		return fmt.Errorf("%s://%s is not https", u.Scheme, u.Host)
-	case loopback && !g.isNear():
+	case loopback && !g.isPrivate():
 		return fmt.Errorf("%s is this computer, and the server is not", u.Host)
-	case err == nil && !g.isNear() && sanitize.NonPublic(addr) != "":
+	case err == nil && !g.isPrivate() && sanitize.NonPublic(addr) != "":
 		return fmt.Errorf("%s is not a public address, and the server's is", u.Host)
 	}
 	return nil
@@ -91,7 +90,7 @@ func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) 
 	if at == hostPort(g.server) {
 		conn, err := d.DialContext(ctx, network, at)
 		if err == nil {
-			g.note(conn.RemoteAddr())
+			g.recordAddr(conn.RemoteAddr())
 		}
 		return conn, err
 	}
@@ -101,7 +100,7 @@ func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) 
 			return err
 		}
 		ip := addr.Addr().Unmap()
-		if ip.IsLinkLocalUnicast() || sanitize.NonPublic(ip) != "" && !g.isNear() { // link-local: where clouds keep keys
+		if ip.IsLinkLocalUnicast() || sanitize.NonPublic(ip) != "" && !g.isPrivate() { // link-local: where clouds keep keys
 			return fmt.Errorf("%s is not a public address, and the server's is", ip)
 		}
 		return nil
@@ -109,30 +108,31 @@ func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) 
 	return d.DialContext(ctx, network, at)
 }
 
-// note remembers whether the server itself is near: on this computer or its network.
-func (g *guard) note(addr net.Addr) {
+// recordAddr records whether the server has a public address.
+func (g *guard) recordAddr(addr net.Addr) {
 	ap, err := netip.ParseAddrPort(addr.String())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil || sanitize.NonPublic(ap.Addr().Unmap()) == "" {
-		g.public = true
+		g.anyPublic = true
 	} else {
-		g.near = true
+		g.allPrivate = true
 	}
 }
 
-// remember takes what was known of the server when a login was kept: a refresh does not connect to
-// it first.
-func (g *guard) remember(near bool) {
+// setPrivate sets what a stored login knows of the server's address: a refresh does not connect to
+// the server first.
+func (g *guard) setPrivate(near bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.near = g.near || near
+	g.allPrivate = g.allPrivate || near
 }
 
-func (g *guard) isNear() bool {
+// isPrivate reports whether the server has no public address.
+func (g *guard) isPrivate() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.near && !g.public
+	return g.allPrivate && !g.anyPublic
 }
 
 // hostPort returns where a connection to u goes.
@@ -159,13 +159,13 @@ func noRedirect(req *http.Request, _ []*http.Request) error {
 	return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
 }
 
-// limited is a body that ends with an error where it is too long.
-type limited struct {
+// A limitedBody returns an error once a body is too long.
+type limitedBody struct {
 	io.ReadCloser
 	left int
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedBody) Read(p []byte) (int, error) {
 	if l.left == 0 {
 		return 0, fmt.Errorf("its answer is longer than %d MiB", maxResponse>>20)
 	}

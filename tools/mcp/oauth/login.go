@@ -27,16 +27,16 @@ type Login struct {
 
 	client   *Client
 	grant    grant
-	meta     found
+	meta     metadata
 	state    string
 	verifier string
 	redirect string
 	reused   bool // the client id is of an earlier login
 
-	server *http.Server
-	came   chan url.Values // what the browser brought, once
-	done   chan struct{}   // closed when the browser came
-	once   sync.Once
+	server   *http.Server
+	callback chan url.Values // receives the parameters of the browser's request, once
+	done     chan struct{}   // closed after that
+	once     sync.Once
 }
 
 // callbackPath is where the browser comes back.
@@ -72,13 +72,13 @@ func (c *Client) Begin(ctx context.Context) (_ *Login, err error) {
 		}
 	}()
 	port := listener.Addr().(*net.TCPAddr).Port
-	l := &Login{client: c, meta: meta, state: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirectURL(port), came: make(chan url.Values, 1), done: make(chan struct{})}
+	l := &Login{client: c, meta: meta, state: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirectURL(port), callback: make(chan url.Values, 1), done: make(chan struct{})}
 	if l.grant, err = c.client(ctx, meta.AuthServerMeta, port); err != nil {
 		return nil, err
 	}
 	l.grant.Resource, l.grant.Scopes = meta.resource, meta.scopes
 	l.reused = l.grant.ClientID == c.grant.ClientID
-	if err := l.address(); err != nil {
+	if err := l.setURL(); err != nil {
 		return nil, err
 	}
 	l.server = &http.Server{Handler: l, ReadHeaderTimeout: requestTimeout, MaxHeaderBytes: 32 << 10}
@@ -98,8 +98,8 @@ func listen(port int, other bool) (net.Listener, error) {
 	return listener, nil
 }
 
-// address makes the address where the user agrees.
-func (l *Login) address() error {
+// setURL sets the address where the user agrees.
+func (l *Login) setURL() error {
 	at, err := url.Parse(l.meta.AuthorizationEndpoint)
 	if err != nil {
 		return errors.New("the address of its login page is not valid")
@@ -122,8 +122,8 @@ func (l *Login) address() error {
 	return nil
 }
 
-// ServeHTTP takes the browser that comes back. Whoever else asks, such as a page that guesses,
-// changes nothing.
+// ServeHTTP handles the browser's request to the redirect address. Requests with another state
+// change nothing.
 func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -131,7 +131,7 @@ func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case "http://"+r.Host+callbackPath != l.redirect || r.URL.Path != callbackPath || r.Method != http.MethodGet:
 		http.Error(w, "There is nothing here.", http.StatusNotFound)
-	case l.take(r.URL.Query()) != nil:
+	case l.acceptCallback(r.URL.Query()) != nil:
 		http.Error(w, "This is not the login that parley waits for. Begin again there.", http.StatusBadRequest)
 	case r.URL.Query().Get("error") != "":
 		fmt.Fprintln(w, "You are not logged in. You can close this page and return to parley.")
@@ -140,8 +140,8 @@ func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take takes what a browser brings, if it is of this login.
-func (l *Login) take(q url.Values) error {
+// acceptCallback accepts the parameters of the browser's request, if they belong to this login.
+func (l *Login) acceptCallback(q url.Values) error {
 	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(l.state)) != 1 {
 		return errors.New("this address is not of this login: its state differs")
 	}
@@ -149,30 +149,30 @@ func (l *Login) take(q url.Values) error {
 		return errors.New("this address brings no code")
 	}
 	l.once.Do(func() {
-		l.came <- q
+		l.callback <- q
 		close(l.done)
 	})
 	return nil
 }
 
-// Paste takes the address that the browser was sent to, from a user whose browser cannot
-// reach this computer.
+// Paste accepts the redirect address, for a user whose browser cannot reach this computer.
 func (l *Login) Paste(address string) error {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.RawQuery == "" {
 		return fmt.Errorf("this is not the address that begins with %s", l.redirect)
 	}
-	return l.take(u.Query())
+	return l.acceptCallback(u.Query())
 }
 
-// Came returns what is closed when the browser has come back, or an address was pasted.
-func (l *Login) Came() <-chan struct{} { return l.done }
+// Returned returns a channel that is closed when the browser has come back, or an address was
+// pasted.
+func (l *Login) Returned() <-chan struct{} { return l.done }
 
 // Wait waits for the browser, gets a token for what it brings, and keeps that.
 func (l *Login) Wait(ctx context.Context) error {
 	var err error
 	select {
-	case q := <-l.came:
+	case q := <-l.callback:
 		err = l.finish(ctx, q)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -183,7 +183,7 @@ func (l *Login) Wait(ctx context.Context) error {
 	return err
 }
 
-// finish checks who answers, and gets the token.
+// finish checks the issuer and exchanges the code for tokens.
 func (l *Login) finish(ctx context.Context, q url.Values) error {
 	c := l.client
 	secrets := append(l.grant.secrets(), q.Get("code"), l.verifier)
@@ -210,9 +210,9 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 		return err
 	}
 	defer unlock()
-	c.wanted = nil
+	c.challengeScopes = nil
 	g := answer.addTo(l.grant)
-	g.Near = c.guard.isNear()
+	g.Near = c.guard.isPrivate()
 	return c.write(ctx, g)
 }
 

@@ -26,10 +26,10 @@ import (
 	"time"
 )
 
-// ErrLogin says that the user has to log in.
+// ErrLogin means that the user has to log in.
 var ErrLogin = errors.New("it needs a login")
 
-// A ScopeError says that a login does not cover what was asked for: RFC 6750, section 3.1.
+// A ScopeError means that the scopes of a login do not suffice: RFC 6750, section 3.1.
 type ScopeError struct{ Scopes []string } // none: the server does not say which
 
 func (e *ScopeError) Error() string {
@@ -67,11 +67,11 @@ type Client struct {
 	secrets  atomic.Pointer[[]string] // that were in use in this run
 	loggedIn atomic.Bool
 
-	mu     sync.Mutex // held while a token is refreshed
-	loaded bool
-	grant  grant    // as it was read or written last
-	wanted []string // scopes that the server asked for in a challenge
-	hint   string   // where a challenge says that metadata is; "" if none did
+	mu              sync.Mutex // held while a token is refreshed
+	loaded          bool
+	grant           grant    // as it was read or written last
+	challengeScopes []string // scopes that a challenge of the server named
+	metadataURL     string   // metadata address that a challenge named; "" if none did
 }
 
 // New returns a client. It reads nothing yet.
@@ -86,12 +86,12 @@ func New(o Options) (*Client, error) {
 	u.User, u.Fragment = nil, ""
 	g := newGuard(u)
 	c := &Client{opts: o, server: u, guard: g, http: &http.Client{Transport: g, CheckRedirect: sameOrigin}}
-	c.use(grant{ClientSecret: o.ClientSecret})
+	c.setGrant(grant{ClientSecret: o.ClientSecret})
 	c.loaded = false
 	return c, nil
 }
 
-// Close lets go of connections that nobody uses. A nil client has none.
+// Close closes idle connections. It may be called on a nil Client.
 func (c *Client) Close() {
 	if c != nil {
 		c.guard.close()
@@ -107,7 +107,7 @@ const (
 	maxScopes      = 50
 )
 
-// A grant is what a login gave, as it is kept. It holds for the server with that address.
+// A grant is a login as it is stored. It holds for the server with that address.
 type grant struct {
 	Server       string    `json:"server"`
 	Issuer       string    `json:"issuer,omitempty"`
@@ -122,7 +122,7 @@ type grant struct {
 	Refresh      string    `json:"refresh_token,omitempty"`
 	Expires      time.Time `json:"expires,omitzero"` // zero: the server did not say
 	Scopes       []string  `json:"scopes,omitempty"`
-	Near         bool      `json:"near,omitempty"` // the server was at no public address: see guard
+	Near         bool      `json:"near,omitempty"` // the server had no public address; see guard
 }
 
 // fresh reports whether the token can be used for a while.
@@ -148,8 +148,8 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 	return c.grant.Access, err
 }
 
-// Rejected is told that the server refused a request with this token, with its answer. Nil
-// means that the request can be sent again, with Token; ErrLogin, that the user has to log in.
+// Rejected handles the answer of a server that refused a request with this token. It returns nil if
+// the request can be sent again, with a new Token, and ErrLogin if the user has to log in.
 func (c *Client) Rejected(ctx context.Context, token string, header http.Header) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,10 +180,10 @@ func (c *Client) Forbidden(header http.Header) error {
 func (c *Client) rememberChallenge(header http.Header) {
 	challenge := bearer(header)
 	if named := scopes(challenge["scope"]); len(named) > 0 {
-		c.wanted = named
+		c.challengeScopes = named
 	}
 	if at := challenge["resource_metadata"]; at != "" {
-		c.hint = at
+		c.metadataURL = at
 	}
 }
 
@@ -214,11 +214,11 @@ func (g grant) secrets() []string {
 	return slices.DeleteFunc([]string{g.Access, g.Refresh, g.ClientSecret}, func(s string) bool { return s == "" })
 }
 
-// use has g count from now on. Tokens before it may be good for a while, and stay secret. The
+// setGrant makes g the current grant. Earlier tokens may be valid for a while, and stay secret. The
 // lock is held.
-func (c *Client) use(g grant) {
+func (c *Client) setGrant(g grant) {
 	c.grant, c.loaded = g, true
-	c.guard.remember(g.Near)
+	c.guard.setPrivate(g.Near)
 	c.loggedIn.Store(g.Access != "")
 	all := slices.Clone(c.Secrets())
 	for _, s := range g.secrets() {
@@ -239,7 +239,7 @@ func (c *Client) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.use(g)
+	c.setGrant(g)
 	return nil
 }
 
@@ -257,7 +257,7 @@ func (c *Client) read(ctx context.Context) (grant, error) {
 
 // write keeps a grant. It is in use even where it cannot be kept. The lock is held.
 func (c *Client) write(ctx context.Context, g grant) error {
-	c.use(g)
+	c.setGrant(g)
 	text, err := json.Marshal(g)
 	if err == nil {
 		err = c.opts.Store.Save(ctx, string(text))
@@ -283,7 +283,7 @@ func (c *Client) refresh(ctx context.Context, old string) error {
 	if err != nil {
 		return err
 	}
-	if c.use(g); g.Access != old && g.fresh(time.Now()) {
+	if c.setGrant(g); g.Access != old && g.fresh(time.Now()) {
 		return nil
 	}
 	if g.Refresh == "" || g.TokenURL == "" {
@@ -309,8 +309,8 @@ func (c *Client) Logout(ctx context.Context) error {
 	c.loaded = false
 	loadErr := c.load(ctx)
 	g := c.grant
-	c.use(grant{Server: c.server.String()})
-	c.wanted = nil
+	c.setGrant(grant{Server: c.server.String()})
+	c.challengeScopes = nil
 	err := c.opts.Store.Save(ctx, "")
 	if loadErr == nil && g.RevokeURL != "" {
 		for kind, token := range map[string]string{"refresh_token": g.Refresh, "access_token": g.Access} {

@@ -306,7 +306,7 @@ func TestLoginAnswers(t *testing.T) {
 			}
 			if c.want == "" {
 				select {
-				case <-l.Came():
+				case <-l.Returned():
 					t.Fatal("it was taken")
 				default:
 				}
@@ -446,7 +446,7 @@ func TestGuard(t *testing.T) {
 		}
 		for at, want := range map[*url.URL]string{server: c.public, near: c.local} {
 			g := newGuard(at)
-			g.near = at == near
+			g.allPrivate = at == near
 			if err := g.check(u); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s from %s: got %v, want %q", c.at, at, err, want)
 			}
@@ -456,7 +456,7 @@ func TestGuard(t *testing.T) {
 	here, _ := url.Parse(w.URL)
 	for _, near := range []bool{false, true} { // by name, which only the dialer sees through
 		g := newGuard(server)
-		g.near = near
+		g.allPrivate = near
 		conn, err := g.dial(t.Context(), "tcp", here.Host)
 		if (err == nil) != near {
 			t.Errorf("near %v: got %v", near, err)
@@ -466,7 +466,7 @@ func TestGuard(t *testing.T) {
 		}
 	}
 	g := newGuard(near)
-	g.near = true
+	g.allPrivate = true
 	if _, err := g.dial(t.Context(), "tcp", "169.254.169.254:80"); err == nil || !strings.Contains(err.Error(), "not a public address") {
 		t.Errorf("got %v", err)
 	}
@@ -478,7 +478,7 @@ func TestGuard(t *testing.T) {
 func TestMetadataPointsInside(t *testing.T) {
 	w := newWorld(t)
 	c := newClient(t, w, newShelf(), nil)
-	c.guard.public = true // as if the server were elsewhere
+	c.guard.anyPublic = true // as if the server were elsewhere
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
 	defer inside.Close()
 	w.resource["authorization_servers"] = []string{inside.URL}

@@ -128,17 +128,17 @@ func (c *Client) postForm(ctx context.Context, at string, g grant, form url.Valu
 		cancel()
 		return nil, err
 	}
-	res.Body = &closer{res.Body, cancel}
+	res.Body = &cancelBody{res.Body, cancel}
 	return res, nil
 }
 
-// A closer ends its request with its body.
-type closer struct {
+// A cancelBody ends its request when it is closed.
+type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-func (c *closer) Close() error {
+func (c *cancelBody) Close() error {
 	defer c.cancel()
 	return c.ReadCloser.Close()
 }

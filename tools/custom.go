@@ -16,46 +16,46 @@ import (
 	"parley/tools/permission"
 )
 
-// An OwnConfig is a tool of the user's own: a program that gets the arguments of a call as one
-// JSON object on standard input, and writes the result to standard output. It is a table
+// A CustomTool is a tool that the user configures: a program that receives the arguments of a call
+// as one JSON object on standard input, and writes the result to standard output. It is a table
 // [tools.NAME] of the configuration.
-type OwnConfig struct {
-	Description string      `toml:"description"` // for the model
-	Command     CommandLine `toml:"command"`
-	Schema      OwnSchema   `toml:"schema"`  // of the arguments; none: any object
-	Rule        string      `toml:"rule"`    // OwnAsk, OwnAllow; "": as the approval mode says of commands
-	Timeout     Timeout     `toml:"timeout"` // 0: that of commands
-	Sandbox     Confinement `toml:"sandbox"`
+type CustomTool struct {
+	Description string           `toml:"description"` // for the model
+	Command     CommandLine      `toml:"command"`
+	Schema      CustomToolSchema `toml:"schema"`  // of the arguments; none: any object
+	Rule        string           `toml:"rule"`    // CustomAsk, CustomAllow; "": as the approval mode says of commands
+	Timeout     Timeout          `toml:"timeout"` // 0: that of commands
+	Sandbox     Confinement      `toml:"sandbox"`
 }
 
-// The rules of tools of the user's own.
+// The rules of custom tools.
 const (
-	OwnAsk   = "ask"   // each call asks
-	OwnAllow = "allow" // calls run without asking, in the sandbox only
+	CustomAsk   = "ask"   // each call asks
+	CustomAllow = "allow" // calls run without asking, in the sandbox only
 )
 
-// An OwnSchema is a JSON Schema as the configuration has it: a table, or a file that holds one.
-type OwnSchema struct {
+// A CustomToolSchema is a JSON Schema in the configuration: a table, or the path of a file.
+type CustomToolSchema struct {
 	JSON json.RawMessage
-	File string // "": there is none
+	File string // "" without a file
 }
 
-// UnmarshalTOML reads a table or a path.
-func (s *OwnSchema) UnmarshalTOML(value any) error {
+// UnmarshalTOML decodes a table or a path.
+func (s *CustomToolSchema) UnmarshalTOML(value any) error {
 	switch v := value.(type) {
 	case string:
-		*s = OwnSchema{File: v}
+		*s = CustomToolSchema{File: v}
 		return nil
 	case map[string]any:
 		text, err := compactJSON(v)
-		*s = OwnSchema{JSON: text}
+		*s = CustomToolSchema{JSON: text}
 		return err
 	}
 	return errors.New("a schema is a table, or the path of a file with JSON")
 }
 
 // read returns the schema. Paths are relative to dir.
-func (s OwnSchema) read(dir string) (json.RawMessage, error) {
+func (s CustomToolSchema) read(dir string) (json.RawMessage, error) {
 	if s.File == "" {
 		return s.JSON, nil
 	}
@@ -81,9 +81,10 @@ func (s OwnSchema) read(dir string) (json.RawMessage, error) {
 	return text, nil
 }
 
-// ValidateOwn names the first setting of tools that cannot be meant. Those of a project cannot
-// say what runs without asking or outside the sandbox, nor read files.
-func ValidateOwn(own map[string]OwnConfig, project bool) error {
+// ValidateCustomTools returns an error for the first invalid setting of tools. With project, they
+// come from a project's configuration, which must not allow calls without approval or outside the
+// sandbox, nor read files.
+func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		c := own[name]
 		err := c.Command.Validate()
@@ -93,9 +94,9 @@ func ValidateOwn(own map[string]OwnConfig, project bool) error {
 		case strings.HasPrefix(name, "mcp__") || name == SkillName || name == SearchName || slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }):
 			err = errors.New("parley has a tool of this name: use another one")
 		case err != nil:
-		case c.Rule != "" && c.Rule != OwnAsk && c.Rule != OwnAllow:
-			err = fmt.Errorf("rule = %q: use %s or %s", c.Rule, OwnAsk, OwnAllow)
-		case project && (c.Rule == OwnAllow || c.Sandbox != "" || c.Schema.File != ""):
+		case c.Rule != "" && c.Rule != CustomAsk && c.Rule != CustomAllow:
+			err = fmt.Errorf("rule = %q: use %s or %s", c.Rule, CustomAsk, CustomAllow)
+		case project && (c.Rule == CustomAllow || c.Sandbox != "" || c.Schema.File != ""):
 			err = errors.New("a tool of a folder asks each time and runs in the sandbox: it has no rule, no sandbox, and its schema is a table")
 		default:
 			err = c.Sandbox.Validate()
@@ -107,14 +108,14 @@ func ValidateOwn(own map[string]OwnConfig, project bool) error {
 	return nil
 }
 
-// OwnRules returns the rules of tools, as those of the configuration.
-func OwnRules(own map[string]OwnConfig) (rules []permission.Rule) {
+// CustomToolRules returns the permission rules of tools.
+func CustomToolRules(own map[string]CustomTool) (rules []permission.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		r := permission.Rule{Tool: name, Source: permission.FromConfig}
 		switch own[name].Rule {
-		case OwnAsk:
+		case CustomAsk:
 			r.Effect = permission.Ask
-		case OwnAllow:
+		case CustomAllow:
 			r.Effect, r.Sandboxed = permission.Allow, true
 		default:
 			continue
@@ -124,10 +125,10 @@ func OwnRules(own map[string]OwnConfig) (rules []permission.Rule) {
 	return rules
 }
 
-// AddOwn offers tools of the user's own. Paths of schemas are relative to dir. Project names
-// the file of the working directory that they come from, so that a user is asked about each
-// call; "": they are the user's own. The error names what was left out.
-func (s *Set) AddOwn(own map[string]OwnConfig, dir, project string) error {
+// AddCustomTools adds tools of a configuration. Paths of schemas are relative to dir. Project is
+// the file of the working directory that they come from, whose calls always ask; "": the user's
+// own. The error names the tools that were left out.
+func (s *Set) AddCustomTools(own map[string]CustomTool, dir, project string) error {
 	var fit []External
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -138,9 +139,9 @@ func (s *Set) AddOwn(own map[string]OwnConfig, dir, project string) error {
 			continue
 		}
 		fit = append(fit, External{Name: name, Description: c.Description, Schema: schema, Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
-			a, err := planOwn(s.workspace, name, c, input)
+			a, err := planCustomTool(s.workspace, name, c, input)
 			if err == nil && project != "" {
-				a = OfProject(a, project)
+				a = FromProject(a, project)
 			}
 			return a, err
 		}})
@@ -148,8 +149,8 @@ func (s *Set) AddOwn(own map[string]OwnConfig, dir, project string) error {
 	return errors.Join(append(faults, s.AddExternal(fit...))...)
 }
 
-// planOwn returns the action of a call.
-func planOwn(w *workspace, name string, c OwnConfig, input json.RawMessage) (*Action, error) {
+// planCustomTool returns the action of a call.
+func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessage) (*Action, error) {
 	timeout := defaultTimeout
 	if c.Timeout > 0 {
 		timeout = time.Duration(c.Timeout)
@@ -157,7 +158,7 @@ func planOwn(w *workspace, name string, c OwnConfig, input json.RawMessage) (*Ac
 	a := &Action{Access: AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
 	run := func(how Confinement) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
-			held, err := holdProgram(w, how)
+			held, err := confineProgram(w, how)
 			if err != nil {
 				return failedOutcome("%s was not run: %v", name, err)
 			}
@@ -174,7 +175,7 @@ func planOwn(w *workspace, name string, c OwnConfig, input json.RawMessage) (*Ac
 	case c.Sandbox != Unconfined && w.cmdSandbox.isActive():
 		a.Sandboxed, a.Network, a.runOnline = true, c.Sandbox == Networked, run(Networked)
 	case w.cmdSandbox.Required:
-		return nil, refuse("%s cannot run: the configuration requires a sandbox: %s", name, unheldReason(c.Sandbox, w.cmdSandbox.backend().Reason))
+		return nil, refuse("%s cannot run: the configuration requires a sandbox: %s", name, unconfinedReason(c.Sandbox, w.cmdSandbox.backend().Reason))
 	}
 	return a, nil
 }

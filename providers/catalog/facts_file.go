@@ -27,13 +27,13 @@ const StaleAfter = 60 * 24 * time.Hour
 
 // Bounds of the file of kept facts.
 const (
-	maxKeptFile   = 8 << 20 // bytes
-	maxKeptModels = 10_000  // of one list
-	maxKeptLists  = 100
+	maxFactsFile  = 8 << 20 // bytes
+	maxListModels = 10_000  // of one list
+	maxLists      = 100
 )
 
-// keptVersion is the format of the file.
-const keptVersion = 1
+// factsVersion is the format of the file.
+const factsVersion = 1
 
 // A List is the list of models of one service, as it was fetched.
 type List struct {
@@ -48,7 +48,7 @@ type List struct {
 // Newer reports whether l was fetched after the built-in facts were revised.
 func (l List) Newer() bool { return l.Fetched.After(Revised) }
 
-// Kept are the facts that were fetched, in a file of JSON lines:
+// FactsFile are the facts that were fetched, in a file of JSON lines:
 //
 //	{"version":1}
 //	{"provider":"groq","url":"https://…","fetched":"2026-11-22T12:00:00Z"}
@@ -56,18 +56,18 @@ func (l List) Newer() bool { return l.Fetched.After(Revised) }
 //
 // It is read when it is first asked for something, and a model's line when that model is. A
 // nil Kept holds nothing.
-type Kept struct {
+type FactsFile struct {
 	path string
-	read func() keptFile
+	read func() parsedFacts
 }
 
-type keptFile struct {
-	lists map[string]*keptList // by the name of the service
+type parsedFacts struct {
+	lists map[string]*storedList // by the name of the service
 	err   error
 }
 
-// keptList is the part of the file that one list fills.
-type keptList struct {
+// storedList is the part of the file that one list fills.
+type storedList struct {
 	List
 	rows  string // after the head, each behind a line break
 	lines func() map[string]string
@@ -76,19 +76,19 @@ type keptList struct {
 	known atomic.Bool // lines have been asked for
 }
 
-// KeptPath returns the file for OpenKept beside the file at library.
-func KeptPath(library string) string { return filepath.Join(filepath.Dir(library), "models.jsonl") }
+// FactsPath returns the file for OpenKept beside the file at library.
+func FactsPath(library string) string { return filepath.Join(filepath.Dir(library), "models.jsonl") }
 
-// OpenKept returns the facts in the file at path. A file that is not there holds none.
-func OpenKept(path string) *Kept {
-	return &Kept{path, sync.OnceValue(func() keptFile { return readKept(path) })}
+// OpenFactsFile returns the facts in the file at path. A file that is not there holds none.
+func OpenFactsFile(path string) *FactsFile {
+	return &FactsFile{path, sync.OnceValue(func() parsedFacts { return readFactsFile(path) })}
 }
 
 // Path returns the file.
-func (k *Kept) Path() string { return k.path }
+func (k *FactsFile) Path() string { return k.path }
 
 // Err returns why the file cannot be used; nil if it can, or is not there.
-func (k *Kept) Err() error {
+func (k *FactsFile) Err() error {
 	if k == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (k *Kept) Err() error {
 }
 
 // Fetched returns when the newest list was fetched; zero if there is none.
-func (k *Kept) Fetched() (at time.Time) {
+func (k *FactsFile) Fetched() (at time.Time) {
 	if k != nil {
 		for _, l := range k.read().lists {
 			if l.Fetched.After(at) {
@@ -108,7 +108,7 @@ func (k *Kept) Fetched() (at time.Time) {
 }
 
 // Stale reports whether facts should be fetched anew, and of when the newest ones are.
-func (k *Kept) Stale(now time.Time) (of time.Time, stale bool) {
+func (k *FactsFile) Stale(now time.Time) (of time.Time, stale bool) {
 	if of = k.Fetched(); of.Before(Revised) {
 		of = Revised
 	}
@@ -117,7 +117,7 @@ func (k *Kept) Stale(now time.Time) (of time.Time, stale bool) {
 
 // Find returns what the list of a service says of a model, and whether that is newer than
 // what is built in.
-func (k *Kept) Find(service, url, id string) (f Facts, newer, ok bool) {
+func (k *FactsFile) Find(service, url, id string) (f Facts, newer, ok bool) {
 	l := k.list(service, url)
 	if l == nil {
 		return Facts{}, false, false
@@ -127,7 +127,7 @@ func (k *Kept) Find(service, url, id string) (f Facts, newer, ok bool) {
 }
 
 // IDs returns the ids in the list of a service, in its order.
-func (k *Kept) IDs(service, url string) []string {
+func (k *FactsFile) IDs(service, url string) []string {
 	l := k.list(service, url)
 	if l == nil {
 		return nil
@@ -137,7 +137,7 @@ func (k *Kept) IDs(service, url string) []string {
 }
 
 // list returns the list of a service at an address; nil if there is none.
-func (k *Kept) list(service, url string) *keptList {
+func (k *FactsFile) list(service, url string) *storedList {
 	if k == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (k *Kept) list(service, url string) *keptList {
 }
 
 // decode returns the facts of a model. What cannot be meant is left out, whoever wrote it.
-func (l *keptList) decode(id string) (Facts, bool) {
+func (l *storedList) decode(id string) (Facts, bool) {
 	line, ok := l.line(id)
 	var f Facts
 	if !ok || json.Unmarshal([]byte(line), &f) != nil || f.ID != id {
@@ -159,7 +159,7 @@ func (l *keptList) decode(id string) (Facts, bool) {
 }
 
 // line returns the line of a model: by its beginning, as long as only a few are looked up.
-func (l *keptList) line(id string) (string, bool) {
+func (l *storedList) line(id string) (string, bool) {
 	if l.known.Load() {
 		line, ok := l.lines()[id]
 		return line, ok
@@ -176,7 +176,7 @@ func (l *keptList) line(id string) (string, bool) {
 }
 
 // all returns the whole list.
-func (l *keptList) all() List {
+func (l *storedList) all() List {
 	list := l.List
 	l.lines()
 	for _, id := range l.ids {
@@ -193,40 +193,40 @@ const (
 	modelLine = `{"id":"`
 )
 
-// readKept reads the file at path, without the lines of models.
-func readKept(path string) keptFile {
-	fail := func(err error) keptFile { return keptFile{err: fmt.Errorf("%s: %w", path, err)} }
+// readFactsFile reads the file at path, without the lines of models.
+func readFactsFile(path string) parsedFacts {
+	fail := func(err error) parsedFacts { return parsedFacts{err: fmt.Errorf("%s: %w", path, err)} }
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return keptFile{}
+		return parsedFacts{}
 	case err != nil:
-		return keptFile{err: err}
+		return parsedFacts{err: err}
 	case !info.Mode().IsRegular():
 		return fail(errors.New("not a regular file"))
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return keptFile{err: err}
+		return parsedFacts{err: err}
 	}
 	defer func() { _ = file.Close() }()
 	var read strings.Builder
-	read.Grow(int(min(info.Size(), maxKeptFile)) + 1)
-	if _, err := io.Copy(&read, io.LimitReader(file, maxKeptFile+1)); err != nil {
-		return keptFile{err: err}
+	read.Grow(int(min(info.Size(), maxFactsFile)) + 1)
+	if _, err := io.Copy(&read, io.LimitReader(file, maxFactsFile+1)); err != nil {
+		return parsedFacts{err: err}
 	}
-	found, err := parseKept(read.String())
+	found, err := parseFactsFile(read.String())
 	if err != nil {
 		return fail(err)
 	}
 	return found
 }
 
-// parseKept reads the text of the file, without the lines of models.
-func parseKept(text string) (keptFile, error) {
-	fail := func(err error) (keptFile, error) { return keptFile{}, err }
-	if len(text) > maxKeptFile {
-		return fail(fmt.Errorf("more than %d MiB", maxKeptFile>>20))
+// parseFactsFile reads the text of the file, without the lines of models.
+func parseFactsFile(text string) (parsedFacts, error) {
+	fail := func(err error) (parsedFacts, error) { return parsedFacts{}, err }
+	if len(text) > maxFactsFile {
+		return fail(fmt.Errorf("more than %d MiB", maxFactsFile>>20))
 	}
 	head, _, _ := strings.Cut(text, "\n")
 	var is struct {
@@ -235,18 +235,18 @@ func parseKept(text string) (keptFile, error) {
 	if json.Unmarshal([]byte(head), &is) != nil || is.Version < 1 {
 		return fail(errors.New("not a file of model facts"))
 	}
-	if is.Version != keptVersion {
-		return fail(fmt.Errorf("its format is %d, and this parley knows %d", is.Version, keptVersion))
+	if is.Version != factsVersion {
+		return fail(fmt.Errorf("its format is %d, and this parley knows %d", is.Version, factsVersion))
 	}
-	found := keptFile{lists: map[string]*keptList{}}
+	found := parsedFacts{lists: map[string]*storedList{}}
 	for _, part := range strings.Split(text, "\n"+listLine)[1:] {
 		end := strings.IndexByte(part, '\n')
 		if end < 0 {
 			end = len(part)
 		}
 		head, rows := part[:end], part[end:]
-		l := &keptList{rows: rows}
-		if json.Unmarshal([]byte(listLine+head), &l.List) != nil || l.Provider == "" || len(found.lists) >= maxKeptLists {
+		l := &storedList{rows: rows}
+		if json.Unmarshal([]byte(listLine+head), &l.List) != nil || l.Provider == "" || len(found.lists) >= maxLists {
 			return fail(errors.New("damaged"))
 		}
 		l.lines = sync.OnceValue(l.index)
@@ -257,13 +257,13 @@ func parseKept(text string) (keptFile, error) {
 }
 
 // index returns the lines of models by id.
-func (l *keptList) index() map[string]string {
+func (l *storedList) index() map[string]string {
 	defer l.known.Store(true)
 	lines := map[string]string{}
 	for line := range strings.SplitSeq(l.rows, "\n") {
 		rest, ok := strings.CutPrefix(line, modelLine)
 		id, _, whole := strings.Cut(rest, `"`)
-		if _, twice := lines[id]; !ok || !whole || twice || !isPlainID(id) || len(lines) >= maxKeptModels {
+		if _, twice := lines[id]; !ok || !whole || twice || !isPlainID(id) || len(lines) >= maxListModels {
 			continue
 		}
 		lines[id] = line
@@ -273,13 +273,13 @@ func (l *keptList) index() map[string]string {
 }
 
 // save replaces the file in one step: these lists, and those of other services as they were.
-func (k *Kept) save(lists []List) error {
+func (k *FactsFile) save(lists []List) error {
 	b, err := encodeLists(lists)
 	if err != nil {
 		return err
 	}
-	if b.Len() > maxKeptFile {
-		return fmt.Errorf("%s: it would have more than %d MiB", sanitize.Line(k.path), maxKeptFile>>20)
+	if b.Len() > maxFactsFile {
+		return fmt.Errorf("%s: it would have more than %d MiB", sanitize.Line(k.path), maxFactsFile>>20)
 	}
 	return atomicfile.Replace(k.path, b.Bytes())
 }
@@ -287,7 +287,7 @@ func (k *Kept) save(lists []List) error {
 // encodeLists writes lists as the file has them.
 func encodeLists(lists []List) (*bytes.Buffer, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\"version\":%d}\n", keptVersion)
+	fmt.Fprintf(&b, "{\"version\":%d}\n", factsVersion)
 	out := json.NewEncoder(&b)
 	out.SetEscapeHTML(false) // ids are searched for as they are
 	for _, l := range lists {

@@ -10,17 +10,17 @@ import (
 	"parley/providers/llm"
 )
 
-// Again returns m, which asks again if a server turned the request away before anything was
+// WithRetries returns m, which asks again if a server turned the request away before anything was
 // made, as too many or too busy, or could not be reached. The user is told each time.
-func Again(m llm.ImageMaker) llm.ImageMaker { return again{m, pause} }
+func WithRetries(m llm.ImageMaker) llm.ImageMaker { return retryingMaker{m, pause} }
 
-type again struct {
+type retryingMaker struct {
 	llm.ImageMaker
 	pause func(context.Context, time.Duration) error
 }
 
 // Make implements llm.ImageMaker.
-func (a again) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
+func (a retryingMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
 	return func(yield func(llm.ImageEvent, error) bool) {
 		for n := 1; ; n++ {
 			begun, failed := false, error(nil)
@@ -40,16 +40,16 @@ func (a again) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.Image
 			if failed == nil {
 				return
 			}
-			if begun || !errors.As(failed, &e) || n == mostStarts || ctx.Err() != nil || e.Wait > time.Minute || !turnedAway(e) {
+			if begun || !errors.As(failed, &e) || n == maxStarts || ctx.Err() != nil || e.Wait > time.Minute || !wasNotCreated(e) {
 				yield(llm.ImageEvent{}, failed)
 				return
 			}
-			wait := max(e.Wait, spread(time.Second<<n)).Round(time.Second)
+			wait := max(e.Wait, jitter(time.Second<<n)).Round(time.Second)
 			if !yield(llm.ImageEvent{Note: fmt.Sprintf("%s; not drawn yet: trying again in %s", e, llm.WaitText(wait))}, nil) {
 				return
 			}
 			if err := a.pause(ctx, wait); err != nil {
-				yield(llm.ImageEvent{}, notMade{err})
+				yield(llm.ImageEvent{}, notCreatedError{err})
 				return
 			}
 		}

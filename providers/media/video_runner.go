@@ -20,89 +20,89 @@ import (
 //
 //	Start ──► Saved ──► Poll, Saved, wait 5 to 30 s … ──► Download
 
-// A Film starts, awaits and downloads what the jobs of a service make.
-type Film struct {
-	Jobs  llm.VideoJobs
-	Saved func(llm.Job) error      // keeps a job before it is asked about; nil keeps nothing
-	Shown func(j llm.Job, e error) // after each poll, with the error that it will be repeated for; nil shows nothing
+// A VideoRunner starts, awaits and downloads what the jobs of a service make.
+type VideoRunner struct {
+	Jobs   llm.VideoJobs
+	OnSave func(llm.Job) error      // keeps a job before it is asked about; nil keeps nothing
+	OnPoll func(j llm.Job, e error) // after each poll, with the error that it will be repeated for; nil shows nothing
 }
 
 // How long a film is waited for.
 const (
-	firstPoll   = 5 * time.Second
-	longestPoll = 30 * time.Second
-	mostWait    = 20 * time.Minute
-	longestStop = 5 * time.Minute // that a server may ask for
-	mostFailed  = 8               // polls that fail behind each other
-	mostStarts  = 4
+	minPollInterval = 5 * time.Second
+	maxPollInterval = 30 * time.Second
+	maxWait         = 20 * time.Minute
+	maxServerWait   = 5 * time.Minute // that a server may ask for
+	maxFailedPolls  = 8               // polls that fail behind each other
+	maxStarts       = 4
 )
 
 // ErrStillRunning says that a job was not done after all the time that it is waited for.
-var ErrStillRunning = fmt.Errorf("not done after %d minutes", mostWait/time.Minute)
+var ErrStillRunning = fmt.Errorf("not done after %d minutes", maxWait/time.Minute)
 
 // Start creates a job and keeps it. The request is sent again only if the server cannot have
 // seen it, or turned it away as too many or too busy: a job is paid for each time.
-func (f Film) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
+func (f VideoRunner) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	for n := 1; ; n++ {
 		j, err := f.Jobs.Start(ctx, r)
 		if err == nil {
 			return j, f.save(j)
 		}
 		var e *llm.Error
-		if !errors.As(err, &e) || n == mostStarts || ctx.Err() != nil || e.Wait > time.Minute || !turnedAway(e) {
+		if !errors.As(err, &e) || n == maxStarts || ctx.Err() != nil || e.Wait > time.Minute || !wasNotCreated(e) {
 			return j, err
 		}
-		if err := pause(ctx, max(e.Wait, spread(time.Second<<n))); err != nil {
-			return j, notMade{err}
+		if err := pause(ctx, max(e.Wait, jitter(time.Second<<n))); err != nil {
+			return j, notCreatedError{err}
 		}
 	}
 }
 
-// A notMade is why a request was not sent again that was turned away: nothing was made, and
+// A notCreatedError is why a request was not sent again that was turned away: nothing was made, and
 // nothing is paid for.
-type notMade struct{ error }
+type notCreatedError struct{ error }
 
-func (e notMade) Unwrap() error { return e.error }
+func (e notCreatedError) Unwrap() error { return e.error }
 
-// turnedAway reports whether nothing was created by a request that failed.
-func turnedAway(e *llm.Error) bool {
+// wasNotCreated reports whether nothing was created by a request that failed.
+func wasNotCreated(e *llm.Error) bool {
 	return wire.Unsent(e) || e.Fault == llm.RateLimit && e.Status == http.StatusTooManyRequests || e.Fault.Temporary() && e.Status == http.StatusServiceUnavailable
 }
 
 // MayBePaid reports whether a job that could not be started may run, and cost, all the same.
 func MayBePaid(err error) bool {
 	var e *llm.Error
-	if none := (notMade{}); errors.As(err, &none) {
+	if none := (notCreatedError{}); errors.As(err, &none) {
 		return false
 	}
 	if !errors.As(err, &e) {
 		return true // it was stopped while the answer was awaited
 	}
-	return (e.Fault == llm.Network || e.Fault == llm.Server) && !turnedAway(e)
+	return (e.Fault == llm.Network || e.Fault == llm.Server) && !wasNotCreated(e)
 }
 
 // Wait polls a job until it is over, first when after is over. Polls that fail for what may
 // pass are repeated. With an error comes the job as it was last.
-func (f Film) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, mostWait, ErrStillRunning)
+func (f VideoRunner) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrStillRunning)
 	defer cancel()
-	delay, failed := firstPoll, 0
+	delay, failed := minPollInterval, 0
 	for !j.State.Over() {
 		if err := pause(ctx, after); err != nil {
 			return j, err
 		}
 		now, err := f.Jobs.Poll(ctx, j)
-		after = spread(delay)
-		delay = min(delay*3/2, longestPoll)
+		after = jitter(delay)
+		delay = min(delay*3/2, maxPollInterval)
 		if ctx.Err() != nil {
 			return j, context.Cause(ctx)
 		}
 		if err != nil {
 			var e *llm.Error
-			if failed++; !errors.As(err, &e) || !e.Fault.Temporary() || failed >= mostFailed {
+			if failed++; !errors.As(err, &e) || !e.Fault.Temporary() || failed >= maxFailedPolls {
 				return j, err
 			}
-			after = max(after, min(e.Wait, longestStop))
+			after = max(after, min(e.Wait, maxServerWait))
 			f.show(j, err)
 			continue
 		}
@@ -117,23 +117,23 @@ func (f Film) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job
 }
 
 // FirstPoll returns how long after its creation a job is asked about.
-func FirstPoll() time.Duration { return spread(firstPoll) }
+func FirstPoll() time.Duration { return jitter(minPollInterval) }
 
-func (f Film) save(j llm.Job) error {
-	if f.Saved == nil {
+func (f VideoRunner) save(j llm.Job) error {
+	if f.OnSave == nil {
 		return nil
 	}
-	return f.Saved(j)
+	return f.OnSave(j)
 }
 
-func (f Film) show(j llm.Job, err error) {
-	if f.Shown != nil {
-		f.Shown(j, err)
+func (f VideoRunner) show(j llm.Job, err error) {
+	if f.OnPoll != nil {
+		f.OnPoll(j, err)
 	}
 }
 
-// spread returns d, up to a fifth longer, so that clients do not come back together.
-func spread(d time.Duration) time.Duration { return d + time.Duration(rand.Float64()*float64(d)/5) }
+// jitter returns d, up to a fifth longer, so that clients do not come back together.
+func jitter(d time.Duration) time.Duration { return d + time.Duration(rand.Float64()*float64(d)/5) }
 
 // pause waits, or returns why ctx ended.
 func pause(ctx context.Context, d time.Duration) error {
@@ -147,8 +147,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// mostFetches bounds how often a download is begun.
-const mostFetches = 3
+// maxFetches bounds how often a download is begun.
+const maxFetches = 3
 
 // A File is what is downloaded to.
 type File interface {
@@ -160,9 +160,9 @@ type File interface {
 // Download writes an output of a job that is done to file, which is empty, and returns what it
 // is: a video, or an image where one was asked for. A download that breaks off is begun again,
 // with a fresh address.
-func (f Film) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
+func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
 	for n := 1; ; n++ {
-		to := &keptError{Writer: file}
+		to := &writeError{Writer: file}
 		blob, err := f.Jobs.Fetch(ctx, j, o, to)
 		if to.err != nil {
 			return blob, to.err
@@ -172,10 +172,10 @@ func (f Film) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file F
 		}
 		var e *llm.Error
 		stale := errors.As(err, &e) && (e.Fault.Temporary() || e.Status == http.StatusForbidden || e.Status == http.StatusNotFound || e.Status == http.StatusGone)
-		if !stale || n == mostFetches || ctx.Err() != nil {
+		if !stale || n == maxFetches || ctx.Err() != nil {
 			return blob, err
 		}
-		if err := errors.Join(file.Truncate(0), pause(ctx, max(spread(time.Second<<n), min(e.Wait, longestStop)))); err != nil {
+		if err := errors.Join(file.Truncate(0), pause(ctx, max(jitter(time.Second<<n), min(e.Wait, maxServerWait)))); err != nil {
 			return blob, err
 		}
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -184,13 +184,13 @@ func (f Film) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file F
 	}
 }
 
-// A keptError keeps the error of writing apart from those of the connection.
-type keptError struct {
+// A writeError keeps the error of writing apart from those of the connection.
+type writeError struct {
 	io.Writer
 	err error
 }
 
-func (k *keptError) Write(p []byte) (int, error) {
+func (k *writeError) Write(p []byte) (int, error) {
 	n, err := k.Writer.Write(p)
 	if err != nil {
 		k.err = err

@@ -17,10 +17,10 @@ import (
 )
 
 // own reads tools as the configuration has them.
-func own(t *testing.T, text string) map[string]OwnConfig {
+func own(t *testing.T, text string) map[string]CustomTool {
 	t.Helper()
 	var c struct {
-		Tools map[string]OwnConfig `toml:"tools"`
+		Tools map[string]CustomTool `toml:"tools"`
 	}
 	meta, err := toml.Decode(text, &c)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestOwnTools(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := open(t, nil)
-			if err := f.AddOwn(own(t, "[tools.mine]\n"+tt.config), "", ""); err != nil {
+			if err := f.AddCustomTools(own(t, "[tools.mine]\n"+tt.config), "", ""); err != nil {
 				t.Fatal(err)
 			}
 			a, err := f.Plan(t.Context(), "mine", tt.input)
@@ -72,7 +72,7 @@ func TestOwnTools(t *testing.T) {
 // A canceled tool is gone with everything it started, and what it leaves in the background ends.
 func TestOwnToolEnds(t *testing.T) {
 	f := open(t, nil)
-	if err := f.AddOwn(own(t, "[tools.mine]\ncommand = \"sleep 1000 & echo $!; wait\""), "", ""); err != nil {
+	if err := f.AddCustomTools(own(t, "[tools.mine]\ncommand = \"sleep 1000 & echo $!; wait\""), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	a, err := f.Plan(t.Context(), "mine", "")
@@ -97,7 +97,7 @@ func TestOwnToolIsShown(t *testing.T) {
 	f := open(t, nil)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "s.json"), `{"type":"object","properties":{"q":{"type":"string"}}}`)
-	if err := f.AddOwn(own(t, "[tools.find]\ndescription = \"Finds\"\ncommand = [\"./find it\", \"-x\"]\nschema = \"s.json\""), dir, ""); err != nil {
+	if err := f.AddCustomTools(own(t, "[tools.find]\ndescription = \"Finds\"\ncommand = [\"./find it\", \"-x\"]\nschema = \"s.json\""), dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	a, err := f.Plan(t.Context(), "find", `{"q":"a"}`)
@@ -112,7 +112,7 @@ func TestOwnToolIsShown(t *testing.T) {
 			t.Errorf("told %+v", tool)
 		}
 	}
-	if err := f.AddOwn(own(t, "[tools.bad]\ncommand = \"x\"\nschema = \"none.json\""), dir, ""); err == nil || !strings.Contains(err.Error(), "tools.bad.schema") {
+	if err := f.AddCustomTools(own(t, "[tools.bad]\ncommand = \"x\"\nschema = \"none.json\""), dir, ""); err == nil || !strings.Contains(err.Error(), "tools.bad.schema") {
 		t.Errorf("a schema that is not there: %v", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestOwnRules(t *testing.T) {
 				t.Skip("no sandbox here")
 			}
 			tools := own(t, tt.config)
-			if err := f.AddOwn(tools, "", tt.project); err != nil {
+			if err := f.AddCustomTools(tools, "", tt.project); err != nil {
 				t.Fatal(err)
 			}
 			a, err := f.Plan(t.Context(), "mine", "")
@@ -153,7 +153,7 @@ func TestOwnRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := NewPolicy(tt.mode)
-			p.AddRules(append(OwnRules(tools), tt.more...))
+			p.AddRules(append(CustomToolRules(tools), tt.more...))
 			if got := p.Decide(a); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -187,13 +187,13 @@ func TestValidateOwn(t *testing.T) {
 		{"[tools.a]\ncommand = \"x\"\nschema = \"/etc/passwd\"", true, "asks each time"},
 	}
 	for _, tt := range tests {
-		err := ValidateOwn(own(t, tt.config), tt.project)
+		err := ValidateCustomTools(own(t, tt.config), tt.project)
 		if got := errorText(err); (err == nil) != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.config, got, tt.want)
 		}
 	}
 	for _, text := range []string{"command = 3", "command = [1]", "timeout = -1", "timeout = \"soon\"", "schema = 3"} {
-		if _, err := toml.Decode(text, &OwnConfig{}); err == nil {
+		if _, err := toml.Decode(text, &CustomTool{}); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
@@ -215,7 +215,7 @@ func TestOwnToolIsHeld(t *testing.T) {
 	}
 	outside := filepath.Join(t.TempDir(), "x")
 	start := time.Now()
-	r := f.RunProgram(t.Context(), ProgramRun{Command: CommandLine{Words: []string{"echo in >here; env; echo out >" + outside}, Shell: true}, Timeout: time.Minute, MustHold: true})
+	r := f.RunProgram(t.Context(), ProgramRun{Command: CommandLine{Words: []string{"echo in >here; env; echo out >" + outside}, Shell: true}, Timeout: time.Minute, RequireSandbox: true})
 	if r.Err != nil || strings.Contains(string(r.Stdout), "canary") || time.Since(start) > time.Minute {
 		t.Errorf("got %+v", r)
 	}
