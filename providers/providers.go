@@ -32,7 +32,7 @@ type OpenOptions struct {
 	Debug      *slog.Logger        // gets a line for each request, without keys and bodies; nil for none
 }
 
-// What is known of the wire; see there.
+// Types of package wire; see there.
 type (
 	Tap      = wire.Tap
 	Exchange = wire.Exchange

@@ -169,7 +169,7 @@ func (o Options) wait(err error, n int) (time.Duration, bool) {
 		return e.Wait + time.Duration(o.Rand()*float64(e.Wait)/2), e.Wait <= o.MaxWait
 	}
 	window := maxWindow
-	if n < 4 { // 500 ms · 2⁴ is lastWindow
+	if n < 4 { // 500 ms · 2⁴ is maxWindow
 		window = minWindow << n
 	}
 	return time.Duration(o.Rand() * float64(window)), true

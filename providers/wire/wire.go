@@ -9,7 +9,7 @@
 // SDK, and an *Answer behind it where there was one. It has to be taken out:
 // http.Client wraps it into a text that repeats the URL with its query. A
 // canceled context passes as it is. Nothing that leaves this package holds a
-// secret. Adapters that read answers themselves find here how: Open, Events.
+// secret. Adapters that read answers themselves find here how: Sniff, Events.
 //
 // A Tap keeps each request and its answer byte for byte, to be looked at; its
 // Recorder writes them to a file, and a Replay answers from such a file. Programs

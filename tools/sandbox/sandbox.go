@@ -2,8 +2,8 @@
 // workspace and a private temp directory, and do nothing else: no home, no network,
 // no sockets, no other process.
 //
-//	Command ──► the same program again, as the helper (Child) ──► the command
-//	            namespaces · mounts · snapshot                    Landlock · seccomp
+//	Command ──► the same program again, as the helper ──► the command
+//	            namespaces · mounts · snapshot           Landlock · seccomp
 //	            ends everything, restores what is protected ◄──── exits
 //
 // The helper, not the caller, outlives the command: when the caller dies, however
