@@ -18,8 +18,8 @@ import (
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
 // A Question is a request of a server to the user: to fill in a form, to open a page, or to let the
-// model answer. Its text is the server's, sanitized. One of Answer, AnswerSample, Decline and
-// Cancel ends it.
+// model answer. Its text is the server's, sanitized and without its credentials. One of Answer,
+// AnswerSample, Decline and Cancel ends it.
 type Question struct {
 	Server string
 	Text   string  // what the server says
