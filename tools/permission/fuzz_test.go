@@ -152,6 +152,20 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// Texts without separators are not parsed, and bounded all the same.
+func TestInnerTextsAreBounded(t *testing.T) {
+	s := &visitor{parser: &parser{seen: map[string]bool{}, inputVisible: map[int]bool{}}}
+	const size, most = 1 << 10, 512
+	for n := range 2 * most {
+		if s.addText(strings.Repeat("a", size), 0); s.opaque != (n >= most) {
+			t.Fatalf("after %d KB: opaque %v", n+1, s.opaque)
+		}
+	}
+	if len(s.cmds) != most {
+		t.Errorf("%d commands, want %d", len(s.cmds), most)
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	for name, line := range map[string]string{
 		"git":    "git log --oneline -5",
