@@ -33,6 +33,7 @@ func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.
 func TestCompareTellsSwitchOnce(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("the first"), llmtest.Say("the second"), llmtest.Think("hm", "the beginning"))
 	s.ask("hello", "the beginning")
+	s.idle()
 	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 	s.Type("which?").Press("enter").WaitForText("esc keep the first")
 	s.Press("right").Shows("the second").Press("enter").WaitForText("Continuing with fake/two")
