@@ -49,7 +49,7 @@ func (h *History) loadReach() {
 	r, known := readReach(h.file)
 	if !known {
 		for _, old := range h.records {
-			r.include(old.Root, old.Folder)
+			r.include(old.Root, "") // old versions restored any log: directories count once they are added again
 		}
 	}
 	for _, dir := range r.Folders {

@@ -129,7 +129,21 @@ func TestLogReachesNothing(t *testing.T) {
 	if err := os.Remove(name); err != nil { // as of a history from before there were such files
 		t.Fatal(err)
 	}
-	if _, skipped := d.back(1, true); skipped != "" || d.read("a") != "old\n" {
-		t.Errorf("skipped %q, a is %q", skipped, d.read("a"))
+	h, err = Open(d.store.dir).History("one", d.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, added := range []bool{false, true} { // by the user, to this workspace
+		if added {
+			h.AddFolders(beside)
+		}
+		if p, err = h.Plan(1); err != nil {
+			t.Fatal(err)
+		}
+		_, skipped, err = h.Restore(p, true, 0, "undo")
+		text, _ := os.ReadFile(filepath.Join(beside, "a"))
+		if err != nil || (len(skipped) == 0) != added || (string(text) == "old\n") != added || d.read("a") != "old\n" {
+			t.Errorf("added %v: skipped %v, a is %q, beside it %q: %v", added, skipped, d.read("a"), text, err)
+		}
 	}
 }
