@@ -846,7 +846,7 @@ func TestImports(t *testing.T) {
 		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools"},
 		"ui/tui":               {"ui/app", "ui/tui/*", format, safe, "session", llm},
 		"ui/tui/common":        {"ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
-		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/picture", "ui/app", format, "session", "session/attach", llm},
+		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":         {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
 		"ui/tui/features":      {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
@@ -867,7 +867,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/composer":      {theme, safe},
 		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":     {theme, format, safe},
-		"ui/tui/picture":       {},
+		"ui/tui/termimage":     {},
 		"ui/clip":              {format, proc, atomic},
 		"ui/tui/files":         {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":      {},
@@ -2842,7 +2842,7 @@ var mediaFaults = []struct {
 	{"status 200 with nothing", []string{"providers/media TestImagesOfOpenAI", "providers/media TestEmbedSuiteBadAnswers", "providers/media TestVideoOutcomes"}},
 	{"an answer that does not end", []string{"providers/media TestEndlessImageAnswer", "providers/media TestEmbedSuiteEnds", "providers/media TestVideoPollFaults"}},
 	{"a key in a redirect", []string{"providers/media TestVideoDownloads", "providers/media TestImagesOfGrok"}},
-	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/picture TestSupported", "ui/tui/picture TestHalfBlocks"}},
+	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/termimage TestSupported", "ui/tui/termimage TestHalfBlocks"}},
 }
 
 // isTest finds the tests, fuzz tests and benchmarks of a file: a TestMain tests nothing.

@@ -261,14 +261,14 @@ func unique(list []Conversation) {
 
 // A Notice tells of things of one kind that could not be taken over.
 type Notice struct {
-	What  string `json:"what"`            // the kind, in words for a user
+	Kind  string `json:"what"`            // the kind, in words for a user
 	Count int    `json:"count"`           // how many there were
 	First string `json:"first,omitempty"` // where the first of them was, such as "line 12"; "" if that is not known
 }
 
 // String returns n on one line.
 func (n Notice) String() string {
-	text := fmt.Sprintf("%s (%d)", n.What, n.Count)
+	text := fmt.Sprintf("%s (%d)", n.Kind, n.Count)
 	switch {
 	case n.First == "":
 	case n.Count > 1:
@@ -342,7 +342,7 @@ func (n *skippedCounts) add(what string, count int) {
 		return
 	}
 	if n.kinds[what] == nil {
-		n.kinds[what] = &Notice{What: what, First: n.now.String()}
+		n.kinds[what] = &Notice{Kind: what, First: n.now.String()}
 	}
 	n.kinds[what].Count += count
 }
@@ -360,7 +360,7 @@ func (n *skippedCounts) take(other *skippedCounts) {
 // list returns what was counted, in the order of its words.
 func (n *skippedCounts) list() []Notice {
 	var out []Notice
-	for _, notice := range slices.SortedFunc(maps.Values(n.kinds), func(a, b *Notice) int { return strings.Compare(a.What, b.What) }) {
+	for _, notice := range slices.SortedFunc(maps.Values(n.kinds), func(a, b *Notice) int { return strings.Compare(a.Kind, b.Kind) }) {
 		out = append(out, *notice)
 	}
 	return out

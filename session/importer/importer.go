@@ -269,7 +269,7 @@ func (r *run) remember(c archive.Conversation, now *seen) {
 func (r *run) tell(path string, notices []archive.Notice) {
 	for _, n := range notices {
 		n.First = strings.TrimSuffix(path+", "+n.First, ", ")
-		i := slices.IndexFunc(r.Notices, func(m archive.Notice) bool { return m.What == n.What })
+		i := slices.IndexFunc(r.Notices, func(m archive.Notice) bool { return m.Kind == n.Kind })
 		if i < 0 {
 			r.Notices = append(r.Notices, n)
 			continue

@@ -210,8 +210,8 @@ func (s UsageSum) With(name, value string) UsageSum {
 	return s
 }
 
-// A merge puts the messages of a tree to those of another that are the same.
-type merge struct {
+// A importMerge puts the messages of a tree to those of another that are the same.
+type importMerge struct {
 	nodes    []Node        // by rising Seq, without gaps where there were none
 	at       map[int]int   // by Seq: the place in nodes
 	children map[int][]int // by Seq: those of followers
@@ -221,8 +221,8 @@ type merge struct {
 	added    int
 }
 
-func newMerge(have []Node) *merge {
-	m := &merge{nodes: have, at: map[int]int{}, children: map[int][]int{}, seqs: map[int]int{0: 0}, matched: map[int]bool{}}
+func newMerge(have []Node) *importMerge {
+	m := &importMerge{nodes: have, at: map[int]int{}, children: map[int][]int{}, seqs: map[int]int{0: 0}, matched: map[int]bool{}}
 	for i, n := range have {
 		m.at[n.Seq] = i
 		m.children[n.Parent] = append(m.children[n.Parent], n.Seq)
@@ -231,7 +231,7 @@ func newMerge(have []Node) *merge {
 }
 
 // add finds the message that n is, or one that n has grown from, or puts n behind them.
-func (m *merge) add(n Node) {
+func (m *importMerge) add(n Node) {
 	from := n.Seq
 	n.Parent = m.seqs[n.Parent]
 	for _, grown := range []bool{false, true} {
@@ -265,7 +265,7 @@ func (m *merge) add(n Node) {
 
 // grew reports whether n is what old was the beginning of: it was still arriving when it was
 // imported, and nothing here stands on it but results that had not come.
-func (m *merge) grew(old, n Node) bool {
+func (m *importMerge) grew(old, n Node) bool {
 	if old.Role != n.Role || old.Role == llm.RoleUser || len(old.Parts) > len(n.Parts) {
 		return false
 	}
@@ -288,10 +288,10 @@ func (m *merge) grew(old, n Node) bool {
 }
 
 // own reports whether there are messages that only this tree has.
-func (m *merge) own() bool { return len(m.matched) < len(m.nodes) }
+func (m *importMerge) own() bool { return len(m.matched) < len(m.nodes) }
 
 // leadsTo reports whether a branch that ends in from can go on to one that ends in to.
-func (m *merge) leadsTo(from, to int) bool {
+func (m *importMerge) leadsTo(from, to int) bool {
 	for seq := to; ; seq = m.nodes[m.at[seq]].Parent {
 		if seq == from || seq == 0 {
 			return seq == from

@@ -17,7 +17,7 @@ import (
 // Sent returns the instructions as a model is told them: of what is too much, those of the
 // outermost directories lose their end, or are not sent at all. A Note says so.
 func (o Project) Sent() []File {
-	files := o.FilesOf(Instructions)
+	files := o.FilesOfKind(Instructions)
 	room := instructions.MaxTotal
 	for i, f := range slices.Backward(files) {
 		if len(f.Text) > room {

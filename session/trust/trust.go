@@ -192,7 +192,7 @@ func (o Project) extras() (size int) {
 // Prompts returns the prompts, those of the innermost directory first. Problems are files that
 // cannot be used.
 func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
-	for _, f := range o.FilesOf(Prompts) {
+	for _, f := range o.FilesOfKind(Prompts) {
 		p, err := prompts.Parse(f.place.(prompts.Place), f.Path, []byte(f.Text))
 		if err != nil {
 			problems = append(problems, err)
@@ -205,7 +205,7 @@ func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
 
 // Skills does as Prompts for skills.
 func (o Project) Skills() (found []skills.Skill, problems []error) {
-	for _, f := range o.FilesOf(Skills) {
+	for _, f := range o.FilesOfKind(Skills) {
 		s, err := skills.Parse(f.place.(skills.Place), f.Path, []byte(f.Text))
 		if err != nil {
 			problems = append(problems, err)
@@ -225,7 +225,7 @@ func (o Project) Names() string {
 		}
 	}
 	for _, kind := range []Kind{Prompts, Skills} {
-		switch n := len(o.FilesOf(kind)); n {
+		switch n := len(o.FilesOfKind(kind)); n {
 		case 0:
 		case 1:
 			names = append(names, "1 "+strings.TrimSuffix(string(kind), "s"))
@@ -315,8 +315,8 @@ func SaveDecision(m Store, o Project, yes bool) error {
 	return m.Set(key(o), o.Digest+" "+word)
 }
 
-// FilesOf returns the files of a kind.
-func (o Project) FilesOf(kind Kind) []File {
+// FilesOfKind returns the files of a kind.
+func (o Project) FilesOfKind(kind Kind) []File {
 	var files []File
 	for _, f := range o.Files {
 		if f.Kind == kind {
@@ -334,7 +334,7 @@ const maxNamed = 4 << 20
 // shell, to what a decision is for: a hook whose script has changed is another hook.
 func sumNamed(sum io.Writer, o Project) {
 	dir, text := o.Dir, ""
-	for _, f := range o.FilesOf(Hooks) {
+	for _, f := range o.FilesOfKind(Hooks) {
 		text += f.Text
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,;|&()[]{}<>=$", r) }) {

@@ -74,7 +74,7 @@ const lastWords = 10 * time.Second
 func Serve(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	owed := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
+	owed := &responseOrder{prompts: map[any]string{}, cancels: map[string][][]any{}}
 	a := &agent{Options: o, ctx: ctx, owed: owed, open: map[sdk.SessionId]*conversation{}}
 	in := &gatedReader{Reader: &countedReader{Reader: o.In, answers: owed}, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, countedWriter{o.Out, owed}, in)
@@ -130,7 +130,7 @@ type agent struct {
 	Options
 	ctx  context.Context // ends with the connection
 	conn *sdk.AgentSideConnection
-	owed *answers
+	owed *responseOrder
 
 	mu     sync.Mutex
 	closed bool

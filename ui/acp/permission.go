@@ -27,17 +27,17 @@ func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest)
 	return tools.Approval{Verdict: tools.Deny}
 }
 
-// An offer is an answer to the question whether a call may run, and what it does.
-type offer struct {
+// An approvalOption is an answer to the question whether a call may run, and what it does.
+type approvalOption struct {
 	option   sdk.PermissionOption
 	approval tools.Approval
 }
 
 // offersFor returns the answers that a call can get. Each says all that it allows: what holds
 // for longer is named with the rule that is remembered.
-func offersFor(a *tools.Action) (all []offer) {
+func offersFor(a *tools.Action) (all []approvalOption) {
 	add := func(id string, kind sdk.PermissionOptionKind, name string, approval tools.Approval) {
-		all = append(all, offer{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
+		all = append(all, approvalOption{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
 	}
 	for _, choice := range describe.Choices(a, false, false) {
 		switch name := choice.Text(a, false); choice {
@@ -58,7 +58,7 @@ func offersFor(a *tools.Action) (all []offer) {
 	return all
 }
 
-func optionsOf(offers []offer) (list []sdk.PermissionOption) {
+func optionsOf(offers []approvalOption) (list []sdk.PermissionOption) {
 	for _, o := range offers {
 		list = append(list, o.option)
 	}

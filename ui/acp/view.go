@@ -30,19 +30,19 @@ type view struct {
 
 	texts map[string]*sanitize.Stream // of blocks that grow
 	last  *app.Change                 // that the last chunk came from; nil: something else came since
-	calls map[string]*toldCall        // by block
+	calls map[string]*sentCall        // by block
 	asked sdk.ToolCallId              // the call that was asked about last
 }
 
-// A toldCall is a call that the client knows.
-type toldCall struct {
+// A sentCall is a call that the client knows.
+type sentCall struct {
 	status sdk.ToolCallStatus
 	input  string // the arguments, once they are whole
 	output string // the end of what it printed so far
 }
 
 func newView(folder string) *view {
-	v := &view{folder: folder, texts: map[string]*sanitize.Stream{}, calls: map[string]*toldCall{}}
+	v := &view{folder: folder, texts: map[string]*sanitize.Stream{}, calls: map[string]*sentCall{}}
 	v.live()
 	return v
 }
@@ -213,7 +213,7 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 	}
 	switch {
 	case told == nil:
-		told = &toldCall{status: status}
+		told = &sentCall{status: status}
 		v.calls[c.ID] = told
 		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
 			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)

@@ -75,8 +75,8 @@ func (c *Command) Do(a *App, arg string) Effect {
 // Commands returns what every front end can do. A new command is a row here.
 func Commands() []Command {
 	return []Command{
-		{Name: "rewind", Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: show(PanelRewind)},
-		{Name: "undo", Aliases: []string{"restore"}, Group: Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: show(PanelUndo)},
+		{Name: "rewind", Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: openPanel(PanelRewind)},
+		{Name: "undo", Aliases: []string{"restore"}, Group: Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: openPanel(PanelUndo)},
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
@@ -88,23 +88,23 @@ func Commands() []Command {
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
-		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: show(PanelPermissions)},
+		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: openPanel(PanelPermissions)},
 		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
 		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 
 		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
 		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: jobItems, Run: jobs},
 
-		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: show(PanelSessions)},
+		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
-		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkHere},
-		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranchesText, Run: show(PanelBranches)},
+		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkSession},
+		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranchesText, Run: openPanel(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
 		{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: nothingSaid, Args: exportItems, Path: PathFile, Run: (*App).export},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, MultilineArg: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
-		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: show(PanelContext)},
-		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: show(PanelUsage)},
+		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: openPanel(PanelContext)},
+		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: openPanel(PanelUsage)},
 		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: budget},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
@@ -119,7 +119,7 @@ func Commands() []Command {
 		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: settingItems, Run: changeSetting},
 		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
 
-		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: show(PanelWire)},
+		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: openPanel(PanelWire)},
 
 		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: showHelp},
 		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
@@ -127,7 +127,7 @@ func Commands() []Command {
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
 		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
-		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: show(PanelDoctor)},
+		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: openPanel(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},
 		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
@@ -235,8 +235,8 @@ func showConfig(a *App, _ string) Effect {
 	return ShowToast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
 }
 
-// show returns a command that opens a panel, searched for its argument.
-func show(p Panel) func(*App, string) Effect {
+// openPanel returns a command that opens a panel, searched for its argument.
+func openPanel(p Panel) func(*App, string) Effect {
 	return func(_ *App, arg string) Effect { return Effect{View: PanelQuery{p, arg}} }
 }
 

@@ -173,12 +173,12 @@ func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
 		}
 	}
 	e.SessionOpened = &SessionOpened{}
-	e.Async = together(e.Async, keepChoice(a, list, n))
+	e.Async = inSequence(e.Async, keepChoice(a, list, n))
 	return e
 }
 
-// together returns what runs both, one behind the other.
-func together(first, then func(context.Context) Effect) func(context.Context) Effect {
+// inSequence returns what runs both, one behind the other.
+func inSequence(first, then func(context.Context) Effect) func(context.Context) Effect {
 	switch {
 	case first == nil:
 		return then

@@ -102,7 +102,7 @@ func connect(a *App, arg string) Effect {
 	case c.Keyless:
 		return connectKeyless(a, c)
 	}
-	return askAll(a, c, "")
+	return askForProvider(a, c, "")
 }
 
 // connectKeyless has what runs on this machine answer, from now on and where nothing names a
@@ -124,7 +124,7 @@ func connectKeyless(a *App, c Connection) Effect {
 				return Effect{Err: err}
 			}
 			kept := a.SaveLocalAnswer(s.Provider, true)
-			e := begin(a, s.Model)
+			e := startWithModel(a, s.Model)
 			e.Notes = append(e.Notes, s.ConnectedText())
 			if models := e.Async; models != nil {
 				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
@@ -145,13 +145,13 @@ func connectFor(a *App, name string, err error) (Effect, bool) {
 	if err != nil || c.Keyless {
 		return Effect{}, false
 	}
-	return askAll(a, c, name), true
+	return askForProvider(a, c, name), true
 }
 
-// askAll asks for what there is to ask of a provider: the variables of its address, then its
+// askForProvider asks for what there is to ask of a provider: the variables of its address, then its
 // key. It goes on with model; "" is the one in use, or the first of the provider where the
 // demo answers.
-func askAll(a *App, c Connection, model string) Effect {
+func askForProvider(a *App, c Connection, model string) Effect {
 	return askVariable(a, c, Key{Provider: c.Provider}, model)
 }
 

@@ -20,8 +20,8 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	a.BeforeSwitch()
 	left := a.Session
 	s.Policy().SetMode(left.Policy().Mode())
-	a.Session, a.Attached, a.left = s, nil, make(chan struct{})
-	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, left: a.left}}
+	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
+	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, closed: a.previousClosed}}
 }
 
 // newSession starts a conversation with the model and settings of the open one.
@@ -97,13 +97,13 @@ func ContinueInFork(a *App, head int) Effect {
 	return e
 }
 
-func forkHere(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
+func forkSession(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
 
 func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
 	if why := busy(a); why != "" {
 		return ShowToast(why)
 	}
-	left := a.left
+	left := a.previousClosed
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		if left != nil { // it may be the one that is opened again
 			select {
@@ -229,11 +229,11 @@ func (a *App) retry(string) Effect {
 	if err == nil && last.Role == llm.RoleAssistant && !last.Interrupted && last.Message.Empty() {
 		return a.Regenerate(last.Seq)
 	}
-	return again(a)
+	return retryLast(a)
 }
 
-// again asks for an answer where the conversation stands: the model that the prompt was for.
-func again(a *App) Effect {
+// retryLast asks for an answer where the conversation stands: the model that the prompt was for.
+func retryLast(a *App) Effect {
 	s := a.Session
 	if model := session.ImageModelOf(s, s.Head()); model != "" && a.Images.Open != nil {
 		return draw(a, model, false, nil)
@@ -246,7 +246,7 @@ func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Regenerate(seq); err != nil {
 		return Effect{Err: err}
 	}
-	e := again(a)
+	e := retryLast(a)
 	e.SessionOpened = &SessionOpened{}
 	return e
 }

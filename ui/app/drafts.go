@@ -20,8 +20,8 @@ import (
 	"parley/tools"
 )
 
-// writer returns the key under which the process ID is stored that wrote a draft last.
-func writer(key string) string { return "draft of " + key }
+// draftWriterKey returns the key under which the process ID is stored that wrote a draft last.
+func draftWriterKey(key string) string { return "draft of " + key }
 
 // DraftKey returns the store key of the open conversation's draft. Before the first message it
 // is that of the directory.
@@ -45,7 +45,7 @@ func (o Options) RememberPrompt(text string) (stored func() error) {
 
 // SaveDraft stores a draft under key, and this process as its writer.
 func (o Options) SaveDraft(key string, d session.Draft) error {
-	_ = o.Library.Set(writer(key), strconv.Itoa(os.Getpid()))
+	_ = o.Library.Set(draftWriterKey(key), strconv.Itoa(os.Getpid()))
 	return o.Library.SaveDraft(key, d)
 }
 
@@ -76,7 +76,7 @@ func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.
 
 // elsewhere reports whether another living process wrote the draft last.
 func (o Options) elsewhere(key string) bool {
-	kept, err := o.Library.Get(writer(key))
+	kept, err := o.Library.Get(draftWriterKey(key))
 	pid, bad := strconv.Atoi(kept)
 	return err == nil && bad == nil && pid != os.Getpid() && tools.ProcessAlive(pid)
 }

@@ -59,13 +59,13 @@ func ShowToast(text string) Effect { return Effect{Toast: text} }
 type SessionOpened struct {
 	Previous *session.Session // the session that was open before; nil: only the branch changed
 	Seq      int              // of the message to scroll to; 0: the end
-	left     chan struct{}    // closed when Previous is closed
+	closed   chan struct{}    // closed when Previous is closed
 }
 
 // Close closes Previous, which may wait for its turn and the disk. Previous must not be nil.
 func (e SessionOpened) Close() {
 	e.Previous.Close()
-	close(e.left)
+	close(e.closed)
 }
 
 // A PanelQuery is a panel to open, and the text to search it for.

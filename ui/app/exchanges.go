@@ -129,10 +129,11 @@ func ExchangesOf(a *App, user int) (ids []int) {
 // was kept until the next one was; a zero end is not over.
 func turnTime(path []session.Node, user int) (from, to time.Time) {
 	begun := false
-	for _, n := range path {
+	for i, n := range path {
 		switch {
 		case n.Seq == user && user != 0:
 			from, begun = n.At, true
+		case n.Summary && continues(path, i): // it stands within the turn
 		case begun && n.Role == llm.RoleUser && n.At.After(from):
 			return from, n.At
 		}
@@ -252,7 +253,7 @@ func bodyPart(title string, t ExchangeSide, total int64) ExchangePart {
 	if text, ok := indented(t.Body); ok && t.Cut == 0 {
 		for line := range strings.SplitSeq(text, "\n") {
 			l := foldable(line)
-			if whole, ok := spelledOut(line); ok && l.Full == "" {
+			if whole, ok := unescapedLines(line); ok && l.Full == "" {
 				l.Full = whole
 			}
 			p.Lines = append(p.Lines, l)
@@ -283,9 +284,9 @@ func bodyPart(title string, t ExchangeSide, total int64) ExchangePart {
 	return p
 }
 
-// spelledOut returns a line of indented JSON whose text has lines of its own, with
+// unescapedLines returns a line of indented JSON whose text has lines of its own, with
 // these below it.
-func spelledOut(line string) (string, bool) {
+func unescapedLines(line string) (string, bool) {
 	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
 	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
 		name, value = line[:at+2], line[at+3:]

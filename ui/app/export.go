@@ -256,13 +256,13 @@ func itemsOfSources(list []llm.Part) []Item {
 	items := make([]Item, len(list))
 	for i, p := range list {
 		text := SourceText(Change{Part: &p, Count: i + 1})
-		items[i] = Item{Title: text, Value: strconv.Itoa(i + 1), Disabled: !opens(p.URL)}
+		items[i] = Item{Title: text, Value: strconv.Itoa(i + 1), Disabled: !isOpenableAddress(p.URL)}
 	}
 	return items
 }
 
-// opens reports whether an address is one of the web, with nothing in it that is not seen.
-func opens(address string) bool {
+// isOpenableAddress reports whether an address is one of the web, with nothing in it that is not seen.
+func isOpenableAddress(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && sanitize.Line(address) == address
 }
@@ -292,7 +292,7 @@ func askSource(a *App, list []llm.Part) Effect {
 // confirmSource opens an address once the user has seen the whole of it.
 func confirmSource(a *App, p llm.Part) Effect {
 	switch {
-	case !opens(p.URL):
+	case !isOpenableAddress(p.URL):
 		return ShowToast("Not an address of the web: " + sanitize.Line(p.URL))
 	case a.OpenURL == nil:
 		return ShowToast(p.URL)

@@ -75,7 +75,7 @@ func DiscoverLocal(a *App) Effect {
 				if err != nil {
 					return Effect{Failed: err}
 				}
-				return begin(a, name)
+				return startWithModel(a, name)
 			}
 		}}
 	}
@@ -96,7 +96,7 @@ func DiscoverLocal(a *App) Effect {
 		go func() { came <- looked{look(ctx), ReadLocalAnswers(lib)} }()
 		select {
 		case l := <-came:
-			return func() Effect { return offer(a, l.services, l.answers) }
+			return func() Effect { return offerService(a, l.services, l.answers) }
 		case <-time.After(lookFor):
 		case <-ctx.Done():
 		}
@@ -109,11 +109,11 @@ func AwaitsLocal(a *App) bool {
 	return a.Local.Unnamed != nil || a.Local.Discover != nil && UsesDemo(a)
 }
 
-// offer has the first of services that the user agreed to answer, or asks whether the first
+// offerService has the first of services that the user agreed to answer, or asks whether the first
 // that was not asked about yet is to.
-func offer(a *App, services []Service, answers LocalAnswers) Effect {
+func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 	if at := slices.IndexFunc(services, func(s Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && UsesDemo(a) {
-		return begin(a, services[at].Model) // it was agreed to
+		return startWithModel(a, services[at].Model) // it was agreed to
 	}
 	for i, s := range services {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" || !UsesDemo(a) {
@@ -122,10 +122,10 @@ func offer(a *App, services []Service, answers LocalAnswers) Effect {
 		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Answer: func(yes bool) Effect {
 			kept := a.SaveLocalAnswer(s.Provider, yes)
 			if !yes {
-				next := offer(a, services[i+1:], answers)
+				next := offerService(a, services[i+1:], answers)
 				return Effect{Confirm: next.Confirm, Async: kept.Async}
 			}
-			e := begin(a, s.Model)
+			e := startWithModel(a, s.Model)
 			if models := e.Async; models != nil {
 				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
 			}
@@ -182,9 +182,9 @@ func LearnModel(a *App) Effect {
 	}}
 }
 
-// begin switches an empty conversation to a model that was found: nothing stands there yet
+// startWithModel switches an empty conversation to a model that was found: nothing stands there yet
 // that could tell of a switch.
-func begin(a *App, name string) Effect {
+func startWithModel(a *App, name string) Effect {
 	if !a.Session.Empty() {
 		return a.UseModel(name)
 	}

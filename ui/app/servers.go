@@ -151,13 +151,13 @@ func (a *App) ServerChanged(name string) Effect {
 		if s.Name != name {
 			continue
 		}
-		if a.told[name] == s.Status {
+		if a.toldStatus[name] == s.Status {
 			if line := ServerProgress(s); line != "" {
 				return ShowToast("MCP server " + name + ": " + line)
 			}
 			return Effect{}
 		}
-		a.told[name] = s.Status
+		a.toldStatus[name] = s.Status
 		if news := ServerNotice(s); news != "" {
 			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
 		}

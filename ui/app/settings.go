@@ -252,7 +252,7 @@ func setSystem(a *App, text string) Effect {
 	own, _ := ownSystem(a)
 	switch {
 	case text == "":
-		return Effect{Confirm: &Confirm{Text: aboutSystem(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+		return Effect{Confirm: &Confirm{Text: systemText(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {
 				return Effect{}
 			}
@@ -289,8 +289,8 @@ func ownSystem(a *App) (text, source string) {
 	return a.Session.System(), "configuration"
 }
 
-// aboutSystem returns the system prompt for reading, and what is sent behind it.
-func aboutSystem(a *App) string {
+// systemText returns the system prompt for reading, and what is sent behind it.
+func systemText(a *App) string {
 	text, source := ownSystem(a)
 	about := fmt.Sprintf("System prompt: %s, %s tokens", source, format.Tokens(a.Estimate(text)))
 	var added []string
@@ -321,9 +321,9 @@ func PersonaText(p session.Persona) string {
 // toolFact begins the names of facts about tools.
 const toolFact = "tool "
 
-// ofConversation returns what every request tells the model, with a persona in the place of
+// contextItems returns what every request tells the model, with a persona in the place of
 // parley's own system prompt, without tools that are off, and with the settings.
-func ofConversation(a *App, facts []ContextItem) []ContextItem {
+func contextItems(a *App, facts []ContextItem) []ContextItem {
 	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
 		note := ""

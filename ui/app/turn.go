@@ -33,12 +33,12 @@ type Turn struct {
 	silence string        // id of the SilenceBlock; "": none
 	retry   session.Event // the last retry, or question with a countdown
 	retryID string        // id of the RetryBlock; "": none
-	resend  time.Time     // when the request is sent again; zero: none is waiting
+	retryAt time.Time     // when the request is sent again; zero: none is waiting
 }
 
 // running is the answer that arrives, or arrived last.
 type running struct {
-	parts  parts
+	parts  partialAnswer
 	draft  llm.Draft         // where the session holds none
 	blocks map[string]*block // by the name of the delta's block
 	order  []*block          // the same as they began
@@ -51,8 +51,8 @@ type running struct {
 	content time.Time // when it last had any; zero while none arrives
 }
 
-// parts gives access to the answer that is arriving; session.PartialResponse implements it.
-type parts interface {
+// partialAnswer gives access to the answer that is arriving; session.PartialResponse implements it.
+type partialAnswer interface {
 	Part(block string) (llm.Part, bool)
 }
 
@@ -144,11 +144,11 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case llm.Preview:
 		t.showPreview(e, now)
 	case llm.Retry:
-		t.rest(e, now)
+		t.scheduleRetry(e, now)
 	case session.Question:
-		t.await(Asking, now)
+		t.waitForOther(Asking, now)
 	case session.Countdown, session.QuestionAnswered:
-		t.count(e, now)
+		t.applyCountdown(e, now)
 	case session.Response:
 		t.answer(e, now)
 	case session.Call:
@@ -162,7 +162,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case session.Result:
 		t.result(e, false, now)
 	case session.CandidateEvent:
-		t.await(Comparing, now)
+		t.waitForOther(Comparing, now)
 	case session.Done:
 		t.close(now)
 		t.drop(RetryBlock, &t.retryID) // a summary has no answer that ends it
@@ -183,37 +183,37 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	return t.changes
 }
 
-// rest shows that a request will be sent again.
-func (t *Turn) rest(e llm.Retry, now time.Time) {
-	t.retry, t.resend = e, now.Add(e.Wait)
-	t.heard(t.resend)     // until then nobody is asked
-	if t.Kind == Asking { // about that
-		t.await(Waiting, now)
+// scheduleRetry shows that a request will be sent again.
+func (t *Turn) scheduleRetry(e llm.Retry, now time.Time) {
+	t.retry, t.retryAt = e, now.Add(e.Wait)
+	t.noteContent(t.retryAt) // until then nobody is asked
+	if t.Kind == Asking {    // about that
+		t.waitForOther(Waiting, now)
 	}
 	t.countDown(now)
 }
 
-// await sets the activity to waiting for something else than the model.
-func (t *Turn) await(what ActivityKind, now time.Time) {
+// waitForOther sets the activity to waiting for something else than the model.
+func (t *Turn) waitForOther(what ActivityKind, now time.Time) {
 	t.asked = time.Time{}
-	t.do(what, "", now)
+	t.setActivity(what, "", now)
 }
 
-// count shows the countdown of a question, until it is held or answered.
-func (t *Turn) count(e session.Event, now time.Time) {
+// applyCountdown shows the countdown of a question, until it is held or answered.
+func (t *Turn) applyCountdown(e session.Event, now time.Time) {
 	if c, counts := e.(session.Countdown); counts && !c.Stopped {
-		t.retry, t.resend = c.Question, now.Add(c.Question.Wait)
+		t.retry, t.retryAt = c.Question, now.Add(c.Question.Wait)
 		t.countDown(now)
 		return
 	}
-	t.resend = time.Time{}
+	t.retryAt = time.Time{}
 	t.drop(RetryBlock, &t.retryID)
 }
 
 // Tick returns what time alone changes: a countdown, a silence.
 func (t *Turn) Tick(now time.Time) []Change {
 	t.changes = t.changes[:0]
-	if !t.resend.IsZero() {
+	if !t.retryAt.IsZero() {
 		t.countDown(now)
 	}
 	if t.Silent(now) {
@@ -266,7 +266,7 @@ func (t *Turn) countDown(now time.Time) {
 	if t.retryID == "" {
 		t.retryID, op = t.newID(), Opened
 	}
-	t.put(Change{Op: op, ID: t.retryID, Kind: RetryBlock, Event: t.retry, Duration: t.resend.Sub(now)})
+	t.put(Change{Op: op, ID: t.retryID, Kind: RetryBlock, Event: t.retry, Duration: t.retryAt.Sub(now)})
 }
 
 // silentAfter is how long an answer has no content before the user is asked to
@@ -282,12 +282,12 @@ func (t *Turn) Silent(now time.Time) bool {
 // ExtendSilence gives a silent model as much time again as it had.
 func (t *Turn) ExtendSilence(now time.Time) []Change {
 	t.changes = t.changes[:0]
-	t.heard(now)
+	t.noteContent(now)
 	return t.changes
 }
 
-// heard notes that the running answer has content.
-func (t *Turn) heard(now time.Time) {
+// noteContent notes that the running answer has content.
+func (t *Turn) noteContent(now time.Time) {
 	t.content = now
 	t.drop(SilenceBlock, &t.silence)
 }
@@ -297,14 +297,14 @@ func (t *Turn) RetryIn(now time.Time) time.Duration {
 	if _, ok := t.retry.(llm.Retry); !ok {
 		return 0
 	}
-	return max(t.resend.Sub(now), 0) // of the zero time, as well
+	return max(t.retryAt.Sub(now), 0) // of the zero time, as well
 }
 
 // RetryNow shows that the request goes out now.
 func (t *Turn) RetryNow(now time.Time) []Change {
 	t.changes = t.changes[:0]
-	t.resend = now
-	t.heard(now)
+	t.retryAt = now
+	t.noteContent(now)
 	t.countDown(now)
 	return t.changes
 }

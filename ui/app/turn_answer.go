@@ -45,8 +45,8 @@ func (a Activity) WaitedFor(now time.Time) time.Duration {
 	return now.Sub(a.asked)
 }
 
-// do notes what goes on, and since when.
-func (t *Turn) do(what ActivityKind, tool string, now time.Time) {
+// setActivity notes what goes on, and since when.
+func (t *Turn) setActivity(what ActivityKind, tool string, now time.Time) {
 	if tool = tools.DisplayName(tool); t.Kind != what || t.Tool != tool {
 		t.Kind, t.Tool, t.Since = what, tool, now
 	}
@@ -60,7 +60,7 @@ const burst = 100 * time.Millisecond
 // footer has the provider's numbers. It is 0 if it cannot be told.
 func (t *Turn) Rate(now time.Time) float64 {
 	took := now.Sub(t.first) - burst
-	if t.first.IsZero() || took < time.Second || !paced(t.bytes/4, 0, took) {
+	if t.first.IsZero() || took < time.Second || !hasPace(t.bytes/4, 0, took) {
 		return 0
 	}
 	return float64(int(float64(t.bytes) / 4 / took.Seconds()))
@@ -73,12 +73,12 @@ func (t *Turn) step(s session.Step, now time.Time) {
 		t.parts = s.Partial
 	}
 	t.Model, t.seq = s.Model, s.Seq
-	t.do(Waiting, "", now)
+	t.setActivity(Waiting, "", now)
 	if s.IsImage {
-		t.do(MakingImage, "", now)
+		t.setActivity(MakingImage, "", now)
 	}
 	t.asked = now
-	t.heard(now)
+	t.noteContent(now)
 }
 
 func (t *Turn) delta(d llm.Delta, now time.Time) {
@@ -88,9 +88,9 @@ func (t *Turn) delta(d llm.Delta, now time.Time) {
 	if t.parts == &t.draft {
 		t.draft.Add(d)
 	}
-	t.heard(now)
+	t.noteContent(now)
 	if t.first.IsZero() {
-		t.first, t.resend = now, time.Time{}
+		t.first, t.retryAt = now, time.Time{}
 	}
 	t.asked = time.Time{}
 	if now.Sub(t.first) >= burst {
@@ -120,13 +120,13 @@ func (t *Turn) grow(b *block, text string, part llm.Part, now time.Time) {
 	c := Change{Op: Grown, Text: text}
 	switch b.kind {
 	case llm.Thinking:
-		t.do(Reasoning, "", now)
+		t.setActivity(Reasoning, "", now)
 		c.Kind = ThinkingBlock
 	case llm.Text:
-		t.do(Answering, "", now)
+		t.setActivity(Answering, "", now)
 		c.Kind, c.Whole = TextBlock, part.Text
 	case llm.Call:
-		t.do(Calling, part.Name, now)
+		t.setActivity(Calling, part.Name, now)
 		t.callGrows(b, part)
 		return
 	case llm.Result: // of a tool that the provider ran
@@ -201,7 +201,7 @@ func (t *Turn) close(now time.Time) {
 
 // showPreview shows an image that is not finished.
 func (t *Turn) showPreview(p llm.Preview, now time.Time) {
-	t.heard(now)
+	t.noteContent(now)
 	op := Replaced
 	if t.preview == "" {
 		t.preview, op = t.newID(), Opened
@@ -214,8 +214,8 @@ func (t *Turn) showPreview(p llm.Preview, now time.Time) {
 func (t *Turn) answer(a session.Response, now time.Time) {
 	t.close(now)
 	t.drop(MediaBlock, &t.preview)
-	t.heard(now)
-	t.content, t.first, t.bytes, t.resend = time.Time{}, time.Time{}, 0, time.Time{}
+	t.noteContent(now)
+	t.content, t.first, t.bytes, t.retryAt = time.Time{}, time.Time{}, 0, time.Time{}
 	t.totals.add(a)
 	t.thought(a.ThinkingDurations)
 	t.drop(RetryBlock, &t.retryID)
@@ -287,7 +287,7 @@ func (t *TurnTotals) add(a session.Response) {
 	if t.TTFT == 0 {
 		t.TTFT = a.TTFT
 	}
-	if tokens, stream := streamed(m, u), a.Duration-a.TTFT; paced(tokens, a.TTFT, stream) {
+	if tokens, stream := streamedTokens(m, u), a.Duration-a.TTFT; hasPace(tokens, a.TTFT, stream) {
 		t.tokens += tokens
 		t.stream += stream
 	}
@@ -304,9 +304,9 @@ func (t *TurnTotals) Pace() float64 {
 	return float64(t.tokens) / t.stream.Seconds()
 }
 
-// streamed returns how many tokens came in the stream: as the provider counts, but for
+// streamedTokens returns how many tokens came in the stream: as the provider counts, but for
 // thinking that it kept to itself.
-func streamed(m llm.Message, u llm.Usage) int {
+func streamedTokens(m llm.Message, u llm.Usage) int {
 	size := 0
 	for _, p := range m.Parts {
 		switch p.Kind {
@@ -321,9 +321,9 @@ func streamed(m llm.Message, u llm.Usage) int {
 	return u.Output
 }
 
-// paced tells whether the pace of an answer can be told from its stream. What was
+// hasPace tells whether the pace of an answer can be told from its stream. What was
 // held back somewhere and came in a burst says nothing about the model.
-func paced(tokens int, first, stream time.Duration) bool {
+func hasPace(tokens int, first, stream time.Duration) bool {
 	const (
 		least   = 500 * time.Millisecond
 		quick   = 1000 // tokens per second; more come from services that begin at once, too

@@ -23,7 +23,7 @@ type StoredConversation interface {
 // behind each of them, as Turn did while they came. From and to are boundaries of
 // turns, so that pages in a row show what the whole does. newID may be nil.
 func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
-	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, left: map[int]bool{}, summarized: -1}
+	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
 	r.branch(path, along, from, to)
@@ -75,9 +75,9 @@ type replay struct {
 	show   func(Change)
 	now    time.Time // of the stored events, from any beginning
 
-	model string        // that wrote the last answer of all, or that was switched to
-	cut   *session.Node // the last answer, while nothing was shown of why it broke off; else nil
-	left  map[int]bool  // answers of other branches that were shown, by Seq
+	model       string        // that wrote the last answer of all, or that was switched to
+	interrupted *session.Node // the last answer, while nothing was shown of why it broke off; else nil
+	abandoned   map[int]bool  // answers of other branches that were shown, by Seq
 
 	summarized int // messages that the last summary stands for; below 0: not known yet
 }
@@ -165,14 +165,14 @@ func (r *replay) annotations(list []session.Annotation) {
 		}
 		switch e := session.DecodeAnnotation(a).(type) {
 		case session.Abandoned:
-			if n, ok := r.leftAnswer(e, a); ok && !r.left[n.Seq] {
-				r.left[n.Seq] = true
+			if n, ok := r.abandonedAnswer(e, a); ok && !r.abandoned[n.Seq] {
+				r.abandoned[n.Seq] = true
 				path := []session.Node{n}
 				r.branch(path, r.stored.Annotations(path), 0, 1)
-				r.cut = nil
+				r.interrupted = nil
 			}
 		case session.Done:
-			r.cut, r.calls = nil, nil
+			r.interrupted, r.calls = nil, nil
 			r.apply(e, a.N)
 		case session.Compacted:
 			if r.summarized < 0 {
@@ -189,8 +189,8 @@ func (r *replay) annotations(list []session.Annotation) {
 	}
 }
 
-// leftAnswer returns the answer that broke off in front of which the turn went on.
-func (r *replay) leftAnswer(e session.Abandoned, a session.Annotation) (session.Node, bool) {
+// abandonedAnswer returns the answer that broke off in front of which the turn went on.
+func (r *replay) abandonedAnswer(e session.Abandoned, a session.Annotation) (session.Node, bool) {
 	n, err := r.stored.At(e.Seq)
 	return n, err == nil && n.Interrupted && n.Parent == a.After
 }
@@ -219,7 +219,7 @@ func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, 
 				return to, true
 			}
 			if left, ok := e.(session.Abandoned); ok {
-				if n, ok := r.leftAnswer(left, a); ok {
+				if n, ok := r.abandonedAnswer(left, a); ok {
 					own := []session.Node{n}
 					return r.modelBefore(own, r.stored.Annotations(own), 1)
 				}
@@ -289,8 +289,8 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 	if n.Origin != llm.OriginImages {
 		r.model = n.Model
 	}
-	if r.cut = nil; n.Interrupted {
-		r.cut = &n
+	if r.interrupted = nil; n.Interrupted {
+		r.interrupted = &n
 	}
 	r.loseCalls(n, behind)
 }
@@ -328,10 +328,10 @@ func (r *replay) results(n session.Node) {
 // end closes a turn with its footer.
 func (r *replay) end() {
 	r.drop(RetryBlock, &r.retryID)
-	if r.cut != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
-		r.put(Change{Kind: InterruptedBlock, Text: r.cut.InterruptedBy})
+	if r.interrupted != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
+		r.put(Change{Kind: InterruptedBlock, Text: r.interrupted.InterruptedBy})
 	}
-	r.addFooter(r.cut != nil)
-	r.cut, r.calls = nil, nil
+	r.addFooter(r.interrupted != nil)
+	r.interrupted, r.calls = nil, nil
 	r.flush(0)
 }

@@ -107,14 +107,14 @@ func (t *Turn) nameCalls(calls []llm.Part) {
 
 func (t *Turn) call(c session.Call, now time.Time) {
 	t.asked = time.Time{}
-	t.do(Running, c.Part.Name, now)
+	t.setActivity(Running, c.Part.Name, now)
 	t.setTool(t.blockOf(c.Part.ID), c, func(tool *Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = c.Part.Name, c.Part.Input, CallRunning, now, true
 	})
 }
 
 func (t *Turn) ask(a session.ApprovalRequest, now time.Time) {
-	t.do(Asking, a.Call.Name, now)
+	t.setActivity(Asking, a.Call.Name, now)
 	t.setTool(t.blockOf(a.Call.ID), a, func(tool *Tool) {
 		tool.Status, tool.Asked = CallAsking, true // the question shows the diff
 		tool.Title = strings.TrimPrefix(a.Action.Title, a.Call.Name+" ")
@@ -163,5 +163,5 @@ func (t *Turn) result(r session.Result, lost bool, now time.Time) {
 			return
 		}
 	}
-	t.do(Waiting, "", now)
+	t.setActivity(Waiting, "", now)
 }

@@ -38,8 +38,8 @@ func pointOf(a *App, seq int, records []session.FileRecord) rewindPoint {
 	return p
 }
 
-// unchanged reports whether no file was changed since a record, or all are as they were.
-func unchanged(records []session.FileRecord, from int) bool {
+// filesUnchanged reports whether no file was changed since a record, or all are as they were.
+func filesUnchanged(records []session.FileRecord, from int) bool {
 	n, sure := session.CountFilesSince(records, from)
 	return n == 0 && sure
 }
@@ -51,7 +51,7 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(a, seq, records)
-		if unchanged(records, p.from) {
+		if filesUnchanged(records, p.from) {
 			return edit(seq)
 		}
 		return chooseParts(a, p, edit, false)
@@ -79,7 +79,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", nil)
 		}
 		p := pointOf(a, seq, records)
-		if unchanged(records, p.from) {
+		if filesUnchanged(records, p.from) {
 			return edit(seq)
 		}
 		return chooseParts(a, p, edit, true)
@@ -136,8 +136,8 @@ func EditMessage(a *App, seq int) Effect {
 	return Effect{SessionOpened: &SessionOpened{}, Text: text, Attached: attached}
 }
 
-// A restoring is files on their way back to how they were.
-type restoring struct {
+// A fileRestore is files on their way back to how they were.
+type fileRestore struct {
 	app    *App
 	files  *session.FileHistory
 	plan   *session.FilePlan
@@ -150,7 +150,7 @@ type restoring struct {
 // restoreFiles shows what brings the files back, and does it if the user wants that. Edit is
 // called with the message behind it; nil: the conversation stays.
 func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) Effect {
-	r := &restoring{app: a, files: session.Files(a.Session), to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, files: session.Files(a.Session), to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
 	if edit != nil {
 		r.behind = func() Effect { return edit(p.seq) }
 		if n, err := a.Session.At(p.seq); err == nil {
@@ -168,12 +168,12 @@ func BranchFiles(a *App) Effect {
 	if !ok {
 		return Effect{}
 	}
-	r := &restoring{app: a, files: files, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, files: files, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
 	return r.show(n + 1)
 }
 
 // show makes the plan, and asks about it.
-func (r *restoring) show(from int) Effect {
+func (r *fileRestore) show(from int) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
 		plan, err := r.files.Plan(from)
 		text := ""
@@ -229,7 +229,7 @@ func fileCount(steps []session.FileStep) string {
 }
 
 // askChanged asks whether what was changed by somebody else goes back as well.
-func (r *restoring) askChanged(intro string) Effect {
+func (r *fileRestore) askChanged(intro string) Effect {
 	var lines []string
 	for _, s := range r.plan.Steps {
 		if s.Blocked == "" && s.ConfirmReason != "" {
@@ -246,7 +246,7 @@ func (r *restoring) askChanged(intro string) Effect {
 }
 
 // restore carries the plan out, and tells the model with the next prompt.
-func (r *restoring) restore(asked bool) Effect {
+func (r *fileRestore) restore(asked bool) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
 		done, skipped, err := r.files.Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() Effect {

@@ -42,15 +42,15 @@ func (u UsageReader) By(by string, since, until time.Time) (UsageReport, error) 
 func (u UsageReader) Pages(since, until time.Time, keys ...string) (pages []UsageReport, err error) {
 	rows, err := u.Store.Ledger().Sums(since, until, keys...)
 	for _, by := range keys {
-		if r := u.report(by, foldUsage(rows, by)); len(r.Rows) > 0 {
+		if r := u.report(by, sumUsageBy(rows, by)); len(r.Rows) > 0 {
 			pages = append(pages, r)
 		}
 	}
 	return pages, err
 }
 
-// foldUsage sums rows up by one of the keys they have.
-func foldUsage(rows []session.UsageSum, by string) (sums []session.UsageSum) {
+// sumUsageBy sums rows up by one of the keys they have.
+func sumUsageBy(rows []session.UsageSum, by string) (sums []session.UsageSum) {
 	place := map[string]int{}
 	for _, r := range rows {
 		key := r.Key(by)
@@ -243,11 +243,11 @@ func budget(a *App, arg string) Effect {
 		}
 	}
 	a.Session.SetLimit(limit)
-	return sayLimit(a.Session, limit)
+	return limitEffect(a.Session, limit)
 }
 
-// sayLimit says how a limit stands that was set, in the words of its row.
-func sayLimit(s *session.Session, l session.Limit) Effect {
+// limitEffect says how a limit stands that was set, in the words of its row.
+func limitEffect(s *session.Session, l session.Limit) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
 		item := budgetItem(s, l)
 		return func() Effect { return ShowToast(item.Title + ": " + item.Detail) }
@@ -306,7 +306,7 @@ func chooseBudget(s *session.Session) func(Item, string) Effect {
 		period, provider, _ := strings.Cut(row.Value, " ")
 		set := func(l session.Limit) Effect {
 			s.SetLimit(l)
-			return sayLimit(s, l)
+			return limitEffect(s, l)
 		}
 		was := session.Limit{Period: session.Period(period), Provider: provider}
 		for _, l := range s.Limits() {

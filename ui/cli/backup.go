@@ -46,7 +46,7 @@ what you trust and what you always allow do not come along: parley asks again.`,
 				return err
 			}
 			defer func() { _ = in.Close() }()
-			undo, tmp, err := keptFolders()
+			undo, tmp, err := backupDirectories()
 			if err != nil {
 				return err
 			}
@@ -67,8 +67,8 @@ what you trust and what you always allow do not come along: parley asks again.`,
 	return []*cobra.Command{write, restore}
 }
 
-// keptFolders returns where files that tools changed are kept, and a folder beside the store.
-func keptFolders() (undo, tmp string, err error) {
+// backupDirectories returns where files that tools changed are kept, and a folder beside the store.
+func backupDirectories() (undo, tmp string, err error) {
 	path, err := session.StorePath(os.Getenv)
 	if err != nil {
 		return "", "", err
@@ -79,7 +79,7 @@ func keptFolders() (undo, tmp string, err error) {
 // writeBackup writes a backup to a new file, of which nothing stays on an error, or to standard
 // output.
 func writeBackup(a *program, lib *session.Store, name string) error {
-	undo, tmp, err := keptFolders()
+	undo, tmp, err := backupDirectories()
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ const backgroundAfter = 60
 // defaultConfig returns what holds where the configuration says nothing.
 func defaultConfig(stored providers.KeyStore) Config {
 	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: session.DefaultBudget()}
-	c.Stored, c.Facts = stored, keptFacts()
+	c.Stored, c.Facts = stored, fetchedFacts()
 	return c
 }
 

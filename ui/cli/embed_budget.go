@@ -22,14 +22,14 @@ type embedBudget struct {
 	told   bool            // that usage is not saved
 
 	mu      sync.Mutex
-	held    []heldTexts // oldest first
-	reached error       // a limit, for which texts were left out
-	unheld  error       // why the limits are not held among programs
-	over    bool        // the run is
+	held    []pendingTexts // oldest first
+	reached error          // a limit, for which texts were left out
+	unheld  error          // why the limits are not held among programs
+	over    bool           // the run is
 }
 
-// heldTexts are texts that are not embedded yet, with the room that is kept for them.
-type heldTexts struct {
+// pendingTexts are texts that are not embedded yet, with the room that is kept for them.
+type pendingTexts struct {
 	n    int
 	room session.Reservation
 }
@@ -99,7 +99,7 @@ func (b *embedBudget) reserve(n, tokens int) bool {
 		_ = room.Settle() // or it ends with the process
 		return false
 	}
-	b.held, b.unheld = append(b.held, heldTexts{n, room}), err
+	b.held, b.unheld = append(b.held, pendingTexts{n, room}), err
 	return true
 }
 

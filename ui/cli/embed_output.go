@@ -251,7 +251,7 @@ func (r *embedRun) newStdout() (sink, error) {
 	switch r.format {
 	case "text":
 		width, _, _ := term.GetSize(os.Stdout.Fd())
-		s.w = &beginnings{os.Stdout, width}
+		s.w = &vectorPreview{os.Stdout, width}
 	case "npy":
 		f, err := os.CreateTemp("", "parley-*.npy")
 		if err != nil {
@@ -323,13 +323,13 @@ func (s *wholeSink) copyOut() error {
 	return err
 }
 
-// beginnings shows where vectors begin, a line each.
-type beginnings struct {
+// vectorPreview shows where vectors begin, a line each.
+type vectorPreview struct {
 	w     io.Writer
 	width int // of the terminal; 0: there is none
 }
 
-func (b *beginnings) Write(_ vectors.Space, rows []vectors.Row) error {
+func (b *vectorPreview) Write(_ vectors.Space, rows []vectors.Row) error {
 	const textWidth, numbers = 28, 4
 	for _, r := range rows {
 		text := ansi.Truncate(sanitize.Line(r.Text), textWidth, "…")
@@ -348,6 +348,6 @@ func (b *beginnings) Write(_ vectors.Space, rows []vectors.Row) error {
 	return nil
 }
 
-func (b *beginnings) Close() error { return nil }
+func (b *vectorPreview) Close() error { return nil }
 
 func spaces(n int) string { return fmt.Sprintf("%*s", max(n, 0), "") }

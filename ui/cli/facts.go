@@ -16,9 +16,9 @@ import (
 	"parley/ui/print"
 )
 
-// keptFacts returns the facts that were fetched, beside the conversations; nil if there is no
+// fetchedFacts returns the facts that were fetched, beside the conversations; nil if there is no
 // place for them.
-func keptFacts() *catalog.FactsFile {
+func fetchedFacts() *catalog.FactsFile {
 	library, err := session.StorePath(os.Getenv)
 	if err != nil {
 		return nil

@@ -64,9 +64,9 @@ func connectedChoices(a *program) []providers.Choice {
 	return choices
 }
 
-// larger returns models for a conversation that does not fit: those of the chain of its model,
+// largerModels returns models for a conversation that does not fit: those of the chain of its model,
 // and others that are connected.
-func larger(a *program) func(session.FallbackNeed) []string {
+func largerModels(a *program) func(session.FallbackNeed) []string {
 	chain := fallbacks(a)
 	return func(need session.FallbackNeed) []string {
 		return append(chain(need), alternatives(connectedChoices(a), need)...)

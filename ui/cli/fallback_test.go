@@ -132,7 +132,7 @@ func TestFoundIsNotConnected(t *testing.T) {
 		t.Errorf("connected: %q", got)
 	}
 	a.config.Fallback = []string{autoFallback}
-	for _, names := range [][]string{fallbacks(a)(session.FallbackNeed{Model: "demo/parley"}), larger(a)(session.FallbackNeed{Model: "demo/parley", Fault: llm.ContextOverflow})} {
+	for _, names := range [][]string{fallbacks(a)(session.FallbackNeed{Model: "demo/parley"}), largerModels(a)(session.FallbackNeed{Model: "demo/parley", Fault: llm.ContextOverflow})} {
 		for _, name := range names {
 			if filepath.Dir(name) != "deepseek" {
 				t.Errorf("%s is offered", name)

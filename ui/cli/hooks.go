@@ -16,7 +16,7 @@ import (
 // openHooks makes what runs the hooks of the configuration and, once it is trusted, of the
 // project, if there are any.
 func openHooks(a *program) error {
-	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOf(trust.Hooks)) == 0 {
+	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOfKind(trust.Hooks)) == 0 {
 		return nil
 	}
 	set := a.toolSet
@@ -55,7 +55,7 @@ func readHooks(f trust.File) (list []hooks.Hook, err error) {
 func hookItems(a *program) (items []app.Item) {
 	list := allHooks(a)
 	if !a.project.trusted {
-		for _, f := range a.project.offer.FilesOf(trust.Hooks) {
+		for _, f := range a.project.offer.FilesOfKind(trust.Hooks) {
 			more, _ := readHooks(f) // what is wrong with it is told once it is trusted
 			list = append(list, more...)
 		}

@@ -34,7 +34,7 @@ func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]b
 	if !a.project.trusted {
 		return configs, project, nil
 	}
-	for _, f := range a.project.offer.FilesOf(trust.Servers) {
+	for _, f := range a.project.offer.FilesOfKind(trust.Servers) {
 		found, err := mcp.ParseProject([]byte(f.Text))
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)

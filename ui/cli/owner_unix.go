@@ -49,7 +49,7 @@ func returnFiles() (atEnd func()) {
 		}
 		after = append(after, func() {
 			defer root.Close()
-			giveAwayAll(root, rel, owner, began)
+			chownTree(root, rel, owner, began)
 		})
 	}
 	return func() {
@@ -62,12 +62,12 @@ func returnFiles() (atEnd func()) {
 // fileClock is by how much the clock that stamps files may be behind.
 const fileClock = 20 * time.Millisecond
 
-// giveAwayAll gives away the folders on the way to dir, and what is below it, where it was written
+// chownTree gives away the folders on the way to dir, and what is below it, where it was written
 // since then. It goes through no link.
-func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t, since time.Time) {
+func chownTree(root *os.Root, dir string, owner *syscall.Stat_t, since time.Time) {
 	give := func(path string) {
 		if f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
-			giveAway(f, owner, since)
+			chownFile(f, owner, since)
 		}
 	}
 	way := ""
@@ -86,9 +86,9 @@ func giveAwayAll(root *os.Root, dir string, owner *syscall.Stat_t, since time.Ti
 	})
 }
 
-// giveAway gives f away, unless it is somebody's already, and closes it. A file that has another
+// chownFile gives f away, unless it is somebody's already, and closes it. A file that has another
 // name may be one of root's that a user linked to, and one that is older one that was moved here.
-func giveAway(f *os.File, owner *syscall.Stat_t, since time.Time) {
+func chownFile(f *os.File, owner *syscall.Stat_t, since time.Time) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() || info.ModTime().Before(since) {

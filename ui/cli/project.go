@@ -105,7 +105,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 // flags win. Its error says what is wrong with the settings; the rest counts.
 func (a *program) applyProjectConfig() error {
 	a.project.trusted = true
-	for _, f := range a.project.offer.FilesOf(trust.Hooks) {
+	for _, f := range a.project.offer.FilesOfKind(trust.Hooks) {
 		list, err := readHooks(f)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (a *program) applyProjectConfig() error {
 	if a.project.runner != nil {
 		a.project.runner.Add(a.project.hooks...)
 	}
-	for _, f := range a.project.offer.FilesOf(trust.Configuration) {
+	for _, f := range a.project.offer.FilesOfKind(trust.Configuration) {
 		var p Project
 		if err := config.Decode(f.Text, &p); err != nil {
 			return fmt.Errorf("%s:%w; a folder may set model, effort and system, [session] history and compact, and [tools]", f.Name, err)

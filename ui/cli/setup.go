@@ -42,7 +42,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	s = session.New(session.Options{
 		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: firstEffort(a, cmp.Or(flags.effort, a.prompt.effort), kept), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
-		Fallback: fallbacks(a), Alternatives: larger(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
+		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})

@@ -204,7 +204,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 		search.Score(id, line.Vector)
 		texts[id] = session.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
 		if id++; len(texts) > 2*f.matches {
-			keepBest(texts, search)
+			dropOthers(texts, search)
 		}
 	}
 	if search == nil {
@@ -219,8 +219,8 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	return a.failed(printMatches(set, found, f.format))
 }
 
-// keepBest deletes the texts that a search has left behind.
-func keepBest(texts map[int64]session.SimilarText, search *vectors.Search) {
+// dropOthers deletes the texts that a search has left behind.
+func dropOthers(texts map[int64]session.SimilarText, search *vectors.Search) {
 	best := map[int64]bool{}
 	for _, m := range search.Best() {
 		best[m.ID] = true

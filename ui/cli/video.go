@@ -121,7 +121,7 @@ func (c *videoCommand) with(do func(context.Context) error) error {
 	c.library = library
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	err = do(ctx2{ctx, cancel})
+	err = do(signalContext{ctx, cancel})
 	var by print.Interrupted
 	switch {
 	case errors.As(err, &by):
@@ -137,15 +137,15 @@ func (c *videoCommand) with(do func(context.Context) error) error {
 	return err
 }
 
-// A ctx2 is a context that signals end once watch is called: until then, ctrl+c ends the
+// A signalContext is a context that signals end once watch is called: until then, ctrl+c ends the
 // program, as at a question.
-type ctx2 struct {
+type signalContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
 }
 
-func watch(ctx context.Context) {
-	if c, ok := ctx.(ctx2); ok {
+func endOnSignals(ctx context.Context) {
+	if c, ok := ctx.(signalContext); ok {
 		go print.CancelOnSignals(c.cancel)
 	}
 }
@@ -181,7 +181,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err != nil {
 		return err
 	}
-	watch(ctx)
+	endOnSignals(ctx)
 	provider, model, _ := strings.Cut(m.Name, "/")
 	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {

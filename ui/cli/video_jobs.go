@@ -156,7 +156,7 @@ func (c *videoCommand) get(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	watch(ctx)
+	endOnSignals(ctx)
 	r.line = newVideoProgress(c, r.video)
 	if info, err := os.Stat(r.video.File); err == nil && info.Mode().IsRegular() && c.to == "" && c.variant == "" {
 		c.note("It was saved before")
@@ -174,7 +174,7 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	watch(ctx)
+	endOnSignals(ctx)
 	if r.video.Job.ID == "" && r.video.Job.State == llm.JobRefused {
 		return r.outcome()
 	}

@@ -9,10 +9,10 @@ type Component interface {
 	View() string
 }
 
-// Alone returns a root model that shows one component on the whole window, so that
+// Standalone returns a root model that shows one component on the whole window, so that
 // it can be driven by itself. If the component has a method Cursor() (x, y int,
 // ok bool), the view has its cursor.
-func Alone(c Component) tea.Model { return alone{c} }
+func Standalone(c Component) tea.Model { return alone{c} }
 
 type alone struct{ Component }
 

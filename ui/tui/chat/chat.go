@@ -17,7 +17,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/common"
-	"parley/ui/tui/picture"
+	"parley/ui/tui/termimage"
 	"parley/ui/tui/transcript"
 )
 
@@ -72,10 +72,10 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 // A Turn is the running turn.
 type Turn struct {
 	app.Turn
-	cancel  context.CancelFunc
-	Pulse   *llm.Pulse
-	Stopped bool      // esc was pressed
-	halted  time.Time // when calls were stopped
+	cancel        context.CancelFunc
+	Pulse         *llm.Pulse
+	Stopped       bool      // esc was pressed
+	callStoppedAt time.Time // when calls were stopped
 }
 
 // State returns what the turn does, in a word or two, such as "thinking".
@@ -146,4 +146,4 @@ func (c *Chat) Replay() {
 }
 
 // DrawsImages reports whether the terminal draws images, judging by its environment.
-func DrawsImages(getenv func(string) string) bool { return picture.Supported(getenv) }
+func DrawsImages(getenv func(string) string) bool { return termimage.Supported(getenv) }

@@ -37,9 +37,9 @@ type pump struct {
 	gathers bool   // what is sent gathers until a frame is due
 }
 
-// most is how many bytes the screen takes at once; the rest comes with the next
+// maxQueued is how many bytes the screen takes at once; the rest comes with the next
 // wake, so that keys get their turn in between.
-const most = 64 << 10
+const maxQueued = 64 << 10
 
 // full is how much may wait for the screen before the model has to.
 const full = 1 << 20
@@ -78,7 +78,7 @@ func (p *pump) put(e session.Event) {
 		p.deltas[0]++
 		p.join(lane, d)
 	} else {
-		p.end(laneOf(e))
+		p.end(candidateOf(e))
 		p.events = append(p.events, e)
 	}
 	now := p.schedule(!isDelta, time.Now())
@@ -90,10 +90,10 @@ func (p *pump) put(e session.Event) {
 
 // The rhythm in which a stream is read that the screen shows.
 const (
-	many     = 150                   // deltas in a frame from which on they are read as they come: 5,000 tokens a second
-	early    = 4 * time.Millisecond  // how long before a frame is due what there is will do for it
-	straggle = 2 * time.Millisecond  // how long a frame waits for what is being read
-	maxDelay = 50 * time.Millisecond // so that the end of an answer is never late
+	many           = 150                   // deltas in a frame from which on they are read as they come: 5,000 tokens a second
+	early          = 4 * time.Millisecond  // how long before a frame is due what there is will do for it
+	stragglerDelay = 2 * time.Millisecond  // how long a frame waits for what is being read
+	maxDelay       = 50 * time.Millisecond // so that the end of an answer is never late
 )
 
 // readDelay returns how long nothing needs to be read of an answer of which everything
@@ -128,7 +128,7 @@ func (p *pump) schedule(urgent bool, now time.Time) bool {
 	case urgent:
 		wait = 0
 	case p.gathers: // more of it is being read
-		wait = max(wait, straggle)
+		wait = max(wait, stragglerDelay)
 	}
 	p.awake, p.urgent = true, wait <= 0
 	if wait > 0 {
@@ -147,13 +147,13 @@ const alone = -1
 
 // A pendingDelta is a delta to which what follows is joined.
 type pendingDelta struct {
-	lane  int
-	delta llm.Delta
-	text  strings.Builder // its Text or Input
+	candidate int
+	delta     llm.Delta
+	text      strings.Builder // its Text or Input
 }
 
-// laneOf returns which of the models that are compared an event is about.
-func laneOf(e session.Event) int {
+// candidateOf returns which of the models that are compared an event is about.
+func candidateOf(e session.Event) int {
 	if l, ok := e.(session.CandidateEvent); ok {
 		return l.N
 	}
@@ -185,13 +185,13 @@ func (p *pump) join(lane int, d llm.Delta) {
 		p.events = append(p.events, event(lane, d))
 		return
 	}
-	i := slices.IndexFunc(p.open, func(g *pendingDelta) bool { return g.lane == lane })
+	i := slices.IndexFunc(p.open, func(g *pendingDelta) bool { return g.candidate == lane })
 	if i >= 0 && !p.open[i].continues(d) {
 		p.end(lane)
 		i = -1
 	}
 	if i < 0 {
-		p.open = append(p.open, &pendingDelta{lane: lane, delta: d})
+		p.open = append(p.open, &pendingDelta{candidate: lane, delta: d})
 		i = len(p.open) - 1
 	}
 	p.open[i].text.WriteString(d.Text)
@@ -201,7 +201,7 @@ func (p *pump) join(lane int, d llm.Delta) {
 // continues reports whether d continues g.
 func (g *pendingDelta) continues(d llm.Delta) bool {
 	return g.delta.Block == d.Block && (g.delta.Input != "") == (d.Input != "") &&
-		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < most
+		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < maxQueued
 }
 
 // plain reports whether d only appends, and to one field.
@@ -214,7 +214,7 @@ func plain(d llm.Delta) bool {
 // is about none.
 func (p *pump) end(lane int) {
 	p.open = slices.DeleteFunc(p.open, func(g *pendingDelta) bool {
-		if lane != alone && g.lane != lane {
+		if lane != alone && g.candidate != lane {
 			return false
 		}
 		d := g.delta
@@ -223,7 +223,7 @@ func (p *pump) end(lane int) {
 		} else {
 			d.Text = g.text.String()
 		}
-		p.events = append(p.events, event(g.lane, d))
+		p.events = append(p.events, event(g.candidate, d))
 		return true
 	})
 }
@@ -235,7 +235,7 @@ func (p *pump) take() []session.Event {
 	defer p.mu.Unlock()
 	p.end(alone)
 	n, size := 0, 0
-	for n < len(p.events) && size < most {
+	for n < len(p.events) && size < maxQueued {
 		if _, d, ok := deltaOf(p.events[n]); ok {
 			size += len(d.Text) + len(d.Input)
 		}

@@ -114,7 +114,7 @@ func TestPumpRhythm(t *testing.T) {
 func inWords(events []session.Event) (out []string) {
 	for _, e := range events {
 		_, d, ok := deltaOf(e)
-		lane := laneOf(e)
+		lane := candidateOf(e)
 		at := ""
 		if lane != alone {
 			at = fmt.Sprintf("%d:", lane)
@@ -184,7 +184,7 @@ func TestPumpFlood(t *testing.T) {
 				p.put(session.CandidateEvent{N: i % models, Event: d})
 			}
 		}
-		if wakes > 1 || p.size != sent || len(p.events) > sent/most+models {
+		if wakes > 1 || p.size != sent || len(p.events) > sent/maxQueued+models {
 			t.Errorf("%d models: %d wakes, %d of %d bytes counted, %d events", models, wakes, p.size, sent, len(p.events))
 		}
 		got := 0
@@ -194,7 +194,7 @@ func TestPumpFlood(t *testing.T) {
 				_, d, _ := deltaOf(e)
 				piece += len(d.Text)
 			}
-			if got += piece; piece == 0 || piece > 2*most+10 {
+			if got += piece; piece == 0 || piece > 2*maxQueued+10 {
 				t.Fatalf("%d models: %d bytes at once", models, piece)
 			}
 		}
@@ -240,11 +240,11 @@ func TestPump(t *testing.T) {
 
 func TestPumpHoldsBack(t *testing.T) {
 	p := newPump(func(tea.Msg) {}, time.Hour)
-	big := strings.Repeat("x", most)
+	big := strings.Repeat("x", maxQueued)
 	for i := range 5 {
 		p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Text, Text: big}})
 	}
 	if n := len(p.take()); n != 1 {
-		t.Errorf("took %d blocks of %d bytes at once, want 1", n, most)
+		t.Errorf("took %d blocks of %d bytes at once, want 1", n, maxQueued)
 	}
 }

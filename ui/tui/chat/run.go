@@ -85,14 +85,14 @@ const escWithin = 600 * time.Millisecond
 // after, it stops the turn in any case: another call may have begun.
 func (c *Chat) StopCallOrTurn() tea.Cmd {
 	t := c.Turn
-	if c.Now().Sub(t.halted) < escWithin {
+	if c.Now().Sub(t.callStoppedAt) < escWithin {
 		return c.Stop()
 	}
 	n := c.App.Session.StopCalls()
 	if n == 0 {
 		return c.Stop()
 	}
-	t.halted = c.Now()
+	t.callStoppedAt = c.Now()
 	what := "Tool"
 	if n > 1 {
 		what = fmt.Sprintf("%d tools", n)

@@ -449,7 +449,7 @@ func TestScreens(t *testing.T) {
 				m.SetPlaceholder("Ask anything · / for commands · @ for files")
 				m.Remember("what does the fox say?")
 				m.SetCompleter(prefix)
-				d := uitest.New(t, uitest.Alone(component{m}), size.w, size.h/2)
+				d := uitest.New(t, uitest.Standalone(component{m}), size.w, size.h/2)
 				act(d, m)
 				d.Golden(size.name + "/" + name)
 			})

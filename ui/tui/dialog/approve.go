@@ -83,8 +83,8 @@ const (
 	choosing
 )
 
-// Approve asks whether a may run. Now is the time, which the field Now tells from
-// then on: time.Now, unless it is set.
+// Approve asks whether a may run. Id comes back with the answer. Now is the current time; later
+// times come from the field Now, which is time.Now unless it is set.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
 	d.Keys.Up.SetKeys("up") // the palette and others open over an approval

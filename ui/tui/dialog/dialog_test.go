@@ -725,7 +725,7 @@ func states(th *theme.Theme) map[string]state {
 func shown(t *testing.T, make state, w, h int) *uitest.Driver {
 	t.Helper()
 	d, keys := make()
-	driver := uitest.New(t, uitest.Alone(d), w, h)
+	driver := uitest.New(t, uitest.Standalone(d), w, h)
 	for _, key := range keys {
 		if _, err := uitest.Key(key); err != nil {
 			driver.Type(key)

@@ -17,11 +17,11 @@ import (
 // minHeadingRows sets how many rows of content it takes for headings to have room.
 const minHeadingRows = 4
 
-// leastNote sets from how many cells on a note is shown.
-const leastNote = 8
+// minNoteWidth sets from how many cells on a note is shown.
+const minNoteWidth = 8
 
-// leastName is how many cells a title has at least, where there are columns.
-const leastName = 28
+// minNameCells is how many cells a title has at least, where there are columns.
+const minNameCells = 28
 
 // stateCurrent stands behind what is in use.
 const stateCurrent = " · current"
@@ -157,12 +157,12 @@ type table struct {
 // table makes room for the titles first, and then for notes; then columns are left out
 // from the right. Words give way to letters before that.
 func (p *Picker) table() table {
-	least := min(p.titleWidth, max(p.width/2, leastName))
+	least := min(p.titleWidth, max(p.width/2, minNameCells))
 	var t table
 	for _, letters := range []bool{false, true} {
 		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
 		if len(p.Columns) > 0 && p.noteWidth > 0 {
-			if t.note = min(p.noteWidth, t.title-least-columnGap); t.note < leastNote {
+			if t.note = min(p.noteWidth, t.title-least-columnGap); t.note < minNoteWidth {
 				t.note = 0
 			} else {
 				t.title -= t.note + columnGap

@@ -111,9 +111,9 @@ func measureRows(p *Picker, first, rows int) {
 		}
 	}
 	p.widestTitle = slices.Max(append(titles, 0))
-	p.titleWidth, p.noteWidth, p.cellWidths = commonWidth(titles, leastName), commonWidth(notes, 3*leastNote), nil
+	p.titleWidth, p.noteWidth, p.cellWidths = commonWidth(titles, minNameCells), commonWidth(notes, 3*minNoteWidth), nil
 	for _, widths := range cells {
-		p.cellWidths = append(p.cellWidths, commonWidth(widths, leastNote))
+		p.cellWidths = append(p.cellWidths, commonWidth(widths, minNoteWidth))
 	}
 }
 

@@ -33,24 +33,24 @@ type Secret struct {
 	ended       string // why no line is needed any more; "": one is
 }
 
-// AllowEmpty has an empty line taken too.
+// AllowEmpty makes enter accept an empty line.
 func (s *Secret) AllowEmpty() { s.optional = true }
 
-// Show makes what is written seen, and begins with a value.
+// Show makes what is typed visible, and sets the text to begin with.
 func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
 
-// AskSecret asks for what title says; text says what becomes of it.
+// AskSecret asks for a line. Title says what is asked for, text what it is used for.
 func AskSecret(title, text string, th *theme.Theme) *Secret {
 	return &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
 }
 
-// Reject says why a line was not taken, and takes another one.
+// Reject shows why a line was not accepted, and lets the user type another one.
 func (s *Secret) Reject(problem string) {
 	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
 }
 
-// End says why no line is needed any more, until the dialog is left, and reports whether it does: one
-// into which nobody wrote can be closed.
+// End reports whether the user has typed something. If so, it shows why no line is needed any
+// more until the dialog is left; otherwise the caller can close it.
 func (s *Secret) End(why string) bool {
 	if s.touched {
 		s.ended, s.field.text, s.checking, s.view = sanitize.Line(why), "", false, ""
@@ -58,10 +58,11 @@ func (s *Secret) End(why string) bool {
 	return s.touched
 }
 
-// MarkChecking says that whoever takes the line is at it.
+// MarkChecking shows that the line is being checked.
 func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
-// Checking reports whether a line is with whoever takes it.
+// Checking reports whether a line was handed over, and neither Reject nor the end of the dialog
+// followed.
 func (s *Secret) Checking() bool { return s.checking }
 
 // SetSize gives the width and the most rows.
@@ -100,12 +101,12 @@ func (s *Secret) dots() (count, shown int) {
 		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
 		rest = rest[len(char):]
 	}
-	room := s.width - len(told(count)) - len("> ") - 1
+	room := s.width - len(countText(count)) - len("> ") - 1
 	return count, max(min(count, room), 0)
 }
 
-// told says how many characters there are.
-func told(count int) string {
+// countText says how many characters there are.
+func countText(count int) string {
 	if count == 0 {
 		return ""
 	}
@@ -126,7 +127,7 @@ func (s *Secret) written() string {
 	}
 	count, shown := s.dots()
 	row := s.theme.Accent.Render(mark) + s.theme.Text.Render(strings.Repeat(dot, shown))
-	return ansi.Truncate(row+s.theme.Faint.Render(told(count)), s.width, "")
+	return ansi.Truncate(row+s.theme.Faint.Render(countText(count)), s.width, "")
 }
 
 // Height returns that of the title, the text, the line and the keys.

@@ -17,7 +17,7 @@ import (
 
 const (
 	columnSeparator = 100 // width from which the preview stands beside the list
-	leastTitle      = 30  // cells that the columns leave to the titles
+	minTitleWidth   = 30  // cells that the columns leave to the titles
 	widestModel     = 24
 	ruleWidth       = 3  // between the list and its preview
 	previewRows     = 4  // of a preview below the list, its rule included
@@ -126,7 +126,7 @@ func (l *SessionList) window(s sessionLayout) []string {
 		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.emptyText(), s.width, "…"))}
 	}
 	l.scrollTo(at, total, s.visible)
-	room, _ := fitColumns(s.width-signWidth, max(s.width/2, leastTitle), column{min(l.widths[0], widestModel), 1}, column{l.widths[1], 2}, column{l.widths[2], 0})
+	room, _ := fitColumns(s.width-signWidth, max(s.width/2, minTitleWidth), column{min(l.widths[0], widestModel), 1}, column{l.widths[1], 2}, column{l.widths[2], 0})
 	words := strings.Fields(strings.ToLower(l.words))
 	var rows []string
 	for i := l.top; i < min(l.top+s.visible, total); i++ {

@@ -21,8 +21,8 @@ type Connect struct {
 	cancel context.CancelFunc
 }
 
-// takenMsg says what came of a line; then is what is shown of it.
-type takenMsg struct {
+// lineSubmittedMsg says what came of a line; then is what is shown of it.
+type lineSubmittedMsg struct {
 	of   *dialog.Secret
 	then func() app.Effect
 	err  error
@@ -64,8 +64,8 @@ func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 // readyMsg says that the line of a dialog is not needed any more.
 type readyMsg struct{ of *dialog.Secret }
 
-// take hands a line over to whoever asked for it.
-func (f *Connect) take(of *dialog.Secret, line string) tea.Cmd {
+// submitLine hands a line over to whoever asked for it.
+func (f *Connect) submitLine(of *dialog.Secret, line string) tea.Cmd {
 	if of != f.open || f.Current() != f.open {
 		return nil // it was left
 	}
@@ -75,7 +75,7 @@ func (f *Connect) take(of *dialog.Secret, line string) tea.Cmd {
 	return func() tea.Msg {
 		defer cancel()
 		then, err := take(ctx, line)
-		return takenMsg{of, then, err}
+		return lineSubmittedMsg{of, then, err}
 	}
 }
 
@@ -83,21 +83,21 @@ func (f *Connect) take(of *dialog.Secret, line string) tea.Cmd {
 func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case dialog.SecretMsg:
-		return f.take(msg.Of, msg.Line), true
+		return f.submitLine(msg.Of, msg.Line), true
 	case readyMsg:
 		if msg.of.Checking() {
 			return nil, true // what was pasted brought it
 		}
 		msg.of.MarkChecking()
-		return f.take(msg.of, ""), true
-	case takenMsg:
-		return f.taken(msg), true
+		return f.submitLine(msg.of, ""), true
+	case lineSubmittedMsg:
+		return f.lineSubmitted(msg), true
 	}
 	return nil, false
 }
 
-// taken shows what came of a line. A dialog that was left says nothing of errors.
-func (f *Connect) taken(msg takenMsg) tea.Cmd {
+// lineSubmitted shows what came of a line. A dialog that was left says nothing of errors.
+func (f *Connect) lineSubmitted(msg lineSubmittedMsg) tea.Cmd {
 	open := f.Current() == dialog.Dialog(msg.of)
 	if msg.err != nil {
 		if open {

@@ -22,7 +22,7 @@ type (
 	servedMsg  []app.ModelChoice
 )
 
-// Models lists the models there are.
+// Models shows the models to choose from.
 type Models struct {
 	*Deps
 	picker  *dialog.Picker    // that was opened last
@@ -30,20 +30,20 @@ type Models struct {
 	served  serving           // what servers said of that
 }
 
-// Update takes what is known of models, and what the user says of one in the list; it
-// reports whether msg is that.
+// Update handles lists of models that arrived, and favorites and hidden models set in the picker.
+// It reports whether msg is one of these.
 func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case choicesMsg:
-		f.offered(msg)
+		f.setChoices(msg)
 		return nil, true
 	case servedMsg:
-		f.serves(msg)
+		f.setServed(msg)
 		return nil, true
 	case dialog.PinMsg:
-		return f.setTaste("favorites", msg.Value, msg.On), true
+		return f.setModelPref("favorites", msg.Value, msg.On), true
 	case dialog.HideMsg:
-		cmd := f.setTaste("hidden", msg.Value, msg.On)
+		cmd := f.setModelPref("hidden", msg.Value, msg.On)
 		if msg.On {
 			cmd = tea.Batch(cmd, f.ShowToast("Hidden · "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" show hidden"))
 		}
@@ -52,15 +52,15 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// setTaste keeps what a key said of a model, and lists the models anew.
-func (f *Models) setTaste(key, name string, on bool) tea.Cmd {
+// setModelPref keeps what a key said of a model, and lists the models anew.
+func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
 	e := f.App.SetModelPref(key, name, on)
 	f.list()
 	return f.Perform(e)
 }
 
-// PickModel lists the models for whoever asks, and those that servers have as
-// they become known.
+// PickModel opens a picker of models, filtered by arg, and adds models that servers list as they
+// become known. Picked gets the name of the chosen one.
 func (f *Models) PickModel(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
 	f.App.LoadModelPrefs()
 	known := f.LoadCatalog()
@@ -109,22 +109,22 @@ type serving struct {
 	asked   bool      // they were, and have not answered yet
 }
 
-// serves takes what servers said. They are not asked again for a while, unless one
+// setServed takes what servers said. They are not asked again for a while, unless one
 // of them had no answer.
-func (f *Models) serves(choices []app.ModelChoice) {
+func (f *Models) setServed(choices []app.ModelChoice) {
 	f.served.asked = false
 	silent := func(c app.ModelChoice) bool { return strings.HasSuffix(c.Name, "/") }
 	if !slices.ContainsFunc(choices, silent) {
 		f.served = serving{choices: choices, till: f.Now().Add(servedFor)}
 	}
-	f.offered(choices)
+	f.setChoices(choices)
 }
 
 // forget has the models listed anew: others may be ready now.
 func (f *Models) forget() { f.choices, f.served = nil, serving{} }
 
-// LoadCatalog reads the catalog, beside the loop: that takes longer than a frame the
-// first time. It is nil if servers said more than that not long ago.
+// LoadCatalog returns a command that reads the models of the catalog, which takes longer than a
+// frame the first time. It is nil if a recent list of servers is known, which is more.
 func (f *Models) LoadCatalog() tea.Cmd {
 	if f.Now().Before(f.served.till) {
 		f.choices = f.served.choices
@@ -134,8 +134,8 @@ func (f *Models) LoadCatalog() tea.Cmd {
 	return func() tea.Msg { return choicesMsg(choices()) }
 }
 
-// offered shows models, if they are still asked for.
-func (f *Models) offered(choices []app.ModelChoice) {
+// setChoices shows models, if they are still asked for.
+func (f *Models) setChoices(choices []app.ModelChoice) {
 	f.choices = choices
 	f.list()
 }
@@ -203,7 +203,7 @@ func missing(c app.ModelChoice) string {
 	return c.Why
 }
 
-// Args returns the models, as what may follow a command.
+// Args returns the models as choices for the argument of a command.
 func (f *Models) Args() []dialog.Item {
 	if f.choices == nil {
 		f.choices = f.App.Choices()

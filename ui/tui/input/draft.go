@@ -21,10 +21,10 @@ const historyShown = 1000
 type SaveDraftMsg struct{}
 
 type (
-	pastMsg []string
-	// weighedMsg says about how many tokens a draft has, which takes a while for a
+	promptHistoryMsg []string
+	// draftTokensMsg says about how many tokens a draft has, which takes a while for a
 	// long one.
-	weighedMsg struct{ of, tokens int }
+	draftTokensMsg struct{ of, tokens int }
 )
 
 // draft is what is known of the draft beside its text.
@@ -53,7 +53,7 @@ func (in *Input) SaveDraft() tea.Cmd {
 	text, estimate := in.Composer.Value(), in.App.Estimate
 	save := in.saver(text)
 	of := in.draft.version
-	return tea.Batch(func() tea.Msg { return weighedMsg{of, estimate(text)} }, func() tea.Msg {
+	return tea.Batch(func() tea.Msg { return draftTokensMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
 			return app.Effect{Err: err}
 		}
@@ -61,7 +61,7 @@ func (in *Input) SaveDraft() tea.Cmd {
 	})
 }
 
-func (in *Input) weigh(msg weighedMsg) {
+func (in *Input) setTokens(msg draftTokensMsg) {
 	if msg.of == in.draft.version { // it was not sent meanwhile
 		in.draft.tokens = msg.tokens
 	}
@@ -139,7 +139,7 @@ func (in *Input) LoadHistory() tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		texts := make(pastMsg, len(past))
+		texts := make(promptHistoryMsg, len(past))
 		for i, p := range past {
 			texts[i] = p.Text
 		}

@@ -94,9 +94,9 @@ func TestDraftIsCounted(t *testing.T) {
 
 	in.Composer.SetValue(strings.Repeat("word ", 20))
 	in.Changed()
-	var weighed weighedMsg
+	var weighed draftTokensMsg
 	for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
-		if msg, ok := cmd().(weighedMsg); ok {
+		if msg, ok := cmd().(draftTokensMsg); ok {
 			weighed = msg
 		}
 	}

@@ -66,9 +66,9 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		in.Composer.SetValue(msg.text)
 	case SaveDraftMsg:
 		return in.SaveDraft(), true
-	case weighedMsg:
-		in.weigh(msg)
-	case pastMsg:
+	case draftTokensMsg:
+		in.setTokens(msg)
+	case promptHistoryMsg:
 		for _, prompt := range msg {
 			in.Composer.Remember(prompt)
 		}

@@ -15,8 +15,8 @@ import (
 	"parley/ui/app"
 )
 
-// drawing returns what the screen makes images with. They are saved in the working directory.
-func drawing(a *program) app.ImageModels {
+// imageModels returns what the screen makes images with. They are saved in the working directory.
+func imageModels(a *program) app.ImageModels {
 	return app.ImageModels{
 		List: func() (items []app.Item) {
 			for _, c := range media.Images.Choices(a.local.services(), os.Getenv) {
@@ -38,14 +38,14 @@ func drawing(a *program) app.ImageModels {
 				return llm.Endpoint{}, err
 			}
 			m.Service = media.WithRetries(m.Service)
-			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return keepImage(a.dir, prompt, b) }), nil
+			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return saveImage(a.dir, prompt, b) }), nil
 		},
 	}
 }
 
-// keepImage saves an image under a name made of its prompt, and returns it as conversations
+// saveImage saves an image under a name made of its prompt, and returns it as conversations
 // have images: as small as every model takes them.
-func keepImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
+func saveImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	name := attach.SlugFileName(prompt, "image", b.MIME)
 	path, err := attach.Save(filepath.Join(dir, name), b.Data)
 	if err == nil {

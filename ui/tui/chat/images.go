@@ -11,7 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/attach"
-	"parley/ui/tui/picture"
+	"parley/ui/tui/termimage"
 	"parley/ui/tui/transcript"
 )
 
@@ -96,7 +96,7 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 			return nil // it is named all the same
 		}
 		if edge == imageCols {
-			msg.cells = picture.HalfBlocks(msg.png, imageCols, imageRows)
+			msg.cells = termimage.HalfBlocks(msg.png, imageCols, imageRows)
 		}
 		return msg
 	}
@@ -111,13 +111,13 @@ func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 		c.Transcript.SetImage(msg.block, msg.cells, ansi.StringWidth(msg.cells[0]))
 		return nil
 	}
-	cols, rows := picture.Fit(msg.width, msg.height, imageCols, imageRows)
+	cols, rows := termimage.Fit(msg.width, msg.height, imageCols, imageRows)
 	if cols == 0 {
 		return nil
 	}
 	c.images.drawn = append(c.images.drawn, msg.id)
-	c.Transcript.SetImage(msg.block, picture.Cells(msg.id, cols, rows), cols)
-	return tea.Raw(picture.Upload(msg.id, msg.png, cols, rows))
+	c.Transcript.SetImage(msg.block, termimage.Cells(msg.id, cols, rows), cols)
+	return tea.Raw(termimage.Upload(msg.id, msg.png, cols, rows))
 }
 
 // DeleteImages takes the images out of the terminal's memory.
@@ -127,7 +127,7 @@ func (c *Chat) DeleteImages() tea.Cmd {
 	}
 	var b strings.Builder
 	for _, id := range c.images.drawn {
-		b.WriteString(picture.Forget(id))
+		b.WriteString(termimage.Forget(id))
 	}
 	c.images.drawn = nil
 	return tea.Raw(b.String())

@@ -10,7 +10,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// A Deps is what every feature works with.
+// A Deps holds what every feature works with.
 type Deps struct {
 	*common.Screen
 	dialog.Host

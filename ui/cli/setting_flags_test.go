@@ -50,7 +50,7 @@ func ask(t *testing.T, s *session.Session) {
 // TestPromptFileHoldsForItsTurn: the model and the effort of a prompt file are those of the one answer,
 // whether the conversation is new or continued; what a flag says besides stays.
 func TestPromptFileHoldsForItsTurn(t *testing.T) {
-	keptFlagsHome(t, map[string]string{"review.md": "---\nmodel: local/other\neffort: high\n---\nReview it\n"})
+	settingFlagsHome(t, map[string]string{"review.md": "---\nmodel: local/other\neffort: high\n---\nReview it\n"})
 	for _, test := range []struct {
 		args, during, after string
 	}{
@@ -83,9 +83,9 @@ func TestPromptFileHoldsForItsTurn(t *testing.T) {
 	}
 }
 
-// keptFlagsHome makes a home with a configuration and prompt files, and a working directory, which
+// settingFlagsHome makes a home with a configuration and prompt files, and a working directory, which
 // it enters. Beside is a directory beside that.
-func keptFlagsHome(t *testing.T, promptFiles map[string]string) (beside string) {
+func settingFlagsHome(t *testing.T, promptFiles map[string]string) (beside string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -114,10 +114,10 @@ func keptFlagsHome(t *testing.T, promptFiles map[string]string) (beside string) 
 	return beside
 }
 
-// TestKeptFlags: what a flag says that does as a command of the chat stays with the conversation
+// TestSettingFlags: what a flag says that does as a command of the chat stays with the conversation
 // that it was given for, whatever is set later, and with no other.
-func TestKeptFlags(t *testing.T) {
-	beside := keptFlagsHome(t, map[string]string{"teacher.md": "---\nsystem: Teach.\ntools: [read]\n---\n"})
+func TestSettingFlags(t *testing.T) {
+	beside := settingFlagsHome(t, map[string]string{"teacher.md": "---\nsystem: Teach.\ntools: [read]\n---\n"})
 	request := func(s *session.Session) llm.Request { _, req := s.Request(); return req }
 	system := func(s *session.Session) string {
 		first, _, _ := strings.Cut(request(s).System, "\n")

@@ -1,4 +1,4 @@
-// Package image shows images in terminals that speak kitty's graphics
+// Package termimage shows images in terminals that speak kitty's graphics
 // protocol, with Unicode placeholders: an image is uploaded once under a number,
 // and where cells of text hold U+10EEEE in a color that is the number, with
 // diacritics that say row and column, the terminal draws that part of it. Such
@@ -6,7 +6,7 @@
 // knows only cells needs; sixel and kitty's own placements have none of that.
 //
 //	Fit ──► Upload, written once, past the renderer ──► Cells, in the view ──► Forget
-package picture
+package termimage
 
 import (
 	"encoding/base64"

@@ -42,7 +42,7 @@ func TestKeepImage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		part, told, err := keepImage(dir, "A fox", test.blob)
+		part, told, err := saveImage(dir, "A fox", test.blob)
 		if part.Kind != test.kind || !strings.Contains(part.Name+part.Text, test.part) || (err != nil) != test.lost {
 			t.Errorf("%s: %+v, %v", test.name, part, err)
 		}
@@ -65,7 +65,7 @@ func TestImageModelOfTheConfiguration(t *testing.T) {
 		first bool
 	}{{"box/sd-turbo", true}, {"openai/gpt-image-2", false}, {"", false}} {
 		a.config.ImageModel = test.model
-		items := drawing(a).List()
+		items := imageModels(a).List()
 		if len(items) == 0 || (items[0].Value == test.model && !items[0].Disabled) != test.first {
 			t.Errorf("%q: the first is %+v", test.model, items[0])
 		}

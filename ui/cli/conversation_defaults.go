@@ -10,8 +10,8 @@ import (
 	"parley/ui/app"
 )
 
-// given returns what holds for conversations that say nothing themselves.
-func given(a *program) app.Defaults {
+// conversationDefaults returns what holds for conversations that say nothing themselves.
+func conversationDefaults(a *program) app.Defaults {
 	return app.Defaults{
 		Configured: func(model string) (list []app.ConfiguredSetting) {
 			for _, s := range providers.ConfiguredSettings(a.local.services(), model, os.Getenv) {

@@ -44,7 +44,7 @@ func TestMessageTooLong(t *testing.T) {
 // TestAnswersAreCounted holds what counts as a request and as an answer, however the bytes come.
 func TestAnswersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &answers{}
+		a := &responseOrder{}
 		in := &countedReader{Reader: io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), answers: a}
 		if _, err := io.ReadAll(in); err != nil || a.open != 2 {
 			t.Fatalf("%d are open, %v", a.open, err)
@@ -76,7 +76,7 @@ func TestAnswersAreCounted(t *testing.T) {
 // have begun or are refused.
 func TestPromptsBeforeACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &answers{prompts: map[any]string{}, cancels: map[string][][]any{}}
+		a := &responseOrder{prompts: map[any]string{}, cancels: map[string][][]any{}}
 		for _, piece := range []string{`{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}
 {"id":"1","method":"session/prompt","params":{"sessionId":"other"}}
 {"method":"session/cancel","params":{"sessionId":"s"}}

@@ -10,11 +10,11 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// answers counts the requests of a client that are not answered yet, by the lines of both
+// responseOrder counts the requests of a client that are not answered yet, by the lines of both
 // directions: the connection ends when the client closes its side, and not once it has written
 // the last answer. It also begins to answer requests in any order, so that answers knows which
 // prompts came before a cancel.
-type answers struct {
+type responseOrder struct {
 	mu      sync.Mutex
 	open    int
 	news    chan struct{} // closed with each answer, prompt that begins and cancel that is carried out, and made anew
@@ -43,7 +43,7 @@ func (h header) session() string {
 }
 
 // read notes what came from the client, up to the end of the first cancel, and returns how much that is.
-func (a *answers) read(p []byte) (n int) {
+func (a *responseOrder) read(p []byte) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for n < len(p) && a.due == 0 {
@@ -59,7 +59,7 @@ func (a *answers) read(p []byte) (n int) {
 }
 
 // carriedOut notes that a cancel was carried out.
-func (a *answers) carriedOut() {
+func (a *responseOrder) carriedOut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.due = max(a.due-1, 0)
@@ -68,7 +68,7 @@ func (a *answers) carriedOut() {
 
 // waitCarriedOut waits until the cancel that was read is carried out, or for long: one that is not
 // understood never is.
-func (a *answers) waitCarriedOut(long time.Duration) {
+func (a *responseOrder) waitCarriedOut(long time.Duration) {
 	a.await(long, func() bool { return a.due == 0 })
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +76,7 @@ func (a *answers) waitCarriedOut(long time.Duration) {
 }
 
 // end notes that the client has closed its side: what it wrote last is a line too.
-func (a *answers) end() {
+func (a *responseOrder) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.line(a.partial)
@@ -84,13 +84,13 @@ func (a *answers) end() {
 }
 
 // isClosed reports whether the client has closed its side.
-func (a *answers) isClosed() bool {
+func (a *responseOrder) isClosed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.closed
 }
 
-func (a *answers) line(line []byte) {
+func (a *responseOrder) line(line []byte) {
 	var m header
 	if json.Unmarshal(line, &m) != nil || m.Method == "" {
 		return
@@ -118,7 +118,7 @@ func (a *answers) line(line []byte) {
 }
 
 // canceled takes the next cancel of a session, and returns the prompts that came before it.
-func (a *answers) canceled(session string) (prompts []any) {
+func (a *responseOrder) canceled(session string) (prompts []any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	waiting := a.cancels[session]
@@ -133,7 +133,7 @@ func (a *answers) canceled(session string) (prompts []any) {
 
 // waitBegun waits until prompts have begun, or are answered, or for long; begun counts those that
 // have begun and not ended.
-func (a *answers) waitBegun(prompts []any, begun func() int, long time.Duration) {
+func (a *responseOrder) waitBegun(prompts []any, begun func() int, long time.Duration) {
 	a.await(long, func() bool {
 		left := 0
 		for _, id := range prompts {
@@ -146,7 +146,7 @@ func (a *answers) waitBegun(prompts []any, begun func() int, long time.Duration)
 }
 
 // wrote notes a message to the client, which is written whole.
-func (a *answers) wrote(line []byte) {
+func (a *responseOrder) wrote(line []byte) {
 	if !bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)) {
 		return
 	}
@@ -165,7 +165,7 @@ func (a *answers) wrote(line []byte) {
 }
 
 // tell has those look again who wait. The lock is held.
-func (a *answers) tell() {
+func (a *responseOrder) tell() {
 	if a.news != nil {
 		close(a.news)
 		a.news = nil
@@ -173,19 +173,19 @@ func (a *answers) tell() {
 }
 
 // began notes that a prompt has begun.
-func (a *answers) began() {
+func (a *responseOrder) began() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tell()
 }
 
 // wait waits until all requests are answered, or for long.
-func (a *answers) wait(long time.Duration) {
+func (a *responseOrder) wait(long time.Duration) {
 	a.await(long, func() bool { return a.open <= 0 })
 }
 
 // await waits until done, which is called with the lock held, or for long.
-func (a *answers) await(long time.Duration, done func() bool) {
+func (a *responseOrder) await(long time.Duration, done func() bool) {
 	over := time.After(long)
 	for {
 		a.mu.Lock()
@@ -210,7 +210,7 @@ func (a *answers) await(long time.Duration, done func() bool) {
 // out: the connection would begin to answer a prompt there before it.
 type countedReader struct {
 	io.Reader
-	answers *answers
+	answers *responseOrder
 	rest    []byte // that was read and waits
 	err     error  // behind it
 }
@@ -234,7 +234,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 // A countedWriter has answers count what is written.
 type countedWriter struct {
 	io.Writer
-	answers *answers
+	answers *responseOrder
 }
 
 func (w countedWriter) Write(p []byte) (int, error) {
