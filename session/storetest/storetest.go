@@ -11,7 +11,7 @@ import (
 	"parley/session/store"
 )
 
-// Model answers in all conversations, and Folder is where they are held.
+// Model is the model of all answers, Origin its wire format, and Folder the working directory.
 const (
 	Model  = "mock/m"
 	Origin = "chat:mock"

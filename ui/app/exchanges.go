@@ -141,8 +141,8 @@ func turnTime(path []session.Node, user int) (from, to time.Time) {
 	return from, time.Time{}
 }
 
-// SaveExchange writes e to a new file, which nobody else may read: path, or one named for e. Both
-// begin in Folder.
+// SaveExchange writes e to a new file, which nobody else may read, and returns its path. Relative
+// paths begin in o.Directory; "" makes a name of the time and e.ID.
 func (o Options) SaveExchange(e Exchange, path string) (string, error) {
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)

@@ -1,7 +1,7 @@
 // Package clip puts text on the clipboard, and says by which routes it went and
 // which of them were seen to arrive.
 //
-//	board := &clip.Board{Getenv: os.Getenv, Terminal: write, Folder: state}
+//	board := &clip.Board{Getenv: os.Getenv, Terminal: write, Directory: state}
 //	fmt.Println(board.Copy(text)(ctx)) // on a goroutine: it runs commands
 //
 //	the terminal (OSC 52): plainly, through tmux, through screen
@@ -39,7 +39,7 @@ const (
 
 // A Board is where text is copied to. Its methods may be called from several
 // goroutines. Getenv is needed; without a Terminal nothing is sent there, without
-// a Folder nothing is put into a file.
+// a Directory nothing is put into a file.
 type Board struct {
 	Getenv    func(string) string
 	System    string           // as in runtime.GOOS, which "" means
