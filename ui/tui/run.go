@@ -2,7 +2,7 @@
 // runs in a goroutine of its own; its events reach the screen through a pump
 // that wakes it at most once per frame.
 //
-//	session.Turn ──► pump ──► news ──► transcript
+//	session.Turn ──► pump ──► eventsMsg ──► transcript
 //	keys ──► dialog, else action, else composer or transcript
 //	View ──► renderer ──► terminal
 //
