@@ -21,14 +21,14 @@ import (
 // own.
 type claudeImporter struct {
 	notes      *skippedCounts
-	main, side claudeThread
+	main, side importedThread
 	titles     [3]string         // a summary, what a model found, what the user chose: the last one holds
 	leaves     map[string]string // summaries, by uuid of the last message they are of
 	id         string
 }
 
-// A claudeThread is one of the two conversations of a file.
-type claudeThread struct {
+// A importedThread is one of the two conversations of a file.
+type importedThread struct {
 	*builder
 	head    int
 	answers map[int]string // Seq of an answer to its message.id
@@ -36,8 +36,8 @@ type claudeThread struct {
 
 func newClaude(name string, n *skippedCounts) *claudeImporter {
 	d := &claudeImporter{notes: n, id: claudeID(name), leaves: map[string]string{}}
-	d.main = claudeThread{newTree("claude-code", n), 0, map[int]string{}}
-	d.side = claudeThread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
+	d.main = importedThread{newTree("claude-code", n), 0, map[int]string{}}
+	d.side = importedThread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
 	return d
 }
 
@@ -118,7 +118,7 @@ func (d *claudeImporter) end() []Conversation {
 
 // take adds a line to the conversation. What is no message leads on to what it
 // follows itself.
-func (t *claudeThread) take(l *claudeLine) {
+func (t *importedThread) take(l *claudeLine) {
 	if _, twice := t.keys[l.UUID]; twice {
 		return // a line that was written again
 	}
@@ -140,7 +140,7 @@ func (t *claudeThread) take(l *claudeLine) {
 	}
 }
 
-func (t *claudeThread) parent(l *claudeLine) int {
+func (t *importedThread) parent(l *claudeLine) int {
 	switch {
 	case l.Parent != nil && *l.Parent != "":
 		return t.follow(*l.Parent)
@@ -157,7 +157,7 @@ const interrupted = "[Request interrupted by user"
 
 // user adds what the user said, and the results that came with it. The result
 // is where later messages go on.
-func (t *claudeThread) user(l *claudeLine, parent int) int {
+func (t *importedThread) user(l *claudeLine, parent int) int {
 	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
 	for _, raw := range l.Message.Content {
 		var b claudeBlock
@@ -187,7 +187,7 @@ func (t *claudeThread) user(l *claudeLine, parent int) int {
 }
 
 // shown returns a block that stands on its own: text, an image or a document.
-func (t *claudeThread) shown(b *claudeBlock) (llm.Part, bool) {
+func (t *importedThread) shown(b *claudeBlock) (llm.Part, bool) {
 	switch {
 	case b.Type == "text":
 		return text(b.Text), strings.TrimSpace(b.Text) != ""
@@ -209,7 +209,7 @@ func (t *claudeThread) shown(b *claudeBlock) (llm.Part, bool) {
 	return llm.Part{}, false
 }
 
-func (t *claudeThread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
+func (t *importedThread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
 	var parts []llm.Part
 	for _, raw := range b.Content {
 		var piece claudeBlock
@@ -235,7 +235,7 @@ func join(a, b string) string {
 
 // assistant adds a line of an answer: to the answer it belongs to, if it follows
 // that, as a new one otherwise.
-func (t *claudeThread) assistant(l *claudeLine, parent int) int {
+func (t *importedThread) assistant(l *claudeLine, parent int) int {
 	m := &l.Message
 	seq := parent
 	if n := t.node(parent); n == nil || m.ID == "" || t.answers[parent] != m.ID {
@@ -259,7 +259,7 @@ func (t *claudeThread) assistant(l *claudeLine, parent int) int {
 
 // block adds a block of an answer. What is signed or encrypted is kept as the
 // API wrote it, as the adapter of Anthropic does.
-func (t *claudeThread) block(seq int, raw json.RawMessage) {
+func (t *importedThread) block(seq int, raw json.RawMessage) {
 	n := t.node(seq)
 	var b claudeBlock
 	if !t.notes.decode(raw, &b, unknownBlocks) {

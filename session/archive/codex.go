@@ -18,8 +18,8 @@ import (
 // session.
 type codexImporter struct {
 	notes  *skippedCounts
-	items  claudeThread // from items
-	events claudeThread // from events, for files that have nothing else
+	items  importedThread // from items
+	events importedThread // from events, for files that have nothing else
 	model  string
 	from   string // provider of model
 	asking bool   // the answer at the head is still growing
@@ -37,8 +37,8 @@ var codexItems = []string{
 func newCodex(n *skippedCounts) *codexImporter {
 	return &codexImporter{
 		notes: n, from: "openai",
-		items:  claudeThread{builder: newTree("codex", n)},
-		events: claudeThread{builder: newTree("codex", newSkipped())},
+		items:  importedThread{builder: newTree("codex", n)},
+		events: importedThread{builder: newTree("codex", newSkipped())},
 	}
 }
 
@@ -157,14 +157,14 @@ func (d *codexImporter) event(l *codexLine) {
 	}
 }
 
-func (t *claudeThread) grow(n store.Node) int {
+func (t *importedThread) grow(n store.Node) int {
 	n.Parent = t.head
 	t.head = t.add("", n)
 	return t.head
 }
 
 // back makes the branch end before the last turns of the user's.
-func (t *claudeThread) back(turns int) {
+func (t *importedThread) back(turns int) {
 	for ; turns > 0 && t.head > 0; turns-- {
 		for t.head > 0 {
 			n := t.node(t.head)
@@ -178,7 +178,7 @@ func (t *claudeThread) back(turns int) {
 
 // used notes what the answer at the end used. The program says it again whenever
 // its limits change.
-func (t *claudeThread) used(u llm.Usage) {
+func (t *importedThread) used(u llm.Usage) {
 	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
 		n.Usage = &u
 	}

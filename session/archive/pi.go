@@ -18,7 +18,7 @@ import (
 // docs/session-format.md, version 3.)
 type piImporter struct {
 	notes *skippedCounts
-	claudeThread
+	importedThread
 	named string
 }
 
@@ -87,7 +87,7 @@ type piBlock struct {
 var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
 
 func newPi(n *skippedCounts) *piImporter {
-	return &piImporter{notes: n, claudeThread: claudeThread{builder: newTree("pi", n)}}
+	return &piImporter{notes: n, importedThread: importedThread{builder: newTree("pi", n)}}
 }
 
 func (d *piImporter) line(data []byte) error {
@@ -296,7 +296,7 @@ func reasoningItem(text string) json.RawMessage {
 func (d *piImporter) result(l *piLine, parent int) int {
 	m := &l.Message
 	said, files := splitText(d.shown(m.Content))
-	seq, ok := d.claudeThread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
+	seq, ok := d.importedThread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
 	if !ok || seq < parent {
 		return parent
 	}
@@ -310,5 +310,5 @@ func (d *piImporter) end() []Conversation {
 	if d.named != "" {
 		d.session.Title, d.session.Named = d.named, true
 	}
-	return []Conversation{d.claudeThread.end(d.head)}
+	return []Conversation{d.importedThread.end(d.head)}
 }

@@ -227,7 +227,7 @@ the configuration. It exits with 3 if something is broken.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	print.LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
 }
 

@@ -143,7 +143,7 @@ func (s SessionCommands) list() *cobra.Command {
 	query(cmd, &q, &since)
 	page.flags(cmd, 0)
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
 }
 
@@ -211,7 +211,7 @@ func (s SessionCommands) show() *cobra.Command {
 			return err
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "JSON lines, all branches and parts")
+	LinesFlags(cmd, &asJSON, "JSON lines, all branches and parts")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	return cmd
 }
@@ -323,7 +323,7 @@ func (s SessionCommands) search() *cobra.Command {
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd, usualPage)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
 }
 
@@ -362,7 +362,7 @@ func (s SessionCommands) remove() *cobra.Command {
 			return nil
 		})
 	}}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
 }
 

@@ -173,7 +173,7 @@ func (s SessionCommands) importCmd() *cobra.Command {
 			return errors.Join(failed...)
 		})
 	}}
-	cmd.Flags().BoolVar(&how.JSON, "json", false, "one JSON object per line")
+	LinesFlags(cmd, &how.JSON, "one JSON object per line")
 	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
 	cmd.Flags().BoolVarP(&how.Yes, "yes", "y", false, "with --all: do not ask")
 	cmd.Flags().BoolVarP(&how.DryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
