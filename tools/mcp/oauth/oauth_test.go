@@ -339,7 +339,7 @@ func TestNoCredentialInWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.refuse = "invalid_request"
-		w.agree(t, l.URL, func(q url.Values) { q.Set("code", "code-of-the-login") })
+		w.agree(t, l.URL, func(q url.Values) { q.Set("code", "grant-of-the-login") })
 		err = l.Wait(t.Context())
 		l.Close()
 		verifier := w.forms[len(w.forms)-1].Get("code_verifier")
@@ -352,7 +352,7 @@ func TestNoCredentialInWords(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "....") {
 				t.Fatalf("got %v", err)
 			}
-			for _, secret := range []string{"secret-of-the-client", "code-of-the-login", "renewal-of-the-login", verifier} {
+			for _, secret := range []string{"secret-of-the-client", "grant-of-the-login", "renewal-of-the-login", verifier} {
 				if strings.Contains(err.Error(), secret[:4]) {
 					t.Errorf("%d before it: %s is in %v", 4*(68+before), secret, err)
 				}
