@@ -59,6 +59,9 @@ func FuzzHighlight(f *testing.F) {
 		lang, _, _ := strings.Cut(grammars[int(which)%len(grammars)].names, " ")
 		s := newScanner(lang)
 		for line := range strings.Lines(code) {
+			if len(line) > longLine+len("\r\n") {
+				continue // whose tabs are all of one width
+			}
 			var b strings.Builder
 			for _, r := range s.line(line) {
 				b.WriteString(r.text)
