@@ -60,7 +60,7 @@ func (t *turn) watch(j *job) {
 		a.Irreversible = "what it changes cannot be undone: this folder " + t.tools.WorkspaceProblem()
 		return
 	}
-	if told := newDirectories(t.tools); told != "" && len(call.Paths) == 0 {
+	if told := unwatchedDirectories(t.tools); told != "" && len(call.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
 	}
 	j.fileWatch = t.files.Watch(call)
@@ -109,7 +109,7 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 		j.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
 	if j.action.Access == tools.AccessRun {
-		j.fileWatch.MarkIncomplete(newDirectories(set))
+		j.fileWatch.MarkIncomplete(unwatchedDirectories(set))
 	}
 	if _, err := j.fileWatch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
@@ -117,8 +117,8 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 	return ""
 }
 
-// warmFiles reads what looks before calls will want to know, beside the turn, once in it. Soon says
-// that a command has arrived, which runs once the answer has ended: the look before it begins now.
+// warmFiles reads files ahead of the snapshots before calls, beside the turn, once in it. Soon says
+// that a command has arrived, which runs once the answer has ended: its snapshot is taken now.
 func (t *turn) warmFiles(soon bool) {
 	if t.files == nil || t.warmed && !soon || t.tools.WorkspaceProblem() != "" {
 		return
@@ -130,9 +130,9 @@ func (t *turn) warmFiles(soon bool) {
 // maxAwaited is up to how many bytes the arguments of a call are looked at for their end.
 const maxAwaited = 8 << 10
 
-// lookAhead begins to look at the files while the rest of an answer arrives, which has a call that
-// the delta d belongs to.
-func (t *turn) lookAhead(p *partialResponse, d llm.Delta) {
+// prefetchFiles reads the files that the call of a delta may change while the rest of the answer
+// arrives.
+func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
 	soon := false
 	if t.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
 		call := p.call(d.Block)
@@ -171,8 +171,8 @@ func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
 	return n, sure
 }
 
-// newDirectories says what a command may change that nobody looks at; "" for nothing.
-func newDirectories(set *tools.Set) string {
+// unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.
+func unwatchedDirectories(set *tools.Set) string {
 	if dirs := set.Folders(); len(dirs) > 0 {
 		return "what a command changes in " + strings.Join(dirs, ", ") + " cannot be undone"
 	}

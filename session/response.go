@@ -159,7 +159,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		}
 		shown := r.take(e)
 		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
-			t.lookAhead(r.partial, d)
+			t.prefetchFiles(r.partial, d)
 		}
 		if shown == nil {
 			continue

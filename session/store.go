@@ -59,9 +59,6 @@ var ErrNotFound = store.ErrNotFound
 // UsageKeys lists what requests can be summed up by.
 var UsageKeys = store.UsageKeys
 
-// ProviderOf returns the provider of a model, which is named provider/model.
-func ProviderOf(model string) string { return store.ProviderOf(model) }
-
 // ValidCollection reports whether a collection can have that name.
 func ValidCollection(name string) bool { return store.ValidCollection(name) }
 
