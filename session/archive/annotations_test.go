@@ -13,8 +13,7 @@ import (
 	"parley/session/store"
 )
 
-// What was shown between the messages goes out and comes in with them, without
-// keys.
+// Annotations are exported and imported with the messages, keys masked.
 func TestAnnotationsInJSONL(t *testing.T) {
 	said := store.Node{Seq: 1, At: time.Unix(1, 0).UTC(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}
 	note := func(n int, text string) store.Annotation {
@@ -46,8 +45,8 @@ func TestAnnotationsInJSONL(t *testing.T) {
 	}
 }
 
-// A file that brings very many of them, or very long ones, brings the last ones.
-func TestManyAnnotations(t *testing.T) {
+// Of a file with very many annotations, or very long ones, the last are kept.
+func TestLastAnnotationsAreKept(t *testing.T) {
 	var file strings.Builder
 	file.WriteString(`{"type":"session","format":"parley","version":1,"id":"x","head":1}` + "\n")
 	file.WriteString(`{"type":"message","seq":1,"role":"user","parts":[{"kind":"text","text":"hi"}]}` + "\n")
@@ -65,8 +64,8 @@ func TestManyAnnotations(t *testing.T) {
 	}
 }
 
-// A persona and settings of a file hold for nobody who imports it, and that is told.
-func TestForeignSettings(t *testing.T) {
+// A persona and settings in a file are not imported, and a notice says so.
+func TestImportDropsPersonasAndSettings(t *testing.T) {
 	c := Conversation{Session: store.Session{ID: "x", Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText("hi")}}}
 	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings, store.KindDirectories} {
 		c.Annotations = append(c.Annotations, store.Annotation{N: n + 1, After: 1, Next: 2, Kind: kind, Data: []byte(`{"name":"evil","system":"Obey","text":"x"}`)})
@@ -79,7 +78,7 @@ func TestForeignSettings(t *testing.T) {
 	if err != nil || len(got) != 1 || len(got[0].Annotations) != 1 || got[0].Annotations[0].Kind != "notice" {
 		t.Fatalf("imported %+v, %v", got, err)
 	}
-	if said := told(notes); !strings.Contains(said, "personas and settings skipped") {
+	if said := noticeTexts(notes); !strings.Contains(said, "personas and settings skipped") {
 		t.Errorf("told %s", said)
 	}
 }

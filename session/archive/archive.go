@@ -1,17 +1,16 @@
-// Package archive takes conversations out of parley, and brings those of other
-// programs in.
+// Package archive exports conversations, and imports those of other programs.
 //
 //	Conversation ──► Markdown, HTML   the current branch, for people
 //	Conversation ──► JSONL            everything, byte for byte
 //	stream       ──► Read             JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude
-//	file, folder ──► ReadFile         these, and crush, opencode, llm
+//	path         ──► ReadFile         these, and crush, opencode, llm
 //
 // What goes out is written for hostile content: no text of a model or a tool can
 // end the block it stands in, run, load anything, or hide itself. What comes in
 // is a valid tree whatever the file says: each message follows one before it,
-// each call has its result, and what could not be taken over is counted. Files
-// are read line by line, or conversation by conversation; nothing is bounded by
-// their size but memory for what is kept.
+// each call has its result, and what could not be imported is counted. Files are
+// read line by line, or conversation by conversation: of a large file, only the
+// conversations that are returned stay in memory.
 package archive
 
 import (
@@ -31,9 +30,9 @@ import (
 type Conversation struct {
 	Session     store.Session
 	Nodes       []store.Node // by rising Seq
-	MaskedTexts int          // texts in which keys were masked; 0: it is as it was
-	Stamp       string       // changes when the conversation does in the place ReadFile read it from, of others there too; "": the place changes with it
-	FromParley  bool         // parley wrote it, as anybody can: nothing of it is for a conversation that is here
+	MaskedTexts int          // texts in which Mask masked keys
+	Stamp       string       // changes with the conversation, of those from a place that holds several (see ReadFile); "" if the file holds it alone
+	FromParley  bool         // the file says that parley wrote it, which proves nothing: its ID is not to be trusted
 
 	Annotations []store.Annotation // what was shown between the messages, by rising N
 }
@@ -44,13 +43,13 @@ type Format struct {
 	Write func(w io.Writer, c Conversation) error
 }
 
-// WriteFile writes a conversation to a new file, for its owner only, which is there once it is
-// whole. One that exists is [fs.ErrExist].
+// WriteFile writes a conversation to a new file that only its owner can read. The file appears
+// when it is complete. If path exists, the error is [fs.ErrExist].
 func (f Format) WriteFile(path string, c Conversation) error {
 	return atomicfile.Create(path, func(file *os.File) error { return f.Write(file, c) })
 }
 
-// Formats holds those a conversation can be written in.
+// Formats holds the formats a conversation can be written in.
 var Formats = []Format{{"md", Markdown}, {"html", HTML}, {"jsonl", JSONL}}
 
 // branch returns the current branch from its first message to its last. It ends early
@@ -89,15 +88,15 @@ func (c Conversation) branches() int {
 	return leaves
 }
 
-// usage returns what all answers on all branches used.
+// usage returns what all responses on all branches used.
 func (c Conversation) usage() llm.Usage {
 	if c.Session.Usage != (llm.Usage{}) {
 		return c.Session.Usage
 	}
-	return total(c.Nodes)
+	return totalUsage(c.Nodes)
 }
 
-func total(nodes []store.Node) llm.Usage {
+func totalUsage(nodes []store.Node) llm.Usage {
 	var u llm.Usage
 	for _, n := range nodes {
 		if n.Usage != nil {
@@ -107,30 +106,30 @@ func total(nodes []store.Node) llm.Usage {
 	return u
 }
 
-// A message is a message as it is shown: calls stand together with their results.
+// A message is a stored message as exports show it: calls stand together with their results.
 type message struct {
 	store.Node
-	switched string                 // "Model changed from … to …", if another one answers; "" otherwise
+	switched string                 // "Model changed from … to …"; "" if it did not
 	answers  map[string]*callResult // by id of the call
-	ended    []string               // why a prompt has no answer: refused, stopped or failed
-	sources  int                    // that were written
+	endings  []string               // of a prompt without a response: why it has none
+	sources  int                    // how many were written
 }
 
-// A callResult holds what a call came to.
+// A callResult is the result of a call, with what belongs to it.
 type callResult struct {
 	result  llm.Part
-	media   []llm.Part // that belongs to the result
+	media   []llm.Part
 	outcome store.Outcome
 }
 
-// steps folds the results of calls into the messages that made them. Results
-// that answer nothing stay messages of their own.
-func (c Conversation) steps() []message {
+// messages returns the current branch, with the results of calls folded into the
+// messages that made them. Results of unknown calls stay messages of their own.
+func (c Conversation) messages() []message {
 	var out []message
 	model := ""
 	for _, n := range c.branch() {
-		if c.Session.LockedBy == "" { // nobody writes it any more
-			n = store.CloseInterrupted(n, callsOf(out))
+		if c.Session.LockedBy == "" { // it is not open for writing
+			n = store.CloseInterrupted(n, lastCalls(out))
 		}
 		s := message{Node: n, answers: map[string]*callResult{}}
 		switch n.Role {
@@ -143,7 +142,7 @@ func (c Conversation) steps() []message {
 				continue
 			}
 		case llm.RoleAssistant:
-			drawn := n.Origin == llm.OriginImages // by a model that was asked for that alone
+			drawn := n.Origin == llm.OriginImages // an image model wrote it, not the one of the conversation
 			if model != "" && s.Model != "" && s.Model != model && !drawn {
 				s.switched = "Model changed from " + oneLine(model) + " to " + oneLine(s.Model)
 			}
@@ -156,15 +155,15 @@ func (c Conversation) steps() []message {
 	}
 	for i := range out {
 		if unanswered := i+1 == len(out) || out[i+1].Role == llm.RoleUser; unanswered && out[i].Role == llm.RoleUser {
-			out[i].ended = c.endings(out[i].Seq)
+			out[i].endings = c.turnEndings(out[i].Seq)
 		}
 	}
 	return out
 }
 
-// endings returns how turns ended that message seq began: what the provider refused, or that
-// it was stopped or failed.
-func (c Conversation) endings(seq int) (all []string) {
+// turnEndings returns why the turns ended that began with message seq: "stopped", or what
+// failed or was refused, from the annotations of kind "done" and "notice".
+func (c Conversation) turnEndings(seq int) (all []string) {
 	for _, a := range c.Annotations {
 		var e struct {
 			Text   string
@@ -182,7 +181,7 @@ func (c Conversation) endings(seq int) (all []string) {
 	return all
 }
 
-func callsOf(steps []message) []llm.Part {
+func lastCalls(steps []message) []llm.Part {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -199,7 +198,7 @@ func (s *message) foldResults(parts []llm.Part, outcomes map[string]store.Outcom
 	for _, p := range s.Parts {
 		called[p.ID] = called[p.ID] || p.Kind == llm.Call
 	}
-	var last *callResult // whose media follow
+	var last *callResult // the one that following media belong to
 	for _, p := range parts {
 		switch {
 		case p.Kind == llm.Result && called[p.ID] && s.answers[p.ID] == nil:

@@ -17,38 +17,39 @@ import (
 	"parley/session/store"
 )
 
-// A builder grows from the messages of another program. A message follows one that
-// is there already, so there are no circles. Results are kept beside until the
-// end, and then put behind the messages that hold their calls: programs write
+// A builder makes a conversation of the messages of another program. The parent of a
+// message is added before it, so there are no circles. Results are kept apart until
+// the end, and then follow the messages that hold their calls: programs write
 // them in any order, each on its own, and sometimes never.
 type builder struct {
-	session store.Session
-	notes   *skippedCounts
-	nodes   []store.Node     // users and assistants; Seq is the place, from 1
-	keys    map[string]int   // what the program calls a message, to its Seq
-	calls   map[string]*call // by the id the program uses, the last of that id
-	made    []*call
-	ids     map[string]bool // those in use
-	renamed int             // numbers given to ids that were taken
+	session    store.Session
+	skipped    *skippedCounts
+	nodes      []store.Node     // prompts and responses; Seq is the index + 1
+	keys       map[string]int   // the program's id of a message, to its Seq
+	calls      map[string]*call // by the id the program uses, the last of that id
+	localCalls []*call
+	ids        map[string]bool // those in use
+	renamed    int             // numbers given to ids that were taken
 }
 
-// A call is waiting for its result.
+// A call is a tool call, and its result once that is known.
 type call struct {
 	id, name string
-	node     int // Seq of its message
-	parts    []llm.Part
+	node     int        // Seq of its message
+	parts    []llm.Part // the result and its media; nil: none yet
 	outcome  store.Outcome
 	at       time.Time
-	where    place
+	position position
 }
 
-func newTree(origin string, n *skippedCounts) *builder {
+func newBuilder(origin string, n *skippedCounts) *builder {
 	return &builder{
-		session: store.Session{Origin: origin}, notes: n,
+		session: store.Session{Origin: origin}, skipped: n,
 		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},
 	}
 }
 
+// last returns the Seq of the message that was added last, 0 if there is none.
 func (t *builder) last() int { return len(t.nodes) }
 
 // node returns the message with this Seq, nil if there is none.
@@ -59,20 +60,21 @@ func (t *builder) node(seq int) *store.Node {
 	return &t.nodes[seq-1]
 }
 
-// follow returns what a message follows whose parent is called key. One that is not
-// known is taken to be the message before.
+// follow returns the Seq of the parent that the program calls key, 0 for "". An unknown
+// one is counted, and is the message added last.
 func (t *builder) follow(key string) int {
 	if key == "" {
 		return 0
 	}
 	seq, ok := t.keys[key]
 	if !ok {
-		t.notes.add(orphans, 1)
+		t.skipped.add(orphans, 1)
 		return t.last()
 	}
 	return seq
 }
 
+// add adds a message, which the program calls key ("": it has no id), and returns its Seq.
 func (t *builder) add(key string, n store.Node) int {
 	n.Seq = len(t.nodes) + 1
 	t.nodes = append(t.nodes, n)
@@ -82,8 +84,8 @@ func (t *builder) add(key string, n store.Node) int {
 	return n.Seq
 }
 
-// call adds a call to the message seq, and returns its id, which becomes one that
-// nothing else has.
+// call adds a call to the message seq, and returns its id, which is changed if
+// another call has it.
 func (t *builder) call(seq int, p llm.Part) (id string) {
 	said := p.ID
 	p.Kind = llm.Call
@@ -97,22 +99,22 @@ func (t *builder) call(seq int, p llm.Part) (id string) {
 	t.ids[p.ID] = true
 	n := t.node(seq)
 	n.Parts = append(n.Parts, p)
-	c := &call{id: p.ID, name: p.Name, node: seq, where: t.notes.now}
+	c := &call{id: p.ID, name: p.Name, node: seq, position: t.skipped.position}
 	if said != "" {
 		t.calls[said] = c
 	}
 	if !p.Remote {
-		t.made = append(t.made, c)
+		t.localCalls = append(t.localCalls, c)
 	}
 	return p.ID
 }
 
-// result answers the call that the program calls id, with what belongs to it. A
-// call is answered once.
+// result sets the result of the call that the program calls id, and returns the Seq of the
+// call's message. It is false for an unknown call, and for one that has a result.
 func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int, ok bool) {
 	c := t.calls[id]
 	if c == nil || c.parts != nil {
-		t.notes.add(strayResults, 1)
+		t.skipped.add(strayResults, 1)
 		return 0, false
 	}
 	result.Kind, result.ID, result.Name = llm.Result, c.id, c.name
@@ -120,15 +122,14 @@ func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.P
 	return c.node, true
 }
 
-// end returns the conversation that has grown, with head the message its current
-// branch ends with.
+// end returns the conversation, whose current branch ends with the message head.
 func (t *builder) end(head int) Conversation {
 	c := Conversation{Session: t.session}
 	pending := map[int][]*call{}
-	for _, call := range t.made {
+	for _, call := range t.localCalls {
 		pending[call.node] = append(pending[call.node], call)
 	}
-	ends := make([]int, len(t.nodes)+1) // Seq here, to that of what its followers follow
+	ends := make([]int, len(t.nodes)+1) // by Seq in t: what its children follow in c, itself or its results
 	for i, n := range t.nodes {
 		n.Seq, n.Parent = len(c.Nodes)+1, ends[n.Parent]
 		if n.Parts == nil {
@@ -141,18 +142,20 @@ func (t *builder) end(head int) Conversation {
 		ends[i+1] = len(c.Nodes)
 	}
 	c.Session.Head = ends[min(max(head, 0), len(t.nodes))]
-	c.clocks()
-	c.describe()
+	c.fillTimes()
+	c.fillSession()
 	return c
 }
 
+// results returns the message with the results of n's calls. A call without one gets
+// llm.NoResult.
 func (t *builder) results(n store.Node, calls []*call) store.Node {
 	m := store.Node{Seq: n.Seq + 1, Parent: n.Seq, At: n.At, Message: llm.Message{Role: llm.RoleTool}}
 	for _, c := range calls {
 		if c.parts == nil {
 			c.parts = []llm.Part{{Kind: llm.Result, ID: c.id, Name: c.name, Text: llm.NoResult, Failed: true}}
-			t.notes.now = c.where
-			t.notes.add(unanswered, 1)
+			t.skipped.position = c.position
+			t.skipped.add(unanswered, 1)
 		}
 		m.Parts = append(m.Parts, c.parts...)
 		if c.at.After(m.At) {
@@ -168,16 +171,15 @@ func (t *builder) results(n store.Node, calls []*call) store.Node {
 	return m
 }
 
-// clocks gives each message without a time, or with one that cannot be, that of
-// what it follows, and the session those of its first and last message where it
-// has none.
-func (c *Conversation) clocks() {
+// fillTimes gives each message whose time is missing or implausible that of its parent,
+// and the session the times of its first and last message if it has none.
+func (c *Conversation) fillTimes() {
 	s := &c.Session
-	s.Created, s.Updated = sane(s.Created), sane(s.Updated)
+	s.Created, s.Updated = plausibleTime(s.Created), plausibleTime(s.Updated)
 	var first, last time.Time
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
-		if n.At = sane(n.At); n.At.IsZero() {
+		if n.At = plausibleTime(n.At); n.At.IsZero() {
 			n.At = s.Created
 			if n.Parent > 0 {
 				n.At = c.Nodes[n.Parent-1].At
@@ -201,18 +203,19 @@ func (c *Conversation) clocks() {
 	}
 }
 
-// sane returns t in UTC, zero if no program of this kind can have written it.
-func sane(t time.Time) time.Time {
+// plausibleTime returns t in UTC, zero if it is not between 2000 and 2199.
+func plausibleTime(t time.Time) time.Time {
 	if t.Year() < 2000 || t.Year() > 2199 {
 		return time.Time{}
 	}
 	return t.UTC()
 }
 
-// describe fills in what a session tells of its messages.
-func (c *Conversation) describe() {
+// fillSession fills in the fields of the session that describe its messages: their number,
+// usage, preview, title, model, and an ID if it has none.
+func (c *Conversation) fillSession() {
 	s := &c.Session
-	s.Messages, s.Usage = len(c.Nodes), total(c.Nodes)
+	s.Messages, s.Usage = len(c.Nodes), totalUsage(c.Nodes)
 	said, answered := "", "" // the first thing a user said, and who answered last
 	for _, n := range c.branch() {
 		if n.Model != "" {
@@ -221,22 +224,22 @@ func (c *Conversation) describe() {
 		if n.Role != llm.RoleUser || n.Summary {
 			continue
 		}
-		if text := line(n.Text()); text != "" {
+		if text := truncateLine(n.Text()); text != "" {
 			s.Preview = text
 			if said == "" && !strings.HasPrefix(text, "<") {
 				said = text
 			}
 		}
 	}
-	s.Title = cmp.Or(line(s.Title), said)
+	s.Title = cmp.Or(truncateLine(s.Title), said)
 	s.Model = cmp.Or(s.Model, answered)
 	if s.ID = sessionID(s.Origin, s.ID); s.ID == "" {
-		s.ID = hashedID(s.Origin, s.Title, s.Created.UnixNano(), said) // of what stays as the conversation grows
+		s.ID = hashedID(s.Origin, s.Title, s.Created.UnixNano(), said) // the same when more messages follow
 	}
 }
 
-// sessionID returns the ID of a session that its program calls id: that in small letters,
-// as all are, where it can be one.
+// sessionID returns the ID of a session that its program calls id: that in lower case, or a
+// hash of it if it is not valid here; "" for "".
 func sessionID(origin, id string) string {
 	if id == "" || validID(id) {
 		return strings.ToLower(id)
@@ -244,9 +247,10 @@ func sessionID(origin, id string) string {
 	return hashedID(origin, id)
 }
 
-func hashedID(about ...any) string {
+// hashedID returns an ID made of values, the same for the same ones.
+func hashedID(values ...any) string {
 	h := sha256.New()
-	fmt.Fprintln(h, about...)
+	fmt.Fprintln(h, values...)
 	return "import-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
@@ -256,11 +260,11 @@ func validID(id string) bool {
 	})
 }
 
-// longestLine sets how much of a text makes a title or preview, in runes.
+// longestLine is the length of a title or preview, in runes.
 const longestLine = 120
 
-// line returns text on one line, shortened.
-func line(text string) string {
+// truncateLine returns text on one line, at most longestLine runes of it.
+func truncateLine(text string) string {
 	if len(text) > 8*longestLine {
 		text = strings.ToValidUTF8(text[:8*longestLine], "")
 	}
@@ -280,7 +284,7 @@ func directory(path string) string {
 	return path
 }
 
-// model returns a model's name with its provider, "" if it is none.
+// model returns "provider/name", "" if name cannot be that of a model.
 func model(provider, name string) string {
 	bad := func(r rune) bool { return r <= ' ' || r == '<' || r == '>' || r == 0x7f || r == utf8.RuneError }
 	if name == "" || len(name) > 200 || strings.ContainsFunc(provider+name, bad) {
@@ -289,7 +293,8 @@ func model(provider, name string) string {
 	return provider + "/" + name
 }
 
-// jsonTime reads a time as programs write it in JSON: RFC 3339, or Unix seconds.
+// A jsonTime is a time as programs write it in JSON: RFC 3339, or Unix seconds. Anything
+// else is zero.
 type jsonTime struct{ time.Time }
 
 func (m *jsonTime) UnmarshalJSON(data []byte) error {
@@ -306,10 +311,9 @@ func (m *jsonTime) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func text(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
+func textPart(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
 
-// splitText returns the texts of a result, one below the other, and what else belongs
-// to it.
+// splitText returns the texts of a result, joined by newlines, and its other parts.
 func splitText(parts []llm.Part) (said string, media []llm.Part) {
 	for _, p := range parts {
 		if p.Kind == llm.Text {
@@ -321,7 +325,7 @@ func splitText(parts []llm.Part) (said string, media []llm.Part) {
 	return said, media
 }
 
-// compact returns JSON without white space, {} if it is no object.
+// compact returns a JSON object without white space, {} if raw is none.
 func compact(raw json.RawMessage) string {
 	if object, ok := llm.Arguments(string(raw)); ok {
 		return strings.ToValidUTF8(string(object), "\ufffd")
@@ -329,7 +333,7 @@ func compact(raw json.RawMessage) string {
 	return "{}"
 }
 
-// hasOnlyFields reports whether an object has no fields but these, and can be sent.
+// hasOnlyFields reports whether raw is a JSON object in valid UTF-8 with no other fields.
 func hasOnlyFields(raw json.RawMessage, fields ...string) bool {
 	var object map[string]json.RawMessage
 	if !utf8.Valid(raw) || json.Unmarshal(raw, &object) != nil {

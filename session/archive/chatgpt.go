@@ -11,39 +11,39 @@ import (
 	"parley/session/store"
 )
 
-// ChatGPT's conversations map ids to messages with parent and children. Calls of tools
-// are messages of the assistant's to somebody else than all, their results
-// messages of the tool's; ChatGPT ran them itself. What the assistant said
-// between two messages of the user's becomes one message, as anywhere else.
+// chatgpt adds a conversation of an export of ChatGPT, which maps ids to messages with
+// parent and children. A tool call is a message of the assistant whose recipient is not
+// "all", its result a message of the tool; ChatGPT ran them itself. All messages of the
+// assistant between two of the user's become one.
 
 func (d *exportImporter) chatgpt(c *gptConversation) {
-	g := chatgptBuilder{builder: newTree("chatgpt", d.notes), files: d.files, from: c.Mapping, runs: map[int]map[string]string{}}
-	g.session.ID = cmp.Or(c.Other, c.ID)
+	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.files, mapping: c.Mapping, openCalls: map[int]map[string]string{}}
+	g.session.ID = cmp.Or(c.ConversationID, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
 	if c.Model != "auto" {
 		g.session.Model = model("openai", c.Model)
 	}
-	g.walk()
+	g.addAll()
 	if g.last() == 0 {
 		return
 	}
 	d.found = append(d.found, g.end(cmp.Or(g.keys[c.Current], g.last())))
 }
 
-// A chatgptBuilder is a conversation on its way into a tree.
+// A chatgptBuilder builds one conversation of ChatGPT.
 type chatgptBuilder struct {
 	*builder
-	files    func(id string) ([]byte, bool)
-	from     map[string]gptNode
-	children map[string][]string
-	runs     map[int]map[string]string // by Seq: the tools an answer called that have not answered, to the ids of the calls
+	files     func(id string) ([]byte, bool)
+	mapping   map[string]gptNode
+	children  map[string][]string
+	openCalls map[int]map[string]string // by Seq of a response: names of tools without a result yet, to ids of calls
 }
 
-// link finds what follows what. Parents and children should agree; one of them
-// may be missing.
+// link fills in children, and returns the ids without a parent and all ids, by time.
+// Parents and children should agree; one of them may be missing.
 func (g *chatgptBuilder) link() (roots, ids []string) {
-	for id := range g.from {
+	for id := range g.mapping {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b string) int {
@@ -52,10 +52,10 @@ func (g *chatgptBuilder) link() (roots, ids []string) {
 	parents := make(map[string]string, len(ids))
 	for _, id := range ids {
 		if parents[id] == "" {
-			parents[id] = g.from[id].Parent
+			parents[id] = g.mapping[id].Parent
 		}
-		for _, child := range g.from[id].Children {
-			if c, ok := g.from[child]; ok && c.Parent == "" && parents[child] == "" && child != id {
+		for _, child := range g.mapping[id].Children {
+			if c, ok := g.mapping[child]; ok && c.Parent == "" && parents[child] == "" && child != id {
 				parents[child] = id
 			}
 		}
@@ -63,8 +63,8 @@ func (g *chatgptBuilder) link() (roots, ids []string) {
 	g.children = make(map[string][]string, len(ids))
 	listed := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		for _, child := range g.from[id].Children {
-			if _, ok := g.from[child]; ok && parents[child] == id && !listed[child] {
+		for _, child := range g.mapping[id].Children {
+			if _, ok := g.mapping[child]; ok && parents[child] == id && !listed[child] {
 				listed[child] = true
 				g.children[id] = append(g.children[id], child)
 			}
@@ -82,33 +82,33 @@ func (g *chatgptBuilder) link() (roots, ids []string) {
 }
 
 func (g *chatgptBuilder) time(id string) time.Time {
-	if m := g.from[id].Message; m != nil {
+	if m := g.mapping[id].Message; m != nil {
 		return m.Time.Time
 	}
 	return time.Time{}
 }
 
-// walk adds all messages, parents before children. Those that nothing leads to
-// come last, for their parents are missing or follow them.
-func (g *chatgptBuilder) walk() {
+// addAll adds all messages, parents before children. Those that no root leads to
+// come last: their parents are missing, or they are in a circle.
+func (g *chatgptBuilder) addAll() {
 	roots, ids := g.link()
 	for _, id := range roots {
-		g.below(id, 0)
+		g.addSubtree(id, 0)
 	}
 	for _, id := range ids {
 		if _, ok := g.keys[id]; !ok {
-			g.notes.add(orphans, 1)
-			g.below(id, g.last())
+			g.skipped.add(orphans, 1)
+			g.addSubtree(id, g.last())
 		}
 	}
 }
 
-// below adds a message and what follows it.
-func (g *chatgptBuilder) below(id string, parent int) {
+// addSubtree adds the message id behind parent, and all that follow it.
+func (g *chatgptBuilder) addSubtree(id string, parent int) {
 	type entry struct {
 		id     string
 		parent int
-		alone  bool // nothing else follows the same message
+		alone  bool // an only child
 	}
 	stack := []entry{{id, parent, parent == 0}}
 	for len(stack) > 0 {
@@ -117,7 +117,7 @@ func (g *chatgptBuilder) below(id string, parent int) {
 		if _, twice := g.keys[e.id]; twice {
 			continue
 		}
-		seq := g.message(g.from[e.id].Message, e.parent, e.alone)
+		seq := g.message(g.mapping[e.id].Message, e.parent, e.alone)
 		g.keys[e.id] = seq
 		children := g.children[e.id]
 		alone := len(children) == 1 && (e.alone || seq != e.parent)
@@ -127,9 +127,10 @@ func (g *chatgptBuilder) below(id string, parent int) {
 	}
 }
 
-// message adds what is said and returns the Seq of what its children follow.
+// message adds a message, if it says something, and returns the Seq its children follow.
+// With alone it may continue a response that is its parent.
 func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
-	if m == nil || m.Author.Role == "system" || m.About.Hidden || settings[m.Content.Type] {
+	if m == nil || m.Author.Role == "system" || m.Metadata.Hidden || unsaidContent[m.Content.Type] {
 		return parent
 	}
 	switch m.Author.Role {
@@ -141,10 +142,10 @@ func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
 		return g.add("", store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	case "assistant", "tool":
 	default:
-		g.notes.add(unknownBlocks, 1)
+		g.skipped.add(unknownBlocks, 1)
 		return parent
 	}
-	called := m.Author.Role == "assistant" && m.To != "" && m.To != "all"
+	called := m.Author.Role == "assistant" && m.Recipient != "" && m.Recipient != "all"
 	parts := g.parts(m)
 	if len(parts) == 0 && !called {
 		return parent
@@ -155,53 +156,53 @@ func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
 	}
 	switch {
 	case called:
-		g.calls(seq, m, parts)
+		g.addCall(seq, m, parts)
 	case m.Author.Role == "tool":
-		g.ran(seq, m, parts)
+		g.addResult(seq, m, parts)
 	default:
 		g.node(seq).Parts = append(g.node(seq).Parts, parts...)
 	}
 	a := g.node(seq)
-	if name := model("openai", m.About.Model); name != "" {
+	if name := model("openai", m.Metadata.Model); name != "" {
 		a.Model = name
 	}
-	a.Interrupted = m.Status == "in_progress" || m.About.Finish.Type == "interrupted"
-	if m.About.Finish.Type == "max_tokens" {
+	a.Interrupted = m.Status == "in_progress" || m.Metadata.Finish.Type == "interrupted"
+	if m.Metadata.Finish.Type == "max_tokens" {
 		a.Reason = llm.Length
 	}
 	return seq
 }
 
-// settings holds types of content that hold what the user has set up, not said;
-// recaps only say how long thinking took.
-var settings = map[string]bool{
+// unsaidContent holds types of content that nobody said: settings of the user, and how long
+// thinking took.
+var unsaidContent = map[string]bool{
 	"user_editable_context": true, "model_editable_context": true, "reasoning_recap": true, "app_pairing_content": true,
 }
 
-// calls adds the call of a tool: code or JSON, addressed to the tool.
-func (g *chatgptBuilder) calls(seq int, m *gptMessage, parts []llm.Part) {
+// addCall adds a call of the tool a message is addressed to, with JSON or code as arguments.
+func (g *chatgptBuilder) addCall(seq int, m *gptMessage, parts []llm.Part) {
 	said := ""
 	for _, p := range parts {
 		said = join(said, p.Text)
 	}
 	input, ok := llm.Arguments(said)
 	if !ok {
-		input = json.RawMessage(field("input", said))
+		input = json.RawMessage(jsonObject("input", said))
 	}
-	if g.runs[seq] == nil {
-		g.runs[seq] = map[string]string{}
+	if g.openCalls[seq] == nil {
+		g.openCalls[seq] = map[string]string{}
 	}
-	g.runs[seq][m.To] = g.call(seq, llm.Part{Name: m.To, Input: string(input), Remote: true})
+	g.openCalls[seq][m.Recipient] = g.call(seq, llm.Part{Name: m.Recipient, Input: string(input), Remote: true})
 }
 
-// ran adds what a tool answered. If nothing called it, ChatGPT did of itself.
-func (g *chatgptBuilder) ran(seq int, m *gptMessage, parts []llm.Part) {
+// addResult adds the result of a tool, with a call of its own if there was none.
+func (g *chatgptBuilder) addResult(seq int, m *gptMessage, parts []llm.Part) {
 	name := cmp.Or(m.Author.Name, "tool")
-	id, ok := g.runs[seq][name]
+	id, ok := g.openCalls[seq][name]
 	if !ok {
 		id = g.call(seq, llm.Part{Name: name, Input: "{}", Remote: true})
 	}
-	delete(g.runs[seq], name)
+	delete(g.openCalls[seq], name)
 	result := llm.Part{Kind: llm.Result, ID: id, Name: name, Remote: true, Failed: m.Content.Type == "system_error"}
 	var rest []llm.Part
 	result.Text, rest = splitText(parts)
@@ -212,8 +213,8 @@ func (g *chatgptBuilder) ran(seq int, m *gptMessage, parts []llm.Part) {
 func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	c := &m.Content
 	say := func(said string) {
-		if said = m.plain(said); strings.TrimSpace(said) != "" {
-			parts = append(parts, text(said))
+		if said = m.resolveReferences(said); strings.TrimSpace(said) != "" {
+			parts = append(parts, textPart(said))
 		}
 	}
 	switch c.Type {
@@ -223,12 +224,12 @@ func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 			if json.Unmarshal(raw, &said) == nil {
 				say(said)
 			} else {
-				parts = append(parts, g.piece(m, raw)...)
+				parts = append(parts, g.contentPart(m, raw)...)
 			}
 		}
 	case "code", "execution_output", "citable_code_output", "computer_output":
 		said := c.Text
-		if c.Type == "code" && m.Author.Role == "assistant" && (m.To == "" || m.To == "all") {
+		if c.Type == "code" && m.Author.Role == "assistant" && (m.Recipient == "" || m.Recipient == "all") {
 			said = fenced(c.Text, "")
 		}
 		say(said)
@@ -250,33 +251,33 @@ func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	case "system_error":
 		say(strings.TrimSpace(c.Name + " " + c.Text))
 	default:
-		g.notes.add(unknownBlocks, 1)
+		g.skipped.add(unknownBlocks, 1)
 	}
 	return parts
 }
 
-// piece returns a part of a message that is not plain text.
-func (g *chatgptBuilder) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
+// contentPart returns a part of a message that is not plain text, nil if it is not in the export.
+func (g *chatgptBuilder) contentPart(m *gptMessage, raw json.RawMessage) []llm.Part {
 	var p struct {
 		Type  string `json:"content_type"`
 		Text  string `json:"text"`
 		Asset string `json:"asset_pointer"`
 	}
-	if !g.notes.decode(raw, &p, unknownBlocks) {
+	if !g.skipped.decode(raw, &p, unknownBlocks) {
 		return nil
 	}
 	switch {
 	case p.Type == "audio_transcription" && p.Text != "":
-		return []llm.Part{text(p.Text)}
+		return []llm.Part{textPart(p.Text)}
 	case p.Asset == "":
-		g.notes.add(unknownBlocks, 1)
+		g.skipped.add(unknownBlocks, 1)
 		return nil
 	}
 	_, id, _ := strings.Cut(p.Asset, "://")
 	if g.files != nil && id != "" {
 		if data, ok := g.files(id); ok {
 			part := llm.Part{Kind: llm.Media, MIME: cmp.Or(imageType(data), "application/octet-stream"), Data: data}
-			for _, a := range m.About.Attachments {
+			for _, a := range m.Metadata.Attachments {
 				if a.ID == id {
 					part.Name = a.Name
 				}
@@ -284,6 +285,6 @@ func (g *chatgptBuilder) piece(m *gptMessage, raw json.RawMessage) []llm.Part {
 			return []llm.Part{part}
 		}
 	}
-	g.notes.add(noFiles, 1)
+	g.skipped.add(noFiles, 1)
 	return nil
 }

@@ -6,14 +6,14 @@ import (
 )
 
 type gptConversation struct {
-	ID      string             `json:"id"`
-	Other   string             `json:"conversation_id"`
-	Title   string             `json:"title"`
-	Created jsonTime           `json:"create_time"`
-	Updated jsonTime           `json:"update_time"`
-	Current string             `json:"current_node"`
-	Model   string             `json:"default_model_slug"`
-	Mapping map[string]gptNode `json:"mapping"`
+	ID             string             `json:"id"`
+	ConversationID string             `json:"conversation_id"`
+	Title          string             `json:"title"`
+	Created        jsonTime           `json:"create_time"`
+	Updated        jsonTime           `json:"update_time"`
+	Current        string             `json:"current_node"`
+	Model          string             `json:"default_model_slug"`
+	Mapping        map[string]gptNode `json:"mapping"`
 }
 
 type gptNode struct {
@@ -27,11 +27,11 @@ type gptMessage struct {
 		Role string `json:"role"`
 		Name string `json:"name"`
 	} `json:"author"`
-	Time    jsonTime   `json:"create_time"`
-	Content gptContent `json:"content"`
-	Status  string     `json:"status"`
-	To      string     `json:"recipient"`
-	About   struct {
+	Time      jsonTime   `json:"create_time"`
+	Content   gptContent `json:"content"`
+	Status    string     `json:"status"`
+	Recipient string     `json:"recipient"`
+	Metadata  struct {
 		Model  string `json:"model_slug"`
 		Hidden bool   `json:"is_visually_hidden_from_conversation"`
 		Finish struct {
@@ -71,13 +71,13 @@ const (
 	refEnd   = "\ue201"
 )
 
-// plain returns said with its references as words, or without them.
-func (m *gptMessage) plain(said string) string {
+// resolveReferences returns said with its references replaced by their text, or without them.
+func (m *gptMessage) resolveReferences(said string) string {
 	if !strings.Contains(said, refBegin) {
 		return said
 	}
 	words := map[string]string{}
-	for _, r := range m.About.References {
+	for _, r := range m.Metadata.References {
 		words[r.Match] = r.Alt
 	}
 	var b strings.Builder

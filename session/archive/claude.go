@@ -12,37 +12,36 @@ import (
 	"parley/session/store"
 )
 
-// A claudeImporter reads sessions of Claude Code, ~/.claude/projects/FOLDER/ID.jsonl.
+// A claudeImporter reads sessions of Claude Code, ~/.claude/projects/DIRECTORY/ID.jsonl.
 //
-// Lines are linked by uuid and parentUuid. One answer of the API is spread over
-// lines of one message.id, a block each; results of tools are messages of the
-// user's. Lines of many other types are links of the chain as well. What a
-// subagent says stands beside the main conversation, or alone in a file of its
+// Lines are linked by uuid and parentUuid. A response of the API is spread over
+// lines with one message.id, a block each; tool results are messages of the
+// user. Lines of many other types are links of the chain as well. The messages of a
+// subagent stand beside the main conversation (isSidechain), or in a file of their
 // own.
 type claudeImporter struct {
-	notes      *skippedCounts
+	skipped    *skippedCounts
 	main, side importedThread
-	titles     [3]string         // a summary, what a model found, what the user chose: the last one holds
-	leaves     map[string]string // summaries, by uuid of the last message they are of
+	titles     [3]string         // from a summary, from a model, from the user: the last that is not "" counts
+	leaves     map[string]string // summaries, by uuid of the last message each covers
 	id         string
 }
 
-// A importedThread is one of the two conversations of a file.
+// An importedThread builds a conversation that grows at its head.
 type importedThread struct {
 	*builder
 	head    int
-	answers map[int]string // Seq of an answer to its message.id
+	answers map[int]string // Claude Code: Seq of a response to its message.id
 }
 
 func newClaude(name string, n *skippedCounts) *claudeImporter {
-	d := &claudeImporter{notes: n, id: claudeID(name), leaves: map[string]string{}}
-	d.main = importedThread{newTree("claude-code", n), 0, map[int]string{}}
-	d.side = importedThread{newTree("claude-code", newSkipped()), 0, map[int]string{}}
+	d := &claudeImporter{skipped: n, id: claudeID(name), leaves: map[string]string{}}
+	d.main = importedThread{newBuilder("claude-code", n), 0, map[int]string{}}
+	d.side = importedThread{newBuilder("claude-code", newSkipped()), 0, map[int]string{}}
 	return d
 }
 
-// claudeID returns the id of a session that a file's name says, "" if it is a name somebody
-// gave it.
+// claudeID returns the session id that is the name of a file, "" if it is another name.
 func claudeID(name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if !validID(base) || len(base) < 20 {
@@ -53,7 +52,7 @@ func claudeID(name string) string {
 
 func (d *claudeImporter) line(data []byte) error {
 	var l claudeLine
-	if !d.notes.decode(data, &l, badLines) {
+	if !d.skipped.decode(data, &l, badLines) {
 		return nil
 	}
 	if l.UUID == "" {
@@ -70,12 +69,12 @@ func (d *claudeImporter) line(data []byte) error {
 	if t.session.ID == "" {
 		t.session.ID = l.Session
 	}
-	t.take(&l)
+	t.addLine(&l)
 	return nil
 }
 
-// title takes what a line says the session is called. Summaries may be of the
-// session this one went on from; then they hold only for want of a better one.
+// title notes the title that a line gives the session. Summaries may be of the session
+// this one continues; any other title is preferred.
 func (d *claudeImporter) title(l *claudeLine) {
 	if l.Summary != "" && l.Leaf != "" {
 		d.leaves[l.Leaf] = l.Summary
@@ -91,9 +90,9 @@ func (d *claudeImporter) end() []Conversation {
 	t := d.main
 	if t.last() == 0 {
 		t = d.side
-		d.notes.take(t.notes)
+		d.skipped.merge(t.skipped)
 	} else {
-		d.notes.add(subagents, d.side.last())
+		d.skipped.add(subagents, d.side.last())
 	}
 	if t.last() == 0 {
 		return nil
@@ -116,21 +115,21 @@ func (d *claudeImporter) end() []Conversation {
 	return []Conversation{t.end(t.head)}
 }
 
-// take adds a line to the conversation. What is no message leads on to what it
-// follows itself.
-func (t *importedThread) take(l *claudeLine) {
+// addLine adds a line to the conversation. Children of a line that is no message follow
+// that line's parent.
+func (t *importedThread) addLine(l *claudeLine) {
 	if _, twice := t.keys[l.UUID]; twice {
-		return // a line that was written again
+		return // written again
 	}
 	parent := t.parent(l)
 	at := parent
 	switch {
 	case l.Type == "user" && l.Meta:
-		t.notes.add(injected, 1)
+		t.skipped.add(injected, 1)
 	case l.Type == "user":
 		at = t.user(l, parent)
 	case l.Type == "assistant" && (l.Failed || l.Message.Model == "<synthetic>"):
-		t.notes.add(injected, 1)
+		t.skipped.add(injected, 1)
 	case l.Type == "assistant":
 		at = t.assistant(l, parent)
 	}
@@ -152,20 +151,20 @@ func (t *importedThread) parent(l *claudeLine) int {
 	return 0
 }
 
-// interrupted holds what the program writes for the user when an answer is stopped.
+// interrupted begins the message that the program writes for the user when a response is stopped.
 const interrupted = "[Request interrupted by user"
 
-// user adds what the user said, and the results that came with it. The result
-// is where later messages go on.
+// user adds a message of the user and the tool results in it. It returns the Seq that later
+// messages follow.
 func (t *importedThread) user(l *claudeLine, parent int) int {
 	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
 	for _, raw := range l.Message.Content {
 		var b claudeBlock
-		if !t.notes.decode(raw, &b, unknownBlocks) {
+		if !t.skipped.decode(raw, &b, unknownBlocks) {
 			continue
 		}
 		if b.Type == "tool_result" {
-			if seq, ok := t.answer(&b, l); ok && n.Parent < seq {
+			if seq, ok := t.addResult(&b, l); ok && n.Parent < seq {
 				n.Parent = seq
 			}
 			continue
@@ -176,7 +175,7 @@ func (t *importedThread) user(l *claudeLine, parent int) int {
 			}
 			continue
 		}
-		if p, ok := t.shown(&b); ok {
+		if p, ok := t.contentPart(&b); ok {
 			n.Parts = append(n.Parts, p)
 		}
 	}
@@ -186,11 +185,11 @@ func (t *importedThread) user(l *claudeLine, parent int) int {
 	return t.add("", n)
 }
 
-// shown returns a block that stands on its own: text, an image or a document.
-func (t *importedThread) shown(b *claudeBlock) (llm.Part, bool) {
+// contentPart returns a block that is text, an image or a document, false for any other.
+func (t *importedThread) contentPart(b *claudeBlock) (llm.Part, bool) {
 	switch {
 	case b.Type == "text":
-		return text(b.Text), strings.TrimSpace(b.Text) != ""
+		return textPart(b.Text), strings.TrimSpace(b.Text) != ""
 	case b.Type == "image", b.Type == "document":
 		p := llm.Part{Kind: llm.Media, MIME: b.Source.MIME, URL: b.Source.URL, Name: b.Title}
 		switch b.Source.Type {
@@ -200,32 +199,32 @@ func (t *importedThread) shown(b *claudeBlock) (llm.Part, bool) {
 			p.Data = []byte(b.Source.Data)
 		}
 		if len(p.Data) == 0 && p.URL == "" {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 			return p, false
 		}
 		return p, true
 	}
-	t.notes.add(unknownBlocks, 1)
+	t.skipped.add(unknownBlocks, 1)
 	return llm.Part{}, false
 }
 
-func (t *importedThread) answer(b *claudeBlock, l *claudeLine) (int, bool) {
+func (t *importedThread) addResult(b *claudeBlock, l *claudeLine) (int, bool) {
 	var parts []llm.Part
 	for _, raw := range b.Content {
 		var piece claudeBlock
 		if decode(raw, &piece) != nil {
 			continue
 		}
-		if p, ok := t.shown(&piece); ok {
+		if p, ok := t.contentPart(&piece); ok {
 			parts = append(parts, p)
 		}
 	}
 	said, media := splitText(parts)
 	result := llm.Part{Failed: b.Failed, Text: said}
-	return t.result(b.For, l.Time.Time, result, media, store.Outcome{Diff: patch(l.Outcome)})
+	return t.result(b.ToolUseID, l.Time.Time, result, media, store.Outcome{Diff: patch(l.Outcome)})
 }
 
-// join puts one text below the other.
+// join joins two texts by a newline, if neither is empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -233,8 +232,8 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// assistant adds a line of an answer: to the answer it belongs to, if it follows
-// that, as a new one otherwise.
+// assistant adds a line of a response: to the message before, if that is of the same
+// response, or as a new one. It returns the message's Seq.
 func (t *importedThread) assistant(l *claudeLine, parent int) int {
 	m := &l.Message
 	seq := parent
@@ -252,24 +251,24 @@ func (t *importedThread) assistant(l *claudeLine, parent int) int {
 		n.Reason = r
 	}
 	if m.Usage != nil { // repeated on each line; the last one is complete
-		n.Usage = m.Usage.normal()
+		n.Usage = m.Usage.usage()
 	}
 	return seq
 }
 
-// block adds a block of an answer. What is signed or encrypted is kept as the
-// API wrote it, as the adapter of Anthropic does.
+// block adds a block of a response. What is signed or encrypted is kept as the API wrote it
+// in Part.State, as providers/anthropic does.
 func (t *importedThread) block(seq int, raw json.RawMessage) {
 	n := t.node(seq)
 	var b claudeBlock
-	if !t.notes.decode(raw, &b, unknownBlocks) {
+	if !t.skipped.decode(raw, &b, unknownBlocks) {
 		return
 	}
 	var p llm.Part
 	switch {
 	case b.Type == "thinking":
 		p = llm.Part{Kind: llm.Thinking, Text: b.Thinking}
-		if n.Origin != "" && b.Signed != "" && hasOnlyFields(raw, "type", "thinking", "signature") {
+		if n.Origin != "" && b.Signature != "" && hasOnlyFields(raw, "type", "thinking", "signature") {
 			p.State = raw
 		}
 	case b.Type == "redacted_thinking":
@@ -288,8 +287,8 @@ func (t *importedThread) block(seq int, raw json.RawMessage) {
 		t.call(seq, p)
 		return
 	case strings.HasSuffix(b.Type, "_tool_result"):
-		p = llm.Part{Kind: llm.Result, ID: b.For, Remote: true, Failed: b.Failed, Text: b.found()}
-		if c := t.calls[b.For]; c != nil {
+		p = llm.Part{Kind: llm.Result, ID: b.ToolUseID, Remote: true, Failed: b.Failed, Text: b.text()}
+		if c := t.calls[b.ToolUseID]; c != nil {
 			p.ID, p.Name = c.id, c.name
 		}
 		if n.Origin != "" && utf8.Valid(raw) {
@@ -297,7 +296,7 @@ func (t *importedThread) block(seq int, raw json.RawMessage) {
 		}
 	default:
 		var ok bool
-		if p, ok = t.shown(&b); !ok {
+		if p, ok = t.contentPart(&b); !ok {
 			return
 		}
 	}
@@ -307,8 +306,8 @@ func (t *importedThread) block(seq int, raw json.RawMessage) {
 	n.Parts = append(n.Parts, p)
 }
 
-// found returns what a tool of the provider's answered, as far as it is text.
-func (b *claudeBlock) found() string {
+// text returns the text in the result of a provider's tool.
+func (b *claudeBlock) text() string {
 	var lines string
 	for _, raw := range b.Content {
 		var piece claudeBlock
@@ -327,10 +326,9 @@ func count(n float64) int {
 	return int(n)
 }
 
-// claudeOrigin returns what the adapter of Anthropic stamps on the messages of a
-// model: its family and version, however its id is written. It is "" for ids
-// that are none of Anthropic's own; then nothing private is kept, for it could
-// not go back.
+// claudeOrigin returns the Origin that providers/anthropic gives messages of a model: its
+// family and version, however its id is written. It is "" for ids that are not Anthropic's
+// own; then no State is kept, as it could not be sent back.
 func claudeOrigin(id string) string {
 	rest, ok := strings.CutPrefix(strings.ToLower(id), "claude-")
 	if !ok {

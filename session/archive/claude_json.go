@@ -44,7 +44,7 @@ type claudeUsage struct {
 	Output  float64 `json:"output_tokens"`
 }
 
-// claudeBlocks holds the content of a message. Alone, text comes as a string.
+// claudeBlocks is the content of a message: a list of blocks, or text as a string.
 type claudeBlocks []json.RawMessage
 
 func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
@@ -56,19 +56,19 @@ func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
 }
 
 type claudeBlock struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
-	Signed   string          `json:"signature"`
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Input    json.RawMessage `json:"input"`
-	For      string          `json:"tool_use_id"`
-	Content  claudeBlocks    `json:"content"`
-	Failed   bool            `json:"is_error"`
-	Title    string          `json:"title"`
-	URL      string          `json:"url"`
-	Source   struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   claudeBlocks    `json:"content"`
+	Failed    bool            `json:"is_error"`
+	Title     string          `json:"title"`
+	URL       string          `json:"url"`
+	Source    struct {
 		Type string `json:"type"`
 		MIME string `json:"media_type"`
 		Data string `json:"data"`
@@ -82,8 +82,8 @@ var reasons = map[string]llm.Reason{
 	"model_context_window_exceeded": llm.Length, "tool_use": llm.Calls, "refusal": llm.Refused, "pause_turn": llm.Other,
 }
 
-// patch returns the unified diff of what a call changed, which Claude Code keeps as a
-// list of hunks.
+// patch returns the unified diff of a toolUseResult, which has it as a list of hunks; "" if it
+// has none.
 func patch(raw json.RawMessage) string {
 	var o struct {
 		Path  string `json:"filePath"`
@@ -99,7 +99,7 @@ func patch(raw json.RawMessage) string {
 		return ""
 	}
 	var b strings.Builder
-	path := line(o.Path)
+	path := truncateLine(o.Path)
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", path, path)
 	for _, h := range o.Hunks {
 		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
@@ -110,7 +110,7 @@ func patch(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (u *claudeUsage) normal() *llm.Usage {
+func (u *claudeUsage) usage() *llm.Usage {
 	return &llm.Usage{
 		Input: count(u.Input) + count(u.Read) + count(u.Written), CacheRead: count(u.Read),
 		CacheWrite: count(u.Written), Output: count(u.Output),

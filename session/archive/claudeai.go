@@ -11,22 +11,22 @@ import (
 	"parley/session/store"
 )
 
-// Claude's export lists conversations with chat_messages. A message names the one it follows
-// in newer exports; the root is a UUID of zeros. What an assistant said is a list of blocks
-// like those of the API, among them calls of tools and their results: Claude ran those
+// A claudeChat is a conversation of an export of Claude, with chat_messages. A message names
+// its parent in newer exports; the root is a UUID of zeros. What the assistant said is a list
+// of blocks like those of the API, among them tool calls and their results: Claude ran those
 // itself. Texts that were attached are in the export, other files are not.
 
 type claudeChat struct {
-	ID       string       `json:"uuid"`
-	Name     string       `json:"name"`
-	Model    string       `json:"model"`
-	Created  jsonTime     `json:"created_at"`
-	Updated  jsonTime     `json:"updated_at"`
-	Current  string       `json:"current_leaf_message_uuid"`
-	Messages []claudeSaid `json:"chat_messages"`
+	ID       string              `json:"uuid"`
+	Name     string              `json:"name"`
+	Model    string              `json:"model"`
+	Created  jsonTime            `json:"created_at"`
+	Updated  jsonTime            `json:"updated_at"`
+	Current  string              `json:"current_leaf_message_uuid"`
+	Messages []claudeChatMessage `json:"chat_messages"`
 }
 
-type claudeSaid struct {
+type claudeChatMessage struct {
 	ID      string            `json:"uuid"`
 	Parent  string            `json:"parent_message_uuid"`
 	Sender  string            `json:"sender"`
@@ -45,11 +45,11 @@ type claudeSaid struct {
 	} `json:"files"`
 }
 
-// claudeRoot is what the first message of a conversation follows.
+// claudeRoot is the parent of the first message of a conversation.
 const claudeRoot = "00000000-0000-4000-8000-000000000000"
 
 func (d *exportImporter) claude(c *claudeChat) {
-	t := claudeChatBuilder{newTree("claude.ai", d.notes), map[string]string{}, d.files, model("anthropic", c.Model)}
+	t := claudeChatBuilder{newBuilder("claude.ai", d.skipped), map[string]string{}, d.files, model("anthropic", c.Model)}
 	t.session.ID, t.session.Title = c.ID, c.Name
 	t.session.Created, t.session.Updated = c.Created.Time, c.Updated.Time
 	head := 0
@@ -63,13 +63,14 @@ func (d *exportImporter) claude(c *claudeChat) {
 
 type claudeChatBuilder struct {
 	*builder
-	open  map[string]string // names of tools that have not answered, to the id of the call
-	files func(id string) ([]byte, bool)
-	model string
+	openCalls map[string]string // names of tools without a result yet, to ids of calls
+	files     func(id string) ([]byte, bool)
+	model     string
 }
 
-// message adds a message, and returns what the next one follows, unless it says so itself.
-func (t *claudeChatBuilder) message(m *claudeSaid, head int) int {
+// message adds a message behind its parent, or behind head if it names none, and returns the
+// Seq of the next message's head.
+func (t *claudeChatBuilder) message(m *claudeChatMessage, head int) int {
 	parent := head
 	switch {
 	case m.Parent == claudeRoot:
@@ -80,11 +81,11 @@ func (t *claudeChatBuilder) message(m *claudeSaid, head int) int {
 	n := store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser}}
 	switch m.Sender {
 	case "human":
-		n.Parts = t.attached(m)
+		n.Parts = t.attachments(m)
 	case "assistant":
 		n.Role, n.Model, n.Reason = llm.RoleAssistant, t.model, reasons[m.Reason]
 	default:
-		t.notes.add(badMessages, 1)
+		t.skipped.add(badMessages, 1)
 		return parent
 	}
 	seq := t.add(m.ID, n)
@@ -94,15 +95,15 @@ func (t *claudeChatBuilder) message(m *claudeSaid, head int) int {
 	if said := t.node(seq); len(m.Content) == 0 {
 		said.Parts = appendText(said.Parts, m.Text)
 	}
-	clear(t.open)
+	clear(t.openCalls)
 	return seq
 }
 
-// attached returns what came with a prompt.
-func (t *claudeChatBuilder) attached(m *claudeSaid) (parts []llm.Part) {
+// attachments returns the files that were attached to a prompt.
+func (t *claudeChatBuilder) attachments(m *claudeChatMessage) (parts []llm.Part) {
 	for _, a := range m.Attachments {
 		if a.Text == "" {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 			continue
 		}
 		parts = append(parts, textFile(a.Name, a.Text))
@@ -113,17 +114,17 @@ func (t *claudeChatBuilder) attached(m *claudeSaid) (parts []llm.Part) {
 			data, ok = t.files(f.ID)
 		}
 		if !ok {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 			continue
 		}
-		parts = append(parts, llm.Part{Kind: llm.Media, MIME: http.DetectContentType(data), Name: line(f.Name), Data: data})
+		parts = append(parts, llm.Part{Kind: llm.Media, MIME: http.DetectContentType(data), Name: truncateLine(f.Name), Data: data})
 	}
 	return parts
 }
 
 func (t *claudeChatBuilder) block(seq int, raw json.RawMessage) {
 	var b claudeBlock
-	if !t.notes.decode(raw, &b, unknownBlocks) {
+	if !t.skipped.decode(raw, &b, unknownBlocks) {
 		return
 	}
 	n := t.node(seq)
@@ -136,40 +137,40 @@ func (t *claudeChatBuilder) block(seq int, raw json.RawMessage) {
 		}
 	case "tool_use":
 		if b.Name == "" {
-			t.notes.add(emptyCalls, 1)
+			t.skipped.add(emptyCalls, 1)
 			return
 		}
-		t.open[b.Name] = t.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true})
+		t.openCalls[b.Name] = t.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true})
 	case "tool_result":
-		t.came(n, &b)
+		t.addResult(n, &b)
 	case "token_budget", "flag":
 	case "image", "document":
 		if p, ok := t.file(&b); ok {
 			n.Parts = append(n.Parts, p)
 		}
 	default:
-		t.notes.add(unknownBlocks, 1)
+		t.skipped.add(unknownBlocks, 1)
 	}
 }
 
-// came adds the result of a call. Where it does not say which, it is the last call of that
-// tool.
-func (t *claudeChatBuilder) came(n *store.Node, b *claudeBlock) {
-	p := llm.Part{Kind: llm.Result, ID: t.open[b.Name], Name: b.Name, Remote: true, Failed: b.Failed}
-	if c := t.calls[b.For]; c != nil {
+// addResult adds the result of a call. A result without tool_use_id is of the last call of
+// that tool.
+func (t *claudeChatBuilder) addResult(n *store.Node, b *claudeBlock) {
+	p := llm.Part{Kind: llm.Result, ID: t.openCalls[b.Name], Name: b.Name, Remote: true, Failed: b.Failed}
+	if c := t.calls[b.ToolUseID]; c != nil {
 		p.ID, p.Name = c.id, c.name
 	}
 	called := func(q llm.Part) bool { return q.Kind == llm.Call && q.ID == p.ID }
 	answered := func(q llm.Part) bool { return q.Kind == llm.Result && q.ID == p.ID }
 	if p.ID == "" || !slices.ContainsFunc(n.Parts, called) || slices.ContainsFunc(n.Parts, answered) {
-		t.notes.add(strayResults, 1)
+		t.skipped.add(strayResults, 1)
 		return
 	}
-	delete(t.open, p.Name)
+	delete(t.openCalls, p.Name)
 	var files []llm.Part
 	for _, raw := range b.Content {
 		var piece claudeBlock
-		if !t.notes.decode(raw, &piece, unknownBlocks) {
+		if !t.skipped.decode(raw, &piece, unknownBlocks) {
 			continue
 		}
 		switch piece.Type {
@@ -184,11 +185,11 @@ func (t *claudeChatBuilder) came(n *store.Node, b *claudeBlock) {
 	n.Parts = append(append(n.Parts, p), files...)
 }
 
-// file returns a file that stands in a block.
+// file returns the file in a block, false if the export does not have it.
 func (t *claudeChatBuilder) file(b *claudeBlock) (llm.Part, bool) {
 	if p, ok := filePart(b.Source.MIME, b.Title, b.Source.Data); ok {
 		return p, true
 	}
-	t.notes.add(noFiles, 1)
+	t.skipped.add(noFiles, 1)
 	return llm.Part{}, false
 }

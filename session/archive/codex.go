@@ -17,12 +17,12 @@ import (
 // September 2025 items stood in their lines bare, behind one that names the
 // session.
 type codexImporter struct {
-	notes  *skippedCounts
-	items  importedThread // from items
-	events importedThread // from events, for files that have nothing else
-	model  string
-	from   string // provider of model
-	asking bool   // the answer at the head is still growing
+	skipped   *skippedCounts
+	items     importedThread // from items
+	events    importedThread // from events, for files that have nothing else
+	model     string
+	provider  string // of model
+	answering bool   // the message at the head is a response that more items belong to
 }
 
 // codexLines holds the types of lines that have a payload.
@@ -36,15 +36,15 @@ var codexItems = []string{
 
 func newCodex(n *skippedCounts) *codexImporter {
 	return &codexImporter{
-		notes: n, from: "openai",
-		items:  importedThread{builder: newTree("codex", n)},
-		events: importedThread{builder: newTree("codex", newSkipped())},
+		skipped: n, provider: "openai",
+		items:  importedThread{builder: newBuilder("codex", n)},
+		events: importedThread{builder: newBuilder("codex", newSkipped())},
 	}
 }
 
 func (d *codexImporter) line(data []byte) error {
 	var l codexLine
-	if !d.notes.decode(data, &l, badLines) {
+	if !d.skipped.decode(data, &l, badLines) {
 		return nil
 	}
 	switch {
@@ -64,7 +64,7 @@ func (d *codexImporter) line(data []byte) error {
 	case len(l.Payload) == 0:
 		d.item(&l, data)
 	default:
-		d.notes.add(unknownLines, 1)
+		d.skipped.add(unknownLines, 1)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (d *codexImporter) meta(payload json.RawMessage) {
 	}
 	s.ID, s.Created, s.Dir = m.ID, m.Time.Time, directory(m.Folder)
 	if m.Provider != "" {
-		d.from = m.Provider
+		d.provider = m.Provider
 	}
 }
 
@@ -109,7 +109,7 @@ func (d *codexImporter) context(payload json.RawMessage) {
 	if decode(payload, &c) != nil {
 		return
 	}
-	if name := model(d.from, c.Model); name != "" {
+	if name := model(d.provider, c.Model); name != "" {
 		d.model = name
 	}
 	s := &d.items.session
@@ -121,50 +121,47 @@ func (d *codexImporter) context(payload json.RawMessage) {
 
 func (d *codexImporter) event(l *codexLine) {
 	var e codexEvent
-	if !d.notes.decode(l.Payload, &e, badLines) {
+	if !d.skipped.decode(l.Payload, &e, badLines) {
 		return
 	}
 	said := store.Node{At: l.Time.Time, Message: llm.UserText(e.Message)}
-	switch e.Type {
-	case "user_message", "agent_message":
-		if e.Message == "" {
-			return
-		}
+	if e.Message == "" && (e.Type == "user_message" || e.Type == "agent_message") {
+		return
 	}
 	switch e.Type {
 	case "user_message":
-		d.events.grow(said)
+		d.events.extend(said)
 	case "agent_message":
 		said.Role, said.Model = llm.RoleAssistant, d.model
-		d.events.grow(said)
+		d.events.extend(said)
 	case "thread_name_updated":
 		d.items.session.Title, d.items.session.Named = e.Name, true
 	case "turn_aborted":
 		if n := d.items.node(d.items.head); n != nil && n.Role == llm.RoleAssistant {
 			n.Interrupted = true
 		}
-		d.asking = false
+		d.answering = false
 	case "thread_rolled_back":
-		d.items.back(e.Turns)
-		d.events.back(e.Turns)
-		d.asking = false
+		d.items.rollBack(e.Turns)
+		d.events.rollBack(e.Turns)
+		d.answering = false
 	case "token_count":
 		if u := e.Info.Last; u != nil {
-			d.items.used(llm.Usage{
+			d.items.setUsage(llm.Usage{
 				Input: count(u.Input), CacheRead: count(u.Cached), Output: count(u.Output), Thinking: count(u.Thinking),
 			})
 		}
 	}
 }
 
-func (t *importedThread) grow(n store.Node) int {
+func (t *importedThread) extend(n store.Node) int {
 	n.Parent = t.head
 	t.head = t.add("", n)
 	return t.head
 }
 
-// back makes the branch end before the last turns of the user's.
-func (t *importedThread) back(turns int) {
+// rollBack makes the branch end before the user's last turns.
+func (t *importedThread) rollBack(turns int) {
 	for ; turns > 0 && t.head > 0; turns-- {
 		for t.head > 0 {
 			n := t.node(t.head)
@@ -176,9 +173,9 @@ func (t *importedThread) back(turns int) {
 	}
 }
 
-// used notes what the answer at the end used. The program says it again whenever
-// its limits change.
-func (t *importedThread) used(u llm.Usage) {
+// setUsage sets the usage of the response at the head. Codex repeats it whenever its
+// limits change.
+func (t *importedThread) setUsage(u llm.Usage) {
 	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
 		n.Usage = &u
 	}
@@ -188,16 +185,16 @@ func (d *codexImporter) compacted(l *codexLine) {
 	var c struct {
 		Message string `json:"message"`
 	}
-	d.asking = false
+	d.answering = false
 	if decode(l.Payload, &c) != nil || strings.TrimSpace(c.Message) == "" {
-		return // encrypted, or told by the items that follow
+		return // encrypted, or repeated in the items that follow
 	}
-	d.items.grow(store.Node{At: l.Time.Time, Summary: true, Message: llm.UserText(c.Message)})
+	d.items.extend(store.Node{At: l.Time.Time, Summary: true, Message: llm.UserText(c.Message)})
 }
 
 func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	var it codexItem
-	if !d.notes.decode(raw, &it, badLines) {
+	if !d.skipped.decode(raw, &it, badLines) {
 		return
 	}
 	switch it.Type {
@@ -206,36 +203,36 @@ func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	case "reasoning":
 		d.reasoning(l, &it, raw)
 	case "function_call":
-		d.call(l, it.CallID, llm.Part{Name: it.Name, Input: it.Arguments})
+		d.addCall(l, it.CallID, llm.Part{Name: it.Name, Input: it.Arguments})
 	case "custom_tool_call":
-		d.call(l, it.CallID, llm.Part{Name: it.Name, Input: field("input", it.Input)})
+		d.addCall(l, it.CallID, llm.Part{Name: it.Name, Input: jsonObject("input", it.Input)})
 	case "local_shell_call":
 		id := it.CallID
 		if id == "" {
 			id = it.ID
 		}
-		d.call(l, id, llm.Part{Name: "local_shell", Input: compact(it.Action)})
+		d.addCall(l, id, llm.Part{Name: "local_shell", Input: compact(it.Action)})
 	case "web_search_call":
-		d.call(l, "", llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
+		d.addCall(l, "", llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
 	case "function_call_output", "custom_tool_call_output":
 		d.output(l, &it)
 	case "ghost_snapshot", "compaction", "context_compaction", "compaction_summary":
 	default:
-		d.notes.add(unknownBlocks, 1)
+		d.skipped.add(unknownBlocks, 1)
 	}
 }
 
-// wrappers begin what Codex tells the model in the name of the user.
-var wrappers = []string{
+// injectedPrefixes begin messages that Codex writes in the user's name.
+var injectedPrefixes = []string{
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
 	"<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
 }
 
 func (d *codexImporter) message(l *codexLine, it *codexItem) {
-	parts := d.pieces(it.Content)
+	parts := d.contentParts(it.Content)
 	if it.Role == "assistant" {
 		if len(parts) > 0 {
-			n := d.items.node(d.answer(l))
+			n := d.items.node(d.currentAnswer(l))
 			n.Parts = append(n.Parts, parts...)
 		}
 		return
@@ -246,59 +243,59 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 	}
 	said = strings.TrimSpace(said)
 	wrapped := it.Role != "user"
-	for _, w := range wrappers {
+	for _, w := range injectedPrefixes {
 		wrapped = wrapped || strings.HasPrefix(said, w)
 	}
 	if wrapped {
-		d.notes.add(injected, 1)
+		d.skipped.add(injected, 1)
 		if s := &d.items.session; s.Dir == "" {
 			s.Dir = cwd(said)
 		}
 		return
 	}
 	if len(parts) > 0 {
-		d.asking = false
-		d.items.grow(store.Node{At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+		d.answering = false
+		d.items.extend(store.Node{At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
 }
 
-func (d *codexImporter) pieces(list []codexPiece) (parts []llm.Part) {
+func (d *codexImporter) contentParts(list []codexContent) (parts []llm.Part) {
 	for _, p := range list {
 		switch {
 		case p.Text != "":
-			parts = append(parts, text(p.Text))
+			parts = append(parts, textPart(p.Text))
 		case p.Image != "":
 			if m, ok := imagePart(p.Image); ok {
 				parts = append(parts, m)
 			} else {
-				d.notes.add(noFiles, 1)
+				d.skipped.add(noFiles, 1)
 			}
 		}
 	}
 	return parts
 }
 
-// answer returns the message that what the model says belongs to: all that comes
-// between two things that are said to it.
-func (d *codexImporter) answer(l *codexLine) int {
-	if !d.asking {
-		d.asking = true
+// currentAnswer returns the Seq of the response that items belong to: one for all between two
+// messages or results that the model was sent.
+func (d *codexImporter) currentAnswer(l *codexLine) int {
+	if !d.answering {
+		d.answering = true
 		origin := ""
 		if _, name, ok := strings.Cut(d.model, "/"); ok {
 			origin = "responses/" + name
 		}
-		d.items.grow(store.Node{At: l.Time.Time, Message: llm.Message{
+		d.items.extend(store.Node{At: l.Time.Time, Message: llm.Message{
 			Role: llm.RoleAssistant, Model: d.model, Origin: origin,
 		}})
 	}
 	return d.items.head
 }
 
-// reasoning adds what the model thought. The item itself is kept where it is as
-// the API sent it; Codex mostly leaves its id out, and then it is not.
+// reasoning adds a reasoning item. The item itself is kept in State if it is as the API sent
+// it, which it is not without its id: Codex mostly leaves that out.
 func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 	p := llm.Part{Kind: llm.Thinking}
-	for _, list := range [][]codexPiece{it.Summary, it.Content} {
+	for _, list := range [][]codexContent{it.Summary, it.Content} {
 		for _, piece := range list {
 			if p.Text != "" && piece.Text != "" {
 				p.Text += "\n\n"
@@ -309,7 +306,7 @@ func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessa
 			break
 		}
 	}
-	n := d.items.node(d.answer(l))
+	n := d.items.node(d.currentAnswer(l))
 	whole := it.ID != "" && it.Encrypted != "" && hasOnlyFields(raw, "type", "id", "summary", "content", "encrypted_content", "status") &&
 		!bytes.Contains(raw, []byte(":null"))
 	if whole && n.Origin != "" {
@@ -323,36 +320,36 @@ func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessa
 	}
 }
 
-func (d *codexImporter) call(l *codexLine, id string, p llm.Part) {
+func (d *codexImporter) addCall(l *codexLine, id string, p llm.Part) {
 	p.ID = id
-	d.items.call(d.answer(l), p)
+	d.items.call(d.currentAnswer(l), p)
 }
 
-// output takes the result of a call. It comes as text, as JSON text or an object
-// with output and exit code, or as a list of pieces.
+// output adds the result of a call: text, JSON text with output and exit code, an object with
+// content and success, or a list of content.
 func (d *codexImporter) output(l *codexLine, it *codexItem) {
-	d.asking = false
+	d.answering = false
 	var result llm.Part
 	var media []llm.Part
-	var pieces []codexPiece
+	var pieces []codexContent
 	switch {
 	case json.Unmarshal(it.Output, &result.Text) == nil:
-		result.Text, result.Failed = ran(result.Text)
+		result.Text, result.Failed = commandOutput(result.Text)
 	case decode(it.Output, &pieces) == nil && pieces != nil:
-		result.Text, media = splitText(d.pieces(pieces))
+		result.Text, media = splitText(d.contentParts(pieces))
 	default:
 		var o struct {
 			Content string `json:"content"`
 			Success *bool  `json:"success"`
 		}
 		decode(it.Output, &o)
-		result.Text, result.Failed = ran(o.Content)
+		result.Text, result.Failed = commandOutput(o.Content)
 		result.Failed = result.Failed || o.Success != nil && !*o.Success
 	}
 	d.items.result(it.CallID, l.Time.Time, result, media, store.Outcome{})
 }
 
-func field(name, value string) string {
+func jsonObject(name, value string) string {
 	data, err := json.Marshal(map[string]string{name: value})
 	if err != nil {
 		return "{}"

@@ -15,7 +15,7 @@ type codexLine struct {
 	Record  string          `json:"record_type"`
 }
 
-// efforts translates those Codex knows; others are ours.
+// efforts translates the efforts of Codex and pi.
 var efforts = map[string]llm.Effort{
 	"none": llm.EffortOff, "minimal": llm.EffortMinimal, "low": llm.EffortLow, "medium": llm.EffortMedium,
 	"high": llm.EffortHigh, "xhigh": llm.EffortMax,
@@ -46,19 +46,19 @@ type codexItem struct {
 	Input     string          `json:"input"`
 	Action    json.RawMessage `json:"action"`
 	Output    json.RawMessage `json:"output"`
-	Content   []codexPiece    `json:"content"`
-	Summary   []codexPiece    `json:"summary"`
+	Content   []codexContent  `json:"content"`
+	Summary   []codexContent  `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
 }
 
-type codexPiece struct {
+type codexContent struct {
 	Type  string `json:"type"`
 	Text  string `json:"text"`
 	Image string `json:"image_url"`
 }
 
-// cwd returns the working directory, which the first line of a rollout did not say until
-// September 2025.
+// cwd returns the working directory in the environment that Codex tells the model. The first
+// line of a rollout has it only since September 2025.
 func cwd(environment string) string {
 	_, path, ok := strings.Cut(environment, "<cwd>")
 	if !ok {
@@ -70,7 +70,7 @@ func cwd(environment string) string {
 	return directory(strings.TrimSpace(path))
 }
 
-// imagePart returns what an image_url holds, or leads to.
+// imagePart returns the file of a data: or http: URL, false if url is neither.
 func imagePart(url string) (llm.Part, bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {
@@ -83,8 +83,9 @@ func imagePart(url string) (llm.Part, bool) {
 	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
 }
 
-// ran reads what a command came to, which is put into text as JSON.
-func ran(said string) (output string, failed bool) {
+// commandOutput returns the output of a command and whether it failed: said may be JSON with
+// both, or is the output.
+func commandOutput(said string) (output string, failed bool) {
 	var o struct {
 		Output   *string `json:"output"`
 		Metadata *struct {

@@ -13,11 +13,11 @@ import (
 	"parley/session/store"
 )
 
-// crush keeps the conversations of a project in PROJECT/.crush/crush.db: sessions and
-// messages, whose parts are a list of {"type", "data"} in JSON. Times are in seconds, in
-// milliseconds in newer ones. Sessions with a parent are those of subagents. What a
-// session cost is known of the whole. (charmbracelet/crush, internal/db/migrations and
-// internal/message/content.go.)
+// A crushPart is a part of a message of crush, which keeps the conversations of a project in
+// PROJECT/.crush/crush.db: sessions and messages, whose parts are a list of {"type", "data"}
+// in JSON. Times are in seconds, in milliseconds in newer databases. Sessions with a parent
+// are those of subagents. Usage and cost are those of a whole session.
+// (charmbracelet/crush, internal/db/migrations and internal/message/content.go.)
 
 type crushPart struct {
 	Type string          `json:"type"`
@@ -62,29 +62,29 @@ type crushSession struct {
 	prompt, completion, cost                   float64
 }
 
-func (r *placeReader) crush(ctx context.Context, d *database, path string) error {
+func (r *sourceReader) crush(ctx context.Context, d *database, path string) error {
 	folder := ""
 	if at, err := filepath.Abs(path); err == nil && filepath.Base(filepath.Dir(at)) == ".crush" {
 		folder = filepath.Dir(filepath.Dir(at))
 	}
 	var all []crushSession
 	err := d.rows(ctx, func(row []string) error {
-		all = append(all, crushSession{row[0], row[1], row[2], row[3], row[4], row[5], number(row[6]), number(row[7]), number(row[8])})
+		all = append(all, crushSession{row[0], row[1], row[2], row[3], row[4], row[5], parseNumber(row[6]), parseNumber(row[7]), parseNumber(row[8])})
 		return nil
-	}, `SELECT `+d.list("sessions", "id", "title", "parent_session_id", "created_at", "updated_at", "message_count", "prompt_tokens", "completion_tokens", "cost")+
+	}, `SELECT `+d.columnList("sessions", "id", "title", "parent_session_id", "created_at", "updated_at", "message_count", "prompt_tokens", "completion_tokens", "cost")+
 		` FROM sessions ORDER BY created_at, id`)
 	if err != nil {
 		return err
 	}
 	for _, s := range all {
-		r.notes.at("session "+line(s.id), 0)
+		r.skipped.at("session "+truncateLine(s.id), 0)
 		stamp := s.updated + "/" + s.count
 		if s.parent != "" {
 			r.found++
-			r.notes.add(subsessions, 1)
+			r.skipped.add(subsessions, 1)
 			continue
 		}
-		if !r.wants("crush", s.id, stamp) {
+		if !r.isWanted("crush", s.id, stamp) {
 			continue
 		}
 		if err := r.crushSession(ctx, d, s, folder, stamp); err != nil {
@@ -94,16 +94,16 @@ func (r *placeReader) crush(ctx context.Context, d *database, path string) error
 	return nil
 }
 
-func (r *placeReader) crushSession(ctx context.Context, d *database, s crushSession, folder, stamp string) error {
-	t := &crushBuilder{builder: newTree("crush", r.notes)}
+func (r *sourceReader) crushSession(ctx context.Context, d *database, s crushSession, folder, stamp string) error {
+	t := &crushBuilder{builder: newBuilder("crush", r.skipped)}
 	t.session.ID, t.session.Title, t.session.Dir = s.id, s.title, directory(folder)
-	t.session.Created, t.session.Updated = seconds(s.created), seconds(s.updated)
+	t.session.Created, t.session.Updated = parseTime(s.created), parseTime(s.updated)
 	head := 0
 	err := d.rows(ctx, func(row []string) error {
-		r.notes.at("message "+line(row[0]), 0)
-		head = t.message(head, row[1], row[2], foreignModel(row[3], row[4]), row[3], seconds(row[5]), row[6] == "1")
+		r.skipped.at("message "+truncateLine(row[0]), 0)
+		head = t.message(head, row[1], row[2], foreignModel(row[3], row[4]), row[3], parseTime(row[5]), row[6] == "1")
 		return nil
-	}, `SELECT `+d.list("messages", "id", "role", "parts", "provider", "model", "created_at", "is_summary_message")+
+	}, `SELECT `+d.columnList("messages", "id", "role", "parts", "provider", "model", "created_at", "is_summary_message")+
 		` FROM messages WHERE session_id = ? ORDER BY created_at, rowid`, s.id)
 	if err != nil {
 		return err
@@ -119,11 +119,11 @@ func (r *placeReader) crushSession(ctx context.Context, d *database, s crushSess
 
 type crushBuilder struct{ *builder }
 
-// message adds a row of messages behind head, and returns what the next one follows.
+// message adds a row of messages behind head, and returns the Seq the next one follows.
 func (t *crushBuilder) message(head int, role, list, name, provider string, at time.Time, summary bool) int {
 	var parts []crushPart
 	if decode([]byte(list), &parts) != nil {
-		t.notes.add(badRows, 1)
+		t.skipped.add(badRows, 1)
 		return head
 	}
 	n := store.Node{Parent: head, At: at, Message: llm.Message{Role: llm.RoleUser}}
@@ -131,7 +131,7 @@ func (t *crushBuilder) message(head int, role, list, name, provider string, at t
 	case "tool", "user":
 	case "assistant":
 		if summary {
-			n.Summary = true // and said to the model in the user's name
+			n.Summary = true // and sent to the model as the user's
 			break
 		}
 		n.Role, n.Model = llm.RoleAssistant, name
@@ -141,20 +141,20 @@ func (t *crushBuilder) message(head int, role, list, name, provider string, at t
 			n.Origin = responsesOrigin(provider, id)
 		}
 	default:
-		t.notes.add(injected, 1)
+		t.skipped.add(injected, 1)
 		return head
 	}
 	seq := t.add("", n)
 	for _, p := range parts {
 		var data crushData
-		if t.notes.decode(p.Data, &data, unknownBlocks) {
+		if t.skipped.decode(p.Data, &data, unknownBlocks) {
 			t.part(seq, p.Type, &data, provider)
 		}
 	}
 	if said := t.node(seq); len(said.Parts) == 0 && seq == t.last() {
 		t.nodes = t.nodes[:seq-1]
 		if role == "assistant" {
-			t.notes.add(failedAnswers, 1)
+			t.skipped.add(failedAnswers, 1)
 		}
 		return head
 	}
@@ -182,11 +182,11 @@ func (t *crushBuilder) part(seq int, kind string, d *crushData, provider string)
 		if p, ok := imagePart(d.URL); ok {
 			n.Parts = append(n.Parts, p)
 		} else {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 		}
 	case "binary":
 		if p, ok := filePart(d.MIME, filepath.Base(d.Path), d.Data); !ok {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 		} else if strings.HasPrefix(p.MIME, "text/") {
 			n.Parts = append(n.Parts, textFile(d.Path, string(p.Data)))
 		} else {
@@ -194,22 +194,22 @@ func (t *crushBuilder) part(seq int, kind string, d *crushData, provider string)
 		}
 	case "tool_call":
 		if d.Name == "" || n.Role != llm.RoleAssistant {
-			t.notes.add(emptyCalls, 1)
+			t.skipped.add(emptyCalls, 1)
 			return
 		}
 		t.call(seq, llm.Part{ID: d.ID, Name: d.Name, Input: compact(json.RawMessage(d.Input))})
 	case "tool_result":
-		t.answered(d, n.At)
+		t.addResult(d, n.At)
 	case "shell_command":
 		n.Parts = appendText(n.Parts, fmt.Sprintf("$ %s\n%s\n(exit status %d)", d.Command, d.Output, d.Exit))
 	case "finish":
 		t.finish(seq, d)
 	default:
-		t.notes.add(unknownBlocks, 1)
+		t.skipped.add(unknownBlocks, 1)
 	}
 }
 
-func (t *crushBuilder) answered(d *crushData, at time.Time) {
+func (t *crushBuilder) addResult(d *crushData, at time.Time) {
 	var files []llm.Part
 	if p, ok := filePart(d.DataMIME, "", d.Data); ok {
 		files = append(files, p)
@@ -219,19 +219,20 @@ func (t *crushBuilder) answered(d *crushData, at time.Time) {
 
 func (t *crushBuilder) finish(seq int, d *crushData) {
 	if t.node(seq).Role == llm.RoleAssistant {
-		t.ended(seq, crushReasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
+		t.setEnding(seq, crushReasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
 	}
 }
 
-// number returns a figure that a database holds, 0 if it is none.
-func number(text string) float64 {
+// parseNumber returns a number of a database, 0 if text is none.
+func parseNumber(text string) float64 {
 	n, _ := strconv.ParseFloat(text, 64)
 	return n
 }
 
-// seconds returns a time in seconds, or milliseconds, since 1970, or as text.
-func seconds(text string) time.Time {
-	n := number(text)
+// parseTime returns a time of a database: Unix seconds or milliseconds, or a date as SQLite and
+// Python write it. It is zero if text is none.
+func parseTime(text string) time.Time {
+	n := parseNumber(text)
 	switch {
 	case n > 1e11:
 		return millis(n)

@@ -15,10 +15,10 @@ import (
 // An exportImporter reads exports of ChatGPT and of Claude: conversations.json, a list of
 // conversations on one line, and the zip that holds it.
 type exportImporter struct {
-	limits limits
-	notes  *skippedCounts
-	files  func(id string) (data []byte, ok bool) // of the zip; nil: there is none
-	found  []Conversation
+	limits  limits
+	skipped *skippedCounts
+	files   func(id string) (data []byte, ok bool) // reads a file of the zip; nil: there is no zip
+	found   []Conversation
 }
 
 func (d *exportImporter) line(data []byte) error {
@@ -27,31 +27,31 @@ func (d *exportImporter) line(data []byte) error {
 	var c claudeChat
 	switch {
 	case decode(data, &p) != nil:
-		d.notes.add(badLines, 1)
-	case p.Said != nil && decode(data, &c) == nil:
+		d.skipped.add(badLines, 1)
+	case p.ChatMessages != nil && decode(data, &c) == nil:
 		d.claude(&c)
 	case p.Mapping != nil && decode(data, &g) == nil && len(g.Mapping) > 0:
 		d.chatgpt(&g)
 	default:
-		d.notes.add(badLines, 1)
+		d.skipped.add(badLines, 1)
 	}
 	return nil
 }
 
 func (d *exportImporter) end() []Conversation { return d.found }
 
-// list takes a list of conversations, one at a time: what is wrong with one, or
-// too long, does not concern the next.
-func (d *exportImporter) list(r *bufio.Reader) error {
+// readList reads a JSON list of conversations, one at a time: one that is malformed or too
+// long is skipped.
+func (d *exportImporter) readList(r *bufio.Reader) error {
 	if _, err := r.Discard(1); err != nil {
 		return err
 	}
 	for number := 1; ; number++ {
-		data, err := element(r, d.limits.line)
-		d.notes.at("conversation", number)
+		data, err := nextElement(r, d.limits.line)
+		d.skipped.at("conversation", number)
 		switch {
 		case err == errLong:
-			d.notes.add(longLines, 1)
+			d.skipped.add(longLines, 1)
 			continue
 		case err != nil && err != io.EOF:
 			return err
@@ -67,9 +67,9 @@ func (d *exportImporter) list(r *bufio.Reader) error {
 	}
 }
 
-// element reads up to the comma behind an element of a JSON list, or to the end
-// of the list, which comes with io.EOF.
-func element(r *bufio.Reader, longest int) ([]byte, error) {
+// nextElement reads an element of a JSON list and the comma behind it. The last one comes
+// with io.EOF; one of more than longest bytes is skipped, with errLong.
+func nextElement(r *bufio.Reader, longest int) ([]byte, error) {
 	var data []byte
 	depth, quoted, escaped, long := 0, false, false, false
 	for {
@@ -103,20 +103,20 @@ func element(r *bufio.Reader, longest int) ([]byte, error) {
 	}
 }
 
-// listing reports whether a file of an export holds conversations. Larger exports
-// have several, with numbers: conversations-000.json.
-func listing(name string) bool {
+// holdsConversations reports whether the file name of an export holds conversations. Larger
+// exports have several, with numbers: conversations-000.json.
+func holdsConversations(name string) bool {
 	number, ok := strings.CutPrefix(strings.TrimSuffix(name, ".json"), "conversations")
 	return ok && strings.HasSuffix(name, ".json") && strings.Trim(number, "-0123456789") == ""
 }
 
-// errBomb reports that a zip holds more than is read of one.
-var errBomb = errors.New("the zip is too large")
+// errZipTooLarge reports that a zip, or what is in it, is larger than limits allow.
+var errZipTooLarge = errors.New("the zip is too large")
 
-// zip reads an export of ChatGPT or Claude. A zip is read from its end: what cannot be
-// sought in is held in memory.
+// zip reads an export of ChatGPT or Claude from r, of which b has read ahead. If r cannot
+// seek, the zip is held in memory.
 func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
-	at, size, err := l.sought(r, b)
+	at, size, err := l.readerAt(r, b)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversat
 	for _, f := range z.File {
 		base := path.Base(f.Name)
 		switch {
-		case listing(base):
+		case holdsConversations(base):
 			lists = append(lists, f)
 		case strings.HasPrefix(base, "file"):
 			images.files = append(images.files, zipImage{base, f})
@@ -138,17 +138,17 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversat
 	}
 	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := exportImporter{limits: l, notes: n, files: images.take}
+	d := exportImporter{limits: l, skipped: n, files: images.find}
 	for _, f := range lists {
-		if err := d.file(f, &left); err != nil {
+		if err := d.readFile(f, &left); err != nil {
 			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
 		}
 	}
 	return d.found, nil
 }
 
-// sought returns r as something that can be read anywhere.
-func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error) {
+// readerAt returns r, or a copy in memory if r cannot seek, and its size in bytes.
+func (l limits) readerAt(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error) {
 	if f, ok := r.(interface {
 		io.ReaderAt
 		io.Seeker
@@ -162,12 +162,12 @@ func (l limits) sought(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error)
 		return nil, 0, err
 	}
 	if int64(len(data)) > l.zipped {
-		return nil, 0, errBomb
+		return nil, 0, errZipTooLarge
 	}
 	return bytes.NewReader(data), int64(len(data)), nil
 }
 
-func (d *exportImporter) file(f *zip.File, left *int64) error {
+func (d *exportImporter) readFile(f *zip.File, left *int64) error {
 	in, err := f.Open()
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (d *exportImporter) file(f *zip.File, left *int64) error {
 		}
 		if c == '[' {
 			b.UnreadByte()
-			return d.list(b)
+			return d.readList(b)
 		}
 		if !strings.ContainsRune(" \t\r\n\ufeff", rune(c)) && c < 0x80 {
 			return errors.New("not a list")
@@ -192,7 +192,7 @@ func (d *exportImporter) file(f *zip.File, left *int64) error {
 	}
 }
 
-// A sizeLimiter ends with errBomb once more than is left came through it.
+// A sizeLimiter fails with errZipTooLarge once more than left bytes were read.
 type sizeLimiter struct {
 	io.Reader
 	left *int64
@@ -201,13 +201,13 @@ type sizeLimiter struct {
 func (m *sizeLimiter) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if *m.left -= int64(n); *m.left < 0 {
-		return 0, errBomb
+		return 0, errZipTooLarge
 	}
 	return n, err
 }
 
-// zipImages holds the images of an export. Their names begin with the id under
-// which a message refers to them.
+// zipImages finds the images of an export, whose names begin with the id by which a
+// message refers to them.
 type zipImages struct {
 	limits limits
 	left   *int64
@@ -219,7 +219,7 @@ type zipImage struct {
 	file *zip.File
 }
 
-func (s *zipImages) take(id string) ([]byte, bool) {
+func (s *zipImages) find(id string) ([]byte, bool) {
 	i, _ := slices.BinarySearchFunc(s.files, id, func(f zipImage, id string) int { return strings.Compare(f.name, id) })
 	for ; i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
 		if rest := s.files[i].name[len(id):]; rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {

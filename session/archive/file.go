@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// ReadFile calls each for the conversations in the file at path, which may be a database
-// of crush, opencode or llm, or the folder "storage" of an older opencode, besides what
-// Read reads. Of programs that keep several conversations in one place, those that known
-// reports, by the id and the stamp that such a Conversation has, are passed over; nil
-// knows none. An error of each ends it.
+// ReadFile calls each for the conversations at path, which may be a database of crush,
+// opencode or llm, or the directory "storage" of an older opencode, besides what Read reads.
+// Of databases and that directory, conversations for which known(id, stamp) is true are
+// skipped: stamp is that of the Conversation that was read before. A nil known skips none.
+// An error of each ends reading and is returned, with path in front of it.
 //
-// Nothing is written beside path: databases are copied first, with their logs. Where
-// there is no conversation, also none that is known, that is an error.
+// Nothing is written beside path: databases are copied first, with their logs. If there is no
+// conversation, not even a known one, the error is ErrNoConversation.
 func ReadFile(ctx context.Context, path string, known func(id, stamp string) bool, each func(Conversation) error) ([]Notice, error) {
-	r := &placeReader{limits: standard, notes: newSkipped(), known: known, each: each}
+	r := &sourceReader{limits: standard, skipped: newSkipped(), known: known, each: each}
 	err := r.file(ctx, path)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return r.notes.list(), err
+	return r.skipped.list(), err
 }
 
-func (r *placeReader) file(ctx context.Context, path string) error {
+func (r *sourceReader) file(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -51,9 +51,9 @@ func (r *placeReader) file(ctx context.Context, path string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	list, err := r.limits.conversations(f, filepath.Base(path), r.notes)
+	list, err := r.limits.conversations(f, filepath.Base(path), r.skipped)
 	for i := range list {
-		r.folder(path, &list[i])
+		r.fillDirectory(path, &list[i])
 		if err := r.each(list[i]); err != nil {
 			return err
 		}
@@ -61,8 +61,9 @@ func (r *placeReader) file(ctx context.Context, path string) error {
 	return err
 }
 
-// folder fills in the directory of a session of Gemini CLI, which stands beside its chats.
-func (r *placeReader) folder(path string, c *Conversation) {
+// fillDirectory fills in the directory of a session of Gemini CLI, which is in the file
+// .project_root beside its chats.
+func (r *sourceReader) fillDirectory(path string, c *Conversation) {
 	if c.Session.Origin != "gemini-cli" || c.Session.Dir != "" {
 		return
 	}
@@ -76,8 +77,8 @@ func (r *placeReader) folder(path string, c *Conversation) {
 	}
 }
 
-// database reads the database at path of the program whose tables it has.
-func (r *placeReader) database(ctx context.Context, path string) error {
+// database reads the database at path. Its tables tell which program wrote it.
+func (r *sourceReader) database(ctx context.Context, path string) error {
 	d, err := r.limits.openDatabase(ctx, path)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (r *placeReader) database(ctx context.Context, path string) error {
 	case d.has("sessions", "id", "title") && d.has("messages", "id", "session_id", "role", "parts"):
 		err = r.crush(ctx, d, path)
 	case d.has("session", "id", "title") && d.has("message", "id", "session_id", "data") && d.has("part", "message_id", "data"):
-		err = r.opencode(ctx, openedDatabase{d})
+		err = r.opencode(ctx, opencodeDatabase{d})
 	case d.has("responses", "id", "prompt", "response", "conversation_id"):
 		err = r.llm(ctx, d)
 	default:
@@ -102,19 +103,18 @@ func (r *placeReader) database(ctx context.Context, path string) error {
 // sqliteMagic begins each database.
 const sqliteMagic = "SQLite format 3\x00"
 
-// A placeReader is one look through what a program keeps in more than one file, or in a
-// database.
-type placeReader struct {
-	limits limits
-	notes  *skippedCounts
-	known  func(id, stamp string) bool // conversations that are not wanted; nil: all are
-	each   func(Conversation) error
-	found  int // conversations, those that are known too
+// A sourceReader reads conversations from a path: a file, a database or a directory.
+type sourceReader struct {
+	limits  limits
+	skipped *skippedCounts
+	known   func(id, stamp string) bool // conversations to skip; nil: none
+	each    func(Conversation) error
+	found   int // conversations of a database or directory, with those that are known
 }
 
-// add hands on a conversation that has something in it.
-func (r *placeReader) add(t *builder, head int, stamp string) error {
-	r.notes.at("", 0)
+// add calls each with the conversation of t, if it has messages.
+func (r *sourceReader) add(t *builder, head int, stamp string) error {
+	r.skipped.at("", 0)
 	if t.last() == 0 {
 		return nil
 	}
@@ -123,13 +123,13 @@ func (r *placeReader) add(t *builder, head int, stamp string) error {
 	return r.each(c)
 }
 
-// wants reports whether a conversation is to be read.
-func (r *placeReader) wants(origin, id, stamp string) bool {
+// isWanted reports whether a conversation is to be read.
+func (r *sourceReader) isWanted(origin, id, stamp string) bool {
 	r.found++
 	return r.known == nil || !r.known(sessionID(origin, id), stamp)
 }
 
-// A database is a copy of another program's, which may have it open: reading in its place
+// A database is a copy of another program's, which may have it open: reading the original
 // would write files beside it.
 type database struct {
 	pool    *sql.DB
@@ -171,7 +171,7 @@ func (d *database) close() error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// index makes looking for values of a column quick, in the copy.
+// index adds an index of a column to the copy, if there is such a column.
 func (d *database) index(ctx context.Context, table, column string) error {
 	if !d.has(table, column) {
 		return nil
@@ -190,9 +190,9 @@ func (d *database) has(table string, columns ...string) bool {
 	return d.columns[table] != nil
 }
 
-// list returns the columns of a table for a SELECT, with NULL for those it lacks and for
+// columnList returns the columns of a table for a SELECT, with NULL for those it lacks and for
 // values that are too long.
-func (d *database) list(table string, columns ...string) string {
+func (d *database) columnList(table string, columns ...string) string {
 	var all []string
 	for _, c := range columns {
 		if d.has(table, c) {
@@ -235,8 +235,8 @@ func (d *database) rows(ctx context.Context, f func(row []string) error, query s
 	return rows.Err()
 }
 
-// copyDatabase copies a database and its logs. A writer may come between them: then all is
-// copied anew.
+// copyDatabase copies a database and its logs. If they change meanwhile, it starts again, five
+// times at most.
 func (l limits) copyDatabase(path, to string) error {
 	for range 5 {
 		before := databaseState(path)
@@ -256,10 +256,10 @@ func (l limits) copyDatabase(path, to string) error {
 	return errors.New("it changes all the time: close the program that writes it, and try again")
 }
 
-// databaseFiles holds how the names of a database and its logs end.
+// databaseFiles holds the suffixes of a database and its logs.
 var databaseFiles = []string{"", "-wal", "-journal"}
 
-// databaseState returns what changes when a database is written.
+// databaseState returns the sizes and times of a database and its logs, as text to compare.
 func databaseState(path string) (state string) {
 	for _, suffix := range databaseFiles {
 		if info, err := os.Stat(path + suffix); err == nil {
@@ -288,7 +288,7 @@ func (l limits) copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// openRegular opens a file that is none of the kinds that wait for somebody.
+// openRegular opens a regular file. Opening a pipe or device could block.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

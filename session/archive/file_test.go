@@ -47,8 +47,8 @@ func execute(t testing.TB, path string, scripts ...string) {
 	}
 }
 
-// makeFolder makes the folder that a txtar file of testdata describes.
-func makeFolder(t testing.TB, name string) string {
+// makeDirectory makes the folder that a txtar file of testdata describes.
+func makeDirectory(t testing.TB, name string) string {
 	t.Helper()
 	files, err := txtar.ParseFile("testdata/" + name)
 	if err != nil {
@@ -77,13 +77,13 @@ func readAll(t testing.TB, path string, known func(id, stamp string) bool) ([]Co
 	return list, notices, err
 }
 
-// TestReadFile: what other programs keep in databases and folders comes as it was said.
+// TestReadFile: conversations in databases and directories of other programs are read whole.
 func TestReadFile(t *testing.T) {
 	for _, name := range []string{"crush.sql", "opencode.sql", "llm.sql", "opencode.txtar"} {
 		t.Run(name, func(t *testing.T) {
 			var path string
 			if strings.HasSuffix(name, ".txtar") {
-				path = makeFolder(t, name)
+				path = makeDirectory(t, name)
 			} else {
 				path = makeDatabase(t, name)
 			}
@@ -93,14 +93,14 @@ func TestReadFile(t *testing.T) {
 			}
 			var b strings.Builder
 			for _, c := range list {
-				if err := valid(c); err != nil {
+				if err := checkValid(c); err != nil {
 					t.Error(err)
 				}
 				if filepath.IsAbs(c.Session.Dir) && strings.HasPrefix(path, c.Session.Dir) {
 					c.Session.Dir = "/" + filepath.Base(c.Session.Dir)
 				}
 				b.WriteString(outline(c))
-				writable(t, c)
+				checkWritable(t, c)
 			}
 			for _, n := range notices {
 				b.WriteString("- " + n.String() + "\n")
@@ -119,7 +119,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestOpenDatabase: a program that runs has the latest in its log, and finds nothing new
+// TestOpenDatabase: what a running program has only in its log is read, and no file appears
 // beside its database.
 func TestOpenDatabase(t *testing.T) {
 	path := makeDatabase(t, "crush.sql", "PRAGMA journal_mode = WAL")
@@ -135,12 +135,12 @@ func TestOpenDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := tree(t, filepath.Dir(path))
+	before := fileStates(t, filepath.Dir(path))
 	list, _, err := readAll(t, path, nil)
 	if err != nil || len(list) != 2 || list[1].Session.Title != "In the log" {
 		t.Fatalf("%d conversations, %v", len(list), err)
 	}
-	if after := tree(t, filepath.Dir(path)); after != before {
+	if after := fileStates(t, filepath.Dir(path)); after != before {
 		t.Errorf("the folder had\n%s\nand has\n%s", before, after)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-import-*")); len(left) > 0 {
@@ -152,8 +152,8 @@ func TestOpenDatabase(t *testing.T) {
 	}
 }
 
-// tree returns the files below a folder, with size and time.
-func tree(t testing.TB, dir string) string {
+// fileStates returns the files below a folder, with size and time.
+func fileStates(t testing.TB, dir string) string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -172,8 +172,8 @@ func tree(t testing.TB, dir string) string {
 	return strings.Join(all, "\n")
 }
 
-// TestHostileFiles: what is no conversation says so, and does no harm.
-func TestHostileFiles(t *testing.T) {
+// TestReadFileRefuses: a file that holds no conversation is an error that says so.
+func TestReadFileRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, data string) string {
 		path := filepath.Join(dir, name)
@@ -217,7 +217,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	list, _, err := readAll(t, write("broken.db", string(broken)), nil)
 	for _, c := range list {
-		if err := valid(c); err != nil {
+		if err := checkValid(c); err != nil {
 			t.Error(err)
 		}
 	}
@@ -234,19 +234,19 @@ func makeFolderOf(t *testing.T, below string) string {
 	return dir
 }
 
-// TestLongValues: one value that is too long costs that message, not the others.
+// TestLongValues: of a value that is too long only its message is lost.
 func TestLongValues(t *testing.T) {
 	path := makeDatabase(t, "crush.sql", `UPDATE messages SET parts = '[{"type":"text","data":{"text":"' || printf('%.*c', 5000, 'x') || '"}}]' WHERE id = 'm6'`)
 	l := standard
 	l.line = 4000
 	n := 0
-	r := &placeReader{limits: l, notes: newSkipped(), each: func(c Conversation) error { n += len(c.Nodes); return valid(c) }}
-	if err := r.file(t.Context(), path); err != nil || n != 6 || !strings.Contains(told(r.notes.list()), "too long (2): first in message m6") {
-		t.Errorf("%d messages, %v, %s", n, err, told(r.notes.list()))
+	r := &sourceReader{limits: l, skipped: newSkipped(), each: func(c Conversation) error { n += len(c.Nodes); return checkValid(c) }}
+	if err := r.file(t.Context(), path); err != nil || n != 6 || !strings.Contains(noticeTexts(r.skipped.list()), "too long (2): first in message m6") {
+		t.Errorf("%d messages, %v, %s", n, err, noticeTexts(r.skipped.list()))
 	}
 }
 
-// TestReadFileStops: an error of who takes the conversations, or a canceled context, ends it.
+// TestReadFileStops: an error of each, or a canceled context, ends reading.
 func TestReadFileStops(t *testing.T) {
 	path := makeDatabase(t, "llm.sql")
 	full := errors.New("disk full")
@@ -261,7 +261,7 @@ func TestReadFileStops(t *testing.T) {
 	}
 }
 
-// FuzzCrush, FuzzOpencode and FuzzLLM change what rows hold.
+// FuzzCrush, FuzzOpencode and FuzzLLM change the values of rows.
 func FuzzCrush(f *testing.F) {
 	fuzzRows(f, "crush.sql", `UPDATE messages SET role = ?, parts = ? WHERE id IN ('m2', 'm3', 'm6')`,
 		"assistant", `[{"type":"tool_call","data":{"id":"a","name":"b","input":"{}"}},{"type":"tool_result","data":{"tool_call_id":"a"}}]`)
@@ -295,10 +295,10 @@ func fuzzRows(f *testing.F, name, change, a, b string) {
 			t.Fatal(err)
 		}
 		for _, c := range list {
-			if err := valid(c); err != nil {
+			if err := checkValid(c); err != nil {
 				t.Fatal(err)
 			}
-			writable(t, c)
+			checkWritable(t, c)
 		}
 	})
 }
@@ -319,7 +319,7 @@ func FuzzDatabase(f *testing.F) {
 		}
 		list, _, _ := readAll(t, path, nil)
 		for _, c := range list {
-			if err := valid(c); err != nil && c.Session.Origin != "" {
+			if err := checkValid(c); err != nil && c.Session.Origin != "" {
 				t.Fatal(err)
 			}
 		}

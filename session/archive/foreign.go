@@ -14,13 +14,13 @@ import (
 	"parley/providers/llm"
 )
 
-// providerNames translates what other programs call providers; others are called so here too.
+// providerNames translates other programs' names of providers. Those not listed are the same here.
 var providerNames = map[string]string{
 	"google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex-claude", "vertexai": "vertex",
 	"amazon-bedrock": "bedrock", "openai-codex": "openai", "moonshotai": "moonshot", "kimi": "moonshot", "alibaba": "qwen",
 }
 
-// foreignModel returns a model's name with its provider as parley has it, "" if it is none.
+// foreignModel returns "provider/name" with parley's name of the provider, "" if it is no model.
 func foreignModel(provider, name string) string {
 	if p, ok := providerNames[provider]; ok {
 		provider = p
@@ -31,8 +31,8 @@ func foreignModel(provider, name string) string {
 	return model(provider, name)
 }
 
-// signedThinking returns what a model thought, with the block as Anthropic's API wrote it
-// where the model is one of its own: origin is what claudeOrigin makes of it.
+// signedThinking returns a thinking part, with the block as Anthropic's API wrote it in State
+// if origin, which claudeOrigin returned, is not "".
 func signedThinking(origin, said, signature string) llm.Part {
 	p := llm.Part{Kind: llm.Thinking, Text: said}
 	if origin != "" && signature != "" {
@@ -41,8 +41,8 @@ func signedThinking(origin, said, signature string) llm.Part {
 	return p
 }
 
-// encryptedReasoning returns what a model thought, with the item as the Responses API wrote
-// it if what is known of it is whole.
+// encryptedReasoning returns a thinking part, with the item as the Responses API wrote it in
+// State if its id and encrypted content are known.
 func encryptedReasoning(id string, summary []string, encrypted string) llm.Part {
 	p := llm.Part{Kind: llm.Thinking, Text: strings.Join(summary, "\n\n")}
 	if id == "" || encrypted == "" {
@@ -67,8 +67,8 @@ func encodeJSON(v any) json.RawMessage {
 	return data
 }
 
-// responsesOrigin returns what the adapter of the Responses API stamps on the messages of
-// one of OpenAI's models.
+// responsesOrigin returns the Origin that the adapter of the Responses API gives messages of
+// OpenAI's models, "" for other providers.
 func responsesOrigin(provider, name string) string {
 	if provider != "openai" || model(provider, name) == "" {
 		return ""
@@ -76,23 +76,23 @@ func responsesOrigin(provider, name string) string {
 	return "responses/" + name
 }
 
-// filePart returns a file that comes as base64, false if there is none.
+// filePart returns the file that base64 holds, false if it is empty or not base64.
 func filePart(mime, name, coded string) (llm.Part, bool) {
 	data, err := base64.StdEncoding.DecodeString(coded)
 	if mime == "" {
 		mime = "application/octet-stream"
 	}
-	return llm.Part{Kind: llm.Media, MIME: mime, Name: line(name), Data: data}, err == nil && len(data) > 0
+	return llm.Part{Kind: llm.Media, MIME: mime, Name: truncateLine(name), Data: data}, err == nil && len(data) > 0
 }
 
-// textFile returns a file of text as one that is attached here.
+// textFile returns a text file in the form that parley attaches them.
 func textFile(name, body string) llm.Part {
-	name = cmp.Or(line(name), "attachment")
+	name = cmp.Or(truncateLine(name), "attachment")
 	return llm.Part{Kind: llm.Text, Name: path.Base(filepath.ToSlash(name)), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, body)}
 }
 
-// A consumption holds what an answer used, in the figures of programs that count the prompt
-// without what was read from a cache or written to one.
+// A consumption holds the tokens of a response, as programs count them that leave what was
+// read from a cache or written to one out of the input.
 type consumption struct {
 	input, read, written, output, thinking float64
 	cost                                   float64 // US dollars; 0: not known
@@ -118,42 +118,42 @@ func millis(ms float64) time.Time {
 	return time.UnixMilli(int64(ms)).UTC()
 }
 
-// span returns how long something took, 0 if that is not known.
-func span(from, to time.Time) time.Duration {
+// elapsed returns the time between two, 0 if either is zero or they are implausible.
+func elapsed(from, to time.Time) time.Duration {
 	if from.IsZero() || to.IsZero() || to.Before(from) || to.Sub(from) > 30*24*time.Hour {
 		return 0
 	}
 	return to.Sub(from)
 }
 
-// A list holds values of JSON. One alone, or text, comes without the brackets.
-type list []json.RawMessage
+// A jsonList is a list of JSON values, also where one alone stands without brackets.
+type jsonList []json.RawMessage
 
-func (l *list) UnmarshalJSON(data []byte) error {
+func (l *jsonList) UnmarshalJSON(data []byte) error {
 	switch {
 	case len(data) == 0 || string(data) == "null":
 		return nil
 	case data[0] == '[':
 		return decode(data, (*[]json.RawMessage)(l))
 	}
-	*l = list{slices.Clone(data)}
+	*l = jsonList{slices.Clone(data)}
 	return nil
 }
 
-// said returns the text that v is, if it is.
-func said(v json.RawMessage) (text string, ok bool) {
+// jsonString returns the value of a JSON string, false if v is none.
+func jsonString(v json.RawMessage) (text string, ok bool) {
 	if len(v) == 0 || v[0] != '"' {
 		return "", false
 	}
 	return text, json.Unmarshal(v, &text) == nil
 }
 
-// ended notes on the message seq how it came to its end: by what stopped it, or for a reason.
-func (t *builder) ended(seq int, reason llm.Reason, cut bool, by string) {
+// setEnding sets why the message seq ended, and if it was stopped, by what ("": unknown).
+func (t *builder) setEnding(seq int, reason llm.Reason, stopped bool, by string) {
 	if n := t.node(seq); n != nil {
 		n.Reason = reason
-		if cut {
-			n.Interrupted, n.InterruptedBy = true, line(by)
+		if stopped {
+			n.Interrupted, n.InterruptedBy = true, truncateLine(by)
 		}
 	}
 }

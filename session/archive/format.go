@@ -15,9 +15,9 @@ import (
 	"parley/providers/llm"
 )
 
-// sanitize returns s with everything in it to be seen: control characters, runes that
-// turn the direction of what follows, and runes that show nothing stand there by
-// name. Newlines and tabs stay, as do joiners where writing needs them.
+// sanitize returns s with everything in it visible: control characters, runes that
+// change the direction of text, and runes that show nothing are replaced by their
+// names. Newlines and tabs stay, as do joiners where writing needs them.
 func sanitize(s string) string {
 	if plain(s) {
 		return s
@@ -43,7 +43,7 @@ func sanitize(s string) string {
 	return b.String()
 }
 
-// plain reports whether s is ASCII with nothing to hide.
+// plain reports whether s is ASCII without control characters but newline and tab.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
@@ -87,8 +87,8 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(sanitize(s)), " ")
 }
 
-// imageType returns the type of an image that browsers show and that cannot hold
-// programs, told by its content; "" for everything else.
+// imageType returns the MIME type of an image that browsers show and that cannot hold
+// scripts, by its content; "" for everything else.
 func imageType(data []byte) string {
 	mime := http.DetectContentType(data)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
@@ -97,9 +97,9 @@ func imageType(data []byte) string {
 	return mime
 }
 
-// attached returns a file of text that went along with a message: what it is called,
-// and what it holds without the tags that say so to the model.
-func attached(p llm.Part) (name, body string, ok bool) {
+// attachedFile returns the name and content of an attached text file, without the tags
+// around it that the model gets.
+func attachedFile(p llm.Part) (name, body string, ok bool) {
 	if p.Kind != llm.Text || p.Name == "" {
 		return "", "", false
 	}
@@ -121,9 +121,8 @@ func toolLabel(p llm.Part) string {
 	return "Tool"
 }
 
-// titled returns what stands above the result p, and its text. R says what else is
-// known of it; nil if nothing is.
-func titled(p llm.Part, r *callResult) (title, text string) {
+// resultTitle returns the title of the result p, and its text. R may be nil.
+func resultTitle(p llm.Part, r *callResult) (title, text string) {
 	title = "Result"
 	if p.Failed {
 		title = "Failed"
@@ -134,8 +133,8 @@ func titled(p llm.Part, r *callResult) (title, text string) {
 	return title, cmp.Or(p.Text, "(no output)")
 }
 
-// described returns what a file is that is not shown.
-func described(p llm.Part) string {
+// describeFile returns the kind, name, type and size of a file that is not shown.
+func describeFile(p llm.Part) string {
 	words := []string{"file"}
 	if strings.HasPrefix(p.MIME, "image/") {
 		words[0] = "image"
@@ -169,7 +168,7 @@ func grouped(n int) string {
 	return b.String()
 }
 
-// tokens returns what was used, "" if nothing is known of it.
+// tokens returns the tokens that were used, "" if that is not known.
 func tokens(u llm.Usage) string {
 	if u == (llm.Usage{}) {
 		return ""
@@ -185,8 +184,8 @@ func tokens(u llm.Usage) string {
 	return s
 }
 
-// cost returns a price in dollars, "" if it is not known. Prices that are known in
-// part say so.
+// cost returns a price in dollars, "" if it is not known, "at least …" if it is known in
+// part.
 func cost(u llm.Usage) string {
 	if !u.Priced && u.Cost <= 0 {
 		return ""
@@ -202,7 +201,7 @@ func cost(u llm.Usage) string {
 	return s
 }
 
-// timestamp returns a time for people, "" if there is none.
+// timestamp returns a time in UTC, to the minute, "" if t is zero.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -210,7 +209,7 @@ func timestamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// duration returns a time something took, "" if it is not known.
+// duration returns d, rounded, "" if it is 0.
 func duration(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -223,16 +222,16 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// ends holds why an answer ended, if that is worth saying.
-var ends = map[llm.Reason]string{
+// endReasons holds the words for reasons that a footer mentions.
+var endReasons = map[llm.Reason]string{
 	llm.Length: "reached its limit of tokens", llm.Refused: "refused", llm.Other: "ended early",
 }
 
-// footer returns what stands under an answer.
+// footer returns the lines under a response, or under a prompt that has none.
 func (s *message) footer() []string {
 	var out []string
 	if s.Role != llm.RoleAssistant {
-		return s.ended
+		return s.endings
 	}
 	if s.Interrupted {
 		out = append(out, "stopped")
@@ -245,7 +244,7 @@ func (s *message) footer() []string {
 			out = append(out, text)
 		}
 	}
-	add(ends[s.Reason])
+	add(endReasons[s.Reason])
 	if s.Usage != nil {
 		add(tokens(*s.Usage))
 		add(cost(*s.Usage))
@@ -268,9 +267,10 @@ func (s *message) speaker() string {
 	return "User"
 }
 
-// A fact is a line of what is known of a conversation.
+// A fact is a property of a conversation, as an export shows it.
 type fact struct{ name, value string }
 
+// facts returns the properties of c that are known.
 func (c Conversation) facts() []fact {
 	var models []string
 	seen := map[string]bool{}
@@ -306,8 +306,8 @@ func (c Conversation) title() string {
 	return "Conversation"
 }
 
-// fence returns a row of marks longer than any in text, so that nothing in it ends
-// the block.
+// fence returns a row of backticks longer than any in text, so that nothing in it ends
+// the code block.
 func fence(text string) string {
 	longest, run := 2, 0
 	for i := 0; i < len(text); i++ {
@@ -324,11 +324,11 @@ func fenced(text, language string) string {
 	return marks + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
-// deepest sets how deep JSON may be nested to be indented: what is nested deeper
-// grows with the square of its depth.
+// deepest is how deep JSON may be nested to be indented: indentation grows with the
+// square of the depth.
 const deepest = 40
 
-// pretty returns JSON for people, or the text as it is.
+// pretty returns JSON indented, or input as it is if it is not JSON or nested too deep.
 func pretty(input string) string {
 	depth, most := 0, 0
 	for i := 0; i < len(input); i++ {

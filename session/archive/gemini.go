@@ -13,17 +13,17 @@ import (
 // A geminiImporter reads sessions of Gemini CLI, ~/.gemini/tmp/PROJECT/chats/session-*.json
 // and, since 2026, .jsonl.
 //
-// The older form is one object with all messages. The newer one is a journal: a line with
-// what is known of the session, a message a line, again whenever it changes, {"$set": …}
-// with what else is known or with all messages anew, and {"$rewindTo": ID}, which takes
-// back that message and those behind it. What was taken back stays here as a branch.
+// The older form is one object with all messages. The newer one is a journal: a line about
+// the session, a message a line, again whenever it changes, {"$set": …} with changed fields
+// of the session or with all messages anew, and {"$rewindTo": ID}, which removes that
+// message and those behind it. What was removed becomes a branch.
 type geminiImporter struct {
-	notes   *skippedCounts
-	session store.Session
-	records []*geminiMessage
-	at      map[string]int // by id: its place in records, from 1
-	head    int            // place of the last message; 0: none
-	side    bool           // it is a subagent's
+	skipped    *skippedCounts
+	session    store.Session
+	records    []*geminiMessage
+	at         map[string]int // by id: its place in records, from 1
+	head       int            // place of the last message; 0: none
+	isSubagent bool           // of the whole session
 }
 
 type geminiLine struct {
@@ -47,7 +47,7 @@ type geminiMessage struct {
 	ID       string   `json:"id"`
 	Time     jsonTime `json:"timestamp"`
 	Type     string   `json:"type"`
-	Content  list     `json:"content"`
+	Content  jsonList `json:"content"`
 	Thoughts []struct {
 		Subject string `json:"subject"`
 		Text    string `json:"description"`
@@ -62,15 +62,15 @@ type geminiMessage struct {
 	Model string       `json:"model"`
 	Calls []geminiCall `json:"toolCalls"`
 
-	parent int
-	where  place
+	parent   int
+	position position
 }
 
 type geminiCall struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
 	Args    json.RawMessage `json:"args"`
-	Result  list            `json:"result"`
+	Result  jsonList        `json:"result"`
 	Status  string          `json:"status"`
 	Time    jsonTime        `json:"timestamp"`
 	Display struct {
@@ -94,17 +94,17 @@ type geminiPart struct {
 	Answer *struct {
 		ID       string          `json:"id"`
 		Response json.RawMessage `json:"response"`
-		Parts    list            `json:"parts"`
+		Parts    jsonList        `json:"parts"`
 	} `json:"functionResponse"`
 }
 
 func newGemini(n *skippedCounts) *geminiImporter {
-	return &geminiImporter{notes: n, at: map[string]int{}, session: store.Session{Origin: "gemini-cli"}}
+	return &geminiImporter{skipped: n, at: map[string]int{}, session: store.Session{Origin: "gemini-cli"}}
 }
 
 func (d *geminiImporter) line(data []byte) error {
 	var l geminiLine
-	if !d.notes.decode(data, &l, badLines) {
+	if !d.skipped.decode(data, &l, badLines) {
 		return nil
 	}
 	switch {
@@ -123,7 +123,7 @@ func (d *geminiImporter) line(data []byte) error {
 func (d *geminiImporter) about(s *geminiSession) {
 	d.session.ID = cmp.Or(d.session.ID, s.Session)
 	d.session.Title = cmp.Or(s.Summary, d.session.Title)
-	d.side = d.side || s.Kind == "subagent"
+	d.isSubagent = d.isSubagent || s.Kind == "subagent"
 	if d.session.Created.IsZero() {
 		d.session.Created = s.Start.Time
 	}
@@ -139,19 +139,19 @@ func (d *geminiImporter) about(s *geminiSession) {
 	d.head = 0
 	for _, raw := range s.Messages {
 		var m geminiMessage
-		if d.notes.decode(raw, &m, badMessages) {
+		if d.skipped.decode(raw, &m, badMessages) {
 			d.message(&m)
 		}
 	}
 }
 
-// message adds a message behind the head, or what is new of one that is there. One that is
-// written again when a session goes on says less than it did.
+// message adds a message behind the head, or updates the one with its id. A message that is
+// written again when a session is resumed has fewer fields.
 func (d *geminiImporter) message(m *geminiMessage) {
 	if at := d.at[m.ID]; at > 0 && m.ID != "" {
 		have := d.records[at-1]
 		if len(m.Calls) > 0 || len(m.Content) > 0 && len(have.Content) == 0 {
-			m.parent, m.where = have.parent, have.where
+			m.parent, m.position = have.parent, have.position
 			m.Model = cmp.Or(m.Model, have.Model)
 			if m.Tokens == nil {
 				m.Tokens = have.Tokens
@@ -166,7 +166,7 @@ func (d *geminiImporter) message(m *geminiMessage) {
 		d.head = at
 		return
 	}
-	m.parent, m.where = d.head, d.notes.now
+	m.parent, m.position = d.head, d.skipped.position
 	d.records = append(d.records, m)
 	d.head = len(d.records)
 	if m.ID != "" {
@@ -186,28 +186,28 @@ func (d *geminiImporter) rewind(id string) {
 }
 
 func (d *geminiImporter) end() []Conversation {
-	if d.side {
-		d.notes.add(subsessions, 1)
+	if d.isSubagent {
+		d.skipped.add(subsessions, 1)
 		return nil
 	}
-	g := geminiBuilder{builder: newTree("gemini-cli", d.notes)}
+	g := geminiBuilder{builder: newBuilder("gemini-cli", d.skipped)}
 	g.session = d.session
 	seqs := make([]int, len(d.records)+1) // by place in records
 	for i, m := range d.records {
-		d.notes.now = m.where
+		d.skipped.position = m.position
 		seqs[i+1] = g.message(m, seqs[m.parent])
 	}
-	d.notes.at("", 0)
+	d.skipped.at("", 0)
 	if g.last() == 0 {
 		return nil
 	}
 	return []Conversation{g.end(seqs[d.head])}
 }
 
-// A geminiBuilder is a session on its way into a tree.
+// A geminiBuilder builds the conversation of a session.
 type geminiBuilder struct{ *builder }
 
-// message adds what a record says, and returns what later ones follow.
+// message adds a record, and returns the Seq that later ones follow.
 func (g *geminiBuilder) message(m *geminiMessage, parent int) int {
 	switch m.Type {
 	case "user":
@@ -215,9 +215,9 @@ func (g *geminiBuilder) message(m *geminiMessage, parent int) int {
 	case "gemini":
 		return g.answer(m, parent)
 	case "info", "error", "warning":
-		g.notes.add(injected, 1)
+		g.skipped.add(injected, 1)
 	default:
-		g.notes.add(badMessages, 1)
+		g.skipped.add(badMessages, 1)
 	}
 	return parent
 }
@@ -227,12 +227,12 @@ func (g *geminiBuilder) user(m *geminiMessage, parent int) int {
 	for _, p := range g.parts(m.Content) {
 		switch {
 		case p.Answer != nil:
-			g.answered(p, m)
+			g.addResult(p, m)
 		case strings.HasPrefix(p.Text, "<session_context>"):
-			g.notes.add(injected, 1)
-			g.session.Dir = cmp.Or(g.session.Dir, workspace(p.Text))
+			g.skipped.add(injected, 1)
+			g.session.Dir = cmp.Or(g.session.Dir, workspaceDirectory(p.Text))
 		default:
-			n.Parts = g.shown(n.Parts, p)
+			n.Parts = g.appendPart(n.Parts, p)
 		}
 	}
 	if len(n.Parts) == 0 {
@@ -241,8 +241,8 @@ func (g *geminiBuilder) user(m *geminiMessage, parent int) int {
 	return g.add("", n)
 }
 
-// workspace returns the folder that Gemini CLI tells the model it works in.
-func workspace(context string) string {
+// workspaceDirectory returns the directory that Gemini CLI tells the model it works in.
+func workspaceDirectory(context string) string {
 	_, rest, ok := strings.Cut(context, "Workspace Directories:**")
 	if !ok {
 		_, rest, _ = strings.Cut(context, "working in the directory:")
@@ -252,14 +252,14 @@ func workspace(context string) string {
 	return directory(strings.TrimSpace(folder))
 }
 
-func (g *geminiBuilder) parts(content list) (parts []geminiPart) {
+func (g *geminiBuilder) parts(content jsonList) (parts []geminiPart) {
 	for _, raw := range content {
 		var p geminiPart
-		if alone, ok := said(raw); ok {
+		if alone, ok := jsonString(raw); ok {
 			if p.Text = alone; alone == "" {
 				continue
 			}
-		} else if !g.notes.decode(raw, &p, unknownBlocks) {
+		} else if !g.skipped.decode(raw, &p, unknownBlocks) {
 			continue
 		}
 		parts = append(parts, p)
@@ -267,24 +267,24 @@ func (g *geminiBuilder) parts(content list) (parts []geminiPart) {
 	return parts
 }
 
-// shown adds a part that stands on its own: text or a file.
-func (g *geminiBuilder) shown(parts []llm.Part, p geminiPart) []llm.Part {
+// appendPart adds a part that stands on its own: text or a file.
+func (g *geminiBuilder) appendPart(parts []llm.Part, p geminiPart) []llm.Part {
 	switch {
 	case p.Inline != nil:
 		if m, ok := filePart(p.Inline.MIME, p.Inline.Name, p.Inline.Data); ok {
 			return append(parts, m)
 		}
-		g.notes.add(noFiles, 1)
+		g.skipped.add(noFiles, 1)
 	case p.File != nil:
 		if m, ok := imagePart(p.File.URI); ok {
 			m.MIME, m.Name = cmp.Or(p.File.MIME, m.MIME), path.Base(p.File.URI)
 			return append(parts, m)
 		}
-		g.notes.add(noFiles, 1)
+		g.skipped.add(noFiles, 1)
 	case p.Text != "":
 		return appendText(parts, p.Text)
 	case p.Call == nil:
-		g.notes.add(unknownBlocks, 1)
+		g.skipped.add(unknownBlocks, 1)
 	}
 	return parts
 }
@@ -308,7 +308,7 @@ func (g *geminiBuilder) answer(m *geminiMessage, parent int) int {
 		case p.Call != nil && len(m.Calls) == 0:
 			calls = append(calls, *p.Call)
 		default:
-			n.Parts = g.shown(n.Parts, p)
+			n.Parts = g.appendPart(n.Parts, p)
 		}
 	}
 	if len(n.Parts)+len(calls) == 0 {
@@ -316,15 +316,15 @@ func (g *geminiBuilder) answer(m *geminiMessage, parent int) int {
 	}
 	seq := g.add("", n)
 	for _, c := range calls {
-		g.called(seq, &c)
+		g.addCall(seq, &c)
 	}
 	return seq
 }
 
-// called adds a call, with its result where the record has it.
-func (g *geminiBuilder) called(seq int, c *geminiCall) {
+// addCall adds a call, with its result if the record has it.
+func (g *geminiBuilder) addCall(seq int, c *geminiCall) {
 	if c.Name == "" {
-		g.notes.add(emptyCalls, 1)
+		g.skipped.add(emptyCalls, 1)
 		return
 	}
 	g.call(seq, llm.Part{ID: c.ID, Name: c.Name, Input: compact(c.Args)})
@@ -335,7 +335,7 @@ func (g *geminiBuilder) called(seq int, c *geminiCall) {
 	var files []llm.Part
 	for _, p := range g.parts(c.Result) {
 		if p.Answer == nil {
-			parts := g.shown(nil, p)
+			parts := g.appendPart(nil, p)
 			more, rest := splitText(parts)
 			text, files = join(text, more), append(files, rest...)
 			continue
@@ -347,9 +347,9 @@ func (g *geminiBuilder) called(seq int, c *geminiCall) {
 	g.result(c.ID, c.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: c.Display.Diff})
 }
 
-// answered takes a result that stands in a message of its own. Most stand with their call
-// as well.
-func (g *geminiBuilder) answered(p geminiPart, m *geminiMessage) {
+// addResult adds a result in a message of its own, unless its call has one: most stand with
+// their call as well.
+func (g *geminiBuilder) addResult(p geminiPart, m *geminiMessage) {
 	if c := g.calls[p.Answer.ID]; c != nil && c.parts != nil {
 		return
 	}
@@ -357,7 +357,8 @@ func (g *geminiBuilder) answered(p geminiPart, m *geminiMessage) {
 	g.result(p.Answer.ID, m.Time.Time, llm.Part{Text: text}, files, store.Outcome{})
 }
 
-// response returns what a result says: its output, its error, or all of it as JSON.
+// response returns the text of a result, which is its output, its error, or all of it as JSON,
+// and its files.
 func (g *geminiBuilder) response(p geminiPart) (text string, files []llm.Part) {
 	var r struct {
 		Output string `json:"output"`
@@ -368,7 +369,7 @@ func (g *geminiBuilder) response(p geminiPart) (text string, files []llm.Part) {
 		text = string(p.Answer.Response)
 	}
 	for _, more := range g.parts(p.Answer.Parts) {
-		files = g.shown(files, more)
+		files = g.appendPart(files, more)
 	}
 	return strings.ToValidUTF8(text, "\ufffd"), files
 }

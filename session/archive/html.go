@@ -17,14 +17,13 @@ import (
 //go:embed page.css
 var css string
 
-// escape makes text visible and safe wherever HTML has text or a quoted
-// attribute.
+// escape returns text sanitized and escaped, for the text and quoted attributes of HTML.
 func escape(text string) string { return html.EscapeString(sanitize(text)) }
 
-// HTML writes the current branch of c as one page that needs nothing else: no
-// program, no request, images inside, light or dark as the reader has it, and
-// readable without its style too. Thinking and results are folded. The page's own
-// policy forbids everything it does not hold, should anything slip through.
+// HTML writes the current branch of c as one page without scripts or requests, with
+// its images inside, light or dark as the reader's system, and readable without its
+// style. Thinking and results are folded. The page's content security policy forbids
+// everything else, should any text get through as HTML.
 func HTML(w io.Writer, c Conversation) error {
 	b := bufio.NewWriter(w)
 	hash := sha256.Sum256([]byte(css))
@@ -48,17 +47,17 @@ func HTML(w io.Writer, c Conversation) error {
 		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", f.name, escape(f.value))
 	}
 	b.WriteString("</dl>\n</header>\n<main>\n")
-	for _, m := range c.steps() {
+	for _, m := range c.messages() {
 		if m.switched != "" {
 			fmt.Fprintf(b, "<p class=\"switch\">%s</p>\n", escape(m.switched))
 		}
-		m.html(b)
+		m.writeHTML(b)
 	}
 	b.WriteString("</main>\n</body>\n</html>\n")
 	return b.Flush()
 }
 
-func (s *message) html(b *bufio.Writer) {
+func (s *message) writeHTML(b *bufio.Writer) {
 	class := string(llm.RoleUser)
 	switch {
 	case s.Summary:
@@ -82,7 +81,7 @@ func (s *message) html(b *bufio.Writer) {
 func (s *message) part(b *bufio.Writer, p llm.Part) {
 	switch p.Kind {
 	case llm.Text:
-		if name, body, ok := attached(p); ok {
+		if name, body, ok := attachedFile(p); ok {
 			fmt.Fprintf(b, "<p><code>%s</code></p>\n<pre><code>%s</code></pre>\n", escape(oneLine(name)), escape(body))
 			return
 		}
@@ -132,7 +131,7 @@ func (s *message) call(b *bufio.Writer, p llm.Part) {
 }
 
 func resultTo(b *bufio.Writer, p llm.Part, a *callResult) {
-	title, text := titled(p, a)
+	title, text := resultTitle(p, a)
 	fmt.Fprintf(b, "<details class=\"result\"><summary>%s</summary>\n<pre><code>%s</code></pre></details>\n", title, escape(text))
 	if a != nil {
 		for _, m := range a.media {
@@ -141,17 +140,17 @@ func resultTo(b *bufio.Writer, p llm.Part, a *callResult) {
 	}
 }
 
-// mediaTo shows an image, or says what there is instead of one.
+// mediaTo writes an image, or the description of another file, with a link if it has a URL.
 func mediaTo(b *bufio.Writer, p llm.Part) {
 	if mime := imageType(p.Data); mime != "" {
-		fmt.Fprintf(b, "<figure><img alt=\"%s\" src=\"data:%s;base64,", escape(described(p)), mime)
+		fmt.Fprintf(b, "<figure><img alt=\"%s\" src=\"data:%s;base64,", escape(describeFile(p)), mime)
 		e := base64.NewEncoder(base64.StdEncoding, b)
 		e.Write(p.Data) // b keeps the error
 		e.Close()
 		b.WriteString("\"></figure>\n")
 		return
 	}
-	fmt.Fprintf(b, "<p class=\"file\">%s", escape(described(p)))
+	fmt.Fprintf(b, "<p class=\"file\">%s", escape(describeFile(p)))
 	if p.URL != "" {
 		b.WriteString(": ")
 		linkTo(b, p.URL, "")
@@ -196,7 +195,7 @@ func safeURL(url string) bool {
 	return false
 }
 
-// linkTo writes a link, or only the words if it may lead nowhere.
+// linkTo writes a link, or its words and url as text if safeURL forbids it. Words may be "".
 func linkTo(b io.Writer, url, words string) {
 	if words == "" {
 		words = url

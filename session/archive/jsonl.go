@@ -15,7 +15,7 @@ import (
 
 const (
 	format  = "parley"
-	version = 1 // of the lines of JSONL; a reader knows this and what is below
+	version = 1 // of the lines of JSONL; this one and older ones can be read
 
 	typeSession = "session"
 	typeMessage = "message"
@@ -23,24 +23,24 @@ const (
 	typeAnnotation = "annotation"
 )
 
-// JSONL writes everything there is of c: a line that describes the session,
+// JSONL writes all of c: a line that describes the session,
 //
 //	{"type":"session","format":"parley","version":1,"id":…,"title":…,…}
 //
-// with "masked", the number of texts in which keys were masked, where any were,
-// and one for each message, on all branches, in the order of Nodes:
+// with "masked", the number of texts in which keys were masked, unless it is 0;
+// a line for each message, on all branches, in the order of Nodes:
 //
 //	{"type":"message","seq":1,"parent":0,"at":…,"role":"user",…,"parts":[…]}
 //
-// and then one for each thing that was shown between them,
+// and a line for each annotation, which is what was shown between messages:
 //
 //	{"type":"annotation","n":1,"after":1,"next":2,"at":…,"kind":"notice","data":{…}}
 //
 // Fields are those of store.Session, store.Node, llm.Part and store.Annotation. Times are in UTC.
-// A part's opaque state stands there as it is; where JSON's rules of white space
-// or encoding would change a byte of it, state_base64 has it instead. Text is
-// taken to be valid UTF-8, as everywhere in parley. Several sessions may follow
-// one another in a file.
+// A part's opaque state is written as it is; if JSON's rules of white space or
+// encoding would change a byte of it, state_base64 has it instead. Text has to be
+// valid UTF-8, as everywhere in parley. Several sessions may follow one another in
+// a file.
 func JSONL(w io.Writer, c Conversation) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
@@ -65,7 +65,8 @@ func JSONL(w io.Writer, c Conversation) error {
 	return b.Flush()
 }
 
-// The lines embed what they hold, so that a field added there is here as well.
+// A sessionLine is a line of JSONL. It embeds the stored type, so that fields added there
+// are written as well, as nodeLine and annotationLine do.
 type sessionLine struct {
 	Type    string `json:"type"`
 	Format  string `json:"format"`
@@ -77,7 +78,7 @@ type sessionLine struct {
 type nodeLine struct {
 	Type string `json:"type"`
 	store.Node
-	Parts []partLine `json:"parts"` // stands for the field of llm.Message
+	Parts []partLine `json:"parts"` // hides the field of llm.Message
 }
 
 type annotationLine struct {
@@ -87,7 +88,7 @@ type annotationLine struct {
 
 type partLine struct {
 	llm.Part
-	State  json.RawMessage `json:"state,omitempty"` // stands for the field of llm.Part
+	State  json.RawMessage `json:"state,omitempty"` // hides the field of llm.Part
 	Base64 []byte          `json:"state_base64,omitempty"`
 }
 
@@ -107,7 +108,7 @@ func lines(parts []llm.Part) []partLine {
 	return out
 }
 
-// verbatim reports whether raw comes back from an encoder as it went in.
+// verbatim reports whether raw stays the same, byte for byte, when it is encoded.
 func verbatim(raw json.RawMessage) bool {
 	var b bytes.Buffer
 	return utf8.Valid(raw) && json.Compact(&b, raw) == nil && bytes.Equal(b.Bytes(), raw) && string(raw) != "null"
@@ -131,8 +132,8 @@ func (l *nodeLine) node() store.Node {
 
 // A jsonlImporter reads what JSONL wrote.
 type jsonlImporter struct {
-	notes *skippedCounts
-	all   []*Conversation
+	skipped *skippedCounts
+	all     []*Conversation
 }
 
 func (d *jsonlImporter) line(data []byte) error {
@@ -142,7 +143,7 @@ func (d *jsonlImporter) line(data []byte) error {
 		Version int    `json:"version"`
 	}
 	if decode(data, &head) != nil {
-		d.notes.add(badLines, 1)
+		d.skipped.add(badLines, 1)
 		return nil
 	}
 	switch head.Type {
@@ -152,7 +153,7 @@ func (d *jsonlImporter) line(data []byte) error {
 		}
 		var l sessionLine
 		if json.Unmarshal(data, &l) != nil || head.Format != format {
-			d.notes.add(badLines, 1)
+			d.skipped.add(badLines, 1)
 			return nil
 		}
 		if l.ID != "" && !validID(l.ID) {
@@ -162,7 +163,7 @@ func (d *jsonlImporter) line(data []byte) error {
 	case typeMessage:
 		var l nodeLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
-			d.notes.add(badLines, 1)
+			d.skipped.add(badLines, 1)
 			return nil
 		}
 		c := d.all[len(d.all)-1]
@@ -170,13 +171,13 @@ func (d *jsonlImporter) line(data []byte) error {
 	case typeAnnotation:
 		var l annotationLine
 		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
-			d.notes.add(badLines, 1)
+			d.skipped.add(badLines, 1)
 			return nil
 		}
 		c := d.all[len(d.all)-1]
 		c.Annotations = append(c.Annotations, l.Annotation)
 	default:
-		d.notes.add(unknownLines, 1)
+		d.skipped.add(unknownLines, 1)
 	}
 	return nil
 }
@@ -184,17 +185,17 @@ func (d *jsonlImporter) line(data []byte) error {
 func (d *jsonlImporter) end() []Conversation {
 	var out []Conversation
 	for _, c := range d.all {
-		c.repair(d.notes)
+		c.repair(d.skipped)
 		out = append(out, *c)
 	}
 	return out
 }
 
-// roles holds those a message may have.
+// roles holds the roles that a message may have.
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
-// repair makes a tree of what the file says are messages. What JSONL wrote is one,
-// and stays as it is.
+// repair makes a tree of the messages of a file, which anybody may have written. A
+// conversation as JSONL writes it stays as it is.
 func (c *Conversation) repair(n *skippedCounts) {
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
@@ -224,7 +225,7 @@ func (c *Conversation) repair(n *skippedCounts) {
 		c.renumber()
 	}
 	before = len(c.Annotations)
-	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // who wrote the file decides about nothing here
+	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // a file does not change settings
 		return a.Kind == store.KindPersona || a.Kind == store.KindSettings || a.Kind == store.KindDirectories
 	})
 	n.add(ownSettings, before-len(c.Annotations))
@@ -233,10 +234,10 @@ func (c *Conversation) repair(n *skippedCounts) {
 	n.add(badAnnotations, before-len(c.Annotations))
 }
 
-// slack sets how many numbers may be missing in a conversation.
+// slack is how many numbers may be missing before messages are numbered anew.
 const slack = 1000
 
-// renumber counts messages from 1 without gaps. Each stands behind its parent.
+// renumber numbers messages from 1 without gaps, in their order.
 func (c *Conversation) renumber() {
 	now := map[int]int{0: 0}
 	for i := range c.Nodes {

@@ -11,10 +11,9 @@ import (
 	"parley/session/store"
 )
 
-// llm keeps what it was asked in logs.db: a response is a prompt and its answer, and belongs
-// to a conversation. Results of tools stand with the response whose prompt they were a part
-// of. Fragments stood in front of a prompt. (simonw/llm, llm/migrations.py up to m022.)
-
+// llm keeps its log in logs.db: a row of responses is a prompt and its response, and belongs
+// to a conversation. Tool results belong to the response whose prompt they were a part of.
+// Fragments precede a prompt. (simonw/llm, llm/migrations.py up to m022.)
 // An llmResponse is a row of responses.
 type llmResponse struct {
 	id, prompt, system, response, reasoning, schema, model string
@@ -23,7 +22,7 @@ type llmResponse struct {
 	usage                                                  *llm.Usage
 }
 
-func (r *placeReader) llm(ctx context.Context, d *database) error {
+func (r *sourceReader) llm(ctx context.Context, d *database) error {
 	type conversation struct{ id, name, stamp string }
 	var all []conversation
 	names := map[string]string{}
@@ -31,7 +30,7 @@ func (r *placeReader) llm(ctx context.Context, d *database) error {
 		err := d.rows(ctx, func(row []string) error {
 			names[row[0]] = row[1]
 			return nil
-		}, `SELECT `+d.list("conversations", "id", "name")+` FROM conversations`)
+		}, `SELECT `+d.columnList("conversations", "id", "name")+` FROM conversations`)
 		if err != nil {
 			return err
 		}
@@ -48,7 +47,7 @@ func (r *placeReader) llm(ctx context.Context, d *database) error {
 	}
 	indexed := false
 	for _, c := range all {
-		if !r.wants("llm", c.id, c.stamp) {
+		if !r.isWanted("llm", c.id, c.stamp) {
 			continue
 		}
 		if !indexed {
@@ -60,7 +59,7 @@ func (r *placeReader) llm(ctx context.Context, d *database) error {
 				return err
 			}
 		}
-		t := &llmBuilder{newTree("llm", r.notes), d, ctx, nil}
+		t := &llmBuilder{newBuilder("llm", r.skipped), d, ctx, nil}
 		t.session.ID, t.session.Title = c.id, c.name
 		head := t.conversation(c.id)
 		if t.err != nil {
@@ -73,69 +72,69 @@ func (r *placeReader) llm(ctx context.Context, d *database) error {
 	return nil
 }
 
-// newerTurns tells of turns in the tables of a later llm.
-func (r *placeReader) newerTurns(ctx context.Context, d *database) error {
+// newerTurns counts turns in the tables of a newer llm, which are not read.
+func (r *sourceReader) newerTurns(ctx context.Context, d *database) error {
 	if !d.has("turns", "id") {
 		return nil
 	}
 	return d.rows(ctx, func(row []string) error {
-		r.notes.at("table turns", 0)
-		r.notes.add(newerTurns, int(number(row[0])))
+		r.skipped.at("table turns", 0)
+		r.skipped.add(newerTurns, int(parseNumber(row[0])))
 		return nil
 	}, `SELECT count(*) FROM turns`)
 }
 
 type llmBuilder struct {
 	*builder
-	from *database
-	ctx  context.Context
-	err  error
+	db  *database
+	ctx context.Context
+	err error
 }
 
 // each calls f for the rows of a query, unless one before failed.
 func (t *llmBuilder) each(f func(row []string), query string, args ...any) {
 	if t.err == nil {
-		t.err = t.from.rows(t.ctx, func(row []string) error { f(row); return nil }, query, args...)
+		t.err = t.db.rows(t.ctx, func(row []string) error { f(row); return nil }, query, args...)
 	}
 }
 
-// conversation adds the responses of a conversation, and returns its last message.
+// conversation adds the responses of a conversation, and returns the Seq of its last message.
 func (t *llmBuilder) conversation(id string) (head int) {
 	var all []llmResponse
 	t.each(func(row []string) {
-		u := consumption{input: number(row[8]), output: number(row[9])}
+		u := consumption{input: parseNumber(row[8]), output: parseNumber(row[9])}
 		all = append(all, llmResponse{
-			id: row[0], prompt: row[2], system: row[3], response: row[4], at: seconds(row[5]), reasoning: row[6],
-			took: min(time.Duration(number(row[7]))*time.Millisecond, 24*time.Hour), usage: u.usage(), schema: row[10], model: llmModel(cmp.Or(row[11], row[1])),
+			id: row[0], prompt: row[2], system: row[3], response: row[4], at: parseTime(row[5]), reasoning: row[6],
+			took: min(time.Duration(parseNumber(row[7]))*time.Millisecond, 24*time.Hour), usage: u.usage(), schema: row[10], model: llmModel(cmp.Or(row[11], row[1])),
 		})
-	}, `SELECT `+t.from.list("responses", "id", "model", "prompt", "system", "response", "datetime_utc", "reasoning", "duration_ms",
+	}, `SELECT `+t.db.columnList("responses", "id", "model", "prompt", "system", "response", "datetime_utc", "reasoning", "duration_ms",
 		"input_tokens", "output_tokens", "schema_id", "resolved_model")+` FROM responses WHERE conversation_id = ? ORDER BY datetime_utc, rowid`, id)
 	system := ""
 	for i := range all {
 		r := &all[i]
-		t.notes.at("response "+line(r.id), 0)
+		t.skipped.at("response "+truncateLine(r.id), 0)
 		if r.system != "" && r.system != system {
 			system = r.system
-			t.notes.add(systemPrompts, 1)
+			t.skipped.add(systemPrompts, 1)
 		}
 		if r.schema != "" {
-			t.notes.add(schemas, 1)
+			t.skipped.add(schemas, 1)
 		}
 		head = t.response(r, head)
 	}
 	return head
 }
 
-// response adds a prompt and its answer behind head, and returns the answer.
+// response adds a prompt and its response behind head, and returns the Seq of the last.
 func (t *llmBuilder) response(r *llmResponse, head int) int {
 	t.results(r)
 	asked := store.Node{Parent: head, At: r.at.Add(-r.took), Message: llm.Message{Role: llm.RoleUser}}
-	if t.from.has("prompt_fragments", "response_id", "fragment_id", "order") && t.from.has("fragments", "id", "content") {
+	if t.db.has("prompt_fragments", "response_id", "fragment_id", "order") && t.db.has("fragments", "id", "content") {
 		t.each(func(row []string) { asked.Parts = appendText(asked.Parts, row[0]) },
 			`SELECT f.content FROM prompt_fragments p JOIN fragments f ON f.id = p.fragment_id WHERE p.response_id = ? ORDER BY p."order"`, r.id)
 	}
 	asked.Parts = appendText(asked.Parts, r.prompt)
-	if t.from.has("prompt_attachments", "response_id", "attachment_id", "order") {
+	if t.db.has("prompt_attachments", "response_id", "attachment_id", "order") {
 		asked.Parts = append(asked.Parts, t.attachments(`JOIN prompt_attachments p ON p.attachment_id = a.id WHERE p.response_id = ? ORDER BY p."order"`, r.id)...)
 	}
 	if len(asked.Parts) > 0 {
@@ -149,37 +148,37 @@ func (t *llmBuilder) response(r *llmResponse, head int) int {
 	seq := t.add("", said)
 	t.each(func(row []string) {
 		if row[0] == "" {
-			t.notes.add(emptyCalls, 1)
+			t.skipped.add(emptyCalls, 1)
 			return
 		}
 		t.call(seq, llm.Part{ID: cmp.Or(row[2], "llm_"+row[0]), Name: row[0], Input: compact([]byte(row[1]))})
-	}, `SELECT `+t.from.list("tool_calls", "name", "arguments", "tool_call_id")+t.where("tool_calls"), r.id)
+	}, `SELECT `+t.db.columnList("tool_calls", "name", "arguments", "tool_call_id")+t.where("tool_calls"), r.id)
 	if n := t.node(seq); len(n.Parts) == 0 {
 		t.nodes = t.nodes[:seq-1]
-		t.notes.add(failedAnswers, 1)
+		t.skipped.add(failedAnswers, 1)
 		return head
 	}
 	return seq
 }
 
-// where returns the end of a query for the rows of a response, of none if there is no such
-// table.
+// where returns the FROM and WHERE of a query for a table's rows of one response, which
+// yields none if there is no such table.
 func (t *llmBuilder) where(table string) string {
-	if !t.from.has(table, "response_id") {
+	if !t.db.has(table, "response_id") {
 		return " WHERE 0 AND ? = ''"
 	}
 	return " FROM " + table + " WHERE response_id = ? ORDER BY rowid"
 }
 
-// results adds those of calls that went along with a prompt.
+// results adds the tool results that were sent with a prompt.
 func (t *llmBuilder) results(r *llmResponse) {
 	type result struct{ num, name, output, id, exception string }
 	var all []result
 	t.each(func(row []string) { all = append(all, result{row[0], row[1], row[2], row[3], row[4]}) },
-		`SELECT `+t.from.list("tool_results", "id", "name", "output", "tool_call_id", "exception")+t.where("tool_results"), r.id)
+		`SELECT `+t.db.columnList("tool_results", "id", "name", "output", "tool_call_id", "exception")+t.where("tool_results"), r.id)
 	for _, a := range all {
 		var files []llm.Part
-		if t.from.has("tool_results_attachments", "tool_result_id", "attachment_id", "order") {
+		if t.db.has("tool_results_attachments", "tool_result_id", "attachment_id", "order") {
 			files = t.attachments(`JOIN tool_results_attachments p ON p.attachment_id = a.id WHERE p.tool_result_id = ? ORDER BY p."order"`, a.num)
 		}
 		t.result(cmp.Or(a.id, "llm_"+a.name), r.at.Add(-r.took), llm.Part{Text: cmp.Or(a.output, a.exception), Failed: a.exception != ""}, files, store.Outcome{})
@@ -187,7 +186,7 @@ func (t *llmBuilder) results(r *llmResponse) {
 }
 
 func (t *llmBuilder) attachments(where string, id string) (parts []llm.Part) {
-	if !t.from.has("attachments", "id", "type", "content", "url") {
+	if !t.db.has("attachments", "id", "type", "content", "url") {
 		return nil
 	}
 	t.each(func(row []string) {
@@ -196,16 +195,16 @@ func (t *llmBuilder) attachments(where string, id string) (parts []llm.Part) {
 			p.Data, p.URL = data, ""
 		}
 		if _, web := imagePart(p.URL); p.Data == nil && !web {
-			t.notes.add(noFiles, 1)
+			t.skipped.add(noFiles, 1)
 			return
 		}
 		parts = append(parts, p)
-	}, `SELECT a.type, iif(length(a.content) > ?, NULL, hex(a.content)), a.url FROM attachments a `+where, t.from.longest, id)
+	}, `SELECT a.type, iif(length(a.content) > ?, NULL, hex(a.content)), a.url FROM attachments a `+where, t.db.longest, id)
 	return parts
 }
 
-// llmModels says whose a model is by the beginning of its name: llm says it only where a
-// plugin has the model.
+// llmModels holds the providers of models by prefix: llm names the provider only of models
+// of plugins.
 var llmModels = []struct{ prefix, provider string }{
 	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"},
 	{"claude-", "anthropic"}, {"gemini-", "gemini"}, {"grok-", "xai"}, {"deepseek-", "deepseek"},

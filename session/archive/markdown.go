@@ -16,10 +16,9 @@ import (
 	"parley/providers/llm"
 )
 
-// Markdown writes the current branch of c to be read: what is known of it as
-// front matter, what people and models said as it is, thinking folded, and calls
-// with their results as blocks of code. Nothing inside a block can end it, and
-// HTML in a text is shown, not taken for HTML.
+// Markdown writes the current branch of c: its facts as front matter, prompts and
+// responses as they are, thinking folded, and calls with their results as code
+// blocks. No text can end the block it is in, and HTML in a text is escaped.
 func Markdown(w io.Writer, c Conversation) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "---\ntitle: %s\n", quote(c.title()))
@@ -27,16 +26,16 @@ func Markdown(w io.Writer, c Conversation) error {
 		fmt.Fprintf(b, "%s: %s\n", f.name, quote(f.value))
 	}
 	fmt.Fprintf(b, "---\n\n# %s\n", literal(c.title()))
-	for i, m := range c.steps() {
+	for i, m := range c.messages() {
 		if m.switched != "" {
 			fmt.Fprintf(b, "\n*%s*\n", literal(m.switched))
 		}
-		m.markdown(b, i+1)
+		m.writeMarkdown(b, i+1)
 	}
 	return b.Flush()
 }
 
-// quote returns text as a string of YAML, which takes those of JSON.
+// quote returns text as a YAML string, in the form of a JSON string.
 func quote(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -45,7 +44,7 @@ func quote(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// literal returns text of one line that Markdown leaves alone.
+// literal returns a line of text with Markdown's characters escaped.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -57,8 +56,8 @@ func literal(text string) string {
 	return b.String()
 }
 
-// markdown writes the nth message of the branch.
-func (s *message) markdown(b *bufio.Writer, n int) {
+// writeMarkdown writes the nth message of the branch.
+func (s *message) writeMarkdown(b *bufio.Writer, n int) {
 	fmt.Fprintf(b, "\n## %d. %s\n", n, literal(s.speaker()))
 	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)
@@ -73,11 +72,11 @@ func (s *message) markdown(b *bufio.Writer, n int) {
 	}
 }
 
-// block returns a part as blocks of Markdown, "" if there is nothing to show.
+// block returns a part as Markdown blocks, "" if there is nothing to show.
 func (s *message) block(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
-		if name, body, ok := attached(p); ok {
+		if name, body, ok := attachedFile(p); ok {
 			return "**" + literal(oneLine(name)) + "**\n\n" + fenced(sanitize(body), language(name))
 		}
 		return contained(sanitize(p.Text))
@@ -85,22 +84,23 @@ func (s *message) block(p llm.Part) string {
 		if strings.TrimSpace(p.Text) == "" {
 			return ""
 		}
-		return folded("Thinking", fenced(sanitize(p.Text), "text"))
+		return foldedBlock("Thinking", fenced(sanitize(p.Text), "text"))
 	case llm.Call:
-		return s.called(p)
+		return s.callMarkdown(p)
 	case llm.Result:
-		return result(p, nil)
+		return resultMarkdown(p, nil)
 	case llm.Media:
-		return media(p)
+		return mediaMarkdown(p)
 	case llm.Source:
 		p.Text = p.Title()
 		s.sources++
-		return fmt.Sprintf("- Source %d: %s", s.sources, linked(p))
+		return fmt.Sprintf("- Source %d: %s", s.sources, mediaLink(p))
 	}
 	return ""
 }
 
-// language returns what the name of a file says about its text.
+// language returns the language of a code block for a file of that name: its extension, or
+// "text".
 func language(name string) string {
 	ext := strings.TrimPrefix(path.Ext(oneLine(name)), ".")
 	if ext == "" || strings.ContainsFunc(ext, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -109,13 +109,12 @@ func language(name string) string {
 	return ext
 }
 
-// folded returns a body that opens on a click. Body is a block of code, in which
-// nothing can close it.
-func folded(title, body string) string {
+// foldedBlock returns body, which is a fenced code block, folded under a title.
+func foldedBlock(title, body string) string {
 	return "<details><summary>" + escape(title) + "</summary>\n\n" + body + "\n\n</details>"
 }
 
-func (s *message) called(p llm.Part) string {
+func (s *message) callMarkdown(p llm.Part) string {
 	out := "**" + toolLabel(p) + ": " + literal(oneLine(p.Name)) + "**\n\n" + fenced(sanitize(pretty(p.Input)), "json")
 	a := s.answers[p.ID]
 	if a == nil {
@@ -124,29 +123,29 @@ func (s *message) called(p llm.Part) string {
 	if a.outcome.Diff != "" {
 		out += "\n\n" + fenced(sanitize(a.outcome.Diff), "diff")
 	}
-	return out + "\n\n" + result(a.result, a)
+	return out + "\n\n" + resultMarkdown(a.result, a)
 }
 
-func result(p llm.Part, a *callResult) string {
-	title, text := titled(p, a)
-	out := folded(title, fenced(sanitize(text), "text"))
+func resultMarkdown(p llm.Part, a *callResult) string {
+	title, text := resultTitle(p, a)
+	out := foldedBlock(title, fenced(sanitize(text), "text"))
 	if a != nil {
 		for _, m := range a.media {
-			out += "\n\n" + media(m)
+			out += "\n\n" + mediaMarkdown(m)
 		}
 	}
 	return out
 }
 
-func media(p llm.Part) string {
+func mediaMarkdown(p llm.Part) string {
 	if p.URL != "" {
-		return "- " + literal(described(p)) + ": " + linked(p)
+		return "- " + literal(describeFile(p)) + ": " + mediaLink(p)
 	}
-	return "- " + literal(described(p))
+	return "- " + literal(describeFile(p))
 }
 
-// linked returns where a part leads to.
-func linked(p llm.Part) string {
+// mediaLink returns the link of a part, or its text and URL if safeURL forbids a link.
+func mediaLink(p llm.Part) string {
 	url := oneLine(p.URL)
 	if !safeURL(url) || strings.ContainsAny(url, "<> ") {
 		return strings.TrimSpace(literal(oneLine(p.Text)) + " " + literal(url))
@@ -157,9 +156,8 @@ func linked(p llm.Part) string {
 	return "[" + literal(oneLine(p.Text)) + "](<" + url + ">)"
 }
 
-// contained returns Markdown that cannot reach beyond its end: HTML is escaped, and a
-// block of code that was left open is closed. What cannot be closed is shown as
-// code.
+// contained returns Markdown that does not affect what follows it: HTML is escaped, and an
+// open code block is closed. If it cannot be closed, all of it becomes a code block.
 func contained(text string) string {
 	text = strings.Trim(text, "\n")
 	if strings.TrimSpace(text) == "" {
@@ -168,25 +166,25 @@ func contained(text string) string {
 	if !withinLimits(text) {
 		return fenced(text, "text")
 	}
-	for range 4 { // what was HTML may begin a block of code, and end one that held HTML
+	for range 4 { // escaping may open or close a code block, and so make other text HTML
 		before := text
-		if text = unhtml(text); text == before {
+		if text = escapeHTML(text); text == before {
 			break
 		}
 	}
-	if unhtml(text) != text {
+	if escapeHTML(text) != text {
 		return fenced(text, "text")
 	}
 	for _, end := range []string{"", "\n```", "\n~~~", "\n" + fence(text)} {
-		if closed(text + end) {
+		if isClosed(text + end) {
 			return text + end
 		}
 	}
 	return fenced(text, "text")
 }
 
-// closed reports whether a paragraph behind text is one.
-func closed(text string) bool {
+// isClosed reports whether a paragraph that follows text is parsed as one.
+func isClosed(text string) bool {
 	const behind = "behind"
 	src := []byte(text + "\n\n" + behind + "\n")
 	doc := markup().Parser().Parse(gm.NewReader(src))
@@ -194,10 +192,10 @@ func closed(text string) bool {
 	return ok && string(last.Lines().Value(src)) == behind
 }
 
-// unhtml returns Markdown with the beginnings of its HTML escaped.
-func unhtml(text string) string {
+// escapeHTML returns Markdown with the beginnings of its HTML escaped.
+func escapeHTML(text string) string {
 	src := []byte(text)
-	var at []int // of what to escape
+	var at []int // offsets of each < to escape
 	line := func(s gm.Segment) {
 		for k := s.Start; k < s.Stop; k++ {
 			if src[k] == '<' {

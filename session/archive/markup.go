@@ -18,8 +18,7 @@ import (
 	"parley/tools/diff"
 )
 
-// markup reads Markdown and writes HTML in which nothing is the text's own but
-// its words.
+// markup converts Markdown to HTML, in which HTML of the text is escaped.
 var markup = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
@@ -31,13 +30,13 @@ var markup = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// blocks reads only what blocks a text consists of.
+// blocks parses only the block structure of a text.
 var blocks = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
 })
 
-// Limits on what is taken for markup. They lie far beyond what anybody writes;
-// without them crafted text costs time that grows with its square.
+// Limits on what is parsed as markup. They are far beyond what anybody writes;
+// without them crafted text costs time that grows with the square of its length.
 const (
 	longestText    = 2 << 20  // bytes
 	longestBlock   = 32 << 10 // that is searched for inline markup, in bytes
@@ -77,9 +76,8 @@ func withinLimits(text string) bool {
 	return fits
 }
 
-// markers returns how many quotes and lists a line may open: those of its marks that
-// stand before its first word. One that is indented may stand as deep as its
-// indent says.
+// markers returns how many quotes and lists a line may open: the marks before its first
+// word. With a deep indent it is more than deepestMarkers.
 func markers(line string) int {
 	n, indent := 0, 0
 	for i := 0; i < len(line); i++ {
@@ -103,6 +101,7 @@ func markers(line string) int {
 	return n
 }
 
+// markupTo writes text as HTML, or as it is if it is beyond the limits.
 func markupTo(b *bufio.Writer, text string) {
 	text = sanitize(text)
 	var out bytes.Buffer
@@ -113,8 +112,8 @@ func markupTo(b *bufio.Writer, text string) {
 	b.Write(out.Bytes())
 }
 
-// safeRenderer writes what would let a text reach out of itself: its HTML as text, and
-// its links and images as links to where links may lead.
+// safeRenderer renders the nodes that would be unsafe: HTML as text, and links and images
+// as links, if safeURL allows it.
 type safeRenderer struct{}
 
 func (safeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -176,10 +175,10 @@ func autoLink(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.W
 	return ast.WalkSkipChildren, nil
 }
 
-// image writes an image as a link. Loading it would tell somebody who reads the page, and when.
+// image renders an image as a link: loading it would tell a server who reads the page, and when.
 func image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	url := string(node.(*ast.Image).Destination)
-	inside := false // a link, which may hold no other
+	inside := false // within a link, which cannot hold another
 	for n := node.Parent(); n != nil && !inside; n = n.Parent() {
 		inside = n.Kind() == ast.KindLink || n.Kind() == ast.KindImage
 	}

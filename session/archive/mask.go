@@ -8,9 +8,9 @@ import (
 	"parley/providers/llm"
 )
 
-// Mask returns c with what mask makes of its texts, of the arguments of calls,
-// of their results and of annotations, and in c.MaskedTexts how many of those it changed. What
-// providers want back byte for byte, State, stays, and so do files.
+// Mask returns c with mask applied to its texts, the arguments and results of calls, and
+// annotations, and counts in c.MaskedTexts how many of those it changed. State, which
+// providers want back byte for byte, stays as it is, and so do files.
 func Mask(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {
 		if masked := mask(*text); masked != *text {
@@ -26,7 +26,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 			p := &n.Parts[k]
 			clean(&p.Text)
 			clean(&p.Input)
-			if p.Kind != llm.Call && p.Kind != llm.Result { // theirs is the tool's
+			if p.Kind != llm.Call && p.Kind != llm.Result { // of those, it is the tool's name
 				clean(&p.Name)
 			}
 		}
@@ -55,7 +55,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 	return c
 }
 
-// maskedJSON returns a decoded JSON value with each of its strings cleaned.
+// maskedJSON returns a decoded JSON value with clean applied to each of its strings.
 func maskedJSON(value any, clean func(*string)) any {
 	switch value := value.(type) {
 	case string:

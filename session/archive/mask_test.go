@@ -10,9 +10,9 @@ import (
 	"parley/session/store"
 )
 
-// Masking changes texts, arguments and results, and counts them. What a provider
-// wants back stays as it is, and so does the conversation it was made of.
-func TestMasked(t *testing.T) {
+// Masking changes texts, arguments and results of a copy, and counts them. State stays
+// as it is.
+func TestMask(t *testing.T) {
 	say := func() Conversation {
 		state := json.RawMessage(`{"key":"KEY"}`)
 		return Conversation{Session: store.Session{Title: "my KEY", Preview: "none"}, Nodes: []store.Node{

@@ -11,10 +11,10 @@ import (
 
 // opencode keeps sessions, messages and their parts as JSON: since 2026 in rows of
 // ~/.local/share/opencode/opencode.db, before that in files below "storage" there. A
-// message of the assistant's holds one step or several, with calls and their results.
+// message of the assistant holds one step or several, with calls and their results.
 // Sessions with a parent are those of subagents. (What opencode 1.18 writes.)
 
-// An opencodeSession is what either says of a session.
+// An opencodeSession is a session in either form.
 type opencodeSession struct {
 	ID     string `json:"id"`
 	Parent string `json:"parentID"`
@@ -106,14 +106,15 @@ var opencodeReasons = map[string]llm.Reason{
 	"stop": llm.Stop, "length": llm.Length, "tool-calls": llm.Calls, "content-filter": llm.Refused, "other": llm.Other,
 }
 
-// An opencodeStore is one of the two places.
+// An opencodeStore is one of the two forms: opencodeDatabase or opencodeDirectory.
 type opencodeStore interface {
-	sessions(ctx context.Context, r *placeReader) ([]opencodeSession, error)
-	// messages returns those of a session in order, and parts by message.
-	messages(ctx context.Context, r *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error)
+	sessions(ctx context.Context, r *sourceReader) ([]opencodeSession, error)
+	// messages returns the ids of a session's messages in order, and by id the message (one
+	// value) and its parts.
+	messages(ctx context.Context, r *sourceReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error)
 }
 
-func (r *placeReader) opencode(ctx context.Context, from opencodeStore) error {
+func (r *sourceReader) opencode(ctx context.Context, from opencodeStore) error {
 	all, err := from.sessions(ctx, r)
 	if err != nil {
 		return err
@@ -121,34 +122,34 @@ func (r *placeReader) opencode(ctx context.Context, from opencodeStore) error {
 	for _, s := range all {
 		if s.Parent != "" {
 			r.found++
-			r.notes.at("session "+line(s.ID), 0)
-			r.notes.add(subsessions, 1)
+			r.skipped.at("session "+truncateLine(s.ID), 0)
+			r.skipped.add(subsessions, 1)
 			continue
 		}
-		if !r.wants("opencode", s.ID, s.stamp) {
+		if !r.isWanted("opencode", s.ID, s.stamp) {
 			continue
 		}
 		ids, messages, parts, err := from.messages(ctx, r, s.ID)
 		if err != nil {
 			return err
 		}
-		t := &opencodeBuilder{builder: newTree("opencode", r.notes)}
+		t := &opencodeBuilder{builder: newBuilder("opencode", r.skipped)}
 		t.session.ID, t.session.Title, t.session.Dir = s.ID, s.Title, directory(s.Folder)
 		t.session.Created, t.session.Updated = millis(s.Time.Created), millis(s.Time.Updated)
-		head, stands := 0, -1 // where the session was taken back to
+		head, revertedTo := 0, -1 // Seq of the head after a revert; -1: there was none
 		for _, id := range ids {
-			r.notes.at("message "+line(id), 0)
+			r.skipped.at("message "+truncateLine(id), 0)
 			var m opencodeMessage
-			if len(messages[id]) == 0 || !r.notes.decode(messages[id][0], &m, badRows) {
+			if len(messages[id]) == 0 || !r.skipped.decode(messages[id][0], &m, badRows) {
 				continue
 			}
 			if id == s.Revert.Message && id != "" {
-				stands = head
+				revertedTo = head
 			}
 			head = t.message(&m, parts[id], head)
 		}
-		if stands >= 0 {
-			head = stands
+		if revertedTo >= 0 {
+			head = revertedTo
 		}
 		if err := r.add(t.builder, head, s.stamp); err != nil {
 			return err
@@ -162,13 +163,13 @@ type opencodeBuilder struct {
 	items map[string][]string // summaries of reasoning items of the message, by their id
 }
 
-// message adds a message behind head, and returns what the next one follows.
+// message adds a message behind head, and returns the Seq the next one follows.
 func (t *opencodeBuilder) message(m *opencodeMessage, list []json.RawMessage, head int) int {
 	parts := make([]opencodePart, 0, len(list))
 	t.items = map[string][]string{}
 	for _, raw := range list {
 		var p opencodePart
-		if !t.notes.decode(raw, &p, badRows) {
+		if !t.skipped.decode(raw, &p, badRows) {
 			continue
 		}
 		parts = append(parts, p)
@@ -181,7 +182,7 @@ func (t *opencodeBuilder) message(m *opencodeMessage, list []json.RawMessage, he
 	case m.Role == "user", string(m.Summary) == "true" && m.Role == "assistant":
 		n := store.Node{Parent: head, At: at, Summary: m.Role == "assistant", Message: llm.Message{Role: llm.RoleUser}}
 		for _, p := range parts {
-			n.Parts = t.shown(n.Parts, p)
+			n.Parts = t.appendPart(n.Parts, p)
 		}
 		if len(n.Parts) == 0 {
 			return head
@@ -190,12 +191,12 @@ func (t *opencodeBuilder) message(m *opencodeMessage, list []json.RawMessage, he
 	case m.Role == "assistant":
 		return t.answer(m, parts, head)
 	}
-	t.notes.add(badMessages, 1)
+	t.skipped.add(badMessages, 1)
 	return head
 }
 
-// shown adds a part that stands on its own.
-func (t *opencodeBuilder) shown(parts []llm.Part, p opencodePart) []llm.Part {
+// appendPart adds a part that is text or a file; others are skipped, unknown ones counted.
+func (t *opencodeBuilder) appendPart(parts []llm.Part, p opencodePart) []llm.Part {
 	switch p.Type {
 	case "text":
 		return appendText(parts, p.Text)
@@ -203,22 +204,22 @@ func (t *opencodeBuilder) shown(parts []llm.Part, p opencodePart) []llm.Part {
 		return appendText(parts, p.Prompt)
 	case "file":
 		if f, ok := imagePart(p.URL); ok {
-			f.Name = line(p.File)
+			f.Name = truncateLine(p.File)
 			if p.MIME != "" {
 				f.MIME = p.MIME
 			}
 			return append(parts, f)
 		}
-		t.notes.add(noFiles, 1)
+		t.skipped.add(noFiles, 1)
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "reasoning", "tool":
 	default:
-		t.notes.add(unknownBlocks, 1)
+		t.skipped.add(unknownBlocks, 1)
 	}
 	return parts
 }
 
-// answer adds an answer. A step that follows calls is a message of its own: their results
-// stand between.
+// answer adds a response, and returns the Seq of its last message: a step that follows calls
+// is a message of its own, as their results stand between.
 func (t *opencodeBuilder) answer(m *opencodeMessage, parts []opencodePart, head int) int {
 	origin := responsesOrigin(m.Provider, m.Model)
 	if m.Provider == "anthropic" {
@@ -242,7 +243,7 @@ func (t *opencodeBuilder) answer(m *opencodeMessage, parts []opencodePart, head 
 		t.nodes = t.nodes[:seq-1]
 		if seq == first {
 			if m.Error != nil {
-				t.notes.add(failedAnswers, 1)
+				t.skipped.add(failedAnswers, 1)
 			}
 			return head
 		}
@@ -253,13 +254,13 @@ func (t *opencodeBuilder) answer(m *opencodeMessage, parts []opencodePart, head 
 		n.Usage = m.Tokens.usage(m.Cost)
 	}
 	if seq == first {
-		n.Duration = span(millis(m.Time.Created), millis(m.Time.Completed))
+		n.Duration = elapsed(millis(m.Time.Created), millis(m.Time.Completed))
 	}
 	why := ""
 	if m.Error != nil && m.Error.Name != "MessageAbortedError" {
 		why = join(m.Error.Name, m.Error.Data.Message)
 	}
-	t.ended(seq, opencodeReasons[m.Finish], m.Error != nil, why)
+	t.setEnding(seq, opencodeReasons[m.Finish], m.Error != nil, why)
 	return seq
 }
 
@@ -267,21 +268,21 @@ func (t *opencodeBuilder) part(seq int, p opencodePart, provider string) {
 	n := t.node(seq)
 	switch p.Type {
 	case "reasoning":
-		if q, ok := t.thought(n.Origin, p, provider); ok {
+		if q, ok := t.thinkingPart(n.Origin, p, provider); ok {
 			n.Parts = append(n.Parts, q)
 		}
 	case "tool":
-		t.tool(seq, p)
+		t.addToolCall(seq, p)
 	case "step-finish":
 		n.Usage = p.Tokens.usage(p.Cost)
 	default:
-		n.Parts = t.shown(n.Parts, p)
+		n.Parts = t.appendPart(n.Parts, p)
 	}
 }
 
-// thought returns what a model thought. A reasoning item of the Responses API has a part
-// for each of its summaries: the first stands for all.
-func (t *opencodeBuilder) thought(origin string, p opencodePart, provider string) (llm.Part, bool) {
+// thinkingPart returns the thinking of a part. A reasoning item of the Responses API has a part
+// for each of its summaries: the first gets all of them, the others are false.
+func (t *opencodeBuilder) thinkingPart(origin string, p opencodePart, provider string) (llm.Part, bool) {
 	q := llm.Part{Kind: llm.Thinking, Text: p.Text}
 	a, o := p.Metadata.Anthropic, p.Metadata.OpenAI
 	switch {
@@ -301,15 +302,15 @@ func (t *opencodeBuilder) thought(origin string, p opencodePart, provider string
 	return q, q.Text != "" || q.State != nil
 }
 
-func (t *opencodeBuilder) tool(seq int, p opencodePart) {
+func (t *opencodeBuilder) addToolCall(seq int, p opencodePart) {
 	if p.Tool == "" {
-		t.notes.add(emptyCalls, 1)
+		t.skipped.add(emptyCalls, 1)
 		return
 	}
 	s := p.State
 	id := p.CallID
 	if id == "" {
-		id = fmt.Sprintf("opencode_%d_%d", seq, len(t.made)+1)
+		id = fmt.Sprintf("opencode_%d_%d", seq, len(t.localCalls)+1)
 	}
 	t.call(seq, llm.Part{ID: id, Name: p.Tool, Input: compact(s.Input)})
 	result := llm.Part{Text: s.Output}
@@ -317,14 +318,14 @@ func (t *opencodeBuilder) tool(seq int, p opencodePart) {
 	case "completed":
 	case "error":
 		result.Text, result.Failed = join(s.Output, s.Error), true
-	default: // pending, or running: nothing says what it came to
+	default: // pending or running: it has no result
 		return
 	}
 	var files []llm.Part
 	for _, f := range s.Files {
 		f.Type = "file"
-		files = t.shown(files, f)
+		files = t.appendPart(files, f)
 	}
 	from, to := millis(s.Time.Start), millis(s.Time.End)
-	t.result(id, to, result, files, store.Outcome{Diff: s.Metadata.Diff, Duration: span(from, to)})
+	t.result(id, to, result, files, store.Outcome{Diff: s.Metadata.Diff, Duration: elapsed(from, to)})
 }

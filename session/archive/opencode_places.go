@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// An openedDatabase is opencode's database.
-type openedDatabase struct{ *database }
+// An opencodeDatabase is opencode.db.
+type opencodeDatabase struct{ *database }
 
-func (d openedDatabase) sessions(ctx context.Context, r *placeReader) (all []opencodeSession, err error) {
+func (d opencodeDatabase) sessions(ctx context.Context, r *sourceReader) (all []opencodeSession, err error) {
 	counts := map[string]string{}
 	if d.has("message", "time_created") {
 		err = d.rows(ctx, func(row []string) error {
@@ -28,18 +28,18 @@ func (d openedDatabase) sessions(ctx context.Context, r *placeReader) (all []ope
 	}
 	err = d.rows(ctx, func(row []string) error {
 		s := opencodeSession{ID: row[0], Parent: row[1], Title: row[2], Folder: row[3], stamp: row[5] + "/" + counts[row[0]]}
-		s.Time.Created, s.Time.Updated = number(row[4]), number(row[5])
+		s.Time.Created, s.Time.Updated = parseNumber(row[4]), parseNumber(row[5])
 		if row[6] != "" {
-			r.notes.at("session "+line(s.ID), 0)
-			r.notes.decode([]byte(row[6]), &s.Revert, badRows)
+			r.skipped.at("session "+truncateLine(s.ID), 0)
+			r.skipped.decode([]byte(row[6]), &s.Revert, badRows)
 		}
 		all = append(all, s)
 		return nil
-	}, `SELECT `+d.list("session", "id", "parent_id", "title", "directory", "time_created", "time_updated", "revert")+` FROM session ORDER BY id`)
+	}, `SELECT `+d.columnList("session", "id", "parent_id", "title", "directory", "time_created", "time_updated", "revert")+` FROM session ORDER BY id`)
 	return all, err
 }
 
-func (d openedDatabase) messages(ctx context.Context, _ *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
+func (d opencodeDatabase) messages(ctx context.Context, _ *sourceReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
 	messages, parts = map[string][]json.RawMessage{}, map[string][]json.RawMessage{}
 	order := "rowid"
 	if d.has("message", "time_created") {
@@ -49,7 +49,7 @@ func (d openedDatabase) messages(ctx context.Context, _ *placeReader, session st
 		ids = append(ids, row[0])
 		messages[row[0]] = []json.RawMessage{json.RawMessage(row[1])}
 		return nil
-	}, `SELECT `+d.list("message", "id", "data")+` FROM message WHERE session_id = ? ORDER BY `+order, session)
+	}, `SELECT `+d.columnList("message", "id", "data")+` FROM message WHERE session_id = ? ORDER BY `+order, session)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -61,16 +61,16 @@ func (d openedDatabase) messages(ctx context.Context, _ *placeReader, session st
 	return ids, messages, parts, err
 }
 
-// A storageFolder is "storage" of an older opencode: session/PROJECT/ID.json,
+// An opencodeDirectory is "storage" of an older opencode: session/PROJECT/ID.json,
 // message/SESSION/ID.json and part/MESSAGE/ID.json.
-type storageFolder string
+type opencodeDirectory string
 
-// storage reads the folder of an older opencode.
-func (r *placeReader) storage(ctx context.Context, path string) error {
+// storage reads the directory "storage" of an older opencode.
+func (r *sourceReader) storage(ctx context.Context, path string) error {
 	if info, err := os.Stat(filepath.Join(path, "session")); err != nil || !info.IsDir() {
 		return ErrNoConversation
 	}
-	if err := r.opencode(ctx, storageFolder(path)); err != nil {
+	if err := r.opencode(ctx, opencodeDirectory(path)); err != nil {
 		return err
 	}
 	if r.found == 0 {
@@ -79,7 +79,7 @@ func (r *placeReader) storage(ctx context.Context, path string) error {
 	return nil
 }
 
-func (d storageFolder) sessions(ctx context.Context, r *placeReader) (all []opencodeSession, err error) {
+func (d opencodeDirectory) sessions(ctx context.Context, r *sourceReader) (all []opencodeSession, err error) {
 	projects, err := os.ReadDir(filepath.Join(string(d), "session"))
 	if err != nil {
 		return nil, errors.Unwrap(err)
@@ -96,11 +96,11 @@ func (d storageFolder) sessions(ctx context.Context, r *placeReader) (all []open
 		for _, name := range names {
 			var s opencodeSession
 			data, state := d.read(r, filepath.Join(folder, name))
-			if data == nil || !r.notes.decode(data, &s, badRows) {
+			if data == nil || !r.skipped.decode(data, &s, badRows) {
 				continue
 			}
 			if s.ID = strings.TrimSuffix(name, ".json"); !validID(s.ID) {
-				r.notes.add(badRows, 1)
+				r.skipped.add(badRows, 1)
 				continue
 			}
 			if info, err := os.Stat(filepath.Join(string(d), "message", s.ID)); err == nil {
@@ -113,7 +113,7 @@ func (d storageFolder) sessions(ctx context.Context, r *placeReader) (all []open
 	return all, ctx.Err()
 }
 
-func (d storageFolder) messages(ctx context.Context, r *placeReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
+func (d opencodeDirectory) messages(ctx context.Context, r *sourceReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
 	messages, parts = map[string][]json.RawMessage{}, map[string][]json.RawMessage{}
 	folder := filepath.Join(string(d), "message", session)
 	names, err := d.names(r, folder)
@@ -141,8 +141,8 @@ func (d storageFolder) messages(ctx context.Context, r *placeReader, session str
 	return ids, messages, parts, ctx.Err()
 }
 
-// names returns the files of JSON in a folder; none if there is no such folder.
-func (d storageFolder) names(r *placeReader, folder string) (names []string, err error) {
+// names returns the names of JSON files in a directory, sorted; none if it does not exist.
+func (d opencodeDirectory) names(r *sourceReader, folder string) (names []string, err error) {
 	f, err := os.Open(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -164,16 +164,16 @@ func (d storageFolder) names(r *placeReader, folder string) (names []string, err
 	return names, nil
 }
 
-// read returns what a file holds and what changes with it, nil if it cannot be read.
-func (d storageFolder) read(r *placeReader, path string) (data []byte, state string) {
+// read returns the content of a file, nil if it cannot be read, and its size and time as text.
+func (d opencodeDirectory) read(r *sourceReader, path string) (data []byte, state string) {
 	short, err := filepath.Rel(string(d), path)
 	if err != nil {
 		short = path
 	}
-	r.notes.at(filepath.ToSlash(short), 0)
+	r.skipped.at(filepath.ToSlash(short), 0)
 	f, err := openRegular(path)
 	if err != nil {
-		r.notes.add(badRows, 1)
+		r.skipped.add(badRows, 1)
 		return nil, ""
 	}
 	defer func() { _ = f.Close() }()
@@ -182,7 +182,7 @@ func (d storageFolder) read(r *placeReader, path string) (data []byte, state str
 	}
 	data, err = io.ReadAll(io.LimitReader(f, int64(r.limits.line)+1))
 	if err != nil || len(data) > r.limits.line || len(data) == 0 {
-		r.notes.add(badRows, 1)
+		r.skipped.add(badRows, 1)
 		return nil, ""
 	}
 	return data, state

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// The ID that a file of parley's format names is kept only if it can be one, and it is told that
-// anybody may have written it.
-func TestOwnIDs(t *testing.T) {
+// The ID in a file of parley's format is kept only if it is valid, and FromParley is set.
+func TestInvalidIDsAreReplaced(t *testing.T) {
 	for id, kept := range map[string]bool{
 		"01hz3v9k2m4pq": true, "import-0123_x": true, "": true,
 		"../../etc": false, "a b": false, "a/b": false, "\x1b[31m": false, strings.Repeat("x", 81): false, "ä": false,

@@ -14,12 +14,12 @@ import (
 //
 // The first line names the session. Each other line is an entry of a tree: id and parentId
 // link messages, changes of the model, summaries and what extensions note; in version 1 one
-// follows the other. The last line is where the conversation stands. (pi's
+// follows the other. The last line is the head of the conversation. (pi's
 // docs/session-format.md, version 3.)
 type piImporter struct {
-	notes *skippedCounts
+	skipped *skippedCounts
 	importedThread
-	named string
+	name string
 }
 
 type piLine struct {
@@ -31,21 +31,21 @@ type piLine struct {
 	Version int       `json:"version"`
 	Message piMessage `json:"message"`
 
-	Summary  string `json:"summary"`
-	Content  list   `json:"content"`
-	Display  bool   `json:"display"`
-	Name     string `json:"name"`
-	Thinking string `json:"thinkingLevel"`
-	Provider string `json:"provider"`
-	Model    string `json:"modelId"`
+	Summary  string   `json:"summary"`
+	Content  jsonList `json:"content"`
+	Display  bool     `json:"display"`
+	Name     string   `json:"name"`
+	Thinking string   `json:"thinkingLevel"`
+	Provider string   `json:"provider"`
+	Model    string   `json:"modelId"`
 }
 
 type piMessage struct {
-	Role     string  `json:"role"`
-	Content  list    `json:"content"`
-	Provider string  `json:"provider"`
-	Model    string  `json:"model"`
-	Time     float64 `json:"timestamp"` // ms
+	Role     string   `json:"role"`
+	Content  jsonList `json:"content"`
+	Provider string   `json:"provider"`
+	Model    string   `json:"model"`
+	Time     float64  `json:"timestamp"` // ms
 	Usage    struct {
 		Input  float64 `json:"input"`
 		Output float64 `json:"output"`
@@ -87,12 +87,12 @@ type piBlock struct {
 var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
 
 func newPi(n *skippedCounts) *piImporter {
-	return &piImporter{notes: n, importedThread: importedThread{builder: newTree("pi", n)}}
+	return &piImporter{skipped: n, importedThread: importedThread{builder: newBuilder("pi", n)}}
 }
 
 func (d *piImporter) line(data []byte) error {
 	var l piLine
-	if !d.notes.decode(data, &l, badLines) {
+	if !d.skipped.decode(data, &l, badLines) {
 		return nil
 	}
 	if l.Type == "session" {
@@ -116,36 +116,37 @@ func (d *piImporter) line(data []byte) error {
 	return nil
 }
 
-// entry adds what an entry says, and returns what later ones follow: parent, if it is no
+// entry adds an entry, and returns the Seq that later ones follow: parent, if it is no
 // message.
 func (d *piImporter) entry(l *piLine, parent int) int {
 	switch l.Type {
 	case "message":
 		return d.message(l, parent)
 	case "compaction":
-		return d.note(l, parent, l.Summary, true)
+		return d.addText(l, parent, l.Summary, true)
 	case "branch_summary":
-		return d.note(l, parent, l.Summary, false)
+		return d.addText(l, parent, l.Summary, false)
 	case "custom_message":
 		if !l.Display {
-			d.notes.add(injected, 1)
+			d.skipped.add(injected, 1)
 			return parent
 		}
 		return d.user(l, parent, l.Content)
 	case "session_info":
-		d.named = l.Name
+		d.name = l.Name
 	case "thinking_level_change":
 		d.session.Effort = efforts[l.Thinking]
 	case "model_change":
 		d.session.Model = foreignModel(l.Provider, l.Model)
 	case "label", "custom":
 	default:
-		d.notes.add(unknownLines, 1)
+		d.skipped.add(unknownLines, 1)
 	}
 	return parent
 }
 
-func (d *piImporter) note(l *piLine, parent int, text string, summary bool) int {
+// addText adds text as a message of the user, or as a summary.
+func (d *piImporter) addText(l *piLine, parent int, text string, summary bool) int {
 	if strings.TrimSpace(text) == "" {
 		return parent
 	}
@@ -166,67 +167,67 @@ func (d *piImporter) message(l *piLine, parent int) int {
 		if m.Exit != nil && *m.Exit != 0 {
 			text += fmt.Sprintf("\n(exit status %d)", *m.Exit)
 		}
-		return d.note(l, parent, text, false)
+		return d.addText(l, parent, text, false)
 	case "branchSummary":
-		return d.note(l, parent, m.Summary, false)
+		return d.addText(l, parent, m.Summary, false)
 	case "compactionSummary":
-		return d.note(l, parent, m.Summary, true)
+		return d.addText(l, parent, m.Summary, true)
 	case "custom", "hookMessage":
 		if m.Display != nil && !*m.Display {
-			d.notes.add(injected, 1)
+			d.skipped.add(injected, 1)
 			return parent
 		}
 		return d.user(l, parent, m.Content)
 	}
-	d.notes.add(badMessages, 1)
+	d.skipped.add(badMessages, 1)
 	return parent
 }
 
-func (d *piImporter) user(l *piLine, parent int, content list) int {
-	parts := d.shown(content)
+func (d *piImporter) user(l *piLine, parent int, content jsonList) int {
+	parts := d.contentParts(content)
 	if len(parts) == 0 {
 		return parent
 	}
 	return d.add("", store.Node{Parent: parent, At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 }
 
-// shown returns texts and images.
-func (d *piImporter) shown(content list) (parts []llm.Part) {
+// contentParts returns the texts and images of content.
+func (d *piImporter) contentParts(content jsonList) (parts []llm.Part) {
 	for _, raw := range content {
-		if alone, ok := said(raw); ok {
+		if alone, ok := jsonString(raw); ok {
 			parts = appendText(parts, alone)
 			continue
 		}
 		var b piBlock
 		switch {
-		case !d.notes.decode(raw, &b, unknownBlocks):
+		case !d.skipped.decode(raw, &b, unknownBlocks):
 		case b.Type == "text":
 			parts = appendText(parts, b.Text)
 		case b.Type == "image":
 			if p, ok := filePart(b.MIME, "", b.Data); ok {
 				parts = append(parts, p)
 			} else {
-				d.notes.add(noFiles, 1)
+				d.skipped.add(noFiles, 1)
 			}
 		default:
-			d.notes.add(unknownBlocks, 1)
+			d.skipped.add(unknownBlocks, 1)
 		}
 	}
 	return parts
 }
 
-// appendText adds text that says something.
+// appendText adds text to parts, unless it is blank.
 func appendText(parts []llm.Part, said string) []llm.Part {
 	if strings.TrimSpace(said) == "" {
 		return parts
 	}
-	return append(parts, text(said))
+	return append(parts, textPart(said))
 }
 
 func (d *piImporter) answer(l *piLine, parent int) int {
 	m := &l.Message
 	if len(m.Content) == 0 && (m.Reason == "error" || m.Reason == "aborted") {
-		d.notes.add(failedAnswers, 1)
+		d.skipped.add(failedAnswers, 1)
 		return parent
 	}
 	origin := responsesOrigin(m.Provider, m.Model)
@@ -241,21 +242,21 @@ func (d *piImporter) answer(l *piLine, parent int) int {
 	for _, raw := range m.Content {
 		d.block(seq, raw, m.Provider)
 	}
-	d.ended(seq, piReasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
+	d.setEnding(seq, piReasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
 	return seq
 }
 
-// block adds a block of an answer. What pi keeps as its signature is that of Anthropic, a
+// block adds a block of a response. The signature that pi keeps is that of Anthropic, a
 // whole item of the Responses API, or only the name of a field.
 func (d *piImporter) block(seq int, raw json.RawMessage, provider string) {
 	var b piBlock
-	if !d.notes.decode(raw, &b, unknownBlocks) {
+	if !d.skipped.decode(raw, &b, unknownBlocks) {
 		return
 	}
 	n := d.node(seq)
 	switch {
 	case b.Type == "toolCall" && b.Name == "":
-		d.notes.add(emptyCalls, 1)
+		d.skipped.add(emptyCalls, 1)
 	case b.Type == "toolCall":
 		d.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Arguments)})
 	case b.Type == "thinking":
@@ -276,12 +277,12 @@ func (d *piImporter) block(seq int, raw json.RawMessage, provider string) {
 			n.Parts = append(n.Parts, p)
 		}
 	default:
-		n.Parts = append(n.Parts, d.shown(list{raw})...)
+		n.Parts = append(n.Parts, d.contentParts(jsonList{raw})...)
 	}
 }
 
-// reasoningItem returns an item of the Responses API that can be sent again, nil if text is
-// none.
+// reasoningItem returns text as a reasoning item of the Responses API that can be sent again,
+// nil if it is none.
 func reasoningItem(text string) json.RawMessage {
 	var it codexItem
 	raw := json.RawMessage(text)
@@ -295,7 +296,7 @@ func reasoningItem(text string) json.RawMessage {
 
 func (d *piImporter) result(l *piLine, parent int) int {
 	m := &l.Message
-	said, files := splitText(d.shown(m.Content))
+	said, files := splitText(d.contentParts(m.Content))
 	seq, ok := d.importedThread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
 	if !ok || seq < parent {
 		return parent
@@ -307,8 +308,8 @@ func (d *piImporter) end() []Conversation {
 	if d.last() == 0 {
 		return nil
 	}
-	if d.named != "" {
-		d.session.Title, d.session.Named = d.named, true
+	if d.name != "" {
+		d.session.Title, d.session.Named = d.name, true
 	}
 	return []Conversation{d.importedThread.end(d.head)}
 }

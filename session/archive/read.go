@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// Limits on what a file may make us keep.
+// limits bound what is read of a file, in bytes unless said otherwise.
 type limits struct {
-	line   int   // longest line, or conversation of a list, in bytes
-	lead   int   // lines to look at before giving up on a file
+	line   int   // longest line, or conversation of a list
+	lead   int   // number of lines to look at before giving up on a file
 	zipped int64 // a zip that has to be held in memory
-	unzip  int64 // what comes out of a zip, in all
+	unzip  int64 // the unpacked content of a zip, in all
 	image  int64 // one image of a zip
 
 	database int64 // a database, or its log
-	files    int   // in one folder
+	files    int   // number of files in one directory
 }
 
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
@@ -32,16 +32,16 @@ var ErrNoConversation = errors.New("contains no conversation: expected parley's 
 	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
 	"or the database of crush, opencode or llm")
 
-// Read returns the conversations in r, and notices of what could not be taken
-// over: one for each kind of thing, with how many there were. Which program wrote
-// the file is told by its content. Name is what the file is called, for errors,
-// and for the id of a session that says none; it may be empty.
+// Read returns the conversations in r, and a notice for each kind of thing that could
+// not be imported, with how many there were. The content of r tells which program
+// wrote it. Name is the name of the file, for errors, and for the id of a session of
+// Claude Code; it may be "".
 //
-// Sessions have ids that are unique among them; an imported one keeps the id its
-// program gave it, so that a second import can be told from a first.
+// The ids of the sessions are unique among them; an imported session keeps the id its
+// program gave it, so that a second import can be recognized.
 //
-// A file that yields nothing is an error. If r fails midway, what was read until
-// then comes with the error.
+// If there is no conversation, the error is ErrNoConversation. If r fails midway, what
+// was read until then comes with the error.
 func Read(r io.Reader, name string) ([]Conversation, []Notice, error) {
 	return standard.read(r, name)
 }
@@ -55,7 +55,7 @@ func (l limits) read(r io.Reader, name string) ([]Conversation, []Notice, error)
 	return found, n.list(), err
 }
 
-// conversations returns those in r that have something in them.
+// conversations returns the conversations in r that have messages or a title.
 func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)
@@ -67,7 +67,7 @@ func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Con
 	return found, err
 }
 
-// open tells by its first byte what a file is. R is what b reads from.
+// open reads a file, whose first bytes tell what it is: a zip, a list, or lines. B reads from r.
 func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
@@ -88,22 +88,22 @@ func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts
 		}
 		b.UnreadByte()
 		if c == '[' {
-			d := exportImporter{limits: l, notes: n}
-			err := d.list(b)
+			d := exportImporter{limits: l, skipped: n}
+			err := d.readList(b)
 			return d.found, err
 		}
 		return l.lines(b, name, n)
 	}
 }
 
-// A importer takes the lines of one format.
+// An importer reads the lines of one format: line for each, then end. An error of line ends
+// the import.
 type importer interface {
 	line(data []byte) error
 	end() []Conversation
 }
 
-// lines reads a file of lines. Which format it is in, the first line says that
-// belongs to one.
+// lines reads a file of lines, in the format of the first line that belongs to one.
 func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	var d importer
 	unread := 0 // lines that belong to no format
@@ -145,7 +145,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 	return d.end(), failed
 }
 
-// object reads one conversation over many lines, of which the brace before is read.
+// object reads one conversation over many lines, of which the first, "{", is read.
 func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	n.at("", 0)
 	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)))
@@ -163,25 +163,25 @@ func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error
 	return d.end(), nil
 }
 
-// A probe holds what tells formats apart.
+// A probe holds the fields of a line that tell formats apart.
 type probe struct {
-	Type      string          `json:"type"`
-	Format    string          `json:"format"`
-	Payload   json.RawMessage `json:"payload"`
-	Record    string          `json:"record_type"`
-	ID        string          `json:"id"`
-	Timestamp string          `json:"timestamp"`
-	Role      string          `json:"role"`
-	UUID      string          `json:"uuid"`
-	Session   string          `json:"sessionId"`
-	Leaf      string          `json:"leafUuid"`
-	Mapping   json.RawMessage `json:"mapping"`
-	Project   string          `json:"projectHash"`
-	Said      json.RawMessage `json:"chat_messages"`
-	Set       json.RawMessage `json:"$set"`
+	Type         string          `json:"type"`
+	Format       string          `json:"format"`
+	Payload      json.RawMessage `json:"payload"`
+	Record       string          `json:"record_type"`
+	ID           string          `json:"id"`
+	Timestamp    string          `json:"timestamp"`
+	Role         string          `json:"role"`
+	UUID         string          `json:"uuid"`
+	Session      string          `json:"sessionId"`
+	Leaf         string          `json:"leafUuid"`
+	Mapping      json.RawMessage `json:"mapping"`
+	Project      string          `json:"projectHash"`
+	ChatMessages json.RawMessage `json:"chat_messages"`
+	Set          json.RawMessage `json:"$set"`
 }
 
-// formatOf returns the decoder of the format a line belongs to, nil if it is of none.
+// formatOf returns an importer for the format a line belongs to, nil if it is of none.
 func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	var p probe
 	if decode(data, &p) != nil {
@@ -189,9 +189,9 @@ func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	}
 	switch {
 	case p.Type == typeSession && p.Format == format:
-		return &jsonlImporter{notes: n}
-	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.Said) > 0 && p.Said[0] == '[':
-		return &exportImporter{limits: l, notes: n}
+		return &jsonlImporter{skipped: n}
+	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.ChatMessages) > 0 && p.ChatMessages[0] == '[':
+		return &exportImporter{limits: l, skipped: n}
 	case p.Type == typeSession && p.ID != "" && p.Timestamp != "":
 		return newPi(n)
 	case p.Session != "" && p.Project != "", len(p.Set) > 0 && p.Set[0] == '{':
@@ -205,8 +205,8 @@ func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	return nil
 }
 
-// decode reads data into v. A field of another type than it should have is
-// passed over: the rest may say enough.
+// decode reads data into v. A field of an unexpected type is skipped and is no error: the
+// rest may be enough.
 func decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
@@ -215,7 +215,7 @@ func decode(data []byte, v any) error {
 	return err
 }
 
-// errLong reports that a line was longer than is read; it has been skipped.
+// errLong reports that a line or element was longer than the limit; it has been skipped.
 var errLong = errors.New("line too long")
 
 // A lineReader reads lines up to a length.
@@ -245,7 +245,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// unique gives sessions that share an id new ones.
+// unique changes the ids of sessions that share one with an earlier session.
 func unique(list []Conversation) {
 	seen := map[string]int{}
 	for i := range list {
@@ -259,7 +259,7 @@ func unique(list []Conversation) {
 	}
 }
 
-// A Notice tells of things of one kind that could not be taken over.
+// A Notice counts things of one kind that could not be imported.
 type Notice struct {
 	Kind  string `json:"what"`            // the kind, in words for a user
 	Count int    `json:"count"`           // how many there were
@@ -279,19 +279,19 @@ func (n Notice) String() string {
 	return text
 }
 
-// skippedCounts counts what could not be taken over, by kind, and knows where reading is.
+// skippedCounts counts what could not be imported, by kind.
 type skippedCounts struct {
-	kinds map[string]*Notice
-	now   place
+	kinds    map[string]*Notice
+	position position
 }
 
-// A place is where in a file something stands. The zero value is the file as a whole.
-type place struct {
-	unit string // "line", "conversation", …; with n 0 the place itself, such as "message x"
-	n    int
+// A position is one in a file. The zero value is the file as a whole.
+type position struct {
+	unit string // "line", "conversation", …, of which n counts; with n 0 a name, such as "message x"
+	n    int    // from 1
 }
 
-func (p place) String() string {
+func (p position) String() string {
 	if p.n > 0 {
 		return fmt.Sprintf("%s %d", p.unit, p.n)
 	}
@@ -300,10 +300,10 @@ func (p place) String() string {
 
 func newSkipped() *skippedCounts { return &skippedCounts{kinds: map[string]*Notice{}} }
 
-// at says that what follows is about the nth unit of a file; of 0, that unit names the place.
-func (n *skippedCounts) at(unit string, number int) { n.now = place{unit, number} }
+// at sets the position of what is counted next, see position.
+func (n *skippedCounts) at(unit string, number int) { n.position = position{unit, number} }
 
-// The things that are counted, in the words of their notices.
+// The kinds of things that are counted, in the words of their notices.
 const (
 	badLines       = "malformed lines skipped"
 	longLines      = "lines or conversations skipped: too long"
@@ -328,7 +328,7 @@ const (
 	badRows        = "rows or files skipped: invalid, or too long"
 )
 
-// decode reads data into v, as decode does, or counts it as what.
+// decode reads data into v, as the function decode does. If it fails, it counts one of kind what.
 func (n *skippedCounts) decode(data []byte, v any, what string) bool {
 	if decode(data, v) != nil {
 		n.add(what, 1)
@@ -342,13 +342,13 @@ func (n *skippedCounts) add(what string, count int) {
 		return
 	}
 	if n.kinds[what] == nil {
-		n.kinds[what] = &Notice{Kind: what, First: n.now.String()}
+		n.kinds[what] = &Notice{Kind: what, First: n.position.String()}
 	}
 	n.kinds[what].Count += count
 }
 
-// take adds what another counter has.
-func (n *skippedCounts) take(other *skippedCounts) {
+// merge adds the counts of other.
+func (n *skippedCounts) merge(other *skippedCounts) {
 	for what, o := range other.kinds {
 		n.add(what, o.Count)
 		if have := n.kinds[what]; have.Count == o.Count {
@@ -357,7 +357,7 @@ func (n *skippedCounts) take(other *skippedCounts) {
 	}
 }
 
-// list returns what was counted, in the order of its words.
+// list returns the notices, sorted by kind.
 func (n *skippedCounts) list() []Notice {
 	var out []Notice
 	for _, notice := range slices.SortedFunc(maps.Values(n.kinds), func(a, b *Notice) int { return strings.Compare(a.Kind, b.Kind) }) {

@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 			}
 			var b strings.Builder
 			for _, c := range list {
-				if err := valid(c); err != nil {
+				if err := checkValid(c); err != nil {
 					t.Error(err)
 				}
 				b.WriteString(outline(c))
@@ -99,8 +99,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// told returns notices as a user reads them.
-func told(notices []Notice) string {
+// noticeTexts returns notices as text.
+func noticeTexts(notices []Notice) string {
 	var all []string
 	for _, n := range notices {
 		all = append(all, n.String())
@@ -108,8 +108,8 @@ func told(notices []Notice) string {
 	return strings.Join(all, "\n")
 }
 
-// valid holds a conversation to what every imported one is.
-func valid(c Conversation) error {
+// checkValid fails the test unless c is a valid tree.
+func checkValid(c Conversation) error {
 	ids := map[string]bool{}
 	for i, n := range c.Nodes {
 		switch {
@@ -160,8 +160,8 @@ func valid(c Conversation) error {
 	return nil
 }
 
-// TestOrigins: what is kept for a provider carries the name its adapter looks
-// for, however a model's id is written. That of Codex is held by providers TestOriginOfCodex.
+// TestOrigins: State is imported with the Origin that the provider's adapter expects,
+// however a model's id is written. For Codex see TestOriginOfCodex of providers.
 func TestOrigins(t *testing.T) {
 	for _, id := range []string{
 		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",
@@ -178,8 +178,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// zipped returns a zip with these files, of name and content in turn.
-func zipped(t testing.TB, files ...string) []byte {
+// makeZip returns a zip with these files, of name and content in turn.
+func makeZip(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -203,7 +203,7 @@ func TestZip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := zipped(t, "export/conversations-001.json", `[{"id":"second","mapping":{"a":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["2"]}}}}}]`,
+	data := makeZip(t, "export/conversations-001.json", `[{"id":"second","mapping":{"a":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["2"]}}}}}]`,
 		"export/conversations-000.json", string(list), "export/file_00a1-cup.png", png, "export/file_00a12.png", "other", "user.json", "{}")
 	for _, tt := range []struct {
 		name   string
@@ -226,8 +226,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestHostile: what is wrong is skipped and counted, or an error; the rest comes.
-func TestHostile(t *testing.T) {
+// TestReadSkipsMalformed: what is malformed is skipped and counted, or an error; the rest is read.
+func TestReadSkipsMalformed(t *testing.T) {
 	user := func(id, parent, text string) string {
 		return `{"type":"user","uuid":"` + id + `","parentUuid":"` + parent + `","sessionId":"s","message":{"content":"` + text + `"}}`
 	}
@@ -258,10 +258,10 @@ func TestHostile(t *testing.T) {
 		{"a list that breaks off", `[{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}},{"id":"b","map`, 1, "(1)", ""},
 		{"a long conversation in a list", `[{"x":"` + strings.Repeat("y", 500) + `"},{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}}]`, 1, "too long (1)", ""},
 		{"a conversation over many lines", "{\n\"id\":\"a\",\n\"mapping\":{\"r\":{\"message\":{\"author\":{\"role\":\"user\"},\"content\":{\"content_type\":\"text\",\"parts\":[\"x\"]}}}}\n}\n", 1, "", ""},
-		{"half a zip", string(zipped(t, "conversations.json", "[]"))[:30], 0, "", "not a whole zip"},
-		{"a zip of other things", string(zipped(t, "readme.txt", "hi")), 0, "", "contains no conversation"},
-		{"a zip whose list is none", string(zipped(t, "conversations.json", "{}")), 0, "", "conversations.json: not a list"},
-		{"a zip bomb", string(zipped(t, "conversations.json", "["+strings.Repeat(" ", 1<<20)+"]")), 0, "", "too large"},
+		{"half a zip", string(makeZip(t, "conversations.json", "[]"))[:30], 0, "", "not a whole zip"},
+		{"a zip of other things", string(makeZip(t, "readme.txt", "hi")), 0, "", "contains no conversation"},
+		{"a zip whose list is none", string(makeZip(t, "conversations.json", "{}")), 0, "", "conversations.json: not a list"},
+		{"a zip bomb", string(makeZip(t, "conversations.json", "["+strings.Repeat(" ", 1<<20)+"]")), 0, "", "too large"},
 		{"a newer parley", `{"type":"session","format":"parley","version":2,"id":"x"}`, 0, "", "written by a newer parley"},
 	}
 	for _, tt := range tests {
@@ -270,11 +270,11 @@ func TestHostile(t *testing.T) {
 			messages := 0
 			for _, c := range list {
 				messages += len(c.Nodes)
-				if err := valid(c); err != nil {
+				if err := checkValid(c); err != nil {
 					t.Error(err)
 				}
 			}
-			if messages != tt.messages || !strings.Contains(told(notices), tt.notice) {
+			if messages != tt.messages || !strings.Contains(noticeTexts(notices), tt.notice) {
 				t.Errorf("%d messages and notices %q, want %d and %q", messages, notices, tt.messages, tt.notice)
 			}
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
@@ -323,8 +323,8 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestMend: files that only look like ours come out as trees.
-func TestMend(t *testing.T) {
+// TestRepair: a file in parley's format with wrong numbers or parents becomes a tree.
+func TestRepair(t *testing.T) {
 	list, notices, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":99}
 {"type":"message","seq":2,"parent":1,"role":"assistant","parts":[]}
 {"type":"message","seq":1,"parent":2,"role":"user","parts":[{"kind":"text","text":"hi"}]}
@@ -353,9 +353,8 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// A number of a message that no conversation reaches makes no conversation of
-// that length.
-func TestMendNumbers(t *testing.T) {
+// A very high number of a message is replaced, as memory grows with the highest one.
+func TestRepairRenumbers(t *testing.T) {
 	list, _, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":9000000000000000000}
 {"type":"message","seq":7,"parent":0,"role":"user","parts":[{"kind":"text","text":"hi"}]}
 {"type":"message","seq":9000000000000000000,"parent":7,"role":"assistant","parts":[{"kind":"text","text":"hello"}]}
@@ -368,8 +367,8 @@ func TestMendNumbers(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a file holds, what comes out of it is valid, can be written
-// in every format, and comes back from JSONL as it was.
+// FuzzRead: what is read of any file is valid, can be written in every format, and is
+// the same when it is read from JSONL again.
 func FuzzRead(f *testing.F) {
 	for _, name := range streams {
 		data, err := os.ReadFile("testdata/" + name)
@@ -378,9 +377,9 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add(zipped(f, "conversations.json", `[{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}}]`))
+	f.Add(makeZip(f, "conversations.json", `[{"id":"a","mapping":{"r":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["x"]}}}}}]`))
 	var own bytes.Buffer
-	if err := JSONL(&own, everything()); err != nil {
+	if err := JSONL(&own, sampleConversation()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(own.Bytes())
@@ -411,17 +410,17 @@ func fuzzStream(t *testing.T, data []byte) {
 	}
 	for _, c := range list {
 		if c.Session.Origin != "" && !bytes.Contains(data, []byte(`"parley"`)) {
-			if err := valid(c); err != nil {
+			if err := checkValid(c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		writable(t, c)
+		checkWritable(t, c)
 	}
 }
 
-// writable holds a conversation to what every one can be: written in each format, and read
-// from JSONL again.
-func writable(t *testing.T, c Conversation) {
+// checkWritable fails the test unless c can be written in each format, and is the same when
+// it is read from JSONL again.
+func checkWritable(t *testing.T, c Conversation) {
 	c.Stamp = "" // is of the place it came from
 	for _, format := range Formats {
 		var b bytes.Buffer
@@ -429,7 +428,7 @@ func writable(t *testing.T, c Conversation) {
 			t.Fatalf("%s: %v", format.Name, err)
 		}
 		if format.Name == "html" {
-			harmless(t, b.Bytes())
+			checkPage(t, b.Bytes())
 		}
 		if format.Name != "jsonl" {
 			continue
@@ -439,7 +438,7 @@ func writable(t *testing.T, c Conversation) {
 			t.Fatalf("%d conversations came back, %v", len(back), err)
 		}
 		if len(back) == 1 {
-			same(t, back[0], c)
+			checkSame(t, back[0], c)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// hostile holds text that tries to get out of where it stands.
+// hostile holds text that tries to end the block it is in, to run, or to load something.
 const hostile = "</details></pre><script>alert(1)</script><img src=http://evil.example/x onerror=alert(1)>\n\n" +
 	"[click](javascript:alert(1)) [data](data:text/html,x) ![pixel](http://evil.example/p.png) <https://good.example/?a=\"b> <mailto:a@b.example>\n\n" +
 	"[![in](http://evil.example/i)](https://good.example)\n\n" +
@@ -51,8 +51,8 @@ const hostile = "</details></pre><script>alert(1)</script><img src=http://evil.e
 
 func at(second int) time.Time { return time.Date(2026, 5, 6, 7, 8, second, 0, time.UTC) }
 
-// everything returns a conversation with one of each.
-func everything() Conversation {
+// sampleConversation returns a conversation with one of each.
+func sampleConversation() Conversation {
 	say := func(text string) llm.Part { return llm.Part{Kind: llm.Text, Text: text} }
 	node := func(seq, parent int, role llm.Role, parts ...llm.Part) store.Node {
 		return store.Node{Seq: seq, Parent: parent, At: at(seq), Message: llm.Message{Role: role, Parts: parts}}
@@ -106,13 +106,13 @@ func everything() Conversation {
 
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
-	if err := Markdown(&b, everything()); err != nil {
+	if err := Markdown(&b, sampleConversation()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "everything.md.golden", b.String())
 
-	// Nothing in it reaches beyond where it stands: each message is under a
-	// heading at the top, and the only HTML there are the folds, which close.
+	// Each message is under a heading at the top level, and the only HTML there are
+	// the folds, which are closed.
 	src := b.Bytes()
 	doc := markup().Parser().Parse(gm.NewReader(src))
 	headings, open := 0, false
@@ -122,7 +122,7 @@ func TestMarkdown(t *testing.T) {
 			if n.Level == 2 && open {
 				t.Errorf("a message begins inside a fold")
 			}
-			if steps := everything().steps(); n.Level == 2 && headings < len(steps) &&
+			if steps := sampleConversation().messages(); n.Level == 2 && headings < len(steps) &&
 				strings.HasPrefix(string(n.Lines().Value(src)), fmt.Sprintf("%d. %s", headings+1, literal(steps[headings].speaker()))) {
 				headings++
 			}
@@ -134,12 +134,12 @@ func TestMarkdown(t *testing.T) {
 			open = !open
 		}
 	}
-	if want := len(everything().steps()); headings != want || open {
+	if want := len(sampleConversation().messages()); headings != want || open {
 		t.Errorf("%d messages under headings, want %d; open: %t", headings, want, open)
 	}
 }
 
-// TestContained: a text ends where it ends, whatever it leaves open.
+// TestContained: no text affects what follows it, whatever block it leaves open.
 func TestContained(t *testing.T) {
 	for _, text := range []string{
 		"plain", "```\nopen", "~~~\nopen", "````go\nopen\n```", "- item\n  ```\n  open", "> ```\n> open", "<!-- open", "<script>", "<div>\nopen",
@@ -147,10 +147,10 @@ func TestContained(t *testing.T) {
 		"<pre>\n```\n</pre>\n<img>\n```", "<div>\n```\n\n<img>\n```\n<b>", hostile, strings.Repeat("> ", 500) + "x", strings.Repeat("<a>", 20_000),
 	} {
 		out := contained(sanitize(text))
-		if !closed(out) {
+		if !isClosed(out) {
 			t.Errorf("%.60q comes out open: %.200q", text, out)
 		}
-		if unhtml(out) != out {
+		if escapeHTML(out) != out {
 			t.Errorf("%.60q comes out with HTML: %.200q", text, out)
 		}
 	}
@@ -158,11 +158,11 @@ func TestContained(t *testing.T) {
 
 func TestHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, everything()); err != nil {
+	if err := HTML(&b, sampleConversation()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "everything.html.golden", b.String())
-	harmless(t, b.Bytes())
+	checkPage(t, b.Bytes())
 	for _, want := range []string{"data:image/png;base64,", `class="ins"`, "&lt;script&gt;alert(1)&lt;/script&gt;", "<details", "&lt;U+202E&gt;", "👩\u200d🚀"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page has no %s", want)
@@ -176,7 +176,7 @@ func TestHTML(t *testing.T) {
 // What was removed is told from the name of a file by the diff's own counts; a diff that
 // a model wrote has none to be trusted.
 func TestDiffsInHTML(t *testing.T) {
-	c := everything()
+	c := sampleConversation()
 	c.Nodes[2].Results = map[string]store.Outcome{"1": {Diff: "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- was\n-@@\n+++ is\n"}}
 	c.Nodes[4].Parts[2].Text = "```diff\n@@ f @@\n-was\n--- a/x\n```"
 	var b bytes.Buffer
@@ -201,9 +201,9 @@ var attributes = map[string]string{
 	"input": "checked disabled type",
 }
 
-// harmless holds a page to what it may consist of: no program, nothing loaded,
-// links to the web and to mail only, which tell nobody where they come from.
-func harmless(t *testing.T, page []byte) {
+// checkPage fails the test unless a page has no script, loads nothing, and has links to
+// the web and to mail only, without a referrer.
+func checkPage(t *testing.T, page []byte) {
 	t.Helper()
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -259,7 +259,7 @@ func harmless(t *testing.T, page []byte) {
 	}
 }
 
-func TestVisible(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"plain", "a\tb\nc", "a\tb\nc"},
 		{"line ends", "a\r\nb\rc", "a\nb␍c"},
@@ -304,8 +304,8 @@ func TestSafeURL(t *testing.T) {
 	}
 }
 
-// same holds two conversations to be the same, but that what is empty may be nil.
-func same(t *testing.T, got, want Conversation) {
+// checkSame fails the test unless two conversations are equal; nil equals empty.
+func checkSame(t *testing.T, got, want Conversation) {
 	t.Helper()
 	if want.FromParley = true; !got.FromParley { // as all that comes back
 		t.Error("it does not count as written by parley")
@@ -343,8 +343,8 @@ func tidied(c Conversation) Conversation {
 	return c
 }
 
-// anything returns a random conversation.
-func anything(r *rand.Rand) Conversation {
+// randomConversation returns a random conversation.
+func randomConversation(r *rand.Rand) Conversation {
 	word := func() string {
 		words := []string{"", "a", "<&>", "\u2028\u2029", "\x00\x01", "日本", "\"\\\n", strings.Repeat("long ", 100), "\ufffd", "null", "</script>"}
 		return words[r.IntN(len(words))]
@@ -389,12 +389,12 @@ func anything(r *rand.Rand) Conversation {
 	return c
 }
 
-// TestJSONL: what is written comes back, byte for byte where it is opaque, also
-// several sessions from one file.
+// TestJSONL: what is written is the same when it is read again, State byte for byte, also
+// with several sessions in one file.
 func TestJSONL(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		want := []Conversation{anything(r), anything(r)}
+		want := []Conversation{randomConversation(r), randomConversation(r)}
 		want[1].Session.ID = "y"
 		var b bytes.Buffer
 		for _, c := range want {
@@ -407,29 +407,29 @@ func TestJSONL(t *testing.T) {
 			t.Fatalf("seed %d: %d sessions, notices %q, %v", seed, len(got), notices, err)
 		}
 		for i := range want {
-			if same(t, got[i], want[i]); t.Failed() {
+			if checkSame(t, got[i], want[i]); t.Failed() {
 				t.Fatalf("seed %d", seed)
 			}
 		}
 	}
 }
 
-// TestWriters: any conversation can be written, and a writer that fails says so.
+// TestWriters: any conversation can be written, and an error of the writer is returned.
 func TestWriters(t *testing.T) {
 	for seed := range uint64(100) {
-		c := anything(rand.New(rand.NewPCG(seed, 1)))
+		c := randomConversation(rand.New(rand.NewPCG(seed, 1)))
 		for _, f := range Formats {
 			var b bytes.Buffer
 			if err := f.Write(&b, c); err != nil {
 				t.Errorf("seed %d, %s: %v", seed, f.Name, err)
 			}
 			if f.Name == "html" {
-				harmless(t, b.Bytes())
+				checkPage(t, b.Bytes())
 			}
 		}
 	}
 	for _, f := range Formats {
-		if err := f.Write(full{}, everything()); err == nil {
+		if err := f.Write(full{}, sampleConversation()); err == nil {
 			t.Errorf("%s: a full disk is no error", f.Name)
 		}
 	}
@@ -439,9 +439,9 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// crafted returns texts that cost parsers of Markdown much: rows of marks without
-// end, and in paragraphs that are just short enough.
-func crafted() map[string]string {
+// craftedTexts returns texts that are slow to parse as Markdown: endless rows of marks,
+// and the same in paragraphs just below the limits.
+func craftedTexts() map[string]string {
 	const size = 1 << 20
 	rows := map[string]string{
 		"brackets": "[", "links": "[a](", "images": "![", "emphasis": "*a **b ", "underscores": "_a __", "ticks": "`` ` ", "entities": "&",
@@ -452,7 +452,7 @@ func crafted() map[string]string {
 		"quotes": strings.Repeat(">", size), "lists": strings.Repeat("- ", size/2), "definitions": strings.Repeat("[a]: b\n", size/7),
 		"tables":    strings.Repeat("|a", size/2) + "\n" + strings.Repeat("|-", size/2),
 		"code":      "    ```\n" + strings.Repeat("[", size),
-		"staircase": stairs(1000), "stairs": strings.Repeat(stairs(50), size/(50*50)),
+		"staircase": nestedList(1000), "stairs": strings.Repeat(nestedList(50), size/(50*50)),
 	}
 	for name, row := range rows {
 		out[name] = strings.Repeat(row, size/len(row))
@@ -462,8 +462,8 @@ func crafted() map[string]string {
 	return out
 }
 
-// stairs returns a list in a list in a list.
-func stairs(n int) string {
+// nestedList returns a list in a list in a list.
+func nestedList(n int) string {
 	var b strings.Builder
 	for i := range n {
 		b.WriteString(strings.Repeat(" ", 2*i) + "- a\n")
@@ -472,7 +472,7 @@ func stairs(n int) string {
 }
 
 func BenchmarkCrafted(b *testing.B) {
-	for name, text := range crafted() {
+	for name, text := range craftedTexts() {
 		c := Conversation{Session: store.Session{Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText(text)}}}
 		for _, f := range Formats[:2] {
 			b.Run(name+"/"+f.Name, func(b *testing.B) {
