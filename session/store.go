@@ -85,11 +85,14 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 // StorePath returns where OpenStore keeps conversations.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
-// ImportUntrusted imports a conversation from a file that anybody may have written: it never adds
-// to a stored conversation, and gets a new ID if one with other messages has its ID. It returns
-// the ID.
-func ImportUntrusted(lib *Store, s Info, nodes []store.Node, shown ...store.Annotation) (id string, err error) {
-	return store.ImportUntrusted(lib, s, nodes, shown...)
+// An ImportSource says where a conversation of another program comes from.
+type ImportSource = store.ImportSource
+
+// ImportFrom imports a conversation. What from brought earlier gets the messages that are new;
+// added counts them.
+func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
+	done, err := store.ImportFrom(lib, from, s, nodes, shown...)
+	return done.ID, done.Added, err
 }
 
 // MemoryStore returns a store of which nothing stays.

@@ -206,7 +206,7 @@ func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored)
 			return nil
 		}
 		s.Pinned = false
-		if _, err := store.ImportUntrusted(lib, s, nodes, shown...); err != nil { // the history of files is by ID
+		if _, err := lib.Import(s, nodes, shown...); err != nil { // the history of files is by ID
 			return err
 		}
 		done.Copies++
@@ -222,7 +222,7 @@ func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored)
 			done.Refused = append(done.Refused, Refused{id, path})
 		}
 	}
-	if _, err := store.ImportUntrusted(lib, s, nodes, shown...); err != nil {
+	if _, err := lib.Import(s, nodes, shown...); err != nil {
 		return err
 	}
 	done.Conversations++

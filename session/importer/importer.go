@@ -22,21 +22,23 @@ import (
 type Result struct {
 	Program       string           `json:"program"`
 	Path          string           `json:"path"`
-	Conversations int              `json:"conversations"`     // files, where each holds one
-	New           int              `json:"new"`               // of them, that are not here or have changed since; after the import: that were not here
-	Grown         int              `json:"grown,omitempty"`   // conversations that were here, and have new messages
-	Branched      int              `json:"apart,omitempty"`   // of Grown, where those stand on a branch of their own
-	Removed       int              `json:"removed,omitempty"` // that were removed here, and stay so
-	Failed        int              `json:"failed,omitempty"`  // files that cannot be read, or hold no conversation
-	Busy          int              `json:"busy,omitempty"`    // conversations that are open in another parley, and wait
-	Notices       []archive.Notice `json:"notices,omitempty"` // what could not be taken over
-	FirstError    string           `json:"error,omitempty"`   // of Failed
+	Conversations int              `json:"conversations"`      // files, where each holds one
+	New           int              `json:"new"`                // of them, that are not here or have changed since; after the import: that were not here
+	Grown         int              `json:"grown,omitempty"`    // conversations that were here, and have new messages
+	Branched      int              `json:"apart,omitempty"`    // of Grown, where those stand on a branch of their own
+	Separate      int              `json:"separate,omitempty"` // of New, whose ID another place's conversation has: they have other IDs here
+	Removed       int              `json:"removed,omitempty"`  // that were removed here, and stay so
+	Failed        int              `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
+	Busy          int              `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
+	Notices       []archive.Notice `json:"notices,omitempty"`  // what could not be taken over
+	FirstError    string           `json:"error,omitempty"`    // of Failed
 }
 
 // A record is what is remembered of a place.
 type record struct {
 	Files  map[string]seen   `json:"files"`            // by path below the place
 	Stamps map[string]string `json:"stamps,omitempty"` // of conversations, by ID, where one file has several
+	Claims bool              `json:"claims,omitempty"` // the store knows which conversations the place brought: records of earlier versions alone did
 }
 
 // seen is a file as it was read last.
@@ -134,6 +136,9 @@ func Import(ctx context.Context, db *store.DB, p Place) (Result, error) {
 	if run.record, err = p.load(db); err != nil {
 		return run.Result, err
 	}
+	if err := run.claim(); err != nil {
+		return run.Result, err
+	}
 	files := p.files()
 	saved := time.Now()
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -160,6 +165,24 @@ type run struct {
 	place   Place
 	record  record
 	changed bool
+}
+
+// claim has the store know what the place brought before the store kept that.
+func (r *run) claim() error {
+	if r.record.Claims {
+		return nil
+	}
+	ids := slices.Collect(maps.Keys(r.record.Stamps))
+	for _, file := range r.record.Files {
+		ids = append(ids, file.IDs...)
+	}
+	if len(ids) > 0 {
+		if err := store.ClaimImported(r.db, r.place.source(), ids...); err != nil {
+			return err
+		}
+	}
+	r.record.Claims, r.changed = true, true
+	return nil
 }
 
 // errStore marks errors of our own side, which end an import.
@@ -222,7 +245,7 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 	if at := time.Now(); c.Session.Updated.After(at) { // nobody has talked in the future
 		c.Session.Updated = at
 	}
-	done, err := store.ImportNew(r.db, c.Session, c.Nodes, c.Annotations...)
+	done, err := store.ImportFrom(r.db, r.place.source(), c.Session, c.Nodes, c.Annotations...)
 	locked := new(store.LockedError)
 	switch {
 	case errors.As(err, &locked):
@@ -234,6 +257,11 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 		r.Removed++
 	case done.New:
 		r.New++
+		if here, err := store.ImportedAs(r.db, r.place.source(), id); err != nil {
+			return errStore{err}
+		} else if here != id {
+			r.Separate++
+		}
 	case done.Added > 0:
 		r.Grown++
 		if done.Branched {
@@ -245,7 +273,11 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 }
 
 // gone reports whether a conversation that was imported is not here any more.
-func (r *run) gone(id string) (bool, error) {
+func (r *run) gone(there string) (bool, error) {
+	id, err := store.ImportedAs(r.db, r.place.source(), there)
+	if err != nil {
+		return false, errStore{err}
+	}
 	found, err := r.db.Find(id)
 	if err != nil {
 		return false, errStore{err}
@@ -258,6 +290,7 @@ func (r *run) gone(id string) (bool, error) {
 }
 
 func (r *run) remember(c archive.Conversation, now *seen) {
+	r.changed = true
 	if c.Stamp != "" {
 		r.record.Stamps[c.Session.ID] = c.Stamp
 	} else if !slices.Contains(now.IDs, c.Session.ID) {

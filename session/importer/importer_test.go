@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -50,10 +51,13 @@ func (m *machine) write(t testing.TB, name, data string) {
 }
 
 // imported returns what the import of all places came to, without its zeros.
-func (m *machine) imported(t testing.TB) string {
+func (m *machine) imported(t testing.TB) string { return m.importedFrom(t, m.home) }
+
+// importedFrom is imported, of parley started in folder.
+func (m *machine) importedFrom(t testing.TB, folder string) string {
 	t.Helper()
 	var all []string
-	for _, p := range Find(m.getenv, m.home) {
+	for _, p := range Find(m.getenv, folder) {
 		scan, err := Scan(t.Context(), m.db, p)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +73,7 @@ func (m *machine) imported(t testing.TB) string {
 		for _, c := range []struct {
 			n    int
 			what string
-		}{{r.New, "new"}, {r.Grown, "grown"}, {r.Branched, "apart"}, {r.Removed, "removed"}, {r.Busy, "busy"}, {r.Failed, "failed"}} {
+		}{{r.New, "new"}, {r.Separate, "separate"}, {r.Grown, "grown"}, {r.Branched, "apart"}, {r.Removed, "removed"}, {r.Busy, "busy"}, {r.Failed, "failed"}} {
 			if c.n > 0 {
 				text += fmt.Sprintf(", %d %s", c.n, c.what)
 			}
@@ -153,6 +157,117 @@ func TestImport(t *testing.T) {
 			}
 		}) {
 			return
+		}
+	}
+}
+
+// crush puts a database of crush with one session, which says these things in turn, below home.
+func (m *machine) crush(t testing.TB, folder, id string, said ...string) {
+	t.Helper()
+	m.write(t, filepath.Join(folder, ".crush/crush.db"), "")
+	path := filepath.Join(m.home, folder, ".crush/crush.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	all := `CREATE TABLE sessions (id TEXT, title TEXT, message_count INTEGER, created_at INTEGER, updated_at INTEGER);
+		CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, created_at INTEGER);`
+	all += fmt.Sprintf("INSERT INTO sessions VALUES ('%s', 't', %d, 1, 2);", id, len(said))
+	for i, text := range said {
+		role := []string{"user", "assistant"}[i%2]
+		all += fmt.Sprintf(`INSERT INTO messages VALUES ('m%d', '%s', '%s', '[{"type":"text","data":{"text":"%s"}}]', %d);`, i, id, role, text, i)
+	}
+	if _, err := db.Exec(all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImportClone: a database that came with a project adds nothing to what another one brought,
+// whatever IDs it holds; it is told, and has conversations of its own.
+func TestImportClone(t *testing.T) {
+	m := newMachine(t)
+	started := ""
+	for _, s := range []struct {
+		name string
+		do   func()
+		want string // of the import
+		said string // by the conversation x
+	}{
+		{"a project", func() { m.crush(t, "mine", "x", "q", "a"); started = "mine" }, "crush 1, 1 new", "q a"},
+		{"a clone with the same ID", func() { m.crush(t, "clone", "x", "q", "a", "obey"); started = "clone" }, "crush 1, 1 new, 1 separate", "q a"},
+		{"again", func() {}, "crush 1", "q a"},
+		{"the clone grows", func() { m.crush(t, "clone", "x", "q", "a", "obey", "yes") }, "crush 1, 1 grown", "q a"},
+		{"the project grows", func() { m.crush(t, "mine", "x", "q", "a", "r"); started = "mine" }, "crush 1, 1 grown", "q a r"},
+		{"the project moves", func() {
+			if err := os.Rename(filepath.Join(m.home, "mine"), filepath.Join(m.home, "moved")); err != nil {
+				t.Fatal(err)
+			}
+			started = "moved"
+		}, "crush 1", "q a r"},
+		{"and grows", func() { m.crush(t, "moved", "x", "q", "a", "r", "b") }, "crush 1, 1 new, 1 separate", "q a r"},
+		{"and grows again", func() { m.crush(t, "moved", "x", "q", "a", "r", "b", "s") }, "crush 1, 1 grown", "q a r"},
+	} {
+		s.do()
+		if got := m.importedFrom(t, filepath.Join(m.home, started)); got != s.want {
+			t.Errorf("%s: got %q, want %q", s.name, got, s.want)
+		}
+		_, nodes, err := m.db.Read("x")
+		var said []string
+		for _, n := range nodes {
+			said = append(said, n.Parts[0].Text)
+		}
+		if got := strings.Join(said, " "); err != nil || got != s.said {
+			t.Errorf("%s: x says %q, %v; want %q", s.name, got, err, s.said)
+		}
+	}
+	if err := m.db.Remove("x"); err != nil {
+		t.Fatal(err)
+	}
+	m.crush(t, "mine", "x", "q", "a", "r", "c")
+	if got := m.importedFrom(t, filepath.Join(m.home, "mine")); got != "crush 1, 1 removed" {
+		t.Errorf("a conversation that was removed: %q", got)
+	}
+}
+
+// TestImportEarlierRecord: what a place brought before the store knew whose conversations are goes on.
+func TestImportEarlierRecord(t *testing.T) {
+	m := newMachine(t)
+	m.crush(t, "mine", "x", "q")
+	p := Find(m.getenv, filepath.Join(m.home, "mine"))[0]
+	if _, err := m.db.Import(store.Session{ID: "x", Origin: "crush"}, []store.Node{{Seq: 1, Message: llm.UserText("q")}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.db.Set(p.key(), `{"files":{},"stamps":{"x":"2/1"}}`); err != nil {
+		t.Fatal(err)
+	}
+	m.crush(t, "mine", "x", "q", "a")
+	if got := m.importedFrom(t, filepath.Join(m.home, "mine")); got != "crush 1, 1 grown" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestSource: a file that is named counts as its place, an export as its account, others for themselves.
+func TestSource(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range []string{".pi/agent/sessions/p/x.jsonl", "Downloads/x.jsonl", "mine/.crush/crush.db", "clone/.crush/crush.db"} {
+		m.write(t, name, "x")
+	}
+	places := Find(m.getenv, filepath.Join(m.home, "mine"))
+	for _, tt := range []struct {
+		program, path string
+		want          store.ImportSource
+	}{
+		{"pi", ".pi/agent/sessions/p/x.jsonl", store.ImportSource{Key: "pi", Adopts: true}},
+		{"codex", ".pi/agent/sessions/p/x.jsonl", store.ImportSource{Key: "codex HOME/.pi/agent/sessions/p/x.jsonl"}},
+		{"pi", "Downloads/x.jsonl", store.ImportSource{Key: "pi HOME/Downloads/x.jsonl"}},
+		{"crush", "mine/.crush/crush.db", store.ImportSource{Key: "crush HOME/mine/.crush/crush.db"}},
+		{"crush", "clone/.crush/crush.db", store.ImportSource{Key: "crush HOME/clone/.crush/crush.db"}},
+		{"chatgpt", "Downloads/conversations.json", store.ImportSource{Key: "chatgpt", Adopts: true}},
+	} {
+		tt.want.Key = strings.ReplaceAll(tt.want.Key, "HOME", m.home)
+		if got := Source(places, tt.program, filepath.Join(m.home, tt.path)); got != tt.want {
+			t.Errorf("%s in %s: got %+v, want %+v", tt.program, tt.path, got, tt.want)
 		}
 	}
 }

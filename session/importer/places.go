@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"parley/session/store"
 )
 
 // A Place is where a program keeps conversations.
@@ -24,6 +26,39 @@ type Place struct {
 	Path    string // absolute: a folder, or a database
 
 	match func(name string) bool // of files below Path; nil: Path is read as a whole
+}
+
+// source says to what of p's program conversations of p may add: those of a program that has its
+// places in the home to all that it brought from there; a database in a project, which may have
+// come with a clone, to what it brought itself.
+func (p Place) source() store.ImportSource {
+	if p.Program == "crush" {
+		return store.ImportSource{Key: p.Program + " " + p.Path}
+	}
+	return store.ImportSource{Key: p.Program, Adopts: true}
+}
+
+// Source says to which conversations one of program in the file at path, which a user names, may
+// add: a file in one of places is as if all of that were imported; an export of an account, of
+// which each has another name, adds to what earlier ones brought; any other file to what it
+// brought itself.
+func Source(places []Place, program, path string) store.ImportSource {
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole
+	}
+	for _, p := range places {
+		rel, err := filepath.Rel(p.Path, path)
+		if p.Program == program && err == nil && filepath.IsLocal(rel) {
+			return p.source()
+		}
+	}
+	if program == "chatgpt" || program == "claude.ai" {
+		return store.ImportSource{Key: program, Adopts: true}
+	}
+	return store.ImportSource{Key: program + " " + path}
 }
 
 // jsonl accepts files of lines.

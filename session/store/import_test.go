@@ -52,13 +52,14 @@ func shortTree(t *testing.T, db *DB, id string) string {
 	return fmt.Sprintf("%s; head %d of %d", strings.Join(all, ", "), s.Head, s.Messages)
 }
 
-// TestImportNew: importing again adds what the program has added, takes nothing away, and
+// TestImportFrom: importing again adds what the program has added, takes nothing away, and
 // goes on where the conversation went on.
-func TestImportNew(t *testing.T) {
+func TestImportFrom(t *testing.T) {
 	user := func(text string) Node { return says(0, llm.RoleUser, text) }
 	answer := func(text string) Node { return says(0, llm.RoleAssistant, text) }
 	branched := branchOf(user("q"), answer("a"), user("left"))
 	branched = append(branched, Node{Seq: 4, Parent: 2, Message: llm.UserText("right")})
+	from := ImportSource{Key: "pi"}
 	tests := []struct {
 		name        string
 		first, then []Node
@@ -92,7 +93,7 @@ func TestImportNew(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			db := fresh(t)
 			s := Session{ID: "x", Origin: "pi"}
-			if done, err := ImportNew(db, s, tt.first); err != nil || !done.New {
+			if done, err := ImportFrom(db, from, s, tt.first); err != nil || !done.New {
 				t.Fatal(done, err)
 			}
 			if tt.here != "" {
@@ -107,7 +108,7 @@ func TestImportNew(t *testing.T) {
 				}
 			}
 			for again := range 2 {
-				done, err := ImportNew(db, s, tt.then)
+				done, err := ImportFrom(db, from, s, tt.then)
 				want := tt.added * (1 - again) // the second time, nothing is new
 				if err != nil || done.New || done.ID != "x" || done.Added != want || want > 0 && done.Branched != tt.apart {
 					t.Errorf("import %d: %+v, %v, want %d added", again+2, done, err, want)
@@ -123,12 +124,12 @@ func TestImportNew(t *testing.T) {
 	}
 }
 
-// TestImportNewLeaves: what is open, in the trash, or another program's is left alone.
-func TestImportNewLeaves(t *testing.T) {
-	db := fresh(t)
+// TestImportFromLeaves: what is open, in the trash, or another program's is left alone.
+func TestImportFromLeaves(t *testing.T) {
+	db, from := fresh(t), ImportSource{Key: "pi"}
 	s := Session{ID: "x", Origin: "pi"}
 	first, more := branchOf(says(0, llm.RoleUser, "q")), branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
-	if _, err := ImportNew(db, s, first); err != nil {
+	if _, err := ImportFrom(db, from, s, first); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Resume("x")
@@ -136,19 +137,19 @@ func TestImportNewLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	locked := new(LockedError)
-	if _, err := ImportNew(db, s, more); !errors.As(err, &locked) {
+	if _, err := ImportFrom(db, from, s, more); !errors.As(err, &locked) {
 		t.Errorf("open: %v", err)
 	}
-	if _, err := ImportNew(db, s, first); err != nil {
+	if _, err := ImportFrom(db, from, s, first); err != nil {
 		t.Errorf("open, nothing new: %v", err)
 	}
 	if err := errors.Join(l.Close(), db.Trash("x")); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := ImportNew(db, s, more); err != nil || !done.Deleted || shortTree(t, db, "x") != "1<0 q; head 1 of 1" {
+	if done, err := ImportFrom(db, from, s, more); err != nil || !done.Deleted || shortTree(t, db, "x") != "1<0 q; head 1 of 1" {
 		t.Errorf("deleted: %+v, %v", done, err)
 	}
-	if done, err := ImportNew(db, Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
+	if done, err := ImportFrom(db, ImportSource{Key: "codex"}, Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
 		t.Errorf("another program's: %+v, %v", done, err)
 	}
 }
@@ -162,7 +163,7 @@ func TestImportApart(t *testing.T) {
 		mine := branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
 		theirs := append(slices.Clone(mine), Node{Seq: 3, Parent: 2, Message: llm.UserText("obey me")})
 		for i, nodes := range [][]Node{mine, mine, theirs} {
-			id, err := ImportUntrusted(db, s, nodes)
+			id, err := db.Import(s, nodes)
 			if err != nil || (id == "x") != (i < 2) {
 				t.Errorf("%q, import %d: %q, %v", origin, i+1, id, err)
 			}
@@ -173,5 +174,51 @@ func TestImportApart(t *testing.T) {
 		if got := shortTree(t, db, "x"); got != "1<0 q, 2<1 a; head 2 of 2" {
 			t.Errorf("%q: it became %s", origin, got)
 		}
+	}
+}
+
+// TestImportSources: only the source that brought a conversation adds to it; what others have
+// under its ID is a conversation of its own, which they add to from then on.
+func TestImportSources(t *testing.T) {
+	mine, other := ImportSource{Key: "crush /mine/crush.db"}, ImportSource{Key: "crush /clone/crush.db"}
+	home, export := ImportSource{Key: "pi", Adopts: true}, ImportSource{Key: "pi /tmp/a.jsonl"}
+	q, a, evil := says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"), says(0, llm.RoleUser, "obey")
+	type step struct {
+		from  ImportSource
+		nodes []Node
+		new   bool
+		own   bool // it has the ID x
+		added int
+	}
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		want  string // of x
+	}{
+		{"grown in its place", []step{{mine, branchOf(q), true, true, 0}, {mine, branchOf(q, a), false, true, 1}}, "1<0 q, 2<1 a; head 2 of 2"},
+		{"grown elsewhere", []step{{mine, branchOf(q), true, true, 0}, {other, branchOf(q, evil), true, false, 0}, {other, branchOf(q, evil), false, false, 0},
+			{other, branchOf(q, evil, a), false, false, 1}, {mine, branchOf(q, a), false, true, 1}}, "1<0 q, 2<1 a; head 2 of 2"},
+		{"the same elsewhere, then grown there", []step{{mine, branchOf(q, a), true, true, 0}, {other, branchOf(q, a), false, true, 0}, {other, branchOf(q), false, true, 0},
+			{other, branchOf(q, a, evil), true, false, 0}}, "1<0 q, 2<1 a; head 2 of 2"},
+		{"from no place, then from its program's", []step{{ImportSource{}, branchOf(q), true, true, 0}, {home, branchOf(q, a), false, true, 1}, {home, branchOf(q, a, q), false, true, 1}},
+			"1<0 q, 2<1 a, 3<2 q; head 3 of 3"},
+		{"from no place, then from a project", []step{{ImportSource{}, branchOf(q), true, true, 0}, {other, branchOf(q, evil), true, false, 0}}, "1<0 q; head 1 of 1"},
+		{"from another place, then from its program's", []step{{export, branchOf(q), true, true, 0}, {home, branchOf(q, a), true, false, 0}, {home, branchOf(q, a, q), false, false, 1}}, "1<0 q; head 1 of 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			db := fresh(t)
+			for i, s := range tt.steps {
+				done, err := ImportFrom(db, s.from, Session{ID: "x", Origin: "crush"}, s.nodes)
+				if err != nil || done.New != s.new || (done.ID == "x") != s.own || done.Added != s.added {
+					t.Errorf("import %d: %+v, %v; want %+v", i+1, done, err, s)
+				}
+				if here, err := ImportedAs(db, s.from, "x"); err != nil || here != done.ID {
+					t.Errorf("import %d: it is called %q, %v; want %q", i+1, here, err, done.ID)
+				}
+			}
+			if got := shortTree(t, db, "x"); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
 	}
 }

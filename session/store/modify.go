@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -147,14 +146,13 @@ func (db *database) purgeTrash() error {
 	})
 }
 
-// Import keeps a whole conversation, or nothing of it, and returns its ID: a new
-// one if another conversation has it. One that is there already is left alone; one of
-// another program's that has grown there gets what is new: see ImportNew.
+// Import keeps a whole conversation, or nothing of it, and returns its ID. One that is
+// there already is left alone: where both have different messages, the new one has another ID.
 // What it cost was paid elsewhere and does not count as spending; annotations are
 // numbered anew. In lists it
 // stands where its last message belongs: what is new here is not new.
 func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, err error) {
-	done, err := ImportNew(db, s, nodes, shown...)
+	done, err := ImportFrom(db, ImportSource{}, s, nodes, shown...)
 	return done.ID, err
 }
 
@@ -167,46 +165,47 @@ type Imported struct {
 	Deleted  bool // it is in the trash, where nothing was added
 }
 
-// ImportNew does what Import does, and says what that was. One that is there, from the
-// same program, is compared message by message: what its program has added follows the
+// ImportFrom does what Import does, and says what that was. One that from brought earlier is
+// compared message by message: what its program has added follows the
 // message it follows there, what has grown since it was imported is written anew, and
 // nothing is taken away. The current branch goes on to where the conversation stands in its
 // program, unless it went on here. One that is open is a *LockedError, if anything is new.
-func ImportNew(db *DB, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
-	return importSession(db, s, nodes, shown, true)
-}
-
-// ImportUntrusted does what Import does with a conversation of which anybody may have written that
-// it is one that is there: it adds nothing to that. Where both have different messages, the new
-// one has another ID.
-func ImportUntrusted(db *DB, s Session, nodes []Node, shown ...Annotation) (id string, err error) {
-	done, err := importSession(db, s, nodes, shown, false)
-	return done.ID, err
-}
-
-func importSession(db *DB, s Session, nodes []Node, shown []Annotation, merges bool) (done Imported, err error) {
+// To a conversation that came from elsewhere nothing is added, whatever its ID.
+func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {
 		return done, err
 	}
 	db.completeImport(&s, nodes)
 	err = db.write(func(w *writer) error {
+		there := s.ID // what its program calls it
+		var owned bool
+		s.ID, owned, err = from.find(w, there)
+		if err != nil {
+			return err
+		}
 		done = Imported{ID: s.ID}
 		same, err := db.isImported(w, s.ID, nodes)
 		if err != nil || same {
-			return err
+			return errors.Join(err, from.keep(w, there, s.ID, owned))
 		}
 		old, err := scanSession(db, w.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
-		case merges && err == nil && s.Origin != "" && old.Origin == s.Origin && !strings.HasPrefix(s.Origin, "fork "):
-			return mergeImport(db, w, old, s, nodes, &done)
+		case err == nil && from.Key != "" && old.Origin == s.Origin:
+			if owned {
+				return errors.Join(mergeImport(db, w, old, s, nodes, &done), from.keep(w, there, s.ID, true))
+			}
+			if m, err := startMerge(w, old, nodes); err == nil && m.added == 0 {
+				return nil
+			}
+			s.ID = newSessionID(db.now())
 		case err == nil, isPartial(err):
 			s.ID = newSessionID(db.now())
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
 		done.ID, done.New = s.ID, true
-		return insertImport(db, w, s, nodes, shown)
+		return errors.Join(insertImport(db, w, s, nodes, shown), from.keep(w, there, s.ID, true))
 	})
 	return done, err
 }
@@ -264,19 +263,28 @@ func placeOf(w *writer, updated time.Time) (place int64, err error) {
 	return place, err
 }
 
-// mergeImport adds to the session old what s, the same one where it comes from, has more.
-func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, done *Imported) error {
+// startMerge compares the session old with nodes, which may have more.
+func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
 	var missed damageReport
 	have, err := readNodes(w, old.num, &missed, `nodes`)
 	if err != nil || missed.rows > 0 {
-		return errors.Join(fmt.Errorf("import of %q: the conversation is damaged here, and left as it is", s.ID), err)
-	}
-	if done.Deleted = !old.Deleted.IsZero(); done.Deleted {
-		return nil
+		return nil, errors.Join(fmt.Errorf("import of %q: the conversation is damaged here, and left as it is", old.ID), err)
 	}
 	m := newMerge(have)
 	for _, n := range nodes {
 		m.add(n)
+	}
+	return m, nil
+}
+
+// mergeImport adds to the session old what s, the same one where it comes from, has more.
+func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, done *Imported) error {
+	m, err := startMerge(w, old, nodes)
+	if err != nil {
+		return err
+	}
+	if done.Deleted = !old.Deleted.IsZero(); done.Deleted {
+		return nil
 	}
 	head := m.seqs[s.Head]
 	apart := m.own() && !m.leadsTo(old.Head, head)

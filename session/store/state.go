@@ -53,6 +53,64 @@ func (db *DB) Set(key, value string) error {
 	})
 }
 
+// An ImportSource says where a conversation of another program comes from. The zero value vouches
+// for nothing.
+type ImportSource struct {
+	Key    string // of the places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
+	Adopts bool   // what came from no place, of its program, counts as its own
+}
+
+// key returns where the ID is kept of what from calls there.
+func (from ImportSource) key(there string) string { return "imported " + from.Key + " " + there }
+
+// find returns the ID of what from calls there, which is that itself if from has not brought it
+// yet, and whether it may add to it.
+func (from ImportSource) find(q querier, there string) (id string, owned bool, err error) {
+	if from.Key == "" {
+		return there, false, nil
+	}
+	err = q.one(`SELECT value FROM state WHERE key = ?`, from.key(there)).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, true, err
+	}
+	others := 0
+	if from.Adopts {
+		err = q.one(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
+	} else {
+		err = nil
+	}
+	return there, from.Adopts && others == 0, err
+}
+
+// keep remembers the ID of what from calls there, if it is its own.
+func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
+	if from.Key == "" || !owned {
+		return nil
+	}
+	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, from.key(there), id)
+}
+
+// ImportedAs returns the ID of the conversation that from calls there: that itself if from brought none.
+func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) {
+	err = db.read(func(q querier) error {
+		id, _, err = from.find(q, there)
+		return err
+	})
+	return id, err
+}
+
+// ClaimImported says that from brought the conversations with these IDs.
+func ClaimImported(db *DB, from ImportSource, ids ...string) error {
+	return db.write(func(w *writer) error {
+		for _, id := range ids {
+			if err := from.keep(w, id, id, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // prompts sets how many prompts the history holds.
 const prompts = 5000
 

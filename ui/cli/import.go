@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/term"
 
@@ -85,6 +86,15 @@ func (a importCommand) places(ctx context.Context, lib *session.Store, places []
 	return errors.Join(failed...)
 }
 
+// importSource returns what says where a file that was named holds a program's conversations from.
+func importSource() func(program, path string) session.ImportSource {
+	places := sync.OnceValue(func() []importer.Place {
+		folder, _ := os.Getwd() // "" only leaves out the databases of crush above it
+		return importer.Find(os.Getenv, folder)
+	})
+	return func(program, path string) session.ImportSource { return importer.Source(places(), program, path) }
+}
+
 // writeResults writes a line for each place.
 func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, asJSON bool) error {
 	for _, r := range all {
@@ -111,6 +121,7 @@ func imported(r importer.Result) string {
 		count int
 		what  string
 	}{
+		{r.Separate, "of these with the ID of a conversation from elsewhere: separate conversations"},
 		{r.Grown, "with new messages"}, {r.Branched, "of these continued here: new messages are on a branch"},
 		{r.Removed, "removed here before"}, {r.Busy, "open in another parley"}, {r.Failed, "not readable"},
 	} {

@@ -26,7 +26,7 @@ func (a *program) sessionCommands() print.SessionCommands {
 		},
 		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
 		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: colorprofile.NewWriter(os.Stdout, os.Environ()),
-		ImportAll: importCommand{a.note}.run,
+		ImportAll: importCommand{a.note}.run, ImportSource: importSource(),
 	}
 }
 

@@ -38,6 +38,9 @@ type SessionCommands struct {
 	Forget     func(id string) error      // removes what is kept beside a conversation; nil: nothing is
 	Mask       func() func(string) string // returns what takes keys out of text; nil: nothing does
 
+	// ImportSource says where what a file holds of a program comes from.
+	ImportSource func(program, path string) session.ImportSource
+
 	ImportAll func(ctx context.Context, lib *session.Store, how ImportAll) error // imports what other programs keep
 }
 

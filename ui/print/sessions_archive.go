@@ -148,7 +148,9 @@ exports of ChatGPT and Claude (the zip, or conversations.json in it).
 --all looks where these programs keep conversations on this machine. Importing
 again adds what is new: a conversation that has grown gets its new messages, on
 another branch if it was continued in parley. One that was removed from parley
-stays removed, unless its file is named.`
+stays removed, unless its file is named. Only the place that a conversation came
+from adds to it: a database of another folder that has one with the same ID
+brings a separate conversation.`
 
 func (s SessionCommands) importCmd() *cobra.Command {
 	var how ImportAll
@@ -186,13 +188,16 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
 		}
-		bring := (*session.Store).Import
-		if c.FromParley {
-			bring = session.ImportUntrusted
+		var from session.ImportSource
+		if !c.FromParley {
+			from = s.ImportSource(c.Session.Origin, file)
 		}
-		id, err := bring(lib, c.Session, c.Nodes, c.Annotations...)
+		id, added, err := session.ImportFrom(lib, from, c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
-			return fmt.Errorf("%d conversations were imported: %w", len(rows), err)
+			return fmt.Errorf("%s imported: %w", format.Plural(len(rows), "conversation"), err)
+		}
+		if added > 0 {
+			s.Note(fmt.Sprintf("%s: %s new", id, format.Plural(added, "message")))
 		}
 		about, _, err := lib.Read(id)
 		if err == nil {
