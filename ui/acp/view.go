@@ -21,7 +21,7 @@ import (
 // A view is what a client was told of a conversation: it makes updates of the changes that a
 // screen would draw.
 type view struct {
-	turn     *app.Turn
+	turn     app.Turn
 	folder   string // that paths are told from
 	minted   int
 	replays  bool // what comes is stored, and the client knows none of it
@@ -49,7 +49,7 @@ func newView(folder string) *view {
 
 // live has what comes from here on be new to parley, and of prompts known to the client.
 func (v *view) live() {
-	v.turn, v.replays = &app.Turn{NewID: v.newID}, false
+	v.turn, v.replays = app.NewTurn(v.newID), false
 	clear(v.texts)
 	clear(v.calls)
 	v.last = nil

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"strconv"
 	"time"
 
 	"parley/providers/llm"
@@ -17,256 +16,278 @@ import (
 //
 //	session.Turn, Compare, Compact ──► events ──┐
 //	stored nodes and annotations ──► Replay ────┴──► Apply ──► []Change ──► screen, column, plain lines
+//
+// Its parts: the response has the blocks of the answer and its calls, the stall shows that
+// nothing comes, the pace is how fast something does.
 type Turn struct {
-	NewID func() string // returns a new id of a block; nil: the turn counts
-
 	Model    string // that answers; "" before the first step
 	Activity        // what goes on
+	stall
+	pace
 
-	minted  int
-	changes []Change   // of the last Apply
-	seq     int        // of the message that what comes belongs to
-	totals  TurnTotals // of the answers since the last prompt
-
-	running
-
-	silence string        // id of the SilenceBlock; "": none
-	retry   session.Event // the last retry, or question with a countdown
-	retryID string        // id of the RetryBlock; "": none
-	retryAt time.Time     // when the request is sent again; zero: none is waiting
+	response response
+	totals   TurnTotals // of the answers since the last prompt
+	out      changeList // of the last event
 }
 
-// running is the answer that arrives, or arrived last.
-type running struct {
-	parts  partialAnswer
-	draft  llm.Draft         // where the session holds none
-	blocks map[string]*block // by the name of the delta's block
-	order  []*block          // the same as they began
-	open   *block            // the one that grows; nil: none
-	calls  map[string]*block // by id of the call
+// NewTurn returns a turn whose blocks have ids that newID returns, another one each time. Nil
+// is the zero value: the turn counts.
+func NewTurn(newID func() string) Turn { return Turn{out: changeList{newID: newID}} }
 
-	preview string    // id of the block that shows an unfinished image; "": none
-	first   time.Time // when its first delta came
-	bytes   int       // of it, but for its beginning
-	content time.Time // when it last had any; zero while none arrives
-}
-
-// partialAnswer gives access to the answer that is arriving; session.PartialResponse implements it.
-type partialAnswer interface {
-	Part(block string) (llm.Part, bool)
-}
-
-// A block is one part of an answer.
-type block struct {
-	id    string
-	kind  llm.Kind
-	shown bool // the front end knows it
-	began time.Time
-	size  int // bytes of its text
-	count int // of a source: its number under the answer
-	tool  Tool
-}
-
-// A Change says what happens to one block. Its strings are shared with the events.
-type Change struct {
-	Op   Op
-	ID   string // of the block; never used for another one
-	Was  string // of Renamed: the id that the block had before
-	Kind BlockKind
-	Seq  int // of the message that the block belongs to; 0: none
-
-	Text     string        // of Grown: the text to append; else the whole text
-	Whole    string        // of TextBlock: the whole text so far, perhaps ahead of the changes
-	Duration time.Duration // of thinking, when it is Closed; of RetryBlock: until the request is sent; of SilenceBlock: since the last content
-	Part     *llm.Part     // of SourceBlock and MediaBlock
-	Tool     *Tool         // of ToolBlock: the call, as far as it is known
-	Totals   *TurnTotals   // of FooterBlock
-	Event    session.Event // that the block shows, or that changed it; nil: none
-	Note     int           // number of the stored annotation that holds Event; 0: the event is live
-	Count    int           // of SummaryBlock: messages that it replaces in requests; of SourceBlock: its number under the answer
-
-	Implied bool // Event was not recorded: it is derived from what is stored
-}
-
-// Op is what happens to a block.
-type Op int
-
-// The operations.
-const (
-	Opened   Op = iota // it is new
-	Grown              // Text is to be appended; a closed block opens again
-	Closed             // it is complete
-	Replaced           // its content is another one
-	Renamed            // its kind and its id are others
-	Dropped            // it is to be removed
-)
-
-// BlockKind is what a block shows.
-type BlockKind int
-
-// The kinds of blocks.
-const (
-	EventBlock       BlockKind = iota // an event between the messages: a notice, a fallback, a switch, an error, a command of the user's
-	UserBlock                         // a prompt; its Event is the session.Prompt
-	ThinkingBlock                     // of the model
-	TextBlock                         // of an answer
-	ToolBlock                         // a call of a tool
-	SourceBlock                       // that an answer names
-	MediaBlock                        // in an answer
-	SummaryBlock                      // stands for the messages in front of it
-	RetryBlock                        // a request will be sent again, or to another model; dropped once an answer comes
-	SilenceBlock                      // no content has come for long; dropped once some does
-	FooterBlock                       // sums up the answers to a prompt
-	InterruptedBlock                  // the answer above was interrupted, by the error Text; "": by the user
-)
+// Begin says that a turn begins now.
+func (t *Turn) Begin(now time.Time) { t.Since, t.asked = now, now }
 
 // Apply folds an event, which came now, into the turn and returns the changes of blocks, which
 // are valid until the next call of a method.
 func (t *Turn) Apply(e session.Event, now time.Time) []Change {
-	t.changes = t.changes[:0]
+	out, calls := t.out.reset(), &t.response.calls
 	switch e := e.(type) {
 	case session.Prompt:
 		if !e.Steers {
 			t.addFooter(false) // what came before a message that waited
 		}
-		t.seq = e.Seq
-		t.put(Change{Kind: UserBlock, Event: e})
+		out.seq = e.Seq
+		out.put(Change{Kind: UserBlock, Event: e})
 	case session.Step:
 		t.step(e, now)
 	case session.Compacted:
 		if e.Seq > 0 { // else it is an annotation: the summary is a message of its own
-			t.seq = e.Seq
-			t.put(Change{Kind: SummaryBlock, Text: e.Text, Count: e.Messages})
+			out.seq = e.Seq
+			out.put(Change{Kind: SummaryBlock, Text: e.Text, Count: e.Messages})
 		}
-		t.put(Change{Event: e})
+		out.put(Change{Event: e})
 	case llm.Delta:
 		t.delta(e, now)
 	case llm.Preview:
-		t.showPreview(e, now)
-	case llm.Retry:
-		t.scheduleRetry(e, now)
-	case session.Question:
-		t.waitForOther(Asking, now)
-	case session.Countdown, session.QuestionAnswered:
-		t.applyCountdown(e, now)
+		t.noteContent(now, out)
+		t.response.showPreview(e, out)
 	case session.Response:
-		t.answer(e, now)
+		t.endAnswer(e, now)
+	case llm.Retry, session.Question, session.Countdown, session.QuestionAnswered:
+		t.delay(e, now)
 	case session.Call:
-		t.call(e, now)
+		t.waitFor(Running, e.Part.Name, now)
+		calls.start(e, now, out)
 	case session.ApprovalRequest:
-		t.ask(e, now)
+		t.waitFor(Asking, e.Call.Name, now)
+		calls.ask(e, out)
 	case session.Decision:
-		t.decided(e, now)
+		tool := calls.decide(e, now, out)
+		t.Activity = Activity{Kind: Running, Tool: tool.Name, Since: now} // waiting for the user is not running
 	case session.Progress:
-		t.progress(e)
+		calls.progress(e, out)
 	case session.Result:
-		t.result(e, false, now)
+		t.endCall(storedResult{Result: e}, now)
+	case storedResult:
+		t.endCall(e, now)
+	case session.DroppedCall:
+		out.put(Change{Kind: ToolBlock, Tool: &Tool{Name: tools.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
 	case session.CandidateEvent:
-		t.waitForOther(Comparing, now)
+		t.waitFor(Comparing, "", now)
 	case session.Done:
-		t.close(now)
-		t.drop(RetryBlock, &t.retryID) // a summary has no answer that ends it
+		t.response.close(now, out)
+		t.endCountdown(out) // a summary has no answer that ends it
 		if e.Err != nil {
-			t.put(Change{Event: e})
+			out.put(Change{Event: e})
 		}
 		t.addFooter(e.Err != nil)
-	case storedResult:
-		if e.denied {
-			t.blockOf(e.Part.ID).tool.Status = CallDenied
-		}
-		t.result(e.Result, e.lost, now)
-	case session.DroppedCall:
-		t.put(Change{Kind: ToolBlock, Tool: &Tool{Name: tools.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
 	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.Directories, session.ShellCommand, session.Verdict:
-		t.put(Change{Event: e})
+		out.put(Change{Event: e})
 	}
-	return t.changes
+	return out.changes
 }
 
-// scheduleRetry shows that a request will be sent again.
-func (t *Turn) scheduleRetry(e llm.Retry, now time.Time) {
-	t.retry, t.retryAt = e, now.Add(e.Wait)
-	t.noteContent(t.retryAt) // until then nobody is asked
-	if t.Kind == Asking {    // about that
-		t.waitForOther(Waiting, now)
+// step begins an answer.
+func (t *Turn) step(s session.Step, now time.Time) {
+	t.response.begin(s.Partial)
+	t.pace = pace{}
+	t.Model, t.out.seq = s.Model, s.Seq
+	t.Activity.set(Waiting, "", now)
+	if s.IsImage {
+		t.Activity.set(MakingImage, "", now)
 	}
-	t.countDown(now)
+	t.asked = now
+	t.noteContent(now, &t.out)
 }
 
-// waitForOther sets the activity to waiting for something else than the model.
-func (t *Turn) waitForOther(what ActivityKind, now time.Time) {
+// activities are what goes on while blocks of a kind grow.
+var activities = map[llm.Kind]ActivityKind{llm.Thinking: Reasoning, llm.Text: Answering, llm.Call: Calling}
+
+func (t *Turn) delta(d llm.Delta, now time.Time) {
+	if t.response.parts == nil { // nobody said that a request goes out
+		t.step(session.Step{Model: t.Model, Seq: t.out.seq}, now)
+	}
+	t.received(now, &t.out)
+	t.pace.add(len(d.Text)+len(d.Input), now)
+	kind, tool := t.response.add(d, now, &t.out)
+	if what, ok := activities[kind]; ok {
+		t.Activity.set(what, tool, now)
+	}
+}
+
+// endAnswer ends an answer.
+func (t *Turn) endAnswer(a session.Response, now time.Time) {
+	t.response.close(now, &t.out)
+	t.stall.end(&t.out)
+	t.pace = pace{}
+	t.totals.add(a)
+	t.response.finish(a, &t.out)
+}
+
+// delay shows that something else comes before the model goes on: a pause, or the user's word.
+func (t *Turn) delay(e session.Event, now time.Time) {
+	switch e := e.(type) {
+	case llm.Retry:
+		t.noteContent(now.Add(e.Wait), &t.out) // until then nobody is asked
+		if t.Kind == Asking {                  // about that
+			t.waitFor(Waiting, "", now)
+		}
+		t.countDown(e, now.Add(e.Wait), now, &t.out)
+	case session.Question:
+		t.waitFor(Asking, "", now)
+	case session.Countdown:
+		if e.Stopped {
+			t.endCountdown(&t.out)
+			return
+		}
+		t.countDown(e.Question, now.Add(e.Question.Wait), now, &t.out)
+	case session.QuestionAnswered:
+		t.endCountdown(&t.out)
+	}
+}
+
+// endCall ends a call; once none runs the model is waited for.
+func (t *Turn) endCall(r storedResult, now time.Time) {
+	t.response.calls.end(r, &t.out)
+	if !t.response.calls.running() {
+		t.Activity.set(Waiting, "", now)
+	}
+}
+
+// waitFor sets the activity to waiting for something else than the model.
+func (t *Turn) waitFor(what ActivityKind, tool string, now time.Time) {
 	t.asked = time.Time{}
-	t.setActivity(what, "", now)
+	t.Activity.set(what, tool, now)
 }
 
-// applyCountdown shows the countdown of a question, until it is held or answered.
-func (t *Turn) applyCountdown(e session.Event, now time.Time) {
-	if c, counts := e.(session.Countdown); counts && !c.Stopped {
-		t.retry, t.retryAt = c.Question, now.Add(c.Question.Wait)
-		t.countDown(now)
-		return
+// addFooter closes the answers to one prompt.
+func (t *Turn) addFooter(interrupted bool) {
+	totals := t.totals
+	t.totals = TurnTotals{}
+	if totals.Interrupted = interrupted; totals.Answered || totals.Empty {
+		t.out.put(Change{Kind: FooterBlock, Totals: &totals})
 	}
-	t.retryAt = time.Time{}
-	t.drop(RetryBlock, &t.retryID)
 }
 
 // Tick returns what time alone changes: a countdown, a silence.
 func (t *Turn) Tick(now time.Time) []Change {
-	t.changes = t.changes[:0]
-	if !t.retryAt.IsZero() {
-		t.countDown(now)
-	}
-	if t.Silent(now) {
-		op := Replaced
-		if t.silence == "" {
-			t.silence, op = t.newID(), Opened
-		}
-		t.put(Change{Op: op, ID: t.silence, Kind: SilenceBlock, Duration: now.Sub(t.content)})
-	}
-	return t.changes
+	out := t.out.reset()
+	t.stall.tick(now, out)
+	return out.changes
 }
 
-// put adds a change. One without an id opens a block.
-func (t *Turn) put(c Change) {
-	if c.ID == "" {
-		c.ID = t.newID()
-	}
-	c.Seq = t.seq
-	t.changes = append(t.changes, c)
+// ExtendSilence gives a silent model as much time again as it had.
+func (t *Turn) ExtendSilence(now time.Time) []Change {
+	out := t.out.reset()
+	t.noteContent(now, out)
+	return out.changes
 }
 
-func (t *Turn) newID() string {
-	if t.NewID != nil {
-		return t.NewID()
-	}
-	t.minted++
-	return strconv.Itoa(t.minted)
+// RetryNow shows that the request goes out now.
+func (t *Turn) RetryNow(now time.Time) []Change {
+	out := t.out.reset()
+	t.noteContent(now, out)
+	t.countDown(t.awaited, now, now, out)
+	return out.changes
 }
 
-// drop takes a line away, if it is there.
-func (t *Turn) drop(kind BlockKind, id *string) {
-	if *id != "" {
-		t.put(Change{Op: Dropped, ID: *id, Kind: kind})
-		*id = ""
+// Activity is what goes on in a turn.
+type Activity struct {
+	Kind  ActivityKind
+	Tool  string    // that is called, or runs
+	Since time.Time // when it began
+}
+
+// ActivityKind is a kind of activity.
+type ActivityKind int
+
+// The activities.
+const (
+	Waiting ActivityKind = iota
+	Reasoning
+	Answering
+	Calling // the arguments of a call arrive
+	Asking  // the user has to decide about a call
+	Running // a tool does
+	Comparing
+	MakingImage
+)
+
+// set notes what goes on, and since when.
+func (a *Activity) set(what ActivityKind, tool string, now time.Time) {
+	if tool = tools.DisplayName(tool); a.Kind != what || a.Tool != tool {
+		*a = Activity{Kind: what, Tool: tool, Since: now}
 	}
 }
 
-// addFooter closes the answers to one prompt.
-func (t *Turn) addFooter(cut bool) {
-	tally := t.totals
-	t.totals = TurnTotals{}
-	if tally.Interrupted = cut; tally.Answered || tally.Empty {
-		t.put(Change{Kind: FooterBlock, Totals: &tally})
+// A stall is that nothing of an answer comes: for how long, and until when if that is known. The
+// zero value is no stall.
+type stall struct {
+	asked   time.Time // since when nothing has come of a request; zero while something does
+	content time.Time // when the running answer last had any; zero while none arrives
+	silence string    // id of the SilenceBlock; "": none
+
+	awaited   session.Event // the last llm.Retry, or session.Question with a countdown
+	until     time.Time     // when the request is sent again; zero: none is waiting
+	countdown string        // id of the RetryBlock; "": none
+}
+
+// received notes that a delta came, for which nothing more is counted down.
+func (s *stall) received(now time.Time, out *changeList) {
+	s.asked, s.until = time.Time{}, time.Time{}
+	s.noteContent(now, out)
+}
+
+// noteContent notes that the running answer has content.
+func (s *stall) noteContent(now time.Time, out *changeList) {
+	s.content = now
+	out.drop(&s.silence, SilenceBlock)
+}
+
+// countDown shows how long it takes until a request is sent again, at the time until; e is why.
+func (s *stall) countDown(e session.Event, until, now time.Time, out *changeList) {
+	s.awaited, s.until = e, until
+	out.show(&s.countdown, Change{Kind: RetryBlock, Event: e, Duration: until.Sub(now)})
+}
+
+// endCountdown shows that nothing is counted down any more.
+func (s *stall) endCountdown(out *changeList) {
+	s.until = time.Time{}
+	out.drop(&s.countdown, RetryBlock)
+}
+
+// end ends the stall, as its answer has ended.
+func (s *stall) end(out *changeList) {
+	s.noteContent(time.Time{}, out)
+	s.endCountdown(out)
+}
+
+// tick shows how long the countdown and the silence last now.
+func (s *stall) tick(now time.Time, out *changeList) {
+	if !s.until.IsZero() {
+		s.countDown(s.awaited, s.until, now, out)
+	}
+	if s.Silent(now) {
+		out.show(&s.silence, Change{Kind: SilenceBlock, Duration: now.Sub(s.content)})
 	}
 }
 
-// countDown says how long it takes until a request goes out again.
-func (t *Turn) countDown(now time.Time) {
-	op := Replaced
-	if t.retryID == "" {
-		t.retryID, op = t.newID(), Opened
+// WaitedFor returns how long nothing has come; 0 while something does.
+func (s *stall) WaitedFor(now time.Time) time.Duration {
+	if s.asked.IsZero() {
+		return 0
 	}
-	t.put(Change{Op: op, ID: t.retryID, Kind: RetryBlock, Event: t.retry, Duration: t.retryAt.Sub(now)})
+	return now.Sub(s.asked)
 }
 
 // silentAfter is how long an answer has no content before the user is asked to
@@ -275,38 +296,16 @@ func (t *Turn) countDown(now time.Time) {
 const silentAfter = 5 * time.Minute
 
 // Silent reports whether the running answer has had no content for long.
-func (t *Turn) Silent(now time.Time) bool {
-	return !t.content.IsZero() && now.Sub(t.content) >= silentAfter
-}
-
-// ExtendSilence gives a silent model as much time again as it had.
-func (t *Turn) ExtendSilence(now time.Time) []Change {
-	t.changes = t.changes[:0]
-	t.noteContent(now)
-	return t.changes
-}
-
-// noteContent notes that the running answer has content.
-func (t *Turn) noteContent(now time.Time) {
-	t.content = now
-	t.drop(SilenceBlock, &t.silence)
+func (s *stall) Silent(now time.Time) bool {
+	return !s.content.IsZero() && now.Sub(s.content) >= silentAfter
 }
 
 // RetryIn returns how long it takes until a request goes out again; 0 if none is waited for.
-func (t *Turn) RetryIn(now time.Time) time.Duration {
-	if _, ok := t.retry.(llm.Retry); !ok {
+func (s *stall) RetryIn(now time.Time) time.Duration {
+	if _, ok := s.awaited.(llm.Retry); !ok {
 		return 0
 	}
-	return max(t.retryAt.Sub(now), 0) // of the zero time, as well
-}
-
-// RetryNow shows that the request goes out now.
-func (t *Turn) RetryNow(now time.Time) []Change {
-	t.changes = t.changes[:0]
-	t.retryAt = now
-	t.noteContent(now)
-	t.countDown(now)
-	return t.changes
+	return max(s.until.Sub(now), 0) // of the zero time, as well
 }
 
 // RetryWaitText says for how long a request is not sent again.

@@ -1,178 +1,47 @@
 package app
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
-	"parley/tools/sanitize"
 )
 
-// Activity is what goes on in a turn.
-type Activity struct {
-	Kind  ActivityKind
-	Tool  string    // that is called, or runs
-	Since time.Time // when it began
-	asked time.Time // since when nothing came; zero while something does
+// A block is one part of an answer.
+type block struct {
+	id    string
+	kind  llm.Kind
+	shown bool // the front end knows it
+	began time.Time
+	size  int // bytes of its text
+	count int // of a source: its number under the answer
+	tool  Tool
 }
 
-// ActivityKind is a kind of activity.
-type ActivityKind int
-
-// The activities.
-const (
-	Waiting ActivityKind = iota
-	Reasoning
-	Answering
-	Calling // the arguments of a call arrive
-	Asking  // the user has to decide about a call
-	Running // a tool does
-	Comparing
-	MakingImage
-)
-
-// Begin says that a turn begins now.
-func (t *Turn) Begin(now time.Time) { t.Since, t.asked = now, now }
-
-// WaitedFor returns how long nothing has come; 0 while something does.
-func (a Activity) WaitedFor(now time.Time) time.Duration {
-	if a.asked.IsZero() {
-		return 0
-	}
-	return now.Sub(a.asked)
-}
-
-// setActivity notes what goes on, and since when.
-func (t *Turn) setActivity(what ActivityKind, tool string, now time.Time) {
-	if tool = tools.DisplayName(tool); t.Kind != what || t.Tool != tool {
-		t.Kind, t.Tool, t.Since = what, tool, now
-	}
-}
-
-// burst is for how long what comes first is left out of the pace: it may have
-// waited somewhere.
-const burst = 100 * time.Millisecond
-
-// Rate returns tokens per second of the running answer, by four bytes a token; the
-// footer has the provider's numbers. It is 0 if it cannot be told.
-func (t *Turn) Rate(now time.Time) float64 {
-	took := now.Sub(t.first) - burst
-	if t.first.IsZero() || took < time.Second || !hasPace(t.bytes/4, 0, took) {
-		return 0
-	}
-	return float64(int(float64(t.bytes) / 4 / took.Seconds()))
-}
-
-// step begins an answer.
-func (t *Turn) step(s session.Step, now time.Time) {
-	t.running = running{blocks: map[string]*block{}, calls: map[string]*block{}}
-	if t.parts = &t.draft; s.Partial != (session.PartialResponse{}) {
-		t.parts = s.Partial
-	}
-	t.Model, t.seq = s.Model, s.Seq
-	t.setActivity(Waiting, "", now)
-	if s.IsImage {
-		t.setActivity(MakingImage, "", now)
-	}
-	t.asked = now
-	t.noteContent(now)
-}
-
-func (t *Turn) delta(d llm.Delta, now time.Time) {
-	if t.parts == nil { // nobody said that a request goes out
-		t.step(session.Step{Model: t.Model, Seq: t.seq}, now)
-	}
-	if t.parts == &t.draft {
-		t.draft.Add(d)
-	}
-	t.noteContent(now)
-	if t.first.IsZero() {
-		t.first, t.retryAt = now, time.Time{}
-	}
-	t.asked = time.Time{}
-	if now.Sub(t.first) >= burst {
-		t.bytes += len(d.Text) + len(d.Input)
-	}
-	b := t.blocks[d.Block]
-	if b == nil {
-		b = &block{id: t.newID(), kind: d.Kind, began: now}
-		t.blocks[d.Block], t.order = b, append(t.order, b)
-	}
-	renamed := d.Kind != "" && d.Kind != b.kind
-	if b != t.open || renamed {
-		t.close(now)
-		t.open = b
-	}
-	b.size += len(d.Text)
-	part, _ := t.parts.Part(d.Block)
-	if renamed {
-		t.rename(b, d.Kind, part)
-		return
-	}
-	t.grow(b, d.Text, part, now)
-}
-
-// grow shows text that came of a block, of which part is all there is.
-func (t *Turn) grow(b *block, text string, part llm.Part, now time.Time) {
-	c := Change{Op: Grown, Text: text}
-	switch b.kind {
-	case llm.Thinking:
-		t.setActivity(Reasoning, "", now)
-		c.Kind = ThinkingBlock
-	case llm.Text:
-		t.setActivity(Answering, "", now)
-		c.Kind, c.Whole = TextBlock, part.Text
-	case llm.Call:
-		t.setActivity(Calling, part.Name, now)
-		t.callGrows(b, part)
-		return
-	case llm.Result: // of a tool that the provider ran
-		t.remoteResult(part)
-		return
-	case llm.Source, llm.Media:
-		t.drop(MediaBlock, &t.preview)
-		whole := part
-		c = Change{Op: Replaced, Kind: SourceBlock, Part: &whole}
-		if b.kind == llm.Media {
-			c.Kind = MediaBlock
-			break
-		}
-		if b.count == 0 {
-			for _, other := range t.order {
-				b.count = max(b.count, other.count)
-			}
-			b.count++
-		}
-		c.Count = b.count
-	}
-	if text != "" || c.Part != nil && part.Visible() {
-		t.putBlock(b, c)
-	}
-}
-
-// SourceText returns a source as it stands under an answer: its number, what it is called, and
-// where it is.
-func SourceText(c Change) string {
-	return strings.TrimSpace(fmt.Sprintf("[%d] %s %s", c.Count, sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL)))
-}
-
-// putBlock adds a change of a block of the answer.
-func (t *Turn) putBlock(b *block, c Change) {
+// put adds a change of the block.
+func (b *block) put(c Change, out *changeList) {
 	if !b.shown {
 		b.shown, c.Op = true, Opened
 	}
 	c.ID = b.id
-	t.put(c)
+	out.put(c)
 }
 
-// rename shows a block as another kind: some servers say only at the end of
+// setTool changes what is known of a call. Event is why.
+func (b *block) setTool(event session.Event, out *changeList, change func(*Tool)) {
+	change(&b.tool)
+	b.tool.Name = tools.DisplayName(b.tool.Name)
+	tool := b.tool
+	b.put(Change{Op: Replaced, Kind: ToolBlock, Tool: &tool, Event: event}, out)
+}
+
+// rename shows the block as another kind: some servers say only at the end of
 // their thinking that it was thinking.
-func (t *Turn) rename(b *block, kind llm.Kind, part llm.Part) {
+func (b *block) rename(kind llm.Kind, part llm.Part, out *changeList) {
 	c := Change{Op: Renamed, Was: b.id, Text: part.Text[:min(b.size, len(part.Text))]}
-	b.id, b.kind, b.shown = t.newID(), kind, true
+	b.id, b.kind, b.shown = out.id(), kind, true
 	switch c.ID = b.id; kind {
 	case llm.Thinking:
 		c.Kind = ThinkingBlock
@@ -181,166 +50,282 @@ func (t *Turn) rename(b *block, kind llm.Kind, part llm.Part) {
 	default: // nothing of it is text
 		c, b.shown = Change{Op: Dropped, ID: c.Was, Kind: TextBlock}, false
 	}
-	t.put(c)
+	out.put(c)
 }
 
-// close ends the block that grew last.
-func (t *Turn) close(now time.Time) {
-	b := t.open
-	if t.open = nil; b == nil {
-		return
-	}
+// close ends the text of the block, if it has any.
+func (b *block) close(now time.Time, out *changeList) {
 	switch b.kind {
 	case llm.Thinking:
 		b.shown = true // some models say only that they thought
-		t.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: now.Sub(b.began)})
+		out.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: now.Sub(b.began)})
 	case llm.Text:
-		t.put(Change{Op: Closed, ID: b.id, Kind: TextBlock})
+		out.put(Change{Op: Closed, ID: b.id, Kind: TextBlock})
+	}
+}
+
+// A response is the answer that arrives, or arrived last: blocks, some of which are calls. The
+// zero value is in front of the first one.
+type response struct {
+	parts  partialAnswer     // nil: none has begun
+	draft  llm.Draft         // where the session holds none
+	blocks map[string]*block // by the name of the delta's block
+	order  []*block          // the same as they began
+	open   *block            // the one that grows; nil: none
+	calls  calls
+
+	preview string // id of the block that shows an unfinished image; "": none
+}
+
+// partialAnswer gives access to the answer that is arriving; session.PartialResponse implements it.
+type partialAnswer interface {
+	Part(block string) (llm.Part, bool)
+}
+
+// begin forgets the answer and begins another one, whose parts the response holds if partial
+// does not.
+func (r *response) begin(partial session.PartialResponse) {
+	*r = response{blocks: map[string]*block{}}
+	if r.parts = &r.draft; partial != (session.PartialResponse{}) {
+		r.parts = partial
+	}
+}
+
+// add shows a delta. It returns the kind of its block and, of a call, the name of the tool; ""
+// for a delta that says only that the block is of another kind.
+func (r *response) add(d llm.Delta, now time.Time, out *changeList) (kind llm.Kind, tool string) {
+	if r.parts == &r.draft {
+		r.draft.Add(d)
+	}
+	b := r.blocks[d.Block]
+	if b == nil {
+		b = &block{id: out.id(), kind: d.Kind, began: now}
+		r.blocks[d.Block], r.order = b, append(r.order, b)
+	}
+	renamed := d.Kind != "" && d.Kind != b.kind
+	if b != r.open || renamed {
+		r.close(now, out)
+		r.open = b
+	}
+	b.size += len(d.Text)
+	part, _ := r.parts.Part(d.Block)
+	if renamed {
+		b.rename(d.Kind, part, out)
+		return "", ""
+	}
+	r.grow(b, d.Text, part, out)
+	return b.kind, part.Name
+}
+
+// grow shows text that came of a block, of which part is all there is.
+func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
+	c := Change{Op: Grown, Text: text}
+	switch b.kind {
+	case llm.Thinking:
+		c.Kind = ThinkingBlock
+	case llm.Text:
+		c.Kind, c.Whole = TextBlock, part.Text
+	case llm.Call:
+		r.calls.grow(b, part, out)
+		return
+	case llm.Result: // of a tool that the provider ran
+		r.calls.remoteResult(part, out)
+		return
+	case llm.Source, llm.Media:
+		out.drop(&r.preview, MediaBlock)
+		whole := part
+		c = Change{Op: Replaced, Kind: SourceBlock, Part: &whole}
+		if b.kind == llm.Media {
+			c.Kind = MediaBlock
+			break
+		}
+		if b.count == 0 {
+			for _, other := range r.order {
+				b.count = max(b.count, other.count)
+			}
+			b.count++
+		}
+		c.Count = b.count
+	}
+	if text != "" || c.Part != nil && part.Visible() {
+		b.put(c, out)
+	}
+}
+
+// close ends the block that grew last.
+func (r *response) close(now time.Time, out *changeList) {
+	if r.open != nil {
+		r.open.close(now, out)
+		r.open = nil
 	}
 }
 
 // showPreview shows an image that is not finished.
-func (t *Turn) showPreview(p llm.Preview, now time.Time) {
-	t.noteContent(now)
-	op := Replaced
-	if t.preview == "" {
-		t.preview, op = t.newID(), Opened
-	}
+func (r *response) showPreview(p llm.Preview, out *changeList) {
 	whole := p.Part
-	t.put(Change{Op: op, ID: t.preview, Kind: MediaBlock, Part: &whole, Event: p})
+	out.show(&r.preview, Change{Kind: MediaBlock, Part: &whole, Event: p})
 }
 
-// answer ends an answer.
-func (t *Turn) answer(a session.Response, now time.Time) {
-	t.close(now)
-	t.drop(MediaBlock, &t.preview)
-	t.noteContent(now)
-	t.content, t.first, t.bytes, t.retryAt = time.Time{}, time.Time{}, 0, time.Time{}
-	t.totals.add(a)
-	t.thought(a.ThinkingDurations)
-	t.drop(RetryBlock, &t.retryID)
-	t.nameCalls(a.Message.Calls())
-	for _, b := range t.order {
+// finish ends the answer as the session has it.
+func (r *response) finish(a session.Response, out *changeList) {
+	r.setThinkingDurations(a.ThinkingDurations, out)
+	r.calls.setIDs(r.order, a.Message.Calls())
+	for _, b := range r.order {
 		if b.kind != llm.Call {
 			continue
 		}
 		switch ended := b.tool.Status >= CallDone; {
 		case a.Message.Interrupted && !ended: // it never runs
-			t.setTool(b, a, func(tool *Tool) { tool.Status = CallCanceled })
+			b.setTool(a, out, func(tool *Tool) { tool.Status = CallCanceled })
 		case b.tool.Remote && !ended: // without a result of its own
-			t.setTool(b, a, func(tool *Tool) { tool.Status = CallDone })
+			b.setTool(a, out, func(tool *Tool) { tool.Status = CallDone })
 		}
 	}
 }
 
-// thought takes over the times that are stored: events may have waited for whoever
-// draws.
-func (t *Turn) thought(took []time.Duration) {
+// setThinkingDurations takes over the times that are stored: events may have waited for the
+// front end.
+func (r *response) setThinkingDurations(stored []time.Duration, out *changeList) {
 	var thinking []*block
-	for _, b := range t.order {
+	for _, b := range r.order {
 		if b.kind == llm.Thinking {
 			thinking = append(thinking, b)
 		}
 	}
-	if len(thinking) != len(took) { // some are not stored
+	if len(thinking) != len(stored) { // some are not stored
 		return
 	}
 	for i, b := range thinking {
-		t.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: took[i]})
+		out.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: stored[i]})
 	}
 }
 
-// A TurnTotals is what the answers to one prompt sum up to.
-type TurnTotals struct {
-	Model       string // that wrote the last answer
-	Reason      llm.Reason
-	Answered    bool // something came
-	Empty       bool // the last answer says nothing
-	Interrupted bool // the turn did not come to its end
-	Usage       llm.Usage
-	Estimated   bool          // some of the usage is
-	TTFT        time.Duration // to the first token
+// calls are the calls of tools of one answer. The zero value has none.
+type calls struct{ blocks map[string]*block } // by id of the call
 
-	began, ended time.Time // from the first request to the end of the last answer, as the conversation stores it
-
-	// Of the answers whose pace can be told.
-	tokens int
-	stream time.Duration
+// block returns the block of a call, which is made if there is none.
+func (c *calls) block(id string, out *changeList) *block {
+	b := c.blocks[id]
+	if b == nil {
+		b = &block{id: out.id(), kind: llm.Call}
+		c.set(id, b)
+	}
+	return b
 }
 
-// add counts an answer.
-func (t *TurnTotals) add(a session.Response) {
-	if a.Seq > 0 && !a.At.IsZero() { // a conversation that was brought in may not say
-		if t.began.IsZero() {
-			t.began = a.At
-		}
-		t.ended = a.At.Add(a.Duration)
+// set gives a call its block.
+func (c *calls) set(id string, b *block) {
+	if c.blocks == nil {
+		c.blocks = map[string]*block{}
 	}
-	m, u := a.Message, a.Usage
-	t.Empty = m.Empty() && a.Finish.Reason == llm.Stop
-	if len(m.Parts) == 0 && u == (llm.Usage{}) {
-		return // nothing came of the request
-	}
-	t.Model, t.Reason, t.Answered = m.Model, a.Finish.Reason, true
-	t.Usage = t.Usage.Add(u)
-	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // as what was cut once was stored
-	if t.TTFT == 0 {
-		t.TTFT = a.TTFT
-	}
-	if tokens, stream := streamedTokens(m, u), a.Duration-a.TTFT; hasPace(tokens, a.TTFT, stream) {
-		t.tokens += tokens
-		t.stream += stream
-	}
+	c.blocks[id] = b
 }
 
-// Duration returns how long the answers took, with what the tools did in between.
-func (t *TurnTotals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
-
-// Pace returns tokens per second; 0 if it cannot be told.
-func (t *TurnTotals) Pace() float64 {
-	if t.stream == 0 {
-		return 0
-	}
-	return float64(t.tokens) / t.stream.Seconds()
-}
-
-// streamedTokens returns how many tokens came in the stream: as the provider counts, but for
-// thinking that it kept to itself.
-func streamedTokens(m llm.Message, u llm.Usage) int {
-	size := 0
-	for _, p := range m.Parts {
-		switch p.Kind {
-		case llm.Text, llm.Thinking, llm.Call:
-			size += len(p.Text) + len(p.Input)
+// setIDs notes under which ids the calls of a whole answer with these blocks go on: the session
+// gives an id to those that came without one, and another to those that share
+// one.
+func (c *calls) setIDs(blocks []*block, whole []llm.Part) {
+	var own []*block
+	for _, b := range blocks {
+		if b.kind == llm.Call && !b.tool.Remote {
+			own = append(own, b)
 		}
 	}
-	const bytes = 4 // of a token, about
-	if about := size / bytes; u.Output > 2*about {
-		return about
+	if len(whole) != len(own) {
+		return // some were dropped: the others have ids of their own
 	}
-	return u.Output
+	for i, call := range whole {
+		c.set(call.ID, own[i])
+	}
 }
 
-// hasPace tells whether the pace of an answer can be told from its stream. What was
-// held back somewhere and came in a burst says nothing about the model.
-func hasPace(tokens int, first, stream time.Duration) bool {
-	const (
-		least   = 500 * time.Millisecond
-		quick   = 1000 // tokens per second; more come from services that begin at once, too
-		fastest = 5000
-	)
-	if tokens == 0 || stream < least {
-		return false
+// running reports whether a call runs, or waits for the user.
+func (c *calls) running() bool {
+	for _, b := range c.blocks {
+		if b.tool.Status == CallRunning || b.tool.Status == CallAsking {
+			return true
+		}
 	}
-	rate := float64(tokens) / stream.Seconds()
-	return rate <= quick || rate <= fastest && stream >= first
+	return false
 }
 
-// CacheShare returns the share of a prompt that came from a provider's cache; "" if that
-// is nothing.
-func CacheShare(u llm.Usage) string {
-	if u.Input == 0 || u.CacheRead == 0 {
-		return ""
+// grow shows a call whose arguments arrive.
+func (c *calls) grow(b *block, part llm.Part, out *changeList) {
+	if part.ID != "" {
+		c.set(part.ID, b)
 	}
-	return fmt.Sprintf("%d%% cached", 100*u.CacheRead/u.Input)
+	b.setTool(nil, out, func(tool *Tool) {
+		tool.Name, tool.Input, tool.Remote, tool.Status = part.Name, part.Input, part.Remote, CallArriving
+		if part.Remote {
+			tool.Status, tool.Started = CallRunning, b.began
+		}
+	})
+}
+
+// remoteResult shows what a tool that the provider ran answered.
+func (c *calls) remoteResult(part llm.Part, out *changeList) {
+	c.block(part.ID, out).setTool(nil, out, func(tool *Tool) {
+		tool.Output, tool.Status = part.Text, CallDone
+		if part.Failed {
+			tool.Status = CallFailed
+		}
+	})
+}
+
+// start shows a call that is about to run, or to be asked about.
+func (c *calls) start(e session.Call, now time.Time, out *changeList) {
+	c.block(e.Part.ID, out).setTool(e, out, func(tool *Tool) {
+		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = e.Part.Name, e.Part.Input, CallRunning, now, true
+	})
+}
+
+// ask shows a call that the user is asked about.
+func (c *calls) ask(e session.ApprovalRequest, out *changeList) {
+	c.block(e.Call.ID, out).setTool(e, out, func(tool *Tool) {
+		tool.Status, tool.Asked = CallAsking, true // the question shows the diff
+		tool.Title = strings.TrimPrefix(e.Action.Title, e.Call.Name+" ")
+	})
+}
+
+// decide shows what was decided about a call, and returns the tool.
+func (c *calls) decide(d session.Decision, now time.Time, out *changeList) Tool {
+	b := c.block(d.ID, out)
+	for _, other := range c.blocks {
+		if allowed := d.Verdict != tools.Deny; allowed && other != b && other.tool.Ran && other.tool.Status == CallRunning {
+			other.tool.Parallel, b.tool.Parallel = true, true
+		}
+	}
+	b.setTool(d, out, func(tool *Tool) {
+		tool.Status, tool.Started, tool.Ran = CallRunning, now, true
+		if d.Verdict == tools.Deny {
+			tool.Status, tool.Ran = CallDenied, false
+		}
+	})
+	return b.tool
+}
+
+// progress shows output of a call that runs.
+func (c *calls) progress(p session.Progress, out *changeList) {
+	b := c.block(p.ID, out)
+	b.tool.Live = true
+	b.put(Change{Op: Grown, Kind: ToolBlock, Text: p.Text}, out)
+}
+
+// end shows the result of a call.
+func (c *calls) end(r storedResult, out *changeList) {
+	c.block(r.Part.ID, out).setTool(r.Result, out, func(tool *Tool) {
+		tool.Output, tool.Duration, tool.Diff = r.Part.Text, r.Duration, r.Diff
+		switch {
+		case r.denied || tool.Status == CallDenied:
+			tool.Status = CallDenied
+		case r.Stopped:
+			tool.Status = CallCanceled
+		case r.lost:
+			tool.Status = CallLost
+		case r.Part.Failed:
+			tool.Status = CallFailed
+		default:
+			tool.Status = CallDone
+		}
+	})
 }

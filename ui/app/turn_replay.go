@@ -23,7 +23,7 @@ type StoredConversation interface {
 // behind each of them, as Turn did while they came. From and to are boundaries of
 // turns, so that pages in a row show what the whole does. newID may be nil.
 func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
-	r := replay{Turn: Turn{NewID: newID}, stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
+	r := replay{Turn: NewTurn(newID), stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
 	r.branch(path, along, from, to)
@@ -89,11 +89,11 @@ func (r *replay) apply(e session.Event, note int) {
 
 // flush shows the changes. Note is the annotation that they come from.
 func (r *replay) flush(note int) {
-	for _, c := range r.changes {
+	for _, c := range r.out.changes {
 		c.Note = note
 		r.show(c)
 	}
-	r.changes = r.changes[:0]
+	r.out.reset()
 }
 
 // branch replays path[from:to]. What stands in front of the first of them belongs to
@@ -136,8 +136,8 @@ func (r *replay) summary(path []session.Node, i int) {
 	if _, rest, ok := strings.Cut(text, "\n\n"); ok {
 		text = rest
 	}
-	r.seq, r.summarized = n.Seq, r.stored.Summarized(n.Seq)
-	r.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: r.summarized})
+	r.out.seq, r.summarized = n.Seq, r.stored.Summarized(n.Seq)
+	r.out.put(Change{Kind: SummaryBlock, Text: text, Whole: n.Text(), Count: r.summarized})
 	r.flush(0)
 }
 
@@ -172,7 +172,7 @@ func (r *replay) annotations(list []session.Annotation) {
 				r.interrupted = nil
 			}
 		case session.Done:
-			r.interrupted, r.calls = nil, nil
+			r.interrupted, r.response.calls = nil, calls{}
 			r.apply(e, a.N)
 		case session.Compacted:
 			if r.summarized < 0 {
@@ -247,7 +247,7 @@ func (p storedParts) Part(block string) (llm.Part, bool) {
 // answer shows an answer, and between its parts what came while it did. Behind are
 // the messages behind it.
 func (r *replay) answer(n session.Node, list []session.Annotation, behind []session.Node) {
-	r.seq = n.Seq
+	r.out.seq = n.Seq
 	seen := 0
 	before := func() {
 		for len(list) > 0 && list[0].Part <= seen {
@@ -260,11 +260,11 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 	}
 	before()
 	if r.model != "" && n.Model != r.model && n.Origin != llm.OriginImages { // nobody kept that it was switched
-		r.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
+		r.out.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
 		r.flush(0)
 	}
 	r.apply(session.Step{Model: n.Model, Seq: n.Seq}, 0)
-	r.parts = storedParts(n.Parts)
+	r.response.parts = storedParts(n.Parts)
 	thought := n.ThinkingDurations
 	for i, p := range n.Parts {
 		before()
@@ -299,12 +299,12 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 // came of them.
 func (r *replay) loseCalls(n session.Node, behind []session.Node) {
 	for _, call := range n.Calls() {
-		b := r.calls[call.ID]
+		b := r.response.calls.blocks[call.ID]
 		if b == nil || b.tool.Status >= CallDone || len(behind) > 0 && behind[0].Role == llm.RoleTool &&
 			slices.ContainsFunc(behind[0].Parts, func(p llm.Part) bool { return p.Kind == llm.Result && p.ID == call.ID }) {
 			continue
 		}
-		r.setTool(b, nil, func(tool *Tool) { tool.Status, tool.Output = CallLost, llm.NoResult })
+		b.setTool(nil, &r.out, func(tool *Tool) { tool.Status, tool.Output = CallLost, llm.NoResult })
 		r.flush(0)
 	}
 }
@@ -317,7 +317,7 @@ type storedResult struct {
 
 func (r *replay) results(n session.Node) {
 	for _, p := range n.Parts {
-		if p.Kind != llm.Result || r.calls[p.ID] == nil {
+		if p.Kind != llm.Result || r.response.calls.blocks[p.ID] == nil {
 			continue
 		}
 		o := n.Results[p.ID]
@@ -327,11 +327,11 @@ func (r *replay) results(n session.Node) {
 
 // end closes a turn with its footer.
 func (r *replay) end() {
-	r.drop(RetryBlock, &r.retryID)
+	r.endCountdown(&r.out)
 	if r.interrupted != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
-		r.put(Change{Kind: InterruptedBlock, Text: r.interrupted.InterruptedBy})
+		r.out.put(Change{Kind: InterruptedBlock, Text: r.interrupted.InterruptedBy})
 	}
 	r.addFooter(r.interrupted != nil)
-	r.interrupted, r.calls = nil, nil
+	r.interrupted, r.response.calls = nil, calls{}
 	r.flush(0)
 }

@@ -296,7 +296,7 @@ func (k *talk) act() {
 	redrawn := func(err error) bool {
 		if err == nil {
 			k.turn, k.seen = Turn{}, board{t: k.t}
-			Replay(k.s, k.s.Path(), 0, len(k.s.Path()), k.turn.newID, k.seen.draw)
+			Replay(k.s, k.s.Path(), 0, len(k.s.Path()), k.turn.out.id, k.seen.draw)
 		}
 		return err == nil
 	}
@@ -408,7 +408,7 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 func TestTurnPassesOnWhatCame(t *testing.T) {
 	var turn Turn
 	turn.Apply(session.Step{Model: "a/b", Partial: session.PartialResponse{}}, time.Unix(0, 0))
-	turn.parts = storedParts{{Kind: llm.Text, Text: strings.Repeat("many words ", 1<<20)}}
+	turn.response.parts = storedParts{{Kind: llm.Text, Text: strings.Repeat("many words ", 1<<20)}}
 	var piece session.Event = llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: "word"}}
 	turn.Apply(piece, time.Unix(0, 0))
 	if n := testing.AllocsPerRun(100, func() {

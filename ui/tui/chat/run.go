@@ -31,7 +31,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
-	c.Turn = &Turn{Turn: app.Turn{NewID: c.Transcript.NewID}, cancel: cancel, Pulse: pulse}
+	c.Turn = &Turn{Turn: app.NewTurn(c.Transcript.NewID), cancel: cancel, Pulse: pulse}
 	c.Turn.Begin(c.Now())
 	pump := newPump(c.Send, frameTime(os.Getenv))
 	c.pump = pump

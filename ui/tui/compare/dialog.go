@@ -67,7 +67,7 @@ func New(p *app.ComparedPrompt, th *theme.Theme, motion bool, drawText DrawText)
 	for _, one := range c.Comparison {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.Turn{NewID: pane.NewID}, drawText: drawText})
+		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.NewID), drawText: drawText})
 	}
 	return c
 }
