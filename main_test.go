@@ -851,7 +851,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/input":         {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
 		"ui/tui/features":      {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
-		"ui/tui/compare":       {"ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
+		"ui/tui/compare":       {"ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
 		"docs":                 {},
 		"docs/pictures":        {},

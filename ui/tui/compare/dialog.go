@@ -14,6 +14,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
 
@@ -37,6 +38,7 @@ type StopMsg struct{}
 // meanwhile.
 type Dialog struct {
 	app.Comparison
+	dialog.Outbox
 	theme         *theme.Theme
 	width, height int
 	columns       []*column // one for each candidate
@@ -44,7 +46,6 @@ type Dialog struct {
 	wanted        int       // that was chosen while others still answered; below zero: none
 	running       bool      // somebody still answers
 	over          bool
-	said          []tea.Msg
 	verdict       string   // of a judge; "": none yet
 	view          string   // of the last View; "" if anything but a pane changed
 	shown         []string // the panes and states it is made of
@@ -189,12 +190,12 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		}
 	case "y":
 		text := col.pane.LastAnswer()
-		return c.say(transcript.CopyMsg{Text: text, What: "answer of " + col.Label})
+		return c.Say(transcript.CopyMsg{Text: text, What: "answer of " + col.Label})
 	case "enter":
 		return c.choose(c.at)
 	case "esc":
 		if c.running {
-			return c.say(StopMsg{})
+			return c.Say(StopMsg{})
 		}
 		return c.answer(-1)
 	default:
@@ -215,25 +216,12 @@ func (c *Dialog) choose(n int) tea.Cmd {
 		return c.answer(n)
 	}
 	c.wanted = n
-	return c.say(StopMsg{})
+	return c.Say(StopMsg{})
 }
 
 func (c *Dialog) answer(n int) tea.Cmd {
 	c.over = true
-	return c.say(c.chosen(n))
-}
-
-// say says msg to the root. There is no command for it.
-func (c *Dialog) say(msg tea.Msg) tea.Cmd {
-	c.said = append(c.said, msg)
-	return nil
-}
-
-// TakeSaid returns what the dialog said since the last call.
-func (c *Dialog) TakeSaid() []tea.Msg {
-	said := c.said
-	c.said = nil
-	return said
+	return c.Say(c.chosen(n))
 }
 
 // chosen returns the nth answer; below zero, the one that the conversation stands at.

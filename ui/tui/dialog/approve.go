@@ -317,7 +317,7 @@ func (a *Approval) stray(msg tea.Msg) tea.Cmd {
 		a.hinted = a.answers(press)
 		return wake
 	}
-	a.say(UnhandledKeyMsg{msg})
+	a.Say(UnhandledKeyMsg{msg})
 	return wake
 }
 

@@ -38,10 +38,7 @@ type Dialog interface {
 	View() string
 	// Height is how many rows the dialog wants, up to what SetSize allows.
 	Height() int
-	// TakeSaid returns what the dialog said since the last call, such as the choice, oldest
-	// first. The root takes it after each Update: keys that wait behind the one that chose
-	// are for what comes then, and a message would come after them.
-	TakeSaid() []tea.Msg
+	TakeSaid() []tea.Msg // of its Outbox
 	// Cursor is where in the view the terminal's cursor belongs; not ok if
 	// nothing is being written.
 	Cursor() (x, y int, ok bool)
@@ -60,7 +57,25 @@ type base struct {
 	theme         *theme.Theme
 	view          string // of the last View; "" if something changed
 	done          bool   // the answer was given
-	said          []tea.Msg
+	Outbox
+}
+
+// An Outbox holds what a dialog says to the root, such as the choice. The root takes it after each
+// Update: keys that wait behind the one that chose are for what comes then, and the message of a
+// command would come after them. The zero value is empty.
+type Outbox struct{ said []tea.Msg }
+
+// Say adds messages to the root. It returns nil: there is no command for them.
+func (o *Outbox) Say(msgs ...tea.Msg) tea.Cmd {
+	o.said = append(o.said, msgs...)
+	return nil
+}
+
+// TakeSaid returns what was said since the last call, oldest first.
+func (o *Outbox) TakeSaid() []tea.Msg {
+	said := o.said
+	o.said = nil
+	return said
 }
 
 func newBase(th *theme.Theme) base {
@@ -89,20 +104,7 @@ func (b *base) Answered() bool { return b.done }
 // answer ends the dialog with msg.
 func (b *base) answer(msg tea.Msg) tea.Cmd {
 	b.done = true
-	return b.say(msg)
-}
-
-// say says msg to the root. There is no command for it.
-func (b *base) say(msg tea.Msg) tea.Cmd {
-	b.said = append(b.said, msg)
-	return nil
-}
-
-// TakeSaid returns what the dialog said since the last call.
-func (b *base) TakeSaid() []tea.Msg {
-	said := b.said
-	b.said = nil
-	return said
+	return b.Say(msg)
 }
 
 // titleLine returns a title line, with something to its right if there is room.

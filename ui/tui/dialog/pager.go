@@ -165,7 +165,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	}
 	for _, act := range p.Actions {
 		if press.String() == act.Key {
-			return p.say(PageAction{act.Key, part})
+			return p.Say(PageAction{act.Key, part})
 		}
 	}
 	switch name := press.String(); {
@@ -192,7 +192,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (p *Pager) copied(text, what string) tea.Cmd {
-	return p.say(PageCopy{text, strings.ToLower(what)})
+	return p.Say(PageCopy{text, strings.ToLower(what)})
 }
 
 // pagerKeys lists those of less and vi, beside those of every dialog.

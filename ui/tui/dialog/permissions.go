@@ -129,7 +129,7 @@ func (l *PermissionList) remove() tea.Cmd {
 	l.rules = slices.Delete(l.rules, l.selected, l.selected+1)
 	l.selected = max(min(l.selected, len(l.rules)-1), 0)
 	l.note = ""
-	return l.say(PermissionRemoved{r})
+	return l.Say(PermissionRemoved{r})
 }
 
 // View draws the rules around the selected one.

@@ -313,7 +313,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	before := p.Selected()
 	cmd := tea.Batch(p.update(msg), askPaths(p))
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
-		p.say(MovedMsg{now})
+		p.Say(MovedMsg{now})
 	}
 	return cmd
 }
@@ -349,7 +349,7 @@ func (p *Picker) itemCmd(said func(Item) tea.Msg) tea.Cmd {
 	if !p.hasSelection() {
 		return nil
 	}
-	return p.say(said(*p.item(p.hits[p.selected])))
+	return p.Say(said(*p.item(p.hits[p.selected])))
 }
 
 // showAll shows what is hidden, or no longer.

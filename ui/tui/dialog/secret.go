@@ -180,7 +180,7 @@ func (s *Secret) submit() tea.Cmd {
 		s.field.text = ""
 	}
 	s.MarkChecking()
-	return s.say(said)
+	return s.Say(said)
 }
 
 // View returns the question above the line.

@@ -307,7 +307,7 @@ func (l *SessionList) onQuery() tea.Cmd {
 	l.words, l.matches, l.searched = words, nil, false
 	l.selected, l.top = 0, 0
 	l.filter()
-	return l.say(SessionFilter{words})
+	return l.Say(SessionFilter{words})
 }
 
 func (l *SessionList) open() tea.Cmd {

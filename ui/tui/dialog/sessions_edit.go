@@ -34,7 +34,7 @@ func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 		}
 		r.Title = said.Title
 		l.refresh(said.ID)
-		return l.say(said)
+		return l.Say(said)
 	default:
 		l.name.key(msg, l.Keys.FieldKeys)
 	}
@@ -49,7 +49,7 @@ func (l *SessionList) pin() tea.Cmd {
 	r.Pinned = !r.Pinned
 	said := SessionPin{r.ID, r.Pinned}
 	l.refresh(r.ID)
-	return l.say(said)
+	return l.Say(said)
 }
 
 // trash deletes at once, which restore takes back.
@@ -70,7 +70,7 @@ func (l *SessionList) trash() tea.Cmd {
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
 	l.note = "Deleted \"" + titleOf(gone.row) + "\" · " + l.Keys.Undo.Help().Key + " undo"
-	return l.say(SessionTrash{gone.row.ID})
+	return l.Say(SessionTrash{gone.row.ID})
 }
 
 // restore brings back what was deleted last.
@@ -84,5 +84,5 @@ func (l *SessionList) restore() tea.Cmd {
 		l.rows = slices.Insert(l.rows, min(back.at, len(l.rows)), back.row)
 	}
 	l.refresh(back.row.ID)
-	return l.say(SessionRestore{back.row.ID})
+	return l.Say(SessionRestore{back.row.ID})
 }

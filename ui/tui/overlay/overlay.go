@@ -15,15 +15,15 @@ import (
 // An Overlay holds the open dialog.
 type Overlay struct {
 	*common.Screen
-	Dialog    dialog.Dialog // nil: none
-	workspace string        // that an approval names paths in
-	IsWriting func() bool   // something is written that enter would send
-	approvals approvals
+	dialog.Outbox               // of all dialogs
+	Dialog        dialog.Dialog // nil: none
+	workspace     string        // that an approval names paths in
+	IsWriting     func() bool   // something is written that enter would send
+	approvals     approvals
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
 	answered func(yes bool) tea.Cmd         // takes the answer to the open question
 	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
-	said     []tea.Msg                      // by dialogs
 }
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
@@ -115,15 +115,8 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 	d := o.Dialog
 	cmd := d.Update(msg)
-	o.said = append(o.said, d.TakeSaid()...)
+	o.Say(d.TakeSaid()...)
 	return tea.Batch(cmd, o.ConfirmDrawn())
-}
-
-// TakeSaid returns what dialogs said since the last call, oldest first.
-func (o *Overlay) TakeSaid() []tea.Msg {
-	said := o.said
-	o.said = nil
-	return said
 }
 
 // Interrupt handles ctrl+c: it closes the dialog without a choice.
