@@ -55,8 +55,10 @@ func (c Config) String() string {
 // GoString returns String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// location returns the command line, or the address without what may be a key in it.
-func (c Config) location() string {
+// location returns the command line, or the address, without what may be a key in it.
+func (c Config) location() string { return newMask(configSecrets(c)).all.Text(c.commandOrURL()) }
+
+func (c Config) commandOrURL() string {
 	if c.URL == "" {
 		return strings.Join(append([]string{c.Command}, c.Args...), " ")
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,8 +41,19 @@ func newMask(secrets []string) secretMask {
 	return secretMask{sanitize.NewMask(secrets, minSecretLength), sanitize.NewMask(odd, minSecretLength)}
 }
 
+// ConfigSecrets returns the secrets in the configuration of a server, for masking texts that are
+// not the server's: without the values of variables and headers that are plain words.
+func ConfigSecrets(c Config) []string {
+	env, _ := expandVariables("env", c.Env) // one that has no value is no secret
+	headers, _ := expandVariables("headers", c.Headers)
+	login, _ := expandVariables("mcp", map[string]string{"client_secret": c.ClientSecret})
+	return slices.DeleteFunc(configSecrets(c, env, headers, login), func(s string) bool {
+		return len(s) < minSecretLength || plainWords().MatchString(s) || filepath.IsAbs(s)
+	})
+}
+
 // configSecrets returns what must not be shown of what a server is given: the values of variables and
-// headers, and the query of its address.
+// headers, the query of its address, and what looks like a secret in that or in its command line.
 func configSecrets(c Config, values ...map[string]string) []string {
 	var secrets []string
 	for _, list := range values {
@@ -57,13 +70,13 @@ func configSecrets(c Config, values ...map[string]string) []string {
 			}
 		}
 	}
-	if u, err := url.Parse(c.URL); err == nil && u.RawQuery != "" {
-		secrets = append(secrets, u.RawQuery)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		secrets = append(append(secrets, u.RawQuery), sanitize.URLSecrets(u)...)
 		for _, list := range u.Query() {
 			secrets = append(secrets, list...)
 		}
 	}
-	return secrets
+	return append(secrets, sanitize.CommandSecrets(append([]string{c.Command}, c.Args...))...)
 }
 
 // text returns text of a server's on one line or several, of at most limit characters, and notes

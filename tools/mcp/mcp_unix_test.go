@@ -359,6 +359,42 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
+// Keys in the path of an address, in the command and in arguments are in nothing that is shown,
+// whether the server starts or not, and whether it says them back.
+func TestSecretsOfCommandStay(t *testing.T) {
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no service at "+r.URL.Path, http.StatusNotFound)
+	}))
+	defer echo.Close()
+	shell := func(script string, args ...string) Config {
+		return Config{Command: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Unsandboxed: true}
+	}
+	const said = `echo "cannot use $* " >&2; exit 3`
+	for name, c := range map[string]Config{
+		"path, refused":     {URL: echo.URL + "/s/canary0canary1/mcp"},
+		"path, unreachable": {URL: "http://127.0.0.1:1/9f86d081884c7d65canary9f86d081/mcp"},
+		"path, disabled":    {URL: "https://127.0.0.1:1/token/canary5x/mcp", Disabled: true},
+		"option":            shell(said, "--api-key", "sk-canary-42"),
+		"option with =":     shell(said, "--token=canary-word"),
+		"variable":          shell(said, "-e", "API_KEY=canary1"),
+		"header":            shell(said, "--header", "Authorization: Bearer canary"),
+		"address":           shell(said, "https://me:canary1@host/mcp"),
+		"script":            shell("TOKEN=canary7; "+said, "canary7"),
+		"disabled":          {Command: "x", Args: []string{"--password", "canary"}, Disabled: true},
+		"no program":        {Command: "/no/such/program", Args: []string{"--password", "canary"}},
+	} {
+		s := start(t, c, Options{}).state()
+		if s.Status != StatusFailed && s.Status != StatusDisabled {
+			t.Errorf("%s: %+v", name, s)
+		}
+		for _, text := range []string{fmt.Sprintf("%+v", s), fmt.Sprintf("%+v %#v", c, c)} {
+			if strings.Contains(text, "canary") || !strings.Contains(text, "[redacted]") {
+				t.Errorf("%s: got %s", name, text)
+			}
+		}
+	}
+}
+
 // No redirect takes the headers, or us, elsewhere.
 func TestServiceRedirects(t *testing.T) {
 	reached := 0

@@ -71,6 +71,7 @@ func newServer(name string, c Config, o Options, asked inbound) *server {
 		requested: requested{restart: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, inbound: asked,
 		lifecycle: lifecycle{status: StatusStarting, startDone: make(chan struct{}), since: time.Now()}, progressFuncs: map[string]func(string){},
 	}
+	s.login.configured = configSecrets(c)
 	if o.Approved != nil {
 		s.approved = parseFingerprint(o.Approved(name))
 	}

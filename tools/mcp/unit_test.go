@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -168,6 +169,18 @@ func TestMask(t *testing.T) {
 	m := newMask(configSecrets(Config{URL: "https://h/?key=q-secret-1"}, map[string]string{"a": "Bearer b-secret-2", "b": "yes"}, map[string]string{"c": "b-secret-2-and-more", "d": "Basic dXNlcjpwYXNzLXdvcmQ="}))
 	in := "x Bearer b-secret-2 b-secret-2 b-secret-2-and-more key=q-secret-1 q-secret-1 pass-word yes"
 	if got, want := m.all.Text(in), "x [redacted] [redacted] [redacted] [redacted] [redacted] [redacted] yes"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What is masked in texts that are not a server's holds no words and paths.
+func TestConfigSecrets(t *testing.T) {
+	t.Setenv("MCP_TEST_KEY", "k-from-env-1")
+	c := Config{Command: "npx", Args: []string{"server", "--token", "t-arg-1", "--dir", "/home/me"}, ClientSecret: "${MCP_TEST_KEY}",
+		Env: map[string]string{"MODE": "production", "HOME_DIR": "/home/me/notes", "KEY": "k-env-1", "N": "12"}}
+	got := ConfigSecrets(c)
+	slices.Sort(got)
+	if want := []string{"k-env-1", "k-from-env-1", "t-arg-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

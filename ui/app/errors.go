@@ -322,11 +322,7 @@ func WriteCrash(p any, stack []byte) (string, error) {
 	return path, errors.Join(err, f.Close())
 }
 
-// KeyShapes is what keys and tokens of well-known services look like, for
-// regexp and for sed -E.
-const KeyShapes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[opsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|eyJ)[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
-
-var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(KeyShapes) })
+var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sanitize.KeyShapes) })
 
 // secretName is what variables that hold a secret are called.
 var secretName = sync.OnceValue(func() *regexp.Regexp {

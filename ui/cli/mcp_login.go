@@ -53,7 +53,8 @@ func loginStore(store *credentials.Store, entry string) mcp.LoginStore {
 	}
 }
 
-// maskSecrets returns what takes the keys that are configured and the tokens of logins out of text;
+// maskSecrets returns what takes the keys that are configured, those of MCP servers too, and the tokens
+// of logins out of text;
 // the error names those it cannot know.
 func maskSecrets(a *program) (func(string) string, error) {
 	keys, err := a.config.MaskKeys(os.Getenv)
@@ -65,8 +66,12 @@ func maskSecrets(a *program) (func(string) string, error) {
 	for _, text := range texts {
 		secrets = append(secrets, mcp.LoginSecrets(text)...)
 	}
-	logins := sanitize.NewMask(secrets, 1)
-	return func(text string) string { return keys(logins.Text(text)) }, errors.Join(err, unread)
+	configs, _, _ := mcpConfigs(a) // a file of a project that is wrong starts no server
+	for _, server := range configs {
+		secrets = append(secrets, mcp.ConfigSecrets(server)...)
+	}
+	servers := sanitize.NewMask(secrets, 1)
+	return func(text string) string { return keys(servers.Text(text)) }, errors.Join(err, unread)
 }
 
 // newMCPCommand returns the command that logs in to MCP servers without a screen.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"parley/tools/sanitize"
 	"parley/ui/app"
 )
 
@@ -40,7 +41,7 @@ stty "$1" <&1 2>/dev/null || stty sane <&1
 umask 077
 set -C
 mkdir -p "${2%/*}"
-{ printf '%s\n' "$first"; cat; } | sed -E 's/` + app.KeyShapes + `/[redacted]/g' >"$2" &&
+{ printf '%s\n' "$first"; cat; } | sed -E 's/` + sanitize.KeyShapes + `/[redacted]/g' >"$2" &&
 printf 'parley: crashed\n  the report is in %s\n' "$2"
 `
 

@@ -1,0 +1,100 @@
+package sanitize
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCommandSecrets(t *testing.T) {
+	for _, tt := range []struct {
+		line string   // its words, joined by |
+		want []string // in their order
+	}{
+		{"npx|-y|server|--api-key|hunter2hunter", []string{"hunter2hunter"}},
+		{"npx|-y|server|--api-key=hunter2hunter", []string{"hunter2hunter"}},
+		{"server|--apiKey|correct-horse", []string{"correct-horse"}},
+		{"server|-token|abcdef", []string{"abcdef"}},
+		{"server|--token|--verbose", nil},
+		{"server|--token|$TOKEN|--token=${TOKEN}", nil},
+		{"docker|run|-e|GITHUB_TOKEN=shortone|-e|MODE=production|image", []string{"shortone"}},
+		{"docker|run|--env=GITHUB_TOKEN=shortone", []string{"shortone"}},
+		{"docker|run|-e|GITHUB_TOKEN|image", nil},
+		{"npx|mcp-remote|https://host/mcp|--header|Authorization: Bearer abcd1234", []string{"Bearer abcd1234", "abcd1234"}},
+		{"npx|mcp-remote|https://host/mcp|--header|X-Api-Key:abcd1234", []string{"abcd1234", "abcd1234"}},
+		{"npx|mcp-remote|https://host/s/NTE2ZGQ3OWMtOTY0Yy00/mcp?page=2", []string{"NTE2ZGQ3OWMtOTY0Yy00", "NTE2ZGQ3OWMtOTY0Yy00"}},
+		{"server|postgresql://me:pa55@db/main", []string{"pa55"}},
+		{"server|--url=https://host/mcp?token=abcdef&page=home", []string{"abcdef"}},
+		{"DATABASE_URL=redis://:pw1234@host", []string{"pw1234"}},
+		{"sh|-c|API_KEY='abc def' TOKEN=xyzzy1 exec npx server --secret=plugh2", []string{"abc", "xyzzy1", "plugh2"}},
+		{"server|ghp_0123456789abcdefghij", []string{"ghp_0123456789abcdefghij"}},
+		{"server|a8f3k2m9x7q4w1z6|b", []string{"a8f3k2m9x7q4w1z6"}},
+		{"server|--project-id|64f1c0ffee64f1c0ffee1234", nil},
+		{"npx|-y|@modelcontextprotocol/server-filesystem@2025.8.21|/home/me/notes", nil},
+		{"docker|run|ghcr.io/github/github-mcp-server@sha256:64f1c0ffee64f1c0ffee123464f1c0ffee64f1c0ffee1234", nil},
+		{"uvx|--from|git+https://github.com/me/some-long-server-name|server-for-postgres15-databases", nil},
+		{"server|--token-limit|100000|--key|/etc/ssl/private/server.pem|--sort-key|created-at|--auth|device-code", nil},
+		{"server|--key|s3cretvalue", []string{"s3cretvalue"}},
+		{"/tmp/tmp.a8f3k2m9x7q4w1z6/server|--dir|/tmp/a8f3k2m9x7q4w1z6", nil},
+		{"|--token||=x", []string{"=x"}},
+		{"--token=\"\"|--token= |", nil},
+	} {
+		if got := CommandSecrets(strings.Split(tt.line, "|")); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.line, got, tt.want)
+		}
+	}
+}
+
+func TestURLSecrets(t *testing.T) {
+	for address, want := range map[string][]string{
+		"https://mcp.example.com/v1/mcp":                                     nil,
+		"https://mcp.example.com/api/v2/projects/website-relaunch/mcp":       nil,
+		"https://user@host/mcp":                                              {"user"},
+		"https://user:pass@host/mcp":                                         {"pass"},
+		"https://x:y@host/?api_key=k1&page=2&q=words":                        {"k1", "y"},
+		"https://host/s/hunter22/mcp":                                        {"hunter22"},
+		"https://host/s/servers/mcp":                                         nil,
+		"https://host/token/abc123/mcp":                                      {"abc123"},
+		"https://host/550e8400-e29b-41d4-a716-446655440000/mcp":              {"550e8400-e29b-41d4-a716-446655440000"},
+		"https://host/9f86d081884c7d659a2feaa0c55ad015/mcp":                  {"9f86d081884c7d659a2feaa0c55ad015"},
+		"https://host/modelContextProtocolServers/internationalization2/mcp": nil,
+		"https://host/mcp#a8f3k2m9x7q4w1z6":                                  {"a8f3k2m9x7q4w1z6"},
+		"https://host/a8f3k2m9%20x7q4w1z6a8f3k2m9x7q4w1z6":                   {"a8f3k2m9 x7q4w1z6a8f3k2m9x7q4w1z6", "a8f3k2m9%20x7q4w1z6a8f3k2m9x7q4w1z6"},
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := URLSecrets(u)
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+// Of random keys nearly all are recognized, whatever letters they are made of.
+func TestLooksSecretRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for alphabet, least := range map[string]int{"0123456789abcdef": 990, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789": 990, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567": 700} {
+		found := 0
+		for range 1000 {
+			key := make([]byte, 32)
+			for i := range key {
+				key[i] = alphabet[r.IntN(len(alphabet))]
+			}
+			if LooksSecret(string(key)) {
+				found++
+			}
+		}
+		if found < least {
+			t.Errorf("%s: %d of 1000", alphabet, found)
+		}
+	}
+	if found := fmt.Sprint(LooksSecret(""), LooksSecret("20251122T101530Z0000"), LooksSecret("internationalization"), LooksSecret("1234567890123456")); found != "false false false false" {
+		t.Errorf("ordinary words: %s", found)
+	}
+}
