@@ -131,8 +131,17 @@ func TestExportByName(t *testing.T) {
 
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)
+	if e := a.UseModel("fake/other"); e.Event != nil || e.Toast != "Model: fake/m → fake/other" {
+		t.Errorf("in an empty conversation: %+v", e)
+	}
+	a.UseModel("fake/m")
+	own := a.Session.Model()
+	own.Model = llmtest.New(llmtest.Say("an answer"))
+	a.Session.SetModel(own)
+	for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
+	}
 	e := a.UseModel("fake/other")
-	if _, ok := e.Event.(session.ModelSwitched); !ok || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
+	if _, ok := e.Event.(session.ModelSwitched); !ok || e.Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
 		t.Errorf("%+v; recent %q", e, a.Recent)
 	}
 	if e := a.UseModel("far/away"); e.Failed == nil || a.Session.Model().Name != "fake/other" {

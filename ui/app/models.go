@@ -29,6 +29,9 @@ type ModelChoice struct {
 	Facts     llm.Endpoint // what is known of it, without the model
 }
 
+// thinkingNotSent says that earlier models' thinking is not sent.
+const thinkingNotSent = "thinking not sent"
+
 // leastCache is how many cached tokens are worth a word.
 const leastCache = 1000
 
@@ -74,7 +77,7 @@ func ModelFitWords(a *App, model llm.Endpoint) (words []string) {
 		add("no tools")
 	}
 	if f.Thinking > 0 {
-		add("thinking not sent")
+		add(thinkingNotSent)
 	}
 	return words
 }
@@ -138,10 +141,14 @@ func (o Options) keepModels(names []string) Effect {
 	return o.SaveState("models", strings.Join(names[:min(len(names), 10)], "\n"))
 }
 
-// use switches to another model, and has the conversation tell that.
+// use switches to another model, and has the conversation tell that, unless nothing is in it.
 func (a *App) use(name string) (e Effect, switched bool) {
 	to, e, switched := setModel(a, name)
-	if switched {
+	switch {
+	case !switched:
+	case a.Session.Head() == 0:
+		e.Toast = SwitchText(to)
+	default:
 		e.Event = a.annotate(to).Event
 	}
 	return e, switched
@@ -157,7 +164,8 @@ func setModel(a *App, name string) (to session.ModelSwitched, e Effect, switched
 		return to, Effect{Failed: err}, false
 	}
 	to = a.Session.SetModel(model)
-	return to, Effect{Toast: strings.Join(ModelFitWords(a, model), " · ")}, true
+	words := slices.DeleteFunc(ModelFitWords(a, model), func(w string) bool { return w == thinkingNotSent }) // to says so
+	return to, Effect{Toast: strings.Join(words, " · ")}, true
 }
 
 // cycleModels returns a command that goes round the recent models without changing

@@ -212,3 +212,27 @@ func TestThinkingTakesTheStoredTime(t *testing.T) {
 		t.Errorf("it shows:\n%s", all)
 	}
 }
+
+// Switches of the model in a row are one line, live and when the conversation is opened again,
+// and none where they lead back. In an empty conversation the first screen stays.
+func TestSwitchesInARow(t *testing.T) {
+	s := setUpStored(t, 80, 24, llmtest.Say("an answer"))
+	open := s.m.App.Open
+	s.m.App.Open = func(name string) (llm.Endpoint, error) {
+		model, err := open("fake/two")
+		model.Name = name
+		return model, err
+	}
+	s.m.App.Recent = []string{"fake/one", "fake/two", "fake/three"}
+	s.Press("f2").WaitForText("Model: fake/one → fake/two").Shows("? help")
+	s.Press("shift+f2").WaitForText("fake/two → fake/one")
+	s.ask("hi", "an answer")
+	s.idle()
+	s.Press("f2").WaitForText("⇄ Model: fake/one → fake/two")
+	s.Press("f2").WaitForText("⇄ Model: fake/one → fake/three")
+	s.Press("f2").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "⇄") })
+	s.Press("f2").WaitForText("→ fake/two").Press("f2").WaitForText("⇄ Model: fake/one → fake/three")
+	if again := s.sameAgain(); strings.Count(again, "⇄") != 1 {
+		t.Errorf("not one line of switches:\n%s", again)
+	}
+}

@@ -125,6 +125,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, later, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
+	m.HideToast()
 	if compared != nil {
 		return tea.Batch(sent, m.compare.ask(compared, parts))
 	}

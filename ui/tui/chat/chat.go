@@ -32,10 +32,17 @@ type Chat struct {
 	OnEvent    func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
 	Perform    func(app.Effect) tea.Cmd
 
-	pump   *pump
-	images images
-	shells []*shellRun // that run
-	ended  []func()    // take back the records of those whose output is attached
+	pump     *pump
+	images   images
+	switched shownSwitch // the last one
+	shells   []*shellRun // that run
+	ended    []func()    // take back the records of those whose output is attached
+}
+
+// A shownSwitch is a switch of the model, and the id of its line.
+type shownSwitch struct {
+	session.ModelSwitched
+	id string
 }
 
 // New returns an empty conversation.
@@ -128,6 +135,7 @@ const (
 // and earlier pages when they come in sight.
 func (c *Chat) Replay() {
 	c.Transcript.Clear()
+	c.switched = shownSwitch{}
 	s := c.App.Session
 	c.HasContent = s.Head() > 0
 	next := app.ReplayBack(s, 0, lastPage, c.Transcript.NewID, c.draw)

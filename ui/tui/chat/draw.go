@@ -127,7 +127,7 @@ func (c *Chat) Show(e session.Event) {
 	case session.Fallback:
 		t.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
-		t.AddMarker(transcript.Switch, app.SwitchText(e))
+		c.showSwitch(e)
 	case session.Directories:
 		t.AddMarker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
@@ -150,6 +150,20 @@ func (c *Chat) Show(e session.Event) {
 			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
 		}
 		t.AddError(app.ErrorText(e.Err), hint)
+	}
+}
+
+// showSwitch shows that another model answers from here on. Those between switches in a row
+// were asked nothing: one line stands for all, and none where they lead back.
+func (c *Chat) showSwitch(e session.ModelSwitched) {
+	t := c.Transcript
+	if last := c.switched; last.To == e.From && transcript.IsLastNote(t, last.id) {
+		t.Remove(last.id)
+		e.From = last.From
+	}
+	c.switched = shownSwitch{e, t.NewID()}
+	if e.From != e.To {
+		t.SetNote(c.switched.id, transcript.Switch, app.SwitchText(e))
 	}
 }
 

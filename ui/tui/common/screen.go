@@ -143,6 +143,9 @@ func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	return s.Tick(long, ToastExpiredMsg{})
 }
 
+// HideToast takes the current toast away: what it says is past.
+func (s *Screen) HideToast() { s.toast = toast{} }
+
 // ToastText returns the text of the current toast; "" if there is none.
 func (s *Screen) ToastText() string {
 	t := s.toast

@@ -361,11 +361,14 @@ func (p *Picker) showAll() {
 	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
 }
 
-// accept answers with the selected item. Where nothing matches, what was written
-// was meant for something else, and is handed back.
+// accept answers with the selected item. Where no command matches, what was written was meant
+// for something else, and is handed back; another list stays open.
 func (p *Picker) accept() tea.Cmd {
 	if p.commands && p.selected < 0 && (len(p.hits) > 0 || p.query.text == "") {
 		p.message = p.noMatchReason()
+		return nil
+	}
+	if !p.hasSelection() && !p.commands {
 		return nil
 	}
 	if !p.hasSelection() {

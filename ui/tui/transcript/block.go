@@ -267,6 +267,12 @@ func (m *blockList) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
 
+// IsLastNote reports whether the note with this id is the last block.
+func IsLastNote(m *Model, id string) bool {
+	n := len(m.items)
+	return n > 0 && m.items[n-1] == m.byID[key{kindNote, id}]
+}
+
 // HasImage reports whether the image with this id is still there.
 func HasImage(m *Model, id string) bool { return m.byID[key{kindNote, id}] != nil }
 
