@@ -351,3 +351,31 @@ func contextItems(a *App, facts []ContextItem) []ContextItem {
 	}
 	return facts
 }
+
+// webItems returns whether the web may be searched.
+func webItems(a *App) []Item {
+	web := session.WebSearch(a.Session)
+	note := ""
+	if !a.Session.Model().Web {
+		note = a.Session.Model().Name + " has none"
+	}
+	return []Item{{Title: wordOn, Detail: note, Value: wordOn, Current: web}, {Title: wordOff, Value: wordOff, Current: !web}}
+}
+
+// setWeb says whether the provider may search the web for later answers.
+func setWeb(a *App, arg string) Effect {
+	switch arg {
+	case "":
+		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
+	case wordOn, wordOff:
+		if _, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetWeb(arg == wordOn); return nil }); err != nil {
+			return Effect{Err: err}
+		}
+	default:
+		return ShowToast(fmt.Sprintf("Unknown setting %q: use on or off", arg))
+	}
+	if model := a.Session.Model(); arg == wordOn && !model.Web {
+		return ShowToast("Web search: on, but " + model.Name + " has none")
+	}
+	return ShowToast("Web search: " + arg)
+}
