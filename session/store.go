@@ -10,15 +10,14 @@ import (
 // The store's vocabulary, under the session's name: front ends know the session
 // only, and it has nothing to add to these.
 type (
-	Store      = store.DB      // everything that is kept
-	Log        = store.Log     // a conversation open for writing
-	Info       = store.Session // a conversation without its messages
-	Node       = store.Node
-	Query      = store.Query
-	Hit        = store.Hit
-	DailyUsage = store.DailyUsage
-	Draft      = store.Draft
-	Outcome    = store.Outcome
+	Store   = store.DB      // everything that is kept
+	Log     = store.Log     // a conversation open for writing
+	Info    = store.Session // a conversation without its messages
+	Node    = store.Node
+	Query   = store.Query
+	Hit     = store.Hit
+	Draft   = store.Draft
+	Outcome = store.Outcome
 
 	Collection  = store.Collection  // of vectors
 	SimilarText = store.SimilarText // of a collection

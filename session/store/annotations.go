@@ -14,47 +14,46 @@ import (
 )
 
 // An Annotation is something that was shown between the messages of a conversation
-// and is never sent to a model: a notice, an error, a command of the user's.
+// and is never sent to a model: a notice, an error, a command of the user.
 type Annotation struct {
-	N     int             `json:"n"`              // counts the annotations of the session from 1
-	After int             `json:"after"`          // Seq of the message it stands behind; 0: it begins the conversation
-	Next  int             `json:"next"`           // Seq of the message that was to come: if that follows After, other branches do not show this
-	Part  int             `json:"part,omitempty"` // how many parts of that message stood in front of it
+	N     int             `json:"n"`              // number in the session, from 1
+	After int             `json:"after"`          // Seq of the message it follows; 0: it begins the conversation
+	Next  int             `json:"next"`           // Seq that the next message was going to have: if that one follows After, other branches do not show this
+	Part  int             `json:"part,omitempty"` // how many parts of message Next were shown before it
 	Idle  bool            `json:"idle,omitempty"` // no turn was running
 	At    time.Time       `json:"at"`
 	Kind  string          `json:"kind"` // of Data; "": the annotation is deleted
 	Data  json.RawMessage `json:"data"`
 }
 
-// KindAbandoned holds the kind of an annotation that names, by its Seq, a message of another
-// branch. Forks do not keep those.
+// KindAbandoned is the kind of annotations that name, by its Seq, a message of another
+// branch. Forks do not keep them.
 const KindAbandoned = "left"
 
-// KindSettings holds the kind of annotations of which the last one holds for the whole
-// conversation: a fork keeps it, whatever branch it came with.
+// KindSettings is the kind of annotations of which the last one is valid for the whole
+// conversation: a fork keeps it, whatever branch it is on.
 const KindSettings = "settings"
 
-// KindPersona is the kind of an annotation that says which system prompt holds from there on.
+// KindPersona is the kind of annotations that name the system prompt used from there on.
 const KindPersona = "persona"
 
-// KindDirectories is the kind of an annotation that says which further folders tools reach from there
-// on.
+// KindDirectories is the kind of annotations that list the added directories of tools from there on.
 const KindDirectories = "folders"
 
-// Bounds for what is kept of a conversation beside its messages.
+// Limits on annotations that are imported.
 const (
-	MaxAnnotationsPerPlace = 100     // annotations in one place
-	maxData                = 1 << 20 // bytes of one that is brought in
+	MaxAnnotationsPerPlace = 100     // annotations between the same two messages
+	maxData                = 1 << 20 // bytes of one annotation
 )
 
-// LimitAnnotations returns those of annotations from elsewhere that can be kept: of one
-// place the last ones.
+// LimitAnnotations returns those of imported annotations that are within the limits: between
+// two messages the last MaxAnnotationsPerPlace.
 func LimitAnnotations(all []Annotation) []Annotation {
 	here := map[[2]int]int{}
 	var kept []Annotation
 	for _, a := range slices.Backward(all) {
-		place := [2]int{a.After, a.Next}
-		if here[place]++; here[place] <= MaxAnnotationsPerPlace && a.Kind != "" && len(a.Data) <= maxData {
+		position := [2]int{a.After, a.Next}
+		if here[position]++; here[position] <= MaxAnnotationsPerPlace && a.Kind != "" && len(a.Data) <= maxData {
 			kept = append(kept, a)
 		}
 	}
@@ -65,10 +64,10 @@ func LimitAnnotations(all []Annotation) []Annotation {
 const annotationsTable = `CREATE TABLE annotations (
 	session INTEGER NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, n)) WITHOUT ROWID;`
 
-// AnnotationsAlong returns the annotations of a branch: at i those in front of path[i], or
-// between its parts, and last those behind its end. parent returns the Parent of
-// a message, and whether there is one. Of a path that begins in the middle, only
-// its own annotations stand in front of the first message.
+// AnnotationsAlong returns the annotations of the branch path: at i those before path[i], or
+// between its parts, and at len(path) those behind its end. parent returns the Parent of
+// a message, and whether that message exists. If path begins in the middle of a branch,
+// only annotations of this branch are before its first message.
 func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, bool)) [][]Annotation {
 	along := make([][]Annotation, len(path)+1)
 	at := map[int]int{}
@@ -99,27 +98,27 @@ func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, 
 	return along
 }
 
-// An annotationEntry is an annotation and what of it is on disk, as in entry.
+// An annotationEntry is an annotation and which version of it is on disk, see nodeEntry.
 type annotationEntry struct {
 	Annotation
 	gen, saved uint64
 }
 
-// A logContent holds all that was said and shown in a conversation.
+// A logContent holds the content of a conversation.
 type logContent struct {
-	nodes       []entry           // in the order of Seq
+	nodes       []nodeEntry       // in the order of Seq
 	annotations []annotationEntry // in the order of N
-	spent       []LedgerEntry     // requests that are no messages; not on disk yet
-	written     int               // how many of the first nodes are on disk as they are, at least
+	spent       []LedgerEntry     // requests that belong to no message; not on disk yet
+	written     int               // at least so many of the first nodes are on disk as they are
 
-	older      int       // messages 1 to older are on disk, as they are, and not among nodes
-	olderUsage llm.Usage // theirs
+	older      int       // messages 1 to older are on disk and not in nodes
+	olderUsage llm.Usage // of those
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }
 
 // Annotate adds a, or replaces the annotation with the same N. It is on disk after
-// the next Flush, Put or Close, if any message is. A closed Log takes none.
+// the next Flush, Put or Close, if any message is. A closed Log ignores it.
 func (l *Log) Annotate(a Annotation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,8 +147,8 @@ func (l *Log) Annotations() []Annotation {
 	return all
 }
 
-// Flush writes what is not on disk yet. What fails is told and tried again as
-// after Put.
+// Flush writes what is not on disk yet. An error is returned, reported and tried again as
+// with Put.
 func (l *Log) Flush() error {
 	l.mu.Lock()
 	closed := l.closed
@@ -172,17 +171,17 @@ func (w *writer) annotate(num int64, a Annotation) error {
 	return w.exec(`INSERT OR REPLACE INTO annotations (session, n, data) VALUES (?, ?, ?)`, num, a.N, string(data))
 }
 
-// annotations reads those of the session num. What cannot be read is counted and
-// hides neither the others nor the messages.
-func annotations(q querier, num int64, missed *damageReport) (all []Annotation) {
+// annotations reads the annotations of the session num. One that cannot be read is
+// counted and left out.
+func annotations(q querier, num int64, damage *damageReport) (all []Annotation) {
 	var tables int // a file that cannot be written may be of an older schema
-	if err := q.one(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
+	if err := q.queryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
 	}
 	var c columns
 	var n int
 	var data []byte
-	err := each(q, func(rows *sql.Rows) error {
+	err := eachRow(q, func(rows *sql.Rows) error {
 		var a Annotation
 		err := rows.Scan(numberOf(&c, "n", &n), bytesOf(&c, "data", &data))
 		if err == nil {
@@ -192,7 +191,7 @@ func annotations(q querier, num int64, missed *damageReport) (all []Annotation) 
 			err = errors.New("it has no number or no kind")
 		}
 		if err != nil {
-			missed.add(fmt.Errorf("annotation %d: %w", n, err))
+			damage.add(fmt.Errorf("annotation %d: %w", n, err))
 			return nil
 		}
 		a.N = n
@@ -200,34 +199,35 @@ func annotations(q querier, num int64, missed *damageReport) (all []Annotation) 
 		return nil
 	}, `SELECT n, data FROM annotations WHERE session = ? ORDER BY n`, num)
 	if err != nil {
-		missed.add(err)
+		damage.add(err)
 	}
 	return all
 }
 
-// Annotations returns what was shown between the messages of a session.
+// Annotations returns the annotations of a session by N, without opening it. With a *DamagedError
+// come those that could be read.
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
 			return err
 		}
-		var missed damageReport
-		all = annotations(q, row.num, &missed)
-		return missed.err(db, nil)
+		var damage damageReport
+		all = annotations(q, row.num, &damage)
+		return damage.err(db, nil)
 	})
 	return all, err
 }
 
-// A storedContent holds what a file holds of a conversation.
+// A storedContent is the content of a conversation as it was read from the file.
 type storedContent struct {
 	nodes       []Node
-	older       int // messages 1 to older are there, and not among nodes
+	older       int // messages 1 to older are in the file and not in nodes
 	annotations []Annotation
 }
 
-// branch returns the branch that ends in head, numbered from 1, as that of another
-// session.
+// branch returns the messages and annotations of the branch that ends in head, numbered from
+// 1, for another session.
 func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 	at := map[int]Node{}
 	for _, n := range s.nodes {
@@ -252,8 +252,8 @@ func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 	return branch, withSettings(shown, s.annotations, len(branch))
 }
 
-// withSettings returns what a fork shows that ends with the message last, with the settings of
-// all the conversation.
+// withSettings returns shown, the annotations of a fork that ends with the message last, with
+// the settings of the conversation, of which all are the annotations.
 func withSettings(shown, all []Annotation, last int) []Annotation {
 	at := func(list []Annotation) int {
 		for i, a := range slices.Backward(list) {

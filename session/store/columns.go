@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// Columns scans a row whatever its columns hold: SQLite lets a damaged file, or
-// another program, put any type into any column. What does not fit is left zero
-// and counted, so that one bad value costs itself and not the row. NULL is the
-// zero value. The zero Columns is ready; err starts the next row.
+// columns scans a row whatever its columns hold: SQLite lets a damaged file, or
+// another program, put any type into any column. A value of the wrong type is left
+// zero and counted, so that the others of the row can be used. NULL is the zero
+// value. The zero columns is ready to use; err begins the next row.
 type columns struct{ damage []string }
 
-// A scanner takes the value of one column.
+// A scanner is a sql.Scanner of one column.
 type scanner func(v any)
 
 // Scan implements sql.Scanner.
@@ -37,7 +37,7 @@ func (c *columns) addBad(name string, v any) {
 	c.damage = append(c.damage, fmt.Sprintf("%s = %.40q", name, text))
 }
 
-// err returns what did not fit since the last call, nil if all did.
+// err returns the columns of the wrong type since the last call, nil if there are none.
 func (c *columns) err() error {
 	if len(c.damage) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (c *columns) err() error {
 	return err
 }
 
-// textOf scans texts; numbers are taken as they are written.
+// textOf scans text. A number is damage, and becomes its digits.
 func textOf[T ~string](c *columns, name string, to *T) scanner {
 	return func(v any) {
 		switch v := v.(type) {
@@ -64,7 +64,7 @@ func textOf[T ~string](c *columns, name string, to *T) scanner {
 	}
 }
 
-// bytesOf scans what is decoded later.
+// bytesOf scans text or a blob.
 func bytesOf(c *columns, name string, to *[]byte) scanner {
 	return func(v any) {
 		switch v := v.(type) {
@@ -85,7 +85,7 @@ func numberOf[T ~int | ~int64](c *columns, name string, to *T) scanner {
 	return intOf(c, name, func(n int64, _ bool) { *to = T(n) })
 }
 
-func flagOf(c *columns, name string, to *bool) scanner {
+func boolOf(c *columns, name string, to *bool) scanner {
 	return intOf(c, name, func(n int64, _ bool) {
 		if *to = n == 1; n != 0 && n != 1 {
 			c.addBad(name, n)
@@ -93,7 +93,7 @@ func flagOf(c *columns, name string, to *bool) scanner {
 	})
 }
 
-// timeOf scans nanoseconds since 1970; see nanos.
+// timeOf scans nanoseconds since 1970, see nanos. NULL is the zero time.
 func timeOf(c *columns, name string, to *time.Time) scanner {
 	return intOf(c, name, func(n int64, ok bool) {
 		if *to = (time.Time{}); ok {
@@ -102,7 +102,7 @@ func timeOf(c *columns, name string, to *time.Time) scanner {
 	})
 }
 
-// intOf scans a whole number; ok is false for NULL and for what does not fit.
+// intOf scans an integer; ok is false for NULL and for other types.
 func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
 	return func(v any) {
 		n, ok := v.(int64)
@@ -114,24 +114,24 @@ func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
 }
 
 // A jsonReader reads JSON as encode writes it: no spaces, the fields of an object in the order
-// of their struct. A request reads every message of a conversation, and encoding/json takes
-// five times as long. What is written otherwise is left to it: ok turns false, and what was
-// read until then is void.
+// of their struct. Opening a conversation reads all its messages, and encoding/json takes
+// five times as long. For any other JSON ok becomes false: then what was read is to be
+// discarded, and encoding/json used.
 type jsonReader struct {
 	rest  string
-	size  int // of the whole text
+	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte // what stands in front of the next field: { or ,
+	begin byte // what precedes the next field: { or ,
 }
 
 func newJSONReader(text string) *jsonReader {
 	return &jsonReader{rest: text, size: len(text), ok: true}
 }
 
-// isOver reports whether the whole text was read.
-func (r *jsonReader) isOver() bool { return r.ok && r.rest == "" }
+// atEnd reports whether the whole text was read, without an error.
+func (r *jsonReader) atEnd() bool { return r.ok && r.rest == "" }
 
-// skip reports whether the text goes on with what, and reads over it.
+// skip reports whether the rest begins with what, and skips that.
 func (r *jsonReader) skip(what string) (found bool) {
 	r.rest, found = strings.CutPrefix(r.rest, what)
 	return found
@@ -139,7 +139,7 @@ func (r *jsonReader) skip(what string) (found bool) {
 
 func (r *jsonReader) expect(what string) { r.ok = r.skip(what) && r.ok }
 
-// object reads an object, of which fields reads the fields.
+// object reads an object, whose fields the function reads in their order.
 func (r *jsonReader) object(fields func()) {
 	r.begin = '{'
 	fields()
@@ -150,7 +150,7 @@ func (r *jsonReader) object(fields func()) {
 	r.begin = ','
 }
 
-// list reads a list, of which item reads one.
+// list reads a list, of which item reads one element.
 func (r *jsonReader) list(item func()) {
 	r.expect("[")
 	for r.ok && !r.skip("]") {
@@ -163,7 +163,7 @@ func (r *jsonReader) list(item func()) {
 	}
 }
 
-// field reports whether the next field has a name, and reads over that.
+// field reports whether the next field is name, and skips its name and colon.
 func (r *jsonReader) field(name string) bool {
 	n, s := len(name), r.rest
 	if !r.ok || len(s) < n+4 || s[0] != r.begin || s[1] != '"' || s[2:2+n] != name || s[2+n:n+4] != `":` {
@@ -193,8 +193,8 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
-// unescape returns what a string between its quotes says. It does not hold a long text for the
-// sake of a short one in it.
+// unescape returns the value of a string, without its quotes. A short string is copied, so that
+// it does not keep the whole text in memory.
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
 	switch {
@@ -225,7 +225,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 	}
 }
 
-// number reads a number as encode writes it, whole or with a fraction.
+// number reads a number as encode writes it.
 func (r *jsonReader) number() string {
 	n := 0
 	for n < len(r.rest) && strings.IndexByte("+-.0123456789eE", r.rest[n]) >= 0 {
@@ -252,14 +252,15 @@ func (r *jsonReader) float() float64 {
 	return n
 }
 
-func (r *jsonReader) flag() (is bool) {
+func (r *jsonReader) bool() (is bool) {
 	if is = r.skip("true"); !is {
 		r.expect("false")
 	}
 	return is
 }
 
-// readText reads a field of an object into to, if it is the next one; so do the others.
+// readText reads the field name of an object into to, if it is the next one. So do readInt and
+// readBool.
 func readText[T ~string](r *jsonReader, name string, to *T) {
 	if r.field(name) {
 		*to = T(r.text())
@@ -274,8 +275,8 @@ func readInt[T ~int | ~int64](r *jsonReader, name string, to *T) {
 	}
 }
 
-func readFlag(r *jsonReader, name string, to *bool) {
+func readBool(r *jsonReader, name string, to *bool) {
 	if r.field(name) {
-		*to = r.flag()
+		*to = r.bool()
 	}
 }

@@ -244,7 +244,7 @@ func inspect(t *testing.T, db *DB, damage string) {
 	if _, err := db.Search(Query{Words: "apples"}); err != nil && !errors.As(err, new(*DamagedError)) {
 		t.Errorf("%s: searching: %v", damage, err)
 	}
-	if _, err := db.DailyUsage(time.Time{}, time.Time{}, true); err != nil {
+	if _, err := dailyUsage(db, time.Time{}, time.Time{}, true); err != nil {
 		t.Errorf("%s: spending: %v", damage, err)
 	}
 	_, nodes, err := db.Read("first")

@@ -11,15 +11,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A querier asks the database something.
+// A querier runs queries: in a transaction that reads, or on the connection that writes.
 type querier interface {
-	all(query string, args ...any) (*sql.Rows, error)
-	one(query string, args ...any) *sql.Row
+	query(query string, args ...any) (*sql.Rows, error)
+	queryRow(query string, args ...any) *sql.Row
 }
 
-// each calls f for each row that a query finds, until f returns an error.
-func each(q querier, f func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := q.all(query, args...)
+// eachRow calls f for each row that a query finds, until f returns an error.
+func eachRow(q querier, f func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.query(query, args...)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,7 @@ func each(q querier, f func(*sql.Rows) error, query string, args ...any) error {
 	return rows.Err()
 }
 
-// A writer is the one connection that writes, with the statements it has
-// prepared.
+// A writer is the one connection that writes, with its prepared statements by query.
 type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -67,13 +66,13 @@ func (w *writer) exec(query string, args ...any) error {
 	return err
 }
 
-// script runs statements that are used once.
+// script runs statements without preparing them: those that are used once.
 func (w *writer) script(text string) error {
 	_, err := w.conn.ExecContext(context.Background(), text)
 	return err
 }
 
-func (w *writer) all(query string, args ...any) (*sql.Rows, error) {
+func (w *writer) query(query string, args ...any) (*sql.Rows, error) {
 	s, err := w.prepare(query)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (w *writer) all(query string, args ...any) (*sql.Rows, error) {
 	return s.Query(args...)
 }
 
-func (w *writer) one(query string, args ...any) *sql.Row {
+func (w *writer) queryRow(query string, args ...any) *sql.Row {
 	s, err := w.prepare(query)
 	if err != nil {
 		return w.conn.QueryRowContext(context.Background(), query, args...) // reports the same error
@@ -96,11 +95,11 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
-// errReadOnly holds SQLite's error for a file that cannot be written.
+// errReadOnly has the text of SQLite's error for a file that cannot be written.
 var errReadOnly = errors.New("attempt to write a readonly database")
 
-// writable reports whether the file was opened for writing: without the right
-// to, SQLite opens it for reading.
+// writable returns errReadOnly if SQLite opened the file for reading, as it does without
+// permission to write.
 func (w *writer) writable() error {
 	return w.conn.Raw(func(c any) error {
 		file, ok := c.(interface{ IsReadOnly(string) (bool, error) })
@@ -132,11 +131,13 @@ func (w *writer) transact(f func(*writer) error) error {
 // A reader is a transaction that only reads: one state of the file throughout.
 type reader struct{ tx *sql.Tx }
 
-func (r reader) all(query string, args ...any) (*sql.Rows, error) { return r.tx.Query(query, args...) }
-func (r reader) one(query string, args ...any) *sql.Row           { return r.tx.QueryRow(query, args...) }
+func (r reader) query(query string, args ...any) (*sql.Rows, error) {
+	return r.tx.Query(query, args...)
+}
+func (r reader) queryRow(query string, args ...any) *sql.Row { return r.tx.QueryRow(query, args...) }
 
-// write runs f in a transaction on the one connection that writes. Errors are in
-// words for a user.
+// write runs f in a transaction on the one connection that writes. Errors are explained
+// for a user.
 func (db *database) write(f func(*writer) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -145,11 +146,11 @@ func (db *database) write(f func(*writer) error) error {
 	}
 	err := db.writer.transact(func(w *writer) error {
 		var version int
-		if err := w.one("PRAGMA user_version").Scan(&version); err != nil {
+		if err := w.queryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
 		if version > len(db.schema) {
-			return &versionError{db.path, version, len(db.schema)} // updated while this one runs
+			return &versionError{db.path, version, len(db.schema)} // a newer parley upgraded it meanwhile
 		}
 		return f(w)
 	})
@@ -167,7 +168,8 @@ func (db *database) write(f func(*writer) error) error {
 	return db.explain(err)
 }
 
-// writable opens the connection that writes if an error closed it.
+// writable opens the connection that writes if an error closed it, and returns why the file
+// cannot be written, nil if it can.
 func (db *database) writable() error {
 	if db.closed {
 		return errors.New("the store is closed")
@@ -188,8 +190,8 @@ func (db *database) writable() error {
 }
 
 // reopenForWriting connects anew to a file that could only be read when it was opened: the
-// disk may have been full then, or the directory read-only. A newer schema stays
-// what it is.
+// disk may have been full then, or the directory read-only. A file of a newer schema stays
+// read-only.
 func (db *database) reopenForWriting() error {
 	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) {
 		return db.readOnlyErr
@@ -210,13 +212,14 @@ func (db *database) reopenForWriting() error {
 	return nil
 }
 
-// How long to wait for other processes, in ms. After one that never let go,
-// nobody should wait as long again.
+// How long to wait for the lock of another process, in ms. After one wait was in vain, the
+// next ones are short.
 const (
 	busyTimeout      = 5000
 	shortBusyTimeout = 50
 )
 
+// setBusyTimeout chooses the time that the next write waits, after one that ended with err.
 func (db *database) setBusyTimeout(err error) {
 	busy := code(err) == sqlite3.SQLITE_BUSY
 	if busy == db.shortWait || db.writer == nil {
@@ -231,8 +234,8 @@ func (db *database) setBusyTimeout(err error) {
 	}
 }
 
-// read runs f in a transaction that sees one state of the file. What f read
-// before an error about damage stays; the error is a *DamagedError.
+// read runs f in a transaction that sees one state of the file. For a corrupt file the
+// error is a *DamagedError; what f read until then can be used.
 func (db *database) read(f func(querier) error) error {
 	readers := db.readers.Load()
 	if readers == nil {
@@ -251,7 +254,7 @@ func (db *database) read(f func(querier) error) error {
 	return db.explain(f(reader{tx}))
 }
 
-// code returns SQLite's primary result code of err; 0 if it is none of SQLite's.
+// code returns the primary result code of an error of SQLite, 0 for any other.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -272,20 +275,20 @@ var hints = map[int]string{
 	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
 }
 
-// A hintedError is an error of SQLite in words for a user.
+// A hintedError is an error of SQLite with a hint for the user.
 type hintedError struct {
-	path, words string
-	err         error
+	path, hint string
+	err        error
 }
 
-func (f *hintedError) Error() string { return f.path + ": " + f.words + " (" + f.err.Error() + ")" }
+func (f *hintedError) Error() string { return f.path + ": " + f.hint + " (" + f.err.Error() + ")" }
 func (f *hintedError) Unwrap() error { return f.err }
 
-// explain puts errors of SQLite in words.
+// explain returns errors of SQLite as a *DamagedError or with a hint, and others as they are.
 func (db *database) explain(err error) error {
-	var told *hintedError
+	var hinted *hintedError
 	var damaged *DamagedError
-	if err == nil || errors.As(err, &told) || errors.As(err, &damaged) {
+	if err == nil || errors.As(err, &hinted) || errors.As(err, &damaged) {
 		return err
 	}
 	c := code(err)

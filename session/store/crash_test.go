@@ -17,7 +17,7 @@ func TestWriterSettings(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
 	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "2", "temp_store": "2"} {
 		var got string
-		if err := db.writer.one("PRAGMA " + name).Scan(&got); err != nil || got != want {
+		if err := db.writer.queryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, want %q: %v", name, got, want, err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", word, hits, err)
 		}
 	}
-	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
+	if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
 		t.Errorf("got %+v, %v", spent, err)
 	}
 }

@@ -63,7 +63,7 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 	}
 	_, _ = db.Find("s0")
 	_, _ = db.Search(Query{Words: "apples"})
-	_, _ = db.DailyUsage(time.Time{}, time.Time{}, true)
+	_, _ = dailyUsage(db, time.Time{}, time.Time{}, true)
 	if l, err := db.Resume(ids[0]); err == nil {
 		_ = l.Put(says(100, llm.RoleUser, "more"))
 		_ = l.Close()

@@ -18,9 +18,9 @@ import (
 	"parley/session/cachewatch"
 )
 
-// A part holds how an llm.Part is kept. encoding/json compacts a RawMessage,
-// refuses one that is no JSON, and replaces what is no UTF-8, so State is kept as
-// a string, and a part that holds other bytes as base64 as a whole.
+// A part is an llm.Part as it is stored. encoding/json compacts a RawMessage,
+// refuses one that is not JSON, and replaces invalid UTF-8: so State is stored as a
+// string, and all texts of a part with invalid UTF-8 as base64.
 type part struct {
 	Kind     llm.Kind `json:"kind"`
 	Text     string   `json:"text,omitempty"`
@@ -31,14 +31,14 @@ type part struct {
 	Remote   bool     `json:"remote,omitempty"`
 	Repeated bool     `json:"repeated,omitempty"`
 	MIME     string   `json:"mime,omitempty"`
-	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is kept once
-	Data     []byte   `json:"data,omitempty"` // where there are no blobs
+	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is in the table blobs once
+	Data     []byte   `json:"data,omitempty"` // where the blobs are not used, as in drafts
 	URL      string   `json:"url,omitempty"`
 	Width    int      `json:"width,omitempty"`
 	Height   int      `json:"height,omitempty"`
 	Made     string   `json:"made,omitempty"`
 	State    *string  `json:"state,omitempty"`
-	Base64   bool     `json:"base64,omitempty"` // so are the texts of this part
+	Base64   bool     `json:"base64,omitempty"` // the texts of this part are base64
 
 	TextRest  *textRest `json:"text_rest,omitempty"`  // of a long Text
 	InputRest *textRest `json:"input_rest,omitempty"` // of a long Input
@@ -75,7 +75,7 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 			row.Base64 = row.Base64 || !utf8.ValidString(*text)
 		}
 		if blobs != nil && !row.Base64 {
-			row.TextRest, row.InputRest = split(&row.Text, blobs), split(&row.Input, blobs)
+			row.TextRest, row.InputRest = splitLongText(&row.Text, blobs), splitLongText(&row.Input, blobs)
 		}
 		if row.Base64 {
 			for _, text := range row.texts() {
@@ -87,7 +87,8 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	return encode(rows)
 }
 
-// decodeParts undoes encodeParts. What blobs hold is missing; refs say what that is.
+// decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
+// references to that.
 func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	if parts, refs, ok := readParts(text); ok {
 		return parts, refs, nil
@@ -95,7 +96,7 @@ func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	return unmarshalParts(text)
 }
 
-// readParts is decodeParts for what most messages hold; false for others.
+// readParts is the fast form of decodeParts for most messages, false for others.
 func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
 	r := newJSONReader(text)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
@@ -110,9 +111,9 @@ func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
 			readText(r, "id", &p.ID)
 			readText(r, "name", &p.Name)
 			readText(r, "input", &p.Input)
-			readFlag(r, "failed", &p.Failed)
-			readFlag(r, "remote", &p.Remote)
-			readFlag(r, "repeated", &p.Repeated)
+			readBool(r, "failed", &p.Failed)
+			readBool(r, "remote", &p.Remote)
+			readBool(r, "repeated", &p.Repeated)
 			readText(r, "mime", &p.MIME)
 			if r.field("blob") {
 				if sha := r.text(); sha != "" {
@@ -128,10 +129,10 @@ func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
 			}
 		})
 	})
-	return parts, refs, r.isOver()
+	return parts, refs, r.atEnd()
 }
 
-// unmarshalParts is decodeParts for whatever encodeParts writes.
+// unmarshalParts is the slow form of decodeParts, for all messages.
 func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	var rows []part
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
@@ -168,7 +169,7 @@ func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	return parts, refs, nil
 }
 
-// nodeExtra holds what a node holds beside its columns.
+// nodeExtra holds the fields of a node that have no column, as they are stored.
 type nodeExtra struct {
 	Open    bool               `json:"open,omitempty"`
 	Summary bool               `json:"summary,omitempty"`
@@ -191,20 +192,20 @@ func extraOf(n Node) nodeExtra {
 	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache, n.Trimmed, n.Steers}
 }
 
-func (r nodeExtra) into(n *Node) {
+func (r nodeExtra) applyTo(n *Node) {
 	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
 	n.Missed, n.Cache, n.Trimmed, n.Steers = r.Missed, r.Cache, r.Trimmed, r.Steers
 }
 
-// readExtra reads what encode writes of most messages; false for another.
+// readExtra reads the JSON of most messages' nodeExtra, false for others.
 func readExtra(text string) (e nodeExtra, ok bool) {
 	r := newJSONReader(text)
 	r.object(func() {
-		readFlag(r, "open", &e.Open)
-		readFlag(r, "summary", &e.Summary)
-		readFlag(r, "cut", &e.Cut)
+		readBool(r, "open", &e.Open)
+		readBool(r, "summary", &e.Summary)
+		readBool(r, "cut", &e.Cut)
 		if r.field("usage") {
 			e.Usage = &llm.Usage{}
 			readUsage(r, e.Usage)
@@ -226,14 +227,14 @@ func readExtra(text string) (e nodeExtra, ok bool) {
 			r.object(func() {
 				readText(r, "key", &e.Cache.Key)
 				readText(r, "first", &e.Cache.First)
-				readFlag(r, "told", &e.Cache.Notified)
+				readBool(r, "told", &e.Cache.Notified)
 				readInt(r, "lifetime", &e.Cache.Lifetime)
 			})
 		}
-		readFlag(r, "trimmed", &e.Trimmed)
-		readFlag(r, "steers", &e.Steers)
+		readBool(r, "trimmed", &e.Trimmed)
+		readBool(r, "steers", &e.Steers)
 	})
-	return e, r.isOver()
+	return e, r.atEnd()
 }
 
 func readResults(r *jsonReader) map[string]Outcome {
@@ -247,9 +248,9 @@ func readResults(r *jsonReader) map[string]Outcome {
 			r.object(func() {
 				readText(r, "diff", &o.Diff)
 				readInt(r, "took", &o.Duration)
-				readFlag(r, "started", &o.Started)
-				readFlag(r, "denied", &o.Denied)
-				readFlag(r, "stopped", &o.Stopped)
+				readBool(r, "started", &o.Started)
+				readBool(r, "denied", &o.Denied)
+				readBool(r, "stopped", &o.Stopped)
 			})
 			results[id] = o
 		}
@@ -257,7 +258,7 @@ func readResults(r *jsonReader) map[string]Outcome {
 	return results
 }
 
-// encode marshals v without the escapes that HTML needs.
+// encode returns v as JSON without escapes for HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -268,7 +269,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// nanos returns t as it is kept: nanoseconds since 1970, NULL for the zero time.
+// nanos returns t as it is stored: nanoseconds since 1970, nil (NULL) for the zero time.
 func nanos(t time.Time) any {
 	switch {
 	case t.IsZero():
@@ -281,21 +282,20 @@ func nanos(t time.Time) any {
 	return t.UnixNano()
 }
 
-// pieceSize sets how long the pieces of a long text are, in bytes. One is long from
-// two on. What is findable of a text stands in its first piece; see maxIndexed.
+// pieceSize is the size of the pieces of a long text, in bytes; a text is long from two
+// pieces on. Only the first piece is indexed for search, see maxIndexed.
 const pieceSize = 1 << 20
 
-// A textRest holds what a row does not hold of a long text: pieces in blobs of their
-// own, and what follows those. A text that grows keeps its pieces, so that
-// writing it again costs its end, and memory for one piece at a time.
+// A textRest is the rest of a long text behind its first piece: pieces in blobs, and what
+// follows those. As a text grows, its pieces stay the same: writing it costs only its end.
 type textRest struct {
 	Pieces []string `json:"pieces"` // sha256 of each
 	End    string   `json:"end"`
 }
 
-// split leaves the beginning of a long text in place, puts the pieces after it
-// into blobs, and returns the rest; nil for a text that is not long.
-func split(text *string, blobs map[string]any) *textRest {
+// splitLongText shortens a long text to its first piece, puts further pieces into blobs by
+// their sha256, and returns the rest; nil if text is not long.
+func splitLongText(text *string, blobs map[string]any) *textRest {
 	if len(*text) < 2*pieceSize {
 		return nil
 	}
@@ -311,7 +311,7 @@ func split(text *string, blobs map[string]any) *textRest {
 	return r
 }
 
-// firstPiece returns the first piece of s, whole characters, and what follows it.
+// firstPiece returns the first piece of s, which ends with a whole character, and what follows it.
 func firstPiece(s string) (piece, left string) {
 	n := pieceSize
 	for n > pieceSize-utf8.UTFMax && n < len(s) && !utf8.RuneStart(s[n]) {
@@ -320,7 +320,7 @@ func firstPiece(s string) (piece, left string) {
 	return s[:n], s[n:]
 }
 
-// sha256Hex returns the sha256 of s, without a copy of it.
+// sha256Hex returns the sha256 of s, without copying it.
 func sha256Hex(s string) string {
 	sum := sha256.New()
 	var buf [8 << 10]byte
@@ -332,20 +332,20 @@ func sha256Hex(s string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A blobRef holds what a part gets from blobs: its Data, or the rest of a long text.
+// A blobRef refers to what a part has in blobs: its Data, or the rest of a long text.
 type blobRef struct {
-	part  int       // of the message
+	part  int       // index in the message
 	sha   string    // of Data
 	rest  *textRest // nil: Data
 	input bool      // the rest is of Input, not of Text
 }
 
-// A blobReader fills parts with what blobs hold of them. What cannot be read is left
+// A blobReader completes parts with their blobs. A blob that cannot be read is left
 // out, and counted.
 type blobReader struct {
 	q      querier
-	data   map[string][]byte // that was read, for parts that share it
-	missed *damageReport
+	data   map[string][]byte // by sha256: data of parts, which may share it
+	damage *damageReport
 	err    error // the first one
 }
 
@@ -364,12 +364,12 @@ func (b *blobReader) fill(p *llm.Part, ref blobRef) {
 	}
 }
 
-// join returns a long text. It holds one copy of it, and one of a piece.
+// join returns a long text. It needs memory for the text and one piece.
 func (b *blobReader) join(head string, rest *textRest) string {
 	size := len(head) + len(rest.End)
 	for _, sha := range rest.Pieces {
 		var n int
-		_ = b.q.one(`SELECT length(data) FROM blobs WHERE sha = ?`, sha).Scan(&n)
+		_ = b.q.queryRow(`SELECT length(data) FROM blobs WHERE sha = ?`, sha).Scan(&n)
 		size += n
 	}
 	var text strings.Builder
@@ -382,10 +382,10 @@ func (b *blobReader) join(head string, rest *textRest) string {
 	return text.String()
 }
 
-// read calls use with a blob, which is good during the call.
+// read calls use with a blob, which is valid during the call.
 func (b *blobReader) read(sha string, use func(data []byte)) {
 	found := false
-	err := each(b.q, func(rows *sql.Rows) error {
+	err := eachRow(b.q, func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		err := rows.Scan(&data)
 		if found = err == nil; found {
@@ -394,7 +394,7 @@ func (b *blobReader) read(sha string, use func(data []byte)) {
 		return err
 	}, `SELECT data FROM blobs WHERE sha = ?`, sha)
 	if !found {
-		b.missed.add(fmt.Errorf("data %.12s is missing", sha))
+		b.damage.add(fmt.Errorf("data %.12s is missing", sha))
 	}
 	b.err = cmp.Or(b.err, err)
 }

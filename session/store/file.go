@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Path returns where conversations are kept: parley/parley.db in $XDG_DATA_HOME, or
-// in ~/.local/share.
+// Path returns the path of the store: parley/parley.db in $XDG_DATA_HOME, or in
+// ~/.local/share. It is an error if there is neither that variable nor a home directory.
 func Path(getenv func(string) string) (string, error) {
 	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory).
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
@@ -24,14 +24,14 @@ func Path(getenv func(string) string) (string, error) {
 	return "", errors.New("nowhere to save conversations: set HOME or XDG_DATA_HOME to an absolute path")
 }
 
-// Beside the database SQLite keeps its log and the index of that.
+// sidecars holds the suffixes of SQLite's log and the index of that.
 var sidecars = []string{"-wal", "-shm"}
 
-// prepare makes the directory and an empty file, both for their owner only, and
-// returns the file's absolute path. SQLite gives the files beside it
-// the same mode. The file is never opened here once it exists: closing it would
-// drop the locks that other connections of this process hold on it.
-func prepare(path string) (string, error) {
+// prepareFile makes the directory and an empty file, both for their owner only, and
+// returns the file's absolute path. SQLite gives the files beside it the same mode. A file
+// that exists is not opened: closing it would drop the locks that other connections of this
+// process hold on it.
+func prepareFile(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -58,8 +58,8 @@ func prepare(path string) (string, error) {
 	return path, nil
 }
 
-// makeDir makes dir and what is missing above it. Made by root for another user,
-// it belongs to that user.
+// makeDir makes dir and its missing parents. Those made by root belong to the owner of the
+// directory they are in.
 func makeDir(dir string) error {
 	var missing []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -78,7 +78,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// createEmpty makes an empty file for its owner only. One that exists is an error.
+// createEmpty makes an empty file for its owner only. If it exists, the error is fs.ErrExist.
 func createEmpty(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -88,16 +88,16 @@ func createEmpty(path string) error {
 	return f.Close()
 }
 
-// makePrivate takes from everybody but the owner what an older program or a restored
-// backup left them. Where that is not allowed, the file is not ours to protect.
+// makePrivate removes the permissions of everybody but the owner, which a restored backup
+// may have. Where that is not allowed, the file belongs to somebody else.
 func makePrivate(path string, info fs.FileInfo) {
 	if info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, info.Mode().Perm()&^0o077)
 	}
 }
 
-// uri names a file to SQLite. Every byte that could mean something in a URI, or
-// is no UTF-8, is escaped.
+// uri returns the URI by which SQLite opens a file. Every byte that is special in a URI, or
+// not ASCII, is escaped.
 func uri(path, query string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-~"
 	slashed := filepath.ToSlash(path)

@@ -117,7 +117,7 @@ func TestImportFrom(t *testing.T) {
 					t.Errorf("import %d: got  %s\nwant %s", again+2, got, tt.want)
 				}
 			}
-			if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
+			if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
 				t.Errorf("spent %+v, %v", spent, err)
 			}
 		})

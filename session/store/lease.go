@@ -13,22 +13,22 @@ import (
 	"parley/providers/llm"
 )
 
-// A lease reports which process may write a session. It is stale when that process
-// is gone, its id belongs to another one by now, or the machine was started
-// anew. Where that cannot be told, on another machine, in another container, or
-// on a system without /proc, it is stale once its beat stopped.
+// A lease says which process may write a session. It is stale when that process has
+// ended, another one has its id, or the machine was restarted. Where that is not known,
+// because it is on another machine or in another container, or there is no /proc, the
+// lease is stale heartbeatTimeout after its last heartbeat.
 type lease struct {
 	owner string // of one Log
 	process
 	heartbeat time.Time
 }
 
-// A process is who holds a lease, as another process can find out about it.
+// A process identifies the holder of a lease, so that other processes can check whether it runs.
 type process struct {
 	pid   int
-	start string // tells it from another process of the same id; "" if unknown
-	boot  string // start of the machine; "" if unknown
-	host  string // with what process ids count in
+	start string // when it started, as another process may have the same id later; "" if unknown
+	boot  string // ID of the machine's boot; "" if unknown
+	host  string // name of the machine and PID namespace
 }
 
 const (
@@ -38,20 +38,20 @@ const (
 
 func currentProcess() process {
 	host, _ := os.Hostname()
-	start, _ := began(os.Getpid())
+	start, _ := processStart(os.Getpid())
 	return process{pid: os.Getpid(), start: start, boot: bootID(), host: host + " " + pidNamespace()}
 }
 
-// isStale reports whether the holder of l is no more.
+// isStale reports whether the holder of l has ended, or is taken to have.
 func (l lease) isStale(me process, now time.Time) bool {
 	return l.isGone(me, now.Sub(l.heartbeat), heartbeatTimeout)
 }
 
-// isGone reports whether p is no more: so it is taken to be, where that cannot be told, if it
-// was heard of longer ago than timeout.
+// isGone reports whether p has ended. Where that is not known, it is whether the last sign of
+// it is longer ago than timeout.
 func (p process) isGone(me process, ago, timeout time.Duration) bool {
 	if p.host == me.host && p.boot == me.boot {
-		start, gone := began(p.pid)
+		start, gone := processStart(p.pid)
 		switch {
 		case gone:
 			return true
@@ -61,11 +61,11 @@ func (p process) isGone(me process, ago, timeout time.Duration) bool {
 	} else if p.host == me.host && p.boot != "" && me.boot != "" {
 		return true
 	}
-	// What is of the future is as old: the clock was set back since.
+	// A time in the future counts as well: the clock was set back since.
 	return ago.Abs() > timeout
 }
 
-// describe returns the holder of l in words for a user.
+// describe returns a description of l's holder for a user.
 func (l lease) describe(me process) string {
 	switch {
 	case l.process == me:
@@ -80,8 +80,8 @@ func (l lease) describe(me process) string {
 
 func leaseOf(q querier, id string) (lease, bool, error) {
 	var l lease
-	var c columns // one that is damaged is nobody's, and stale
-	err := q.one(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
+	var c columns // a damaged lease has no holder, and is stale
+	err := q.queryRow(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
 		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
 			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.heartbeat))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -90,14 +90,14 @@ func leaseOf(q querier, id string) (lease, bool, error) {
 	return l, err == nil, err
 }
 
-// saveLease writes a lease of the session, whoever had it before.
+// saveLease writes the lease of a session, in place of any other.
 func (w *writer) saveLease(id string, l lease) error {
 	return w.exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		id, l.owner, l.pid, l.start, l.boot, l.host, nanos(l.heartbeat))
 }
 
-// newSessionID makes the ID of a session: seven letters and digits of its second, six by
-// chance. IDs sort by time, and a few letters of one are enough to name it.
+// newSessionID returns an ID: seven characters for the time in seconds, six random ones. IDs
+// sort by time, and a prefix is enough to name a session.
 func newSessionID(now time.Time) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
 	var random [6]byte
@@ -113,10 +113,10 @@ func newSessionID(now time.Time) string {
 	return string(id)
 }
 
-// A Cap is what may be spent.
+// A Cap is a limit on spending.
 type Cap struct {
-	Since    time.Time // from when: this day, or this month; zero: ever
-	Provider string    // at which provider; "": at all of them
+	Since    time.Time // beginning of the day or month it is for; zero: of all time
+	Provider string    // provider it is for; "": all of them
 	Cost     float64   // US dollars; 0: no cap
 	Tokens   int       // of input and output; 0: no cap
 }
@@ -124,8 +124,8 @@ type Cap struct {
 // A CapError reports that a cap is reached.
 type CapError struct {
 	Cap      Cap
-	Spent    UsageSum  // since then
-	Reserved llm.Usage // what requests that are under way are estimated to use
+	Spent    UsageSum  // since Cap.Since
+	Reserved llm.Usage // estimate for requests that are running
 }
 
 func (e *CapError) Error() string {
@@ -136,21 +136,22 @@ func (e *CapError) Error() string {
 	return fmt.Sprintf("%d of %d tokens are used", used, e.Cap.Tokens)
 }
 
-// A Reservation is room in caps for a request that is under way. The zero value holds none.
+// A Reservation is the estimated use of a running request, which counts towards caps. The zero
+// value reserves nothing.
 type Reservation struct {
 	ledger Ledger
 	num    int64
 }
 
-// reservationTimeout is how long a reservation counts whose process cannot be asked for: it is
-// of another machine or container.
+// reservationTimeout is how long a reservation counts if its process is on another machine or in
+// another container, where it is not known whether it runs.
 const reservationTimeout = 15 * time.Minute
 
-// Reserve checks that no cap of those that hold for a model is reached, and keeps an estimate of
-// what a request will use until it is settled, all in one transaction: however many processes
-// do so at once, what they spend above a cap is at most what the requests under way cost above
-// their estimates, and the last one that fits. A reached cap is a *CapError. Other errors say
-// that nothing can be written.
+// Reserve checks that none of the caps for model (provider/model) is reached, and stores the
+// estimate of a request until it is settled, in one transaction: however many processes do so
+// at once, they exceed a cap by no more than the last request, and what running ones cost above
+// their estimates. If a cap is reached, the error is a *CapError. Other errors mean that the
+// store cannot be written.
 func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservation, error) {
 	r, provider := Reservation{ledger: l}, ProviderOf(model)
 	err := l.db.write(func(w *writer) error {
@@ -168,7 +169,7 @@ func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservat
 		if !(cost >= 0) || math.IsInf(cost, 0) {
 			cost = 0
 		}
-		return w.one(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
+		return w.queryRow(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
 			nanos(l.db.now()), provider, cost, tokens64(estimate.Input+estimate.Output), me.pid, me.start, me.boot, me.host).Scan(&r.num)
 	})
 	if err != nil {
@@ -177,8 +178,8 @@ func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservat
 	return r, nil
 }
 
-// Settle ends a reservation, and enters what was really used in the same transaction. Without
-// entries, which is for an answer that [Log.Put] entered, it only ends.
+// Settle deletes a reservation, and adds entries with what was really used to the ledger, in one
+// transaction. There are no entries for a response, as [Log.Put] adds that.
 func (r Reservation) Settle(entries ...LedgerEntry) error {
 	if r.num == 0 {
 		return nil
@@ -198,23 +199,23 @@ func (c Cap) check(q querier) error {
 		return err
 	}
 	var cost, tokens float64
-	err = q.one(`SELECT total(cost), total(tokens) FROM reservations WHERE ?1 = '' OR provider = ?1`, c.Provider).Scan(&cost, &tokens)
+	err = q.queryRow(`SELECT total(cost), total(tokens) FROM reservations WHERE ?1 = '' OR provider = ?1`, c.Provider).Scan(&cost, &tokens)
 	if err != nil {
 		return err
 	}
-	used := count(tokens) + sum.Usage.Input + sum.Usage.Output
+	used := tokenCount(tokens) + sum.Usage.Input + sum.Usage.Output
 	if c.Cost > 0 && sum.Usage.Cost+cost >= c.Cost || c.Tokens > 0 && used >= c.Tokens {
-		return &CapError{Cap: c, Spent: sum, Reserved: llm.Usage{Input: count(tokens), Cost: cost}}
+		return &CapError{Cap: c, Spent: sum, Reserved: llm.Usage{Input: tokenCount(tokens), Cost: cost}}
 	}
 	return nil
 }
 
-// expireReservations ends those of processes that are no more.
+// expireReservations deletes the reservations of processes that have ended.
 func (db *database) expireReservations(w *writer) error {
 	var gone []int64
-	err := each(w, func(rows *sql.Rows) error {
+	err := eachRow(w, func(rows *sql.Rows) error {
 		var num int64
-		var c columns // one that is damaged is nobody's, and of long ago
+		var c columns // a damaged one has no process and is old
 		var p process
 		var at time.Time
 		err := rows.Scan(&num, numberOf(&c, "pid", &p.pid), textOf(&c, "start", &p.start), textOf(&c, "boot", &p.boot),

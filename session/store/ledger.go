@@ -11,13 +11,13 @@ import (
 	"parley/providers/llm"
 )
 
-// ledgerTables holds the ledger: one row per request that was paid for, whatever asked it, and
-// the sums of each day by provider, which triggers keep, so that a budget is checked at once
+// ledgerTables holds the ledger: one row per request that was paid for, whatever its purpose, and
+// the sums of each day by provider, which triggers update, so that a budget is checked as fast
 // however long the ledger is. Rows hold no text and stay when a conversation is removed. seq is
-// that of a message, or the number of a job that makes a video, which has no session; 0: none.
+// that of a message, or the number of a video job, which has no session; 0: none.
 //
-// It is filled from the table that was before it, which knew answers only, and from the
-// summaries that are kept. Copies of summaries, in forks and imports, were not paid for.
+// It is filled from the table usage, which had responses only, and from the stored summaries.
+// Copies of summaries, in forks and imports, were not paid for.
 const ledgerTables = `
 CREATE TABLE ledger (
 	num INTEGER PRIMARY KEY, at INTEGER, day TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, folder TEXT NOT NULL,
@@ -68,34 +68,34 @@ const ledgerAdd = `
 		thinking = thinking + excluded.thinking, cost = cost + excluded.cost, missed = missed + excluded.missed;
 `
 
-// missedCost adds what the tokens cost more that were missed.
+// missedCost adds the cost of missed tokens above the price of cached ones.
 const missedCost = `ALTER TABLE ledger ADD COLUMN missed_cost REAL NOT NULL DEFAULT 0`
 
-// What a request is paid for.
+// Purposes of requests.
 const (
 	PurposeAnswer  = "answer"
-	PurposeCompare = "compare" // one of several models that were asked the same
-	PurposeJudge   = "judge"   // of the answers of those
+	PurposeCompare = "compare" // one response of a comparison
+	PurposeJudge   = "judge"   // verdict on the responses of a comparison
 	PurposeTitle   = "title"
 	PurposeSummary = "summary"
 	PurposeEmbed   = "embed"
 	PurposeImage   = "image"
 	PurposeVideo   = "video"
 
-	PurposeSampling = "sampling" // for an MCP server that may ask the model
+	PurposeSampling = "sampling" // a request of an MCP server
 )
 
-// A Ledger says what was paid. See [DB.Ledger].
+// A Ledger records the requests that used tokens or money. See [DB.Ledger].
 type Ledger struct{ db *DB }
 
-// Ledger returns what was paid, in all conversations and beside them.
+// Ledger returns the ledger, of all conversations and of requests outside of them.
 func (db *DB) Ledger() Ledger { return Ledger{db} }
 
-// Ledger returns the ledger of the store that the conversation is kept in.
+// Ledger returns the ledger of the store.
 func (l *Log) Ledger() Ledger { return l.db.Ledger() }
 
-// Add enters requests that belong to no message. Those of a conversation are entered with
-// [Log.Put] and [Log.Spend].
+// Add adds requests outside of conversations. [Log.Put] and [Log.Spend] add those of a
+// conversation.
 func (l Ledger) Add(entries ...LedgerEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -103,8 +103,8 @@ func (l Ledger) Add(entries ...LedgerEntry) error {
 	return l.db.write(func(w *writer) error { return l.db.enter(w, entries) })
 }
 
-// Spend enters a request of the conversation that is no message, such as one for its title.
-// What cannot be written is kept and written later, as with [Log.Put].
+// Spend adds a request of the conversation to the ledger that is not a message, such as one
+// for its title. If that cannot be written, it is kept and written later, as with [Log.Put].
 func (l *Log) Spend(purpose, model string, u llm.Usage) error {
 	l.mu.Lock()
 	if l.closed {
@@ -116,8 +116,8 @@ func (l *Log) Spend(purpose, model string, u llm.Usage) error {
 	return l.flush()
 }
 
-// entryOf returns what an answer of a session is entered as, on the day it was asked for.
-func entryOf(s Session, n Node) LedgerEntry {
+// ledgerEntryOf returns the entry of a response.
+func ledgerEntryOf(s Session, n Node) LedgerEntry {
 	e := LedgerEntry{At: n.At, Session: s.ID, Seq: n.Seq, Folder: s.Dir, Model: n.Model, Purpose: n.Purpose, Missed: n.Missed}
 	if e.Purpose == "" {
 		e.Purpose = PurposeAnswer
@@ -138,8 +138,8 @@ const enterSQL = `INSERT INTO ledger (at, day, session, seq, folder, provider, m
 	cache_write = excluded.cache_write, output = excluded.output, thinking = excluded.thinking, cost = excluded.cost, priced = excluded.priced,
 	missed = excluded.missed, cause = excluded.cause, missed_cost = excluded.missed_cost`
 
-// enter writes entries. Figures that cannot be are not taken into the sums: a price that is no
-// number is not known.
+// enter adds entries to the ledger. Counts are clamped, and a cost that is negative or no
+// number is unknown, so that sums stay valid.
 func (db *database) enter(w *writer, entries []LedgerEntry) error {
 	for _, e := range entries {
 		if e.At.IsZero() {
@@ -159,17 +159,17 @@ func (db *database) enter(w *writer, entries []LedgerEntry) error {
 	return nil
 }
 
-// tokens64 returns a count of tokens that sums cannot overflow with.
+// tokens64 returns n between 0 and 2^40, so that sums cannot overflow.
 func tokens64(n int) int64 { return int64(min(max(n, 0), 1<<40)) }
 
-// ProviderOf returns the provider of a model, which is named provider/model.
+// ProviderOf returns the provider of a model that is named provider/model.
 func ProviderOf(model string) string {
 	provider, _, _ := strings.Cut(model, "/")
 	return provider
 }
 
-// Sums sums up the requests from since to until (zero: without bound) by keys, of UsageKeys, and
-// in the order of these.
+// Sums returns the sums of the requests from since to until (zero: without bound) by keys, which
+// are of UsageKeys, sorted by them. Without keys it is one sum.
 func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, err error) {
 	columns := make([]string, len(keys))
 	for i, key := range keys {
@@ -190,7 +190,7 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 		query += ` GROUP BY ` + by + ` ORDER BY ` + by
 	}
 	err = l.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var s UsageSum
 			var row sumRow
 			var to []any
@@ -199,7 +199,7 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 				to = append(to, field)
 			}
 			err := rows.Scan(append(to, row.columns()...)...)
-			row.into(&s)
+			row.applyTo(&s)
 			sums = append(sums, s)
 			return err
 		}, query, args...)
@@ -207,8 +207,8 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 	return sums, err
 }
 
-// Missed sums up by cause what requests from since to until (zero: without bound) did not
-// read from caches, dearest first.
+// Missed returns by cause what requests from since to until (zero: without bound) did not
+// read from caches, the most expensive cause first.
 func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 	end := any(int64(math.MaxInt64))
 	if !until.IsZero() {
@@ -219,11 +219,11 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 		start = nanos(since)
 	}
 	err = l.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var s CacheSum
 			var tokens, cost sql.NullFloat64
 			err := rows.Scan(&s.Cause, &s.Requests, &tokens, &cost)
-			s.Tokens, s.Cost = count(tokens.Float64), cost.Float64
+			s.Tokens, s.Cost = tokenCount(tokens.Float64), cost.Float64
 			sums = append(sums, s)
 			return err
 		}, `SELECT cause, count(*), total(missed), total(missed_cost) FROM ledger
@@ -232,18 +232,18 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 	return sums, err
 }
 
-// read runs f on a file that has a ledger. One of before that cannot be written has none.
+// read runs f, unless the file has no ledger: it is of an older schema and cannot be written.
 func (l Ledger) read(f func(querier) error) error {
 	return l.db.read(func(q querier) error {
 		var tables int
-		if err := q.one(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
+		if err := q.queryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
 			return err
 		}
 		return f(q)
 	})
 }
 
-// sumColumns sums up rows of the ledger, and daySums the sums of days.
+// sumColumns are the sums of rows of the ledger, daySums those of rows of ledger_days.
 const (
 	sumColumns = `count(*), total(NOT priced), total(input), total(cache_read), total(cache_write), total(output), total(thinking),
 		total(iif(priced, cost, 0.0)), total(missed)`
@@ -251,7 +251,7 @@ const (
 		total(cost), total(missed)`
 )
 
-// A sumRow takes those columns: whatever a damaged row holds, they add up.
+// A sumRow scans those columns, which are numbers even if rows are damaged.
 type sumRow [9]sql.NullFloat64
 
 func (r *sumRow) columns() []any {
@@ -262,18 +262,18 @@ func (r *sumRow) columns() []any {
 	return to
 }
 
-func (r *sumRow) into(s *UsageSum) {
-	n := func(i int) int { return count(r[i].Float64) }
+func (r *sumRow) applyTo(s *UsageSum) {
+	n := func(i int) int { return tokenCount(r[i].Float64) }
 	*s = UsageSum{s.Day, s.Month, s.Session, s.Folder, s.Provider, s.Model, s.Purpose, n(0), n(1), n(8), llm.Usage{
 		Input: n(2), CacheRead: n(3), CacheWrite: n(4), Output: n(5), Thinking: n(6), Cost: r[7].Float64, Priced: n(1) == 0}}
 }
 
-// count returns a sum of tokens, which in a damaged file may be anything.
-func count(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
+// tokenCount returns a sum of tokens as an int; in a damaged file it may be any number.
+func tokenCount(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 
-// Spent sums up what was used from since to until (zero: without bound) at a provider; ""
-// means all. Whole days come from their sums, so it is as quick for a month as for an hour.
-// Days are those on which requests were made, by the clock of that time.
+// Spent returns what was used from since to until (zero: without bound) at a provider; ""
+// means all. Whole days are read from their sums, so it is as fast for a month as for an hour.
+// Days are those of the local time when a request was made.
 func (l Ledger) Spent(since, until time.Time, provider string) (sum UsageSum, err error) {
 	err = l.read(func(q querier) error {
 		sum, err = spent(q, since, until, provider)
@@ -292,13 +292,13 @@ func spent(q querier, since, until time.Time, provider string) (UsageSum, error)
 	add := func(query string, args ...any) error {
 		var row sumRow
 		var s UsageSum
-		err := q.one(query, args...).Scan(row.columns()...)
-		row.into(&s)
+		err := q.queryRow(query, args...).Scan(row.columns()...)
+		row.applyTo(&s)
 		sum = sum.Add(s)
 		return err
 	}
-	part := func(from, to time.Time) error { // of one day, the one of from
-		next := midnight(from).AddDate(0, 0, 2) // however the clock was set
+	part := func(from, to time.Time) error { // of one day, that of from
+		next := midnight(from).AddDate(0, 0, 2) // a day may be longer than 24 hours; the query compares it
 		if to.IsZero() || to.After(next) {
 			to = next
 		}
@@ -310,7 +310,8 @@ func spent(q querier, since, until time.Time, provider string) (UsageSum, error)
 	if !since.IsZero() {
 		if first = day(since); !since.Equal(midnight(since)) {
 			if !until.IsZero() && day(until) == first {
-				return sum, part(since, until)
+				err = part(since, until)
+				return sum, err
 			}
 			err = part(since, time.Time{})
 			first = day(midnight(since).AddDate(0, 0, 1))
@@ -320,5 +321,6 @@ func spent(q querier, since, until time.Time, provider string) (UsageSum, error)
 		end = day(until)
 		err = cmp.Or(err, part(midnight(until), until))
 	}
-	return sum, cmp.Or(err, add(`SELECT `+daySums+` FROM ledger_days WHERE day >= ?1 AND day < ?2 AND (?3 = '' OR provider = ?3)`, first, end, provider))
+	err = cmp.Or(err, add(`SELECT `+daySums+` FROM ledger_days WHERE day >= ?1 AND day < ?2 AND (?3 = '' OR provider = ?3)`, first, end, provider))
+	return sum, err
 }

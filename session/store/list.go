@@ -25,22 +25,22 @@ const sessionColumns = `s.num, s.id, s.title, s.named, s.folder, s.model, s.effo
 	s.head, s.messages, s.usage, s.preview, s.deleted, s.touched,
 	l.owner, l.pid, l.start, l.boot, l.host, l.beat FROM sessions s LEFT JOIN leases l ON l.session = s.id `
 
-// A sessionRow is a session with its places in the file and in lists.
+// A sessionRow is a session with its number in the file and its position in lists.
 type sessionRow struct {
 	Session
 	num, touched int64
 }
 
-// scanSession reads the columns of sessionColumns. With a *rowError comes the row, of
-// which some columns are damaged.
+// scanSession reads the columns of sessionColumns. With a *rowError comes a row with some
+// columns left out.
 func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
-	var c, leased columns // a damaged lease is one that is stale
+	var c, leased columns // a damaged lease is stale
 	var usage string
 	var held lease
-	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), flagOf(&c, "named", &r.Named),
+	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), boolOf(&c, "named", &r.Named),
 		textOf(&c, "folder", &r.Dir), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
-		flagOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
+		boolOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
 		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), textOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
 		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
 		numberOf(&leased, "pid", &held.pid), textOf(&leased, "start", &held.start), textOf(&leased, "boot", &held.boot),
@@ -66,7 +66,7 @@ func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error
 	return r, nil
 }
 
-// A rowError reports what of a row is damaged; the rest of it was read.
+// A rowError reports the damaged columns of a row; the others were read.
 type rowError struct{ err error }
 
 func (e *rowError) Error() string { return e.err.Error() }
@@ -84,7 +84,7 @@ type damageReport struct {
 	errs []error // the first ones
 }
 
-// maxReported sets how much damage is told one by one.
+// maxReported is how many errors a damageReport lists.
 const maxReported = 5
 
 func (t *damageReport) add(err error) {
@@ -93,7 +93,8 @@ func (t *damageReport) add(err error) {
 	}
 }
 
-// err returns what t counted, with the error that ended the reading.
+// err returns a *DamagedError of what t counted, and of err, if that is about damage. Any
+// other err, which ended reading, is returned as it is; nil if nothing was counted.
 func (t *damageReport) err(db *DB, err error) error {
 	if err != nil && !isCorrupt(err) || err == nil && t.rows == 0 {
 		return err
@@ -101,7 +102,7 @@ func (t *damageReport) err(db *DB, err error) error {
 	return &DamagedError{db.path, t.rows, cmp.Or(err, t.summary())}
 }
 
-// summary returns what was counted as one error of one line; nil if nothing was.
+// summary returns the counted errors as one, on one line; nil if there are none.
 func (t *damageReport) summary() error {
 	var words []string
 	for _, err := range t.errs {
@@ -116,8 +117,8 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads all that a query chooses, in the order of lists. Rows that cannot be decoded
-// are left out; if the file is damaged in between, those behind are read from the end.
+// sessions reads the sessions that where selects, in the order of lists. Rows that cannot be
+// decoded are left out; if the file is damaged in the middle, the rest is read from the end.
 func (db *DB) sessions(q querier, where string, args ...any) ([]*sessionRow, error) {
 	found, err := joinedSessions(db, q, where, args...)
 	if err != nil {
@@ -127,16 +128,16 @@ func (db *DB) sessions(q querier, where string, args ...any) ([]*sessionRow, err
 	return found, err
 }
 
-// checkedSessions reads sessions column by column, and tells what of them is damaged.
+// checkedSessions reads sessions column by column, and reports damage.
 func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRow, error) {
 	var found []*sessionRow
-	var missed damageReport
+	var damage damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			row, err := scanSession(db, rows)
 			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
-				missed.add(err)
+				damage.add(err)
 			}
 			if err != nil && !isPartial(err) || seen[row.num] {
 				return nil
@@ -150,10 +151,10 @@ func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRo
 	if err != nil && isCorrupt(err) {
 		_ = pass(` ORDER BY s.num DESC`)
 	}
-	return found, missed.err(db, err)
+	return found, damage.err(db, err)
 }
 
-// sortRows puts rows in the order of lists: pinned ones first, then those last touched.
+// sortRows sorts rows in the order of lists: pinned sessions first, then those last written.
 func sortRows(rows []*sessionRow) {
 	slices.SortFunc(rows, func(a, b *sessionRow) int {
 		if a.Pinned != b.Pinned {
@@ -162,11 +163,11 @@ func sortRows(rows []*sessionRow) {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // what was imported may share a place
+		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // imported sessions may share a position
 	})
 }
 
-func infos(rows []*sessionRow, limit int) []Session {
+func sessionsOf(rows []*sessionRow, limit int) []Session {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -177,7 +178,7 @@ func infos(rows []*sessionRow, limit int) []Session {
 	return list
 }
 
-// filter returns the condition of q on sessions s, without its words.
+// filter returns q as a condition on sessions s, without its words and model.
 func (q Query) filter() (where string, args []any) {
 	where = `s.deleted IS NULL`
 	if q.Deleted {
@@ -196,7 +197,7 @@ func (q Query) filter() (where string, args []any) {
 	return where, args
 }
 
-// limit returns Limit, or usual where that says nothing.
+// limit returns Limit, usual if that is 0, and MaxInt if it is negative.
 func (q Query) limit(usual int) int {
 	switch {
 	case q.Limit < 0:
@@ -207,8 +208,8 @@ func (q Query) limit(usual int) int {
 	return q.Limit
 }
 
-// List returns sessions, pinned ones first, then those last touched. With a
-// *DamagedError come those that could be read.
+// List returns the sessions that q selects, pinned ones first, then those last written. With
+// a *DamagedError come those that could be read.
 func (db *DB) List(q Query) ([]Session, error) {
 	where, args := q.filter()
 	where = `WHERE ` + where
@@ -221,7 +222,7 @@ func (db *DB) List(q Query) ([]Session, error) {
 			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
 		args = append(args, match, match)
 	} else if strings.TrimSpace(q.Words) != "" {
-		return nil, nil // nothing but punctuation, which is nowhere
+		return nil, nil // nothing but punctuation, which is not indexed
 	}
 	limit := q.limit(math.MaxInt)
 	var rows []*sessionRow
@@ -231,10 +232,10 @@ func (db *DB) List(q Query) ([]Session, error) {
 		}
 		return err
 	})
-	return infos(rows, limit), err
+	return sessionsOf(rows, limit), err
 }
 
-// firstSessions returns the first n of what a query chooses, and decodes no others.
+// firstSessions returns the first n sessions that where selects, without decoding the others.
 func firstSessions(db *DB, q querier, n int, where string, args ...any) ([]*sessionRow, error) {
 	if n == math.MaxInt {
 		return db.sessions(q, where, args...)
@@ -244,9 +245,9 @@ func firstSessions(db *DB, q querier, n int, where string, args ...any) ([]*sess
 	return db.sessions(q, first, append(slices.Clone(args), n)...)
 }
 
-// Find returns the session with this ID, else the one whose ID begins with word,
-// else those whose title holds all its words, else all whose ID begins with it;
-// the last touched first.
+// Find returns the session with the ID word, else the only one whose ID begins with it,
+// else those whose title contains all its words, else all whose ID begins with it;
+// those last written first.
 func (db *DB) Find(word string) ([]Session, error) {
 	if word == "" {
 		return nil, nil
@@ -254,7 +255,7 @@ func (db *DB) Find(word string) ([]Session, error) {
 	var rows []*sessionRow
 	err := db.read(func(q querier) (err error) {
 		var ok bool
-		if rows, ok = named(db, q, word); !ok {
+		if rows, ok = findJoined(db, q, word); !ok {
 			rows, err = checkedSessions(db, q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
 			rows = pickNamed(rows, word)
 		}
@@ -264,10 +265,10 @@ func (db *DB) Find(word string) ([]Session, error) {
 	slices.SortStableFunc(rows, func(a, b *sessionRow) int {
 		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated))
 	})
-	return infos(rows, len(rows)), err
+	return sessionsOf(rows, len(rows)), err
 }
 
-// pickNamed returns those of rows that Find means by word.
+// pickNamed returns the rows that Find returns for word.
 func pickNamed(rows []*sessionRow, word string) []*sessionRow {
 	sortRows(rows)
 	pick := func(is func(Session) bool) (some []*sessionRow) {
@@ -292,19 +293,19 @@ func pickNamed(rows []*sessionRow, word string) []*sessionRow {
 	return begun
 }
 
-// Read returns a session without opening it. With a *DamagedError comes what
-// could be read: of a message that cannot be decoded there is a node without
-// parts.
+// Read returns a session and its messages without opening it. With a *DamagedError comes
+// what could be read: a message that cannot be decoded is a node without parts. The error is
+// ErrNotFound if there is no such session.
 func (db *DB) Read(id string) (Session, []Node, error) {
 	s, c, _, err := db.load(id, false)
 	return s, c.nodes, err
 }
 
-// row reads the session with this ID, which a damaged file may hold as bytes.
+// row reads the session with an ID, which in a damaged file may be a blob.
 func (db *DB) row(q querier, id string) (sessionRow, error) {
-	row, err := scanSession(db, q.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+	row, err := scanSession(db, q.queryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		row, err = scanSession(db, q.one(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
+		row, err = scanSession(db, q.queryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNotFound, id)
@@ -318,43 +319,43 @@ func hasSeq(nodes []Node, seq int) bool {
 	return found
 }
 
-// load reads a session and its place in lists. Of a long one that is whole, paged leaves the
-// messages on disk.
+// load reads a session and its position in lists. With paged, the messages of a long one that
+// is not damaged stay on disk.
 func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
-		var missed damageReport
+		var damage damageReport
 		if err != nil {
 			if !isPartial(err) {
 				return err
 			}
-			missed.add(err)
+			damage.add(err)
 		}
 		s, touched = row.Session, row.touched
-		if paged && s.Messages >= minPaged && missed.rows == 0 && isDense(q, row) {
-			c = storedContent{older: s.Messages, annotations: annotations(q, row.num, &missed)}
-			return missed.err(db, nil)
+		if paged && s.Messages >= minPaged && damage.rows == 0 && isDense(q, row) {
+			c = storedContent{older: s.Messages, annotations: annotations(q, row.num, &damage)}
+			return damage.err(db, nil)
 		}
 		var lack int
-		nodes, err := readNodes(q, row.num, &missed, `nodes`)
+		nodes, err := readNodes(q, row.num, &damage, `nodes`)
 		if err == nil || isCorrupt(err) {
 			lack = s.Messages - len(nodes)
 		}
-		if lack > 0 { // the way to them is damaged: look at all messages there are
+		if lack > 0 { // the index may be damaged: read the table without it
 			var again damageReport
 			if more, err := readNodes(q, row.num, &again, `nodes NOT INDEXED`); len(more) > len(nodes) {
-				nodes, missed = more, again
-				missed.add(cmp.Or(err, errors.New("the order of messages is damaged")))
+				nodes, damage = more, again
+				damage.add(cmp.Or(err, errors.New("the order of messages is damaged")))
 			} else {
-				missed.add(fmt.Errorf("%d messages are missing", lack))
+				damage.add(fmt.Errorf("%d messages are missing", lack))
 			}
 		}
 		if n := len(nodes); s.Head != 0 && !hasSeq(nodes, s.Head) && n > 0 {
-			missed.add(fmt.Errorf("no message %d to continue from: continuing from the last one", s.Head))
+			damage.add(fmt.Errorf("no message %d to continue from: continuing from the last one", s.Head))
 			s.Head = nodes[n-1].Seq
 		}
-		c = storedContent{nodes: nodes, annotations: annotations(q, row.num, &missed)}
-		return missed.err(db, err)
+		c = storedContent{nodes: nodes, annotations: annotations(q, row.num, &damage)}
+		return damage.err(db, err)
 	})
 	return s, c, touched, err
 }

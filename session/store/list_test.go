@@ -262,7 +262,7 @@ func TestFindingIsFlat(t *testing.T) {
 	}
 	var plan string
 	err := many.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var id, parent, unused int
 			var detail string
 			err := rows.Scan(&id, &parent, &unused, &detail)

@@ -14,39 +14,39 @@ import (
 	"parley/providers/llm"
 )
 
-// listIndexes make the first sessions of a list, and the last one of a folder, cost the same
-// among however many.
+// listIndexes make it as fast to read the first sessions of a list, and the last one of a
+// directory, however many sessions there are.
 const listIndexes = `CREATE INDEX sessions_listed ON sessions (pinned, touched, updated) WHERE deleted IS NULL;
 CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL;`
 
-// What stands between the rows, and between the columns, of a text that SQLite joins.
+// Separators of rows and columns in a text that SQLite joins.
 const (
 	rowEnd    = "\x1e"
 	columnEnd = "\x1f"
 )
 
-// joinedSession is the text of a session s: its columns in the order of parseSession.
+// joinedSession is the SQL of a session s as text: its columns in the order of parseSession.
 const joinedSession = `concat_ws(char(31), s.num, s.id, s.title, s.named, s.folder, s.model, s.effort, s.history, s.pinned, s.origin,
 	ifnull(s.created, ''), ifnull(s.updated, ''), s.head, s.messages, s.usage, s.preview, ifnull(s.deleted, ''), s.touched)`
 
-// joinedColumns counts the columns of joinedSession.
+// joinedColumns is the number of columns of joinedSession.
 const joinedColumns = 18
 
 // joinedRows is how many rows are read as one text.
 const joinedRows = 2000
 
-// errUnusual ends a reading of joined rows: what is there is to be looked at column by column.
-var errUnusual = errors.New("not as it is written")
+// errUnusual reports that rows cannot be read joined, but have to be column by column.
+var errUnusual = errors.New("unusual row")
 
-// eachJoined calls f with the text of each session that a query chooses, in the order of num.
-// SQLite joins the texts: to read rows one by one costs five times as much. A text that holds
-// what stands between rows or columns is errUnusual.
+// eachJoined calls f with the text of each session that where selects, in the order of num.
+// SQLite joins the texts, as reading row by row takes five times as long. If a text contains
+// a separator, the error is errUnusual.
 func eachJoined(q querier, text string, columns int, f func(string) error, where string, args ...any) error {
 	for last := int64(0); ; {
 		var all string
 		var n int
 		next := last
-		err := q.one(`SELECT ifnull(group_concat(t, char(30)), ''), count(*), ifnull(max(num), 0) FROM
+		err := q.queryRow(`SELECT ifnull(group_concat(t, char(30)), ''), count(*), ifnull(max(num), 0) FROM
 			(SELECT s.num AS num, `+text+` AS t FROM sessions s `+where+` AND s.num > ? ORDER BY s.num LIMIT ?)`,
 			append(slices.Clone(args), last, joinedRows)...).Scan(&all, &n, &next)
 		if err != nil || n == 0 {
@@ -67,8 +67,8 @@ func eachJoined(q querier, text string, columns int, f func(string) error, where
 	}
 }
 
-// joinedSessions reads what sessions does, unsorted. What is damaged, or not of its type, is
-// errUnusual or an error of SQLite's: sessions reads and tells that.
+// joinedSessions is the fast form of checkedSessions, unsorted. If anything is damaged or of
+// another type, it returns errUnusual or an error of SQLite.
 func joinedSessions(db *DB, q querier, where string, args ...any) (found []*sessionRow, err error) {
 	held, err := leases(q)
 	if err != nil {
@@ -88,13 +88,13 @@ func joinedSessions(db *DB, q querier, where string, args ...any) (found []*sess
 	return found, err
 }
 
-// leases reads who has which session open.
+// leases reads all leases, by the ID of the session.
 func leases(q querier) (map[string]lease, error) {
 	held := map[string]lease{}
-	err := each(q, func(rows *sql.Rows) error {
+	err := eachRow(q, func(rows *sql.Rows) error {
 		var id string
 		var l lease
-		var c columns // a damaged lease is one that is stale
+		var c columns // a damaged lease is stale
 		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
 			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.heartbeat))
 		held[id] = l
@@ -103,7 +103,7 @@ func leases(q querier) (map[string]lease, error) {
 	return held, err
 }
 
-// lockedBy returns who else has a session open, in words for a user; "" if nobody has.
+// lockedBy returns a description of the other process that holds l, "" if none does.
 func lockedBy(db *DB, l lease) string {
 	if l.owner == "" || l.process == db.process || l.isStale(db.process, db.now()) {
 		return ""
@@ -111,7 +111,7 @@ func lockedBy(db *DB, l lease) string {
 	return l.describe(db.process)
 }
 
-// parseSession reads the text of joinedSession; false for one that is not as it is written.
+// parseSession reads the text of joinedSession, false if it is not as parley writes it.
 func parseSession(text string) (r *sessionRow, ok bool) {
 	r, ok = &sessionRow{}, true
 	next := func() (column string) {
@@ -128,7 +128,7 @@ func parseSession(text string) (r *sessionRow, ok bool) {
 		ok = ok && (n == 0 || n == 1)
 		return n == 1
 	}
-	at := func() time.Time {
+	timestamp := func() time.Time {
 		if strings.HasPrefix(text, columnEnd) {
 			next()
 			return time.Time{}
@@ -137,9 +137,9 @@ func parseSession(text string) (r *sessionRow, ok bool) {
 	}
 	r.num, r.ID, r.Title, r.Named, r.Dir, r.Model = number(), next(), next(), flag(), next(), next()
 	r.Effort, r.History, r.Pinned, r.Origin = llm.Effort(next()), HistoryMode(next()), flag(), next()
-	r.Created, r.Updated, r.Head, r.Messages = at(), at(), int(number()), int(number())
+	r.Created, r.Updated, r.Head, r.Messages = timestamp(), timestamp(), int(number()), int(number())
 	usage := next()
-	r.Preview, r.Deleted, r.touched = next(), at(), number()
+	r.Preview, r.Deleted, r.touched = next(), timestamp(), number()
 	known := (r.Effort == "" || slices.Contains(llm.Efforts, r.Effort)) &&
 		(r.History == HistoryFull || r.History == HistoryDynamic || r.History == HistoryStateless)
 	return r, ok && known && decodeUsage(usage, &r.Usage) == nil
@@ -155,11 +155,11 @@ func readUsage(r *jsonReader, u *llm.Usage) {
 		if r.field("cost") {
 			u.Cost = r.float()
 		}
-		readFlag(r, "priced", &u.Priced)
-		readFlag(r, "shared", &u.Shared)
+		readBool(r, "priced", &u.Priced)
+		readBool(r, "shared", &u.Shared)
 		readInt(r, "discarded", &u.Discarded)
 		readInt(r, "searches", &u.Searches)
-		readFlag(r, "estimated", &u.Estimated)
+		readBool(r, "estimated", &u.Estimated)
 	})
 }
 
@@ -167,7 +167,7 @@ func readUsage(r *jsonReader, u *llm.Usage) {
 func decodeUsage(text string, u *llm.Usage) error {
 	*u = llm.Usage{}
 	r := newJSONReader(text)
-	if readUsage(r, u); r.isOver() {
+	if readUsage(r, u); r.atEnd() {
 		return nil
 	}
 	*u = llm.Usage{}
@@ -178,9 +178,8 @@ func decodeUsage(text string, u *llm.Usage) error {
 	return err
 }
 
-// named returns what Find does, with the work left to SQLite; false where nothing was found,
-// or something is unusual.
-func named(db *DB, q querier, word string) ([]*sessionRow, bool) {
+// findJoined is the fast form of Find, false if it finds nothing or something is unusual.
+func findJoined(db *DB, q querier, word string) ([]*sessionRow, bool) {
 	rows, err := joinedSessions(db, q, `WHERE s.id = ?`, word)
 	if err != nil || len(rows) > 0 {
 		return rows, err == nil
@@ -206,7 +205,7 @@ func named(db *DB, q querier, word string) ([]*sessionRow, bool) {
 	return rows, err == nil && len(rows) > 0
 }
 
-// holdsAll reports whether a title holds all of words, which are folded; false without any.
+// holdsAll reports whether a title contains all of words, which are folded; false without words.
 func holdsAll(title string, words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -215,18 +214,18 @@ func holdsAll(title string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
 }
 
-// idsFrom chooses sessions whose ID begins with a word, by the index of IDs: its arguments are
+// idsFrom selects sessions whose ID begins with a word, by the index of IDs: its arguments are
 // those of prefixRange.
 const idsFrom = `WHERE s.deleted IS NULL AND s.id >= ? AND s.id < ?`
 
-// prefixRange returns where IDs begin and end that begin with word.
+// prefixRange returns the first and the last of the possible IDs that begin with word.
 func prefixRange(word string) []any {
 	word = strings.ToLower(word)
 	return []any{word, word + "\U0010FFFF"}
 }
 
-// ShortIDs returns the beginnings of the IDs of sessions by which Find knows them from all others of the
-// store, each of least bytes or more, by the IDs; none for a session that is not there, or was deleted.
+// ShortIDs returns by ID the shortest prefixes, of least bytes or more, by which Find knows
+// sessions from all others. Sessions that do not exist, or were deleted, are left out.
 func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -234,8 +233,8 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	}
 	short := make(map[string]string, len(ids))
 	err = db.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
-			var id, before, after string // its neighbors in the order of IDs
+		return eachRow(q, func(rows *sql.Rows) error {
+			var id, before, after string // an ID and its neighbors in order
 			if err := rows.Scan(&id, &before, &after); err != nil {
 				return err
 			}
@@ -248,7 +247,7 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	return short, err
 }
 
-// commonPrefix returns how many bytes at the beginning are the same.
+// commonPrefix returns how many bytes a and b have in common at the beginning.
 func commonPrefix(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -256,8 +255,8 @@ func commonPrefix(a, b string) (n int) {
 	return n
 }
 
-// Latest returns the session that was begun in folder, by parley itself and not imported, and
-// in which something was said last; ErrNotFound if there is none.
+// Latest returns the session last updated of those that began in folder and were not imported.
+// The error is ErrNotFound if there is none.
 func (db *DB) Latest(folder string) (Session, error) {
 	var rows []*sessionRow
 	err := db.read(func(q querier) (err error) {

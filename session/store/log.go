@@ -16,44 +16,44 @@ import (
 // A Log is one conversation open for writing. It is safe for concurrent use.
 //
 // What cannot be written, because the disk is full, the file read-only or locked,
-// is kept in memory in its order and tried again every two seconds and with each
-// Put. If the lease was lost, which happens to a process that stood still for
-// long, everything is written anew as a fork, under another ID: Put returns a
-// *LeaseLostError once, and Session tells the ID. A session that was deleted
+// stays in memory in its order and is tried again every two seconds and with each
+// Put. If the lease was lost, as happens to a process that was suspended for a long
+// time, everything is written anew as a fork, under another ID: Put returns a
+// *LeaseLostError once, and Session has the new ID. A session that was deleted
 // meanwhile is written anew under its own ID.
 type Log struct {
 	db *DB
 
-	flushing sync.Mutex // held while something is written; taken before mu
+	flushing sync.Mutex // held while something is written; locked before mu
 
 	mu        sync.Mutex // guards what follows
 	session   Session
-	lastSaved Session // as it was last seen on disk
+	lastSaved Session // as it was last written or read
 	logContent
-	hasContent   bool  // there was a Put, or the session is on disk: write what changes
-	onDisk       bool  // the session is on disk
-	listPosition int64 // its place in lists, as this Log left it
+	hasContent   bool // there was a Put, or the session is on disk: changes are to be written
+	onDisk       bool
+	listPosition int64 // its position in lists, as this Log wrote it
 	lease        lease
 	err          error // of the last attempt to write
 	onSave       func(error)
 	closed       bool
 
-	wake chan struct{} // something failed: try again soon
+	wake chan struct{} // a write failed: try again soon
 	stop chan struct{}
 	done chan struct{}
 }
 
-// An entry is a node and what of it is on disk.
-type entry struct {
+// A nodeEntry is a node and which version of it is on disk.
+type nodeEntry struct {
 	Node
-	gen, saved uint64 // counts the versions of the node; the one on disk, 0 if none
-	copied     bool   // another session has accounted for it
+	gen, saved uint64 // number of the version, from 1; of the one on disk, 0 if none
+	copied     bool   // its usage is in the ledger under another session, or was paid elsewhere
 }
 
-// retryEvery sets how often a failing write is tried again.
+// retryEvery is how often a failed write is tried again.
 const retryEvery = 2 * time.Second
 
-// newLog makes a Log and starts what keeps it alive.
+// newLog returns a Log whose heartbeats and retries run until it is closed.
 func (db *DB) newLog(s Session, c logContent) *Log {
 	l := &Log{
 		db: db, lease: lease{owner: rand.Text(), process: db.process}, session: s, lastSaved: s, logContent: c,
@@ -66,7 +66,8 @@ func (db *DB) newLog(s Session, c logContent) *Log {
 	return l
 }
 
-// Create begins a conversation. Nothing is on disk before its first Put.
+// Create begins a conversation with the settings of s, and its ID and time of creation unless
+// they are zero. Nothing is on disk before its first Put.
 func (db *DB) Create(s Session) *Log {
 	if s.ID == "" {
 		s.ID = newSessionID(db.now())
@@ -78,8 +79,8 @@ func (db *DB) Create(s Session) *Log {
 	return db.newLog(s, logContent{})
 }
 
-// Resume opens a session for writing; a *LockedError says that another living
-// process has it. With a *DamagedError there is a Log of what could be read.
+// Resume opens a session for writing. The error is a *LockedError if another process has it
+// open, ErrNotFound if it does not exist. With a *DamagedError comes a Log of what could be read.
 func (db *DB) Resume(id string) (*Log, error) {
 	owner := lease{owner: rand.Text(), process: db.process, heartbeat: db.now()}
 	err := db.write(func(w *writer) error {
@@ -92,19 +93,19 @@ func (db *DB) Resume(id string) (*Log, error) {
 	if errors.As(err, &held) || errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
-	// What cannot be written now may be later; the first write takes the lease.
+	// If the lease cannot be written now, the first write takes it.
 	s, c, touched, err := db.load(id, true)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
 	s.LockedBy = ""
-	all := logContent{nodes: make([]entry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations)), older: c.older}
+	all := logContent{nodes: make([]nodeEntry, len(c.nodes)), annotations: make([]annotationEntry, len(c.annotations)), older: c.older}
 	if c.older > 0 {
 		all.olderUsage = s.Usage
 	}
 	for i, n := range c.nodes {
-		all.nodes[i] = entry{Node: n, gen: 1, saved: 1}
+		all.nodes[i] = nodeEntry{Node: n, gen: 1, saved: 1}
 	}
 	for i, a := range c.annotations {
 		all.annotations[i] = annotationEntry{a, 1, 1}
@@ -116,7 +117,8 @@ func (db *DB) Resume(id string) (*Log, error) {
 	return l, err
 }
 
-// checkUnlocked reports whether the session exists and nobody alive has it open.
+// checkUnlocked returns a *LockedError if another process has the session open, and ErrNotFound
+// if it does not exist.
 func (db *DB) checkUnlocked(q querier, id string) error {
 	_, err := db.row(q, id)
 	if err != nil && !isPartial(err) {
@@ -129,8 +131,9 @@ func (db *DB) checkUnlocked(q querier, id string) error {
 	return err
 }
 
-// Fork begins a conversation with a copy of the branch that ends in head; 0 is
-// the session's own head. It is on disk with its first Put.
+// Fork begins a conversation with a copy of the branch of session id that ends in head; 0
+// means the session's own head. It is on disk with its first Put. With a *DamagedError comes
+// a Log of what could be read.
 func (db *DB) Fork(id string, head int) (*Log, error) {
 	s, c, _, err := db.load(id, false)
 	var damaged *DamagedError
@@ -146,7 +149,7 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 	branch, shown := c.branch(head)
 	var all logContent
 	for _, n := range branch {
-		all.nodes = append(all.nodes, entry{Node: n, gen: 1, copied: true})
+		all.nodes = append(all.nodes, nodeEntry{Node: n, gen: 1, copied: true})
 	}
 	for _, a := range shown {
 		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
@@ -156,23 +159,23 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 	l := db.newLog(s, all)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.count()
+	l.recount()
 	return l, err
 }
 
-// Session returns what is known of the conversation.
+// Session returns the session of the conversation, as it is in memory.
 func (l *Log) Session() Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.session
 }
 
-// Nodes returns its messages in the order of their Seq. What they hold is shared
-// and never changed.
+// Nodes returns its messages in the order of their Seq. Their parts are shared and must not
+// be changed.
 func (l *Log) Nodes() []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.readOlder() // what cannot be read is missing
+	_ = l.readOlder() // messages that cannot be read are left out
 	nodes := make([]Node, len(l.nodes))
 	for i := range l.nodes {
 		nodes[i] = l.nodes[i].Node
@@ -182,8 +185,8 @@ func (l *Log) Nodes() []Node {
 
 // Put inserts n, which becomes the head, or replaces the node of the same Seq.
 // n must not be changed afterwards. It is on disk when Put returns nil; after an
-// error it is kept in memory and written later, except that an impossible n is
-// refused. A *LeaseLostError comes after n was written.
+// error it is kept in memory and written later, unless its Seq or Parent is
+// invalid or the Log closed. A *LeaseLostError means that n was written.
 func (l *Log) Put(n Node) error {
 	if n.Seq < 1 || n.Parent < 0 || n.Parent >= n.Seq {
 		return fmt.Errorf("message %d cannot follow message %d", n.Seq, n.Parent)
@@ -207,25 +210,25 @@ func (l *Log) Put(n Node) error {
 
 var errClosed = errors.New("the conversation is closed")
 
-// add puts n among the nodes and keeps the session in step.
+// add inserts or replaces n and updates the session.
 func (l *Log) add(n Node) {
 	if n.At.IsZero() {
 		n.At = l.db.now()
 	}
-	i, found := slices.BinarySearchFunc(l.nodes, n.Seq, func(e entry, seq int) int { return e.Seq - seq })
+	i, found := slices.BinarySearchFunc(l.nodes, n.Seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
 	if found {
 		e := &l.nodes[i]
-		// The rest of an answer was not accounted for with its beginning.
+		// The ledger has only the beginning of a partial response.
 		e.copied = e.copied && !e.Partial
 		usage := e.Usage
 		e.Node = n
 		e.gen++
 		l.written = min(l.written, i)
 		if usage != nil || n.Usage != nil {
-			l.count()
+			l.recount()
 		}
 	} else {
-		l.nodes = slices.Insert(l.nodes, i, entry{Node: n, gen: 1})
+		l.nodes = slices.Insert(l.nodes, i, nodeEntry{Node: n, gen: 1})
 		l.written = min(l.written, i)
 		l.session.Messages++
 		if n.Usage != nil {
@@ -245,15 +248,15 @@ func (l *Log) add(n Node) {
 	}
 }
 
-// TypedText returns what the user typed of m, without the files that go along, which
+// TypedText returns the text of m that the user typed, without attached files, whose parts
 // have names.
 func TypedText(m llm.Message) string {
 	typed := llm.Message{Parts: slices.DeleteFunc(slices.Clone(m.Parts), func(p llm.Part) bool { return p.Name != "" })}
 	return typed.Text()
 }
 
-// count sums up the nodes.
-func (l *Log) count() {
+// recount computes the session's messages and usage.
+func (l *Log) recount() {
 	l.session.Messages, l.session.Usage = l.older+len(l.nodes), l.olderUsage
 	for i := range l.nodes {
 		if u := l.nodes[i].Usage; u != nil {
@@ -262,7 +265,7 @@ func (l *Log) count() {
 	}
 }
 
-// oneLine returns the beginning of text as one line of at most 200 bytes.
+// oneLine returns the beginning of text on one line, at most 200 bytes of it and "…".
 func oneLine(text string) string {
 	const limit = 200
 	if len(text) > 4*limit {
@@ -279,10 +282,10 @@ func oneLine(text string) string {
 	return line[:cut] + "…"
 }
 
-// SetHead switches to the branch that ends in seq; 0 is an empty one.
+// SetHead switches to the branch that ends in seq; 0 is an empty branch.
 func (l *Log) SetHead(seq int) error {
 	l.mu.Lock()
-	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e entry, seq int) int { return e.Seq - seq })
+	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
 	if !found && (seq < 0 || seq > l.older) {
 		l.mu.Unlock()
 		return fmt.Errorf("no message %d to continue from", seq)
@@ -292,9 +295,8 @@ func (l *Log) SetHead(seq int) error {
 	return l.flush()
 }
 
-// Update changes title, named, directory, model, effort, history and pinned; what
-// else change sets is left alone. Of a conversation without a Put it is kept in
-// memory.
+// Update sets Title, Named, Dir, Model, Effort, History and Pinned as change does; other
+// fields that it changes are ignored. Before the first Put this is kept in memory.
 func (l *Log) Update(change func(*Session)) error {
 	l.mu.Lock()
 	if l.closed {
@@ -309,16 +311,16 @@ func (l *Log) Update(change func(*Session)) error {
 	return l.flush()
 }
 
-// OnSave calls f, from any goroutine, when writing starts to fail, with nil once
-// everything is on disk again, and with a *LeaseLostError. f must not call the Log.
+// OnSave makes the Log call f, from any goroutine: with the error when writing begins to fail,
+// with nil once everything is on disk again, and with a *LeaseLostError. f must not call the Log.
 func (l *Log) OnSave(f func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.onSave = f
 }
 
-// Close tries a last time to write what is pending, gives up the lease, and
-// returns the error with which something stays unwritten.
+// Close writes what is pending and gives up the lease. It returns the error if something
+// could not be written, which is lost then.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -333,15 +335,15 @@ func (l *Log) Close() error {
 	l.db.logsMu.Lock()
 	delete(l.db.logs, l)
 	l.db.logsMu.Unlock()
-	if l.onDisk && l.db.ReadOnly() == nil { // nobody else writes these any more
-		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process is gone
+	if l.onDisk && l.db.ReadOnly() == nil { // run has ended: no lock is needed
+		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process has ended
 			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner)
 		})
 	}
 	return err
 }
 
-// run tries again what failed, and shows other machines that the Log is alive.
+// run tries failed writes again, and updates the heartbeat of the lease, until Close.
 func (l *Log) run() {
 	defer close(l.done)
 	timer := time.NewTimer(heartbeatInterval)
@@ -365,7 +367,7 @@ func (l *Log) run() {
 				wait = retryEvery
 			}
 		case born:
-			_ = l.db.write(func(w *writer) error { // what fails here fails with the next Put
+			_ = l.db.write(func(w *writer) error { // the next Put reports an error
 				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, owner)
 			})
 		}

@@ -187,7 +187,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", id, got, err, want)
 		}
 	}
-	spent, err := db.DailyUsage(time.Time{}, time.Time{}, false)
+	spent, err := dailyUsage(db, time.Time{}, time.Time{}, false)
 	if err != nil || len(spent) != 1 || spent[0].Answers != 2 { // "hi" once, "and on"
 		t.Errorf("spent %+v, %v", spent, err)
 	}
@@ -222,7 +222,7 @@ func TestDeletedWhileOpen(t *testing.T) {
 		if err != nil || len(nodes) != 3 || !s.Deleted.IsZero() {
 			t.Errorf("%s: got %+v with %d messages, %v", name, s, len(nodes), err)
 		}
-		if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
+		if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 1 {
 			t.Errorf("%s: spent %+v, %v", name, spent, err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestFork(t *testing.T) {
 	if _, nodes, err := db.Read(fork.Session().ID); err != nil || len(nodes) != 3 {
 		t.Errorf("got %d, %v", len(nodes), err)
 	}
-	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 2 {
+	if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 1 || spent[0].Answers != 2 {
 		t.Errorf("a copy was paid for: %+v, %v", spent, err)
 	}
 }

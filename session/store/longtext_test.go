@@ -17,7 +17,7 @@ func TestLongTexts(t *testing.T) {
 	stored := func() (pieces, bytes int) {
 		t.Helper()
 		if err := db.read(func(q querier) error {
-			return q.one(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
+			return q.queryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestWordsAreWrittenTogether(t *testing.T) {
 	db := fresh(t)
 	segments := func() (n int) {
 		t.Helper()
-		if err := db.read(func(q querier) error { return q.one(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
+		if err := db.read(func(q querier) error { return q.queryRow(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -11,14 +11,14 @@ import (
 	"parley/providers/llm"
 )
 
-// trashRetention sets how long what was deleted can be restored.
+// trashRetention is how long a deleted session can be restored.
 const trashRetention = 30 * 24 * time.Hour
 
-// updateSession runs f with the num of a session.
+// updateSession runs f in a transaction with the num of a session, or returns ErrNotFound.
 func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error {
 	return db.write(func(w *writer) error {
 		var num int64
-		err := w.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+		err := w.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
@@ -29,7 +29,8 @@ func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error
 	})
 }
 
-// Rename gives a session the title a user chose.
+// Rename sets the title of a session, as chosen by the user. Like Pin, Trash, Restore and
+// Remove it returns ErrNotFound if there is no such session.
 func (db *DB) Rename(id, title string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := w.exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {
@@ -39,46 +40,46 @@ func (db *DB) Rename(id, title string) error {
 	})
 }
 
-// Pin keeps a session at the top of lists, or no longer.
+// Pin sets whether a session stays at the top of lists.
 func (db *DB) Pin(id string, on bool) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET pinned = ? WHERE num = ?`, on, num)
 	})
 }
 
-// Trash deletes a session; for 30 days it can be restored. One that is open goes
-// on, and is back with its next message.
+// Trash deletes a session; for 30 days it can be restored. If it is open, its next message
+// restores it.
 func (db *DB) Trash(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET deleted = coalesce(deleted, ?) WHERE num = ?`, nanos(db.now()), num)
 	})
 }
 
-// Restore takes a session out of the trash.
+// Restore undoes Trash.
 func (db *DB) Restore(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		return w.exec(`UPDATE sessions SET deleted = NULL WHERE num = ?`, num)
 	})
 }
 
-// Remove deletes a session for good. What it cost stays. One that is open is
-// written anew with its next message; a long one, of which whoever has it open reads
-// what they want to see, is a *LockedError until it is closed.
+// Remove deletes a session for good. Its cost stays in the ledger. If it is open, it is
+// written anew with its next message; but if it is so long that its messages stay on disk,
+// the error is a *LockedError.
 func (db *DB) Remove(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := db.checkRemovable(w, num); err != nil {
 			return err
 		}
-		return remove(w, num)
+		return removeSession(w, num)
 	})
 }
 
-// checkRemovable returns a *LockedError if somebody alive reads a session in pages.
+// checkRemovable returns a *LockedError if a process has a session open that it reads in pages.
 func (db *database) checkRemovable(w *writer, num int64) error {
 	var id string
 	var messages int
 	var c columns
-	err := w.one(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(textOf(&c, "id", &id), numberOf(&c, "messages", &messages))
+	err := w.queryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(textOf(&c, "id", &id), numberOf(&c, "messages", &messages))
 	if err != nil || messages < minPaged {
 		return err
 	}
@@ -89,12 +90,12 @@ func (db *database) checkRemovable(w *writer, num int64) error {
 	return err
 }
 
-func remove(w *writer, num int64) error {
+func removeSession(w *writer, num int64) error {
 	for _, query := range []string{
 		`DELETE FROM words WHERE rowid = -?1`,
 		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
 	} {
-		if err := w.exec(query, num); err != nil && !isCorrupt(err) { // a damaged index is made anew
+		if err := w.exec(query, num); err != nil && !isCorrupt(err) { // a damaged index is rebuilt by Search
 			return err
 		}
 	}
@@ -112,8 +113,8 @@ func remove(w *writer, num int64) error {
 	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
 }
 
-func numbers(q querier, query string, args ...any) (found []int64, err error) {
-	err = each(q, func(rows *sql.Rows) error {
+func queryNums(q querier, query string, args ...any) (found []int64, err error) {
+	err = eachRow(q, func(rows *sql.Rows) error {
 		var num int64
 		if rows.Scan(&num) == nil {
 			found = append(found, num)
@@ -123,9 +124,9 @@ func numbers(q querier, query string, args ...any) (found []int64, err error) {
 	return found, err
 }
 
-// purgeTrash removes what was deleted more than 30 days ago.
+// purgeTrash removes sessions that were deleted more than trashRetention ago.
 func (db *database) purgeTrash() error {
-	old, err := numbers(db.writer, `SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
+	old, err := queryNums(db.writer, `SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -136,7 +137,7 @@ func (db *database) purgeTrash() error {
 				continue
 			}
 			if err == nil {
-				err = remove(w, num)
+				err = removeSession(w, num)
 			}
 			if err != nil {
 				return err
@@ -146,31 +147,30 @@ func (db *database) purgeTrash() error {
 	})
 }
 
-// Import keeps a whole conversation, or nothing of it, and returns its ID. One that is
-// there already is left alone: where both have different messages, the new one has another ID.
-// What it cost was paid elsewhere and does not count as spending; annotations are
-// numbered anew. In lists it
-// stands where its last message belongs: what is new here is not new.
+// Import stores a whole conversation, or nothing of it, and returns its ID. A conversation that
+// is stored already is left as it is; if it has other messages, the new one gets another ID. Its
+// cost is not entered in the ledger, as it was paid elsewhere; annotations are numbered anew. Its
+// position in lists is that of its last message.
 func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, err error) {
 	done, err := ImportFrom(db, ImportSource{}, s, nodes, shown...)
 	return done.ID, err
 }
 
-// An Imported is what came of a conversation that was brought in.
+// An Imported is the result of ImportFrom.
 type Imported struct {
 	ID       string
-	New      bool // it was not there
-	Added    int  // messages that were not there, of one that was, or that have grown
-	Branched bool // Added stand on a branch that is not the current one: the conversation went on here
-	Deleted  bool // it is in the trash, where nothing was added
+	New      bool // it was not stored yet
+	Added    int  // messages that were added to one that was stored, or replaced as they have grown
+	Branched bool // Added are on another branch than the current one, as the conversation was continued here
+	Deleted  bool // it is in the trash, and nothing was added
 }
 
-// ImportFrom does what Import does, and says what that was. One that from brought earlier is
-// compared message by message: what its program has added follows the
-// message it follows there, what has grown since it was imported is written anew, and
-// nothing is taken away. The current branch goes on to where the conversation stands in its
-// program, unless it went on here. One that is open is a *LockedError, if anything is new.
-// To a conversation that came from elsewhere nothing is added, whatever its ID.
+// ImportFrom does what Import does, and reports what that was. A conversation that the same
+// source brought before is compared message by message: new messages are added behind their
+// parents, messages that have grown since are replaced, and nothing is removed. The head
+// becomes that of the program, unless the conversation was continued here. If anything is
+// new and the session is open, the error is a *LockedError. A conversation that came from
+// elsewhere is not changed, whatever its ID.
 func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {
@@ -189,7 +189,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 		if err != nil || same {
 			return errors.Join(err, from.keep(w, there, s.ID, owned))
 		}
-		old, err := scanSession(db, w.one(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
+		old, err := scanSession(db, w.queryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
 		case err == nil && from.Key != "" && old.Origin == s.Origin:
 			if owned {
@@ -210,7 +210,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 	return done, err
 }
 
-// checkedImport returns nodes by rising Seq, none of them still arriving, if they make a tree.
+// checkedImport returns nodes by rising Seq, none of them partial, or an error if they are no tree.
 func checkedImport(s Session, nodes []Node) ([]Node, error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
@@ -232,20 +232,20 @@ func checkedImport(s Session, nodes []Node) ([]Node, error) {
 }
 
 func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation) error {
-	place, err := placeOf(w, s.Updated)
+	position, err := listPositionAt(w, s.Updated)
 	if err != nil {
 		return err
 	}
-	num, err := insertSession(w, s, place)
+	num, err := insertSession(w, s, position)
 	if err != nil {
 		return err
 	}
-	j := &transaction{db: db, session: s, num: num}
-	entries := make([]entry, len(nodes))
+	tx := &transaction{db: db, session: s, num: num}
+	entries := make([]nodeEntry, len(nodes))
 	for i, n := range nodes {
-		entries[i] = entry{Node: n, copied: true}
+		entries[i] = nodeEntry{Node: n, copied: true}
 	}
-	if err := j.saveNodes(w, entries); err != nil {
+	if err := tx.saveNodes(w, entries); err != nil {
 		return err
 	}
 	for i, a := range shown {
@@ -254,20 +254,20 @@ func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation
 			return err
 		}
 	}
-	return j.title(w)
+	return tx.saveTitle(w)
 }
 
-// placeOf returns where in lists a session belongs whose last message is of a time.
-func placeOf(w *writer, updated time.Time) (place int64, err error) {
-	err = w.one(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&place)
-	return place, err
+// listPositionAt returns the position in lists of a session that was updated at a time.
+func listPositionAt(w *writer, updated time.Time) (position int64, err error) {
+	err = w.queryRow(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&position)
+	return position, err
 }
 
 // startMerge compares the session old with nodes, which may have more.
 func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
-	var missed damageReport
-	have, err := readNodes(w, old.num, &missed, `nodes`)
-	if err != nil || missed.rows > 0 {
+	var damage damageReport
+	have, err := readNodes(w, old.num, &damage, `nodes`)
+	if err != nil || damage.rows > 0 {
 		return nil, errors.Join(fmt.Errorf("import of %q: the conversation is damaged here, and left as it is", old.ID), err)
 	}
 	m := newMerge(have)
@@ -277,7 +277,8 @@ func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
 	return m, nil
 }
 
-// mergeImport adds to the session old what s, the same one where it comes from, has more.
+// mergeImport adds to the session old what is new in s, which is the same session as its
+// program has it.
 func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, done *Imported) error {
 	m, err := startMerge(w, old, nodes)
 	if err != nil {
@@ -287,7 +288,7 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 		return nil
 	}
 	head := m.seqs[s.Head]
-	apart := m.own() && !m.leadsTo(old.Head, head)
+	apart := m.hasOwn() && !m.leadsTo(old.Head, head)
 	if apart {
 		head = old.Head
 	}
@@ -306,7 +307,7 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 	if err != nil {
 		return err
 	}
-	place, err := placeOf(w, s.Updated)
+	position, err := listPositionAt(w, s.Updated)
 	if err != nil {
 		return err
 	}
@@ -317,17 +318,17 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 		s.Title = old.Title
 	}
 	if err := w.exec(`UPDATE sessions SET title = ?, head = ?, messages = ?, usage = ?, preview = ?, updated = ?, touched = max(touched, ?)
-		WHERE num = ?`, s.Title, head, len(m.nodes), string(usage), l.session.Preview, nanos(s.Updated), place, old.num); err != nil {
+		WHERE num = ?`, s.Title, head, len(m.nodes), string(usage), l.session.Preview, nanos(s.Updated), position, old.num); err != nil {
 		return err
 	}
-	j := &transaction{db: db, session: s, num: old.num}
-	if err := j.saveNodes(w, m.changed); err != nil {
+	tx := &transaction{db: db, session: s, num: old.num}
+	if err := tx.saveNodes(w, m.changed); err != nil {
 		return err
 	}
-	return j.title(w)
+	return tx.saveTitle(w)
 }
 
-// completeImport fills in what an imported session may lack.
+// completeImport fills in the fields of an imported session that are missing or computed.
 func (db *DB) completeImport(s *Session, nodes []Node) {
 	now := db.now()
 	if s.ID == "" {
@@ -356,25 +357,25 @@ func (db *DB) completeImport(s *Session, nodes []Node) {
 // isImported reports whether a session with this ID holds the same messages.
 func (db *DB) isImported(q querier, id string, nodes []Node) (bool, error) {
 	var num int64
-	err := q.one(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+	err := q.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	var missed damageReport
-	have, err := readNodes(q, num, &missed, `nodes`)
-	if err != nil || missed.rows > 0 || len(have) != len(nodes) {
+	var damage damageReport
+	have, err := readNodes(q, num, &damage, `nodes`)
+	if err != nil || damage.rows > 0 || len(have) != len(nodes) {
 		return false, err
 	}
-	return slices.EqualFunc(have, nodes, equal), nil
+	return slices.EqualFunc(have, nodes, sameNode), nil
 }
 
-// equal reports whether two nodes say the same at the same place.
-func equal(a, b Node) bool { return a.Seq == b.Seq && a.Parent == b.Parent && sameMessage(a, b) }
+// sameNode reports whether two nodes are the same message with the same Seq and Parent.
+func sameNode(a, b Node) bool { return a.Seq == b.Seq && a.Parent == b.Parent && sameMessage(a, b) }
 
-// sameMessage reports whether two nodes say the same.
+// sameMessage reports whether two nodes have the same role, model and parts.
 func sameMessage(a, b Node) bool {
 	return a.Role == b.Role && a.Model == b.Model && slices.EqualFunc(a.Parts, b.Parts, samePart)
 }

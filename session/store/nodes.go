@@ -12,15 +12,15 @@ import (
 	"parley/providers/llm"
 )
 
-// A nodeRow is a message as it is read.
+// A nodeRow is a row of nodes, before and after it is decoded.
 type nodeRow struct {
 	Node
 	extra, parts string // JSON
 	refs         []blobRef
-	err          error // what of it cannot be read
+	err          error // the first damage in it
 }
 
-// decode reads what of a row is JSON. After an error it holds what could be read.
+// decode decodes the JSON of a row. Damage is left out, and in r.err.
 func (r *nodeRow) decode() {
 	var err, errParts error
 	if r.extra != "{}" {
@@ -29,7 +29,7 @@ func (r *nodeRow) decode() {
 			e = nodeExtra{}
 			err = json.Unmarshal([]byte(r.extra), &e)
 		}
-		e.into(&r.Node)
+		e.applyTo(&r.Node)
 	}
 	r.Parts, r.refs, errParts = decodeParts(r.parts)
 	r.err = cmp.Or(errParts, err, r.err)
@@ -40,26 +40,26 @@ func (r *nodeRow) decode() {
 	r.extra, r.parts = "", ""
 }
 
-// readNodes reads the messages of a session from a table in their order. Each follows
-// one before it, or none.
-func readNodes(q querier, session int64, missed *damageReport, table string) ([]Node, error) {
-	rows, err := readRows(q, missed, table+` WHERE session = ?`, session)
+// readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and
+// parents are replaced, so that each message follows one before it, or none.
+func readNodes(q querier, session int64, damage *damageReport, table string) ([]Node, error) {
+	rows, err := readRows(q, damage, table+` WHERE session = ?`, session)
 	nodes := make([]Node, len(rows))
 	for i, r := range rows {
 		nodes[i] = r.Node
 		if r.err != nil {
-			missed.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
+			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
 	}
-	renumberDamaged(nodes, missed)
-	reparentOrphans(nodes, missed)
-	return nodes, readBlobs(q, rows, missed, err)
+	renumberDamaged(nodes, damage)
+	reparentOrphans(nodes, damage)
+	return nodes, readBlobs(q, rows, damage, err)
 }
 
-// readBlobs completes the parts of rows, which nodes share, and returns the first error, of
-// which err is one.
-func readBlobs(q querier, rows []nodeRow, missed *damageReport, err error) error {
-	blobs := blobReader{q: q, data: map[string][]byte{}, missed: missed, err: err}
+// readBlobs completes the parts of rows, which nodes share, and returns err or its first own
+// error.
+func readBlobs(q querier, rows []nodeRow, damage *damageReport, err error) error {
+	blobs := blobReader{q: q, data: map[string][]byte{}, damage: damage, err: err}
 	for _, r := range rows {
 		for _, ref := range r.refs {
 			blobs.fill(&r.Parts[ref.part], ref)
@@ -68,51 +68,51 @@ func readBlobs(q querier, rows []nodeRow, missed *damageReport, err error) error
 	return blobs.err
 }
 
-// minPaged is from how many messages on a conversation is read in pages.
+// minPaged is the number of messages from which on a conversation is read in pages.
 const minPaged = 512
 
-// isDense reports whether the messages of a session are numbered from 1 without a gap, as
-// those of one are that is whole, so that each can be found by its number.
+// isDense reports whether the messages of a session are numbered from 1 without gaps, so that
+// they can be read in pages.
 func isDense(q querier, row sessionRow) bool {
 	var n, first, last int
-	err := q.one(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
+	err := q.queryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
 	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
 }
 
-// readPage reads the messages from..to of a session whose messages are dense. In the place of
-// one that is missing stands a node without a role.
-func readPage(q querier, session int64, from, to int, missed *damageReport) ([]Node, error) {
-	rows, err := readRows(q, missed, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
+// readPage reads the messages from..to of a session that isDense. One that is missing is a node
+// without a role.
+func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
+	rows, err := readRows(q, damage, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
 	nodes := make([]Node, to-from+1)
 	for i := range nodes {
 		nodes[i].Seq = from + i
 	}
 	for _, r := range rows {
 		if r.err != nil {
-			missed.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
+			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
 		if r.Parent < 0 || r.Parent >= r.Seq {
-			missed.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", r.Seq, r.Parent, r.Seq-1))
+			damage.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", r.Seq, r.Parent, r.Seq-1))
 			r.Parent = r.Seq - 1
 		}
 		nodes[r.Seq-from] = r.Node
 	}
 	if lack := len(nodes) - len(rows); lack > 0 {
-		missed.add(fmt.Errorf("%d messages are missing", lack))
+		damage.add(fmt.Errorf("%d messages are missing", lack))
 	}
-	return nodes, readBlobs(q, rows, missed, err)
+	return nodes, readBlobs(q, rows, damage, err)
 }
 
-// Older returns how many messages, the first of all, are on disk and are read with Read when
-// they are wanted; 0: Nodes has all there are.
+// Older returns how many of the first messages are only on disk, to be read with Read; 0: none.
+// Nodes reads them all.
 func (l *Log) Older() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.older
 }
 
-// Read returns the messages from..to of those that Older counts. With a *DamagedError comes
-// what could be read: a node without a role stands for one that could not.
+// Read returns the messages from..to (from 1) of those that Older counts. With a *DamagedError
+// comes what could be read: a message that is missing is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) { return pageOf(l.db, l.Session().ID, from, to) }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
@@ -121,20 +121,20 @@ func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 		if err != nil && !isPartial(err) {
 			return err
 		}
-		var missed damageReport
-		nodes, err = readPage(q, row.num, from, to, &missed)
-		return missed.err(db, err)
+		var damage damageReport
+		nodes, err = readPage(q, row.num, from, to, &damage)
+		return damage.err(db, err)
 	})
 	return nodes, err
 }
 
-// LinearCount returns how many of the first messages each follow the one before, of those that
-// Older counts.
+// LinearCount returns how many of the messages that Older counts follow the one before, up to
+// the first that does not.
 func (l *Log) LinearCount() (n int) {
 	id, n := l.Session().ID, l.Older()
-	_ = l.db.read(func(q querier) error { // what it cannot tell is looked at
+	_ = l.db.read(func(q querier) error { // an error means 0
 		var first int
-		err := q.one(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
+		err := q.queryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
 		if err != nil || first > 0 {
 			n = min(n, max(first-1, 0))
 		}
@@ -143,8 +143,8 @@ func (l *Log) LinearCount() (n int) {
 	return n
 }
 
-// readOlder takes all messages in that are on disk alone. Of a session that was deleted for
-// good there are none: what was said since it was opened is what is left of it.
+// readOlder reads the messages that are only on disk into l.nodes. If the session was removed,
+// only those since it was opened are left.
 func (l *Log) readOlder() error {
 	if l.older == 0 {
 		return nil
@@ -154,25 +154,25 @@ func (l *Log) readOlder() error {
 	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	var all []entry
+	var all []nodeEntry
 	for _, n := range nodes {
 		if n.Role != "" {
-			all = append(all, entry{Node: n, gen: 1, saved: 1})
+			all = append(all, nodeEntry{Node: n, gen: 1, saved: 1})
 		}
 	}
 	l.written += len(all)
 	l.nodes = append(all, l.nodes...)
 	l.older, l.olderUsage = 0, llm.Usage{}
-	l.count()
+	l.recount()
 	return nil
 }
 
-// batchSize sets how many messages are decoded while the next ones are read: in a long
-// conversation both take as long.
+// batchSize is how many messages are decoded while the next ones are read: in a long
+// conversation both take the same time.
 const batchSize = 256
 
-// readRows reads messages in their order; from says which.
-func readRows(q querier, missed *damageReport, from string, args ...any) ([]nodeRow, error) {
+// readRows reads and decodes messages by rising seq; from is the rest of the query from FROM on.
+func readRows(q querier, damage *damageReport, from string, args ...any) ([]nodeRow, error) {
 	var batches [][]nodeRow
 	var batch []nodeRow
 	var decoding sync.WaitGroup
@@ -189,9 +189,9 @@ func readRows(q querier, missed *damageReport, from string, args ...any) ([]node
 	var n nodeRow
 	row := []any{numberOf(&c, "seq", &n.Seq), numberOf(&c, "parent", &n.Parent), timeOf(&c, "at", &n.At), textOf(&c, "role", &n.Role),
 		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), textOf(&c, "rest", &n.extra), textOf(&c, "parts", &n.parts)}
-	err := each(q, func(rows *sql.Rows) error {
+	err := eachRow(q, func(rows *sql.Rows) error {
 		if err := rows.Scan(row...); err != nil {
-			missed.add(err)
+			damage.add(err)
 			return nil
 		}
 		n.err = c.err()
@@ -205,8 +205,8 @@ func readRows(q querier, missed *damageReport, from string, args ...any) ([]node
 	return slices.Concat(batches...), err
 }
 
-// roleOf returns whose message n is. A damaged one is told by what it holds: a
-// result stands with the tools, a call with the assistant.
+// roleOf returns the role of n, or if that does not suit its parts, the role of messages
+// with such parts.
 func roleOf(n Node) llm.Role {
 	var calls, results, other bool
 	for _, p := range n.Parts {
@@ -229,14 +229,14 @@ func roleOf(n Node) llm.Role {
 	return llm.RoleUser
 }
 
-// maxGaps sets how many numbers may be missing in a session: more, and a number is
-// taken for damage.
+// maxGaps is how many numbers may be missing in a session before a number is taken for
+// damaged.
 const maxGaps = 1000
 
-// renumberDamaged gives messages whose number is damaged the first one that is free,
-// and puts all of them in order: the place of a row that is read again is the
-// same each time, and none of those that are written later.
-func renumberDamaged(nodes []Node, missed *damageReport) {
+// renumberDamaged gives messages whose number is damaged the first one that is free, and
+// sorts all by Seq. A row gets the same number each time it is read, and never one of a
+// message that is written later.
+func renumberDamaged(nodes []Node, damage *damageReport) {
 	taken := make(map[int]bool, len(nodes))
 	damaged := func(n Node) bool { return n.Seq < 1 || n.Seq > 2*len(nodes)+maxGaps }
 	bad := 0
@@ -256,17 +256,16 @@ func renumberDamaged(nodes []Node, missed *damageReport) {
 			for taken[free] {
 				free++
 			}
-			missed.add(fmt.Errorf("message %d is out of sequence: read as message %d", n.Seq, free))
+			damage.add(fmt.Errorf("message %d is out of sequence: read as message %d", n.Seq, free))
 			n.Seq, taken[free] = free, true
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// reparentOrphans makes nodes that follow none before them follow the one in front of the
-// one that is missing, or the one before: where parents come first, there are no
-// circles.
-func reparentOrphans(nodes []Node, missed *damageReport) {
+// reparentOrphans gives nodes whose parent is missing or not before them the last node before
+// that parent, or the node before them. As parents come first, there are no circles.
+func reparentOrphans(nodes []Node, damage *damageReport) {
 	for i := range nodes {
 		n, before := &nodes[i], nodes[:i]
 		if n.Parent == 0 || hasSeq(before, n.Parent) {
@@ -281,23 +280,22 @@ func reparentOrphans(nodes []Node, missed *damageReport) {
 		if to >= 0 {
 			parent = before[to].Seq
 		}
-		missed.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
+		damage.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", n.Seq, n.Parent, parent))
 		n.Parent = parent
 	}
 }
 
-// What the model is told of calls that the end of the program interrupted.
+// Results of calls that were interrupted because the program ended.
 const (
-	// StartedCallText answers one that had begun.
-	StartedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
-	// UnstartedCallText answers one that had not begun, or only read.
-	UnstartedCallText = "Interrupted: the program ended before this was finished. It changed nothing."
+	// of a call that had begun
+	startedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
+	// of a call that had not begun, or only read
+	unstartedCallText = "Interrupted: the program ended before this was finished. It changed nothing."
 )
 
-// CloseInterrupted returns n as it counts once nobody writes it any more: an answer
-// that was still arriving is cut, and each of calls, those of the message in
-// front of n, that has no result in n gets one. A node that is not open is
-// returned as it is.
+// CloseInterrupted returns a partial n as it is once nobody writes it: a response is
+// Interrupted, and tool results have one for each of calls, the calls of the message
+// before n. A node that is not partial is returned as it is.
 func CloseInterrupted(n Node, calls []llm.Part) Node {
 	if !n.Partial {
 		return n
@@ -312,7 +310,7 @@ func CloseInterrupted(n Node, calls []llm.Part) Node {
 	return n
 }
 
-// unanswered returns a result for each call that n has none for.
+// unanswered returns a failed result for each of calls that has none in n.
 func unanswered(n Node, calls []llm.Part) (missing []llm.Part) {
 	has := map[string]bool{}
 	for _, p := range n.Parts {
@@ -322,9 +320,9 @@ func unanswered(n Node, calls []llm.Part) (missing []llm.Part) {
 		if has[c.ID] {
 			continue
 		}
-		text := UnstartedCallText
+		text := unstartedCallText
 		if n.Results[c.ID].Started {
-			text = StartedCallText
+			text = startedCallText
 		}
 		missing = append(missing, llm.Part{Kind: llm.Result, ID: c.ID, Name: c.Name, Text: text, Failed: true})
 	}

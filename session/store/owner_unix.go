@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// inheritOwner gives what root made in another user's directory to that user, who could
+// inheritOwner gives a file that root made in another user's directory to that user, who could
 // not use it otherwise. SQLite does the same with the files beside the database.
 func inheritOwner(path string) {
 	if os.Geteuid() != 0 {

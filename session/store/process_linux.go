@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// bootID names this start of the machine.
+// bootID returns the ID of this boot of the machine, "" if it is not known.
 func bootID() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
 }
 
-// pidNamespace names what process ids count in: containers share a boot, and may share
-// a home, but not their processes.
+// pidNamespace returns the ID of the PID namespace: containers share the boot ID, and may
+// share a home, but not process ids.
 func pidNamespace() string {
 	name, _ := os.Readlink("/proc/self/ns/pid")
 	return name
 }
 
-// began returns when a process started, in ticks since boot, which tells it from a
-// later one of the same id; "" if it cannot be told. gone reports that there is
-// no such process.
-func began(pid int) (start string, gone bool) {
+// processStart returns when a process started, in ticks since boot, "" if that is not known,
+// and whether there is no such process.
+func processStart(pid int) (start string, gone bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		_, self := os.Stat("/proc/self/stat") // is there a /proc at all?
@@ -38,7 +37,7 @@ func began(pid int) (start string, gone bool) {
 		return "", false
 	}
 	if state := fields[0][0]; state == 'Z' || state == 'X' {
-		return "", true // dead, and only waited for
+		return "", true // it has ended, and its parent has not waited for it
 	}
 	return string(fields[19]), false
 }

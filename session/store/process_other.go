@@ -6,8 +6,8 @@ func bootID() string { return "" }
 
 func pidNamespace() string { return "" }
 
-// began cannot tell anything about other processes here.
-func began(int) (start string, gone bool) { return "", false }
+// processStart knows nothing about other processes on this system.
+func processStart(int) (start string, gone bool) { return "", false }
 
-// inheritOwner does nothing where files have no owner that root could leave out.
+// inheritOwner does nothing on this system.
 func inheritOwner(string) {}

@@ -11,7 +11,7 @@ func bootID() string { return "" }
 
 func pidNamespace() string { return "" }
 
-// began cannot tell when a process started here, only whether there is one.
-func began(pid int) (start string, gone bool) {
+// processStart knows on this system only whether there is such a process.
+func processStart(pid int) (start string, gone bool) {
 	return "", errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// application marks the file as ours (PRAGMA application_id): "prly".
-const application = 0x70726c79
+// applicationID marks the file as parley's (PRAGMA application_id): "prly".
+const applicationID = 0x70726c79
 
-// schema holds what makes each version out of the one before; the version of a
+// schema holds the SQL that makes each version of the one before; the version of a
 // file is in its PRAGMA user_version. A released entry is never changed.
 //
 // Texts are bytes as they came. Times are nanoseconds since 1970, NULL if
-// unknown. What grows with the program is JSON, what is chosen or ordered by is
-// a column. words holds no text itself: its rowid is the num of a node, or the
-// negative num of a session for its title. meta.clock counts all writes; as it
-// is written with each, every write-ahead log shows in meta.identity which file
-// it belongs to.
+// unknown. Fields that queries select or sort by are columns, the others JSON.
+// words holds no text itself: its rowid is the num of a node, or the negative num
+// of a session for its title. meta.clock counts all writes; as it is written with
+// each, every write-ahead log has meta.identity, the file it belongs to.
 var schema = []string{`
 CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, clock INTEGER NOT NULL);
 CREATE TABLE sessions (
@@ -55,18 +54,18 @@ CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT N
 
 const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 
-// A versionError reports that the file was made by a newer parley.
+// A versionError reports that a newer parley wrote the file.
 type versionError struct {
-	path      string
-	has, know int
+	path        string
+	file, known int
 }
 
 func (e *versionError) Error() string {
 	return fmt.Sprintf("%s: a newer parley made this file (schema %d, this one knows up to %d): nothing is written, "+
-		"what can be read is shown; install a newer parley", e.path, e.has, e.know)
+		"what can be read is shown; install a newer parley", e.path, e.file, e.known)
 }
 
-// A foreignError reports that the file is a database of another program's.
+// A foreignError reports that the file is a database of another program.
 type foreignError struct{ path string }
 
 func (e *foreignError) Error() string {
@@ -74,19 +73,20 @@ func (e *foreignError) Error() string {
 		"move it away, or set XDG_DATA_HOME to another folder"
 }
 
-// identify returns the schema version of a file; 0 if it is empty.
+// identify returns the schema version of a file, 0 if it is empty, and a *foreignError if it
+// is not parley's.
 func identify(q querier, path string) (version int, err error) {
 	var id, objects int
-	if err := q.one("PRAGMA application_id").Scan(&id); err != nil {
+	if err := q.queryRow("PRAGMA application_id").Scan(&id); err != nil {
 		return 0, err
 	}
-	if err := q.one("PRAGMA user_version").Scan(&version); err != nil {
+	if err := q.queryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return 0, err
 	}
-	if id == application {
+	if id == applicationID {
 		return version, nil
 	}
-	if err := q.one("SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+	if err := q.queryRow("SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
 		return 0, err
 	}
 	if id != 0 || version != 0 || objects != 0 {
@@ -95,8 +95,8 @@ func identify(q querier, path string) (version int, err error) {
 	return 0, nil
 }
 
-// migrate brings the file from its version to the last one, in one transaction.
-// Of a file that holds something a copy is made first.
+// migrate upgrades the file from version to the last one, in one transaction, after a copy
+// was made, unless the file is empty.
 func (db *database) migrate(version int) error {
 	if version == len(db.schema) {
 		return nil
@@ -122,17 +122,17 @@ func (db *database) migrate(version int) error {
 				return err
 			}
 		}
-		return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", application, len(db.schema)))
+		return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(db.schema)))
 	})
 	if err != nil {
 		return err
 	}
-	// The identity belongs into the file itself, to be compared with its log.
+	// The identity has to be in the file itself, to be compared with that in its log.
 	return db.writer.script("PRAGMA wal_checkpoint(PASSIVE)")
 }
 
-// backup copies the file as it is to path.v<version>.bak and reads the copy
-// through. A copy that exists is of the same version and stays if it is whole.
+// backup copies the file to path.v<version>.bak and checks the copy. A copy that exists is
+// of the same version, and stays if it is not damaged.
 func (db *database) backup(version int) error {
 	final := fmt.Sprintf("%s.v%d.bak", db.path, version)
 	if checkFile(final) == nil {
@@ -164,7 +164,7 @@ func syncFile(path string) error {
 	return f.Sync()
 }
 
-// checkFile reports what is wrong with the database at path.
+// checkFile returns an error if the database at path is damaged.
 func checkFile(path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
@@ -179,12 +179,12 @@ func checkFile(path string) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	return check(reader{tx})
+	return quickCheck(reader{tx})
 }
 
-func check(q querier) error {
+func quickCheck(q querier) error {
 	var word string
-	if err := q.one("PRAGMA quick_check(1)").Scan(&word); err != nil {
+	if err := q.queryRow("PRAGMA quick_check(1)").Scan(&word); err != nil {
 		return err
 	}
 	if word != "ok" {
@@ -193,7 +193,7 @@ func check(q querier) error {
 	return nil
 }
 
-// Snapshot writes what db holds at one moment to a new file at path.
+// Snapshot writes the content of db at one moment to a new database at path.
 func Snapshot(db *DB, path string) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -210,14 +210,14 @@ func Snapshot(db *DB, path string) error {
 	return db.explain(err)
 }
 
-// CheckSchema returns why the file at path, which a stranger may have made, is not to be opened:
-// what is no table and no index of one runs when tables are written or read, and has to be
-// parley's own. The log beside the file is not looked at.
+// CheckSchema returns an error if the file at path, which anybody may have made, is unsafe to
+// open: triggers, views and virtual tables run when tables are written or read, and have to be
+// parley's own. The log beside the file is ignored.
 func CheckSchema(path string) error {
 	file := newDB(path, schema, time.Now)
 	defer func() { _ = file.disconnect() }()
 	version, err := file.openReaders("mode=ro&immutable=1")
-	if err != nil || version > len(schema) { // that is for Open to tell
+	if err != nil || version > len(schema) { // Open reports a newer version
 		return err
 	}
 	own := newDB("memory", schema[:version], time.Now)
@@ -225,12 +225,12 @@ func CheckSchema(path string) error {
 	if err := own.openWriter("file::memory:?"+settings, 0); err != nil {
 		return err
 	}
-	known, err := active(own.writer)
+	known, err := activeObjects(own.writer)
 	if err != nil {
 		return err
 	}
 	return file.read(func(q querier) error {
-		found, err := active(q)
+		found, err := activeObjects(q)
 		for _, text := range found {
 			if !slices.Contains(known, text) {
 				return fmt.Errorf("in its database is %q, which parley did not write", text[:min(len(text), 40)])
@@ -240,10 +240,10 @@ func CheckSchema(path string) error {
 	})
 }
 
-// active returns the SQL of what is in a file besides tables and indexes. SQLite goes by how
-// that begins, and not by the type that is written beside it.
-func active(q querier) (found []string, err error) {
-	err = each(q, func(rows *sql.Rows) error {
+// activeObjects returns the SQL of all in a file that is not a table or index. As SQLite does, it
+// goes by how the SQL begins, and not by the column type.
+func activeObjects(q querier) (found []string, err error) {
+	err = eachRow(q, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
 		found = append(found, text)
@@ -253,26 +253,26 @@ func active(q querier) (found []string, err error) {
 	return found, err
 }
 
-// globalTables are the tables about more than one conversation. Those of a row belong together:
-// the first of them says whether there is anything. ledger_days is summed up by a trigger.
+// globalTables are the tables that do not belong to conversations. Those of a row are copied
+// together, unless the first has rows. Triggers fill ledger_days.
 var globalTables = [][]string{
 	{"ledger"}, {"collections", "vectors", "coarse"}, {"videos"}, {"comparisons"}, {"prompts"}, {"drafts"}, {"state"},
 }
 
-// CopyGlobal copies from another store what is not in conversations: what was paid, texts
-// found by meaning, jobs, the history of prompts. A kind of which db has something stays as it
-// is; kept lists those, by the names of tables. Of the state only these keys are copied: what a
-// user has trusted and allowed stands there too.
+// CopyGlobal copies from another store what does not belong to conversations: the ledger,
+// vectors, video jobs, comparisons, prompt history, drafts. Where db has rows of a kind, they
+// stay and nothing is copied; kept lists those kinds by their first tables. Of the state only
+// keys are copied: it also has what a user has trusted and allowed.
 func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 	err = db.write(func(w *writer) error {
 		kept = nil
 		for _, tables := range globalTables {
 			var have, others int
-			if err := w.one("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
+			if err := w.queryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
 				return err
 			}
 			err := from.read(func(q querier) error {
-				if err := q.one("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
+				if err := q.queryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
 					return err
 				}
 				for _, table := range tables {
@@ -294,10 +294,10 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 	return kept, err
 }
 
-// copyRows copies the rows of a table, which is the same in both stores; of the state those of
-// some keys.
+// copyRows copies the rows of a table, which has the same columns in both stores; of the state
+// only those of keys.
 func copyRows(w *writer, from querier, table string, keys []string) error {
-	return each(from, func(rows *sql.Rows) error {
+	return eachRow(from, func(rows *sql.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {
 			return err
@@ -314,7 +314,7 @@ func copyRows(w *writer, from querier, table string, keys []string) error {
 		}
 		if table == "videos" {
 			if values[1], err = withoutTarget(values[1]); err != nil {
-				return nil // it is no job
+				return nil // not a video job
 			}
 		}
 		return w.exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)

@@ -14,8 +14,8 @@ import (
 	"parley/providers/llm"
 )
 
-// maxIndexed sets how much of a message is findable, in bytes. More comes from
-// machines, and would keep the file locked for seconds.
+// maxIndexed is how much of a message is indexed, in bytes. Longer texts are output of
+// programs, and would keep the file locked for seconds.
 const maxIndexed = 1 << 20
 
 func indexNode(w *writer, num int64, n Node) error {
@@ -30,7 +30,7 @@ func indexNode(w *writer, num int64, n Node) error {
 	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaceOut(b.String()))
 }
 
-// searchableTexts returns the texts of a message that can be found.
+// searchableTexts returns the texts of a message that are indexed.
 func searchableTexts(parts []llm.Part) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, p := range parts {
@@ -43,8 +43,8 @@ func searchableTexts(parts []llm.Part) iter.Seq[string] {
 	}
 }
 
-// argumentValues returns the values in a call's arguments, without the escapes of JSON,
-// which would stick to words.
+// argumentValues returns the values in a call's arguments, separated by spaces, without JSON's
+// escapes, which would become part of words. What is not JSON is returned as it is.
 func argumentValues(input string) string {
 	if len(input) > maxIndexed || !strings.Contains(input, `\`) {
 		return input
@@ -70,12 +70,12 @@ func argumentValues(input string) string {
 	return b.String()
 }
 
-// indexPending indexes what was not yet: answers that were still arriving, and
-// everything after the index was made anew. What fails is found next time.
+// indexPending indexes messages that are not yet: responses that were partial, and all after
+// reindex. After an error the next search tries again.
 func (db *DB) indexPending() {
 	var behind int
 	err := db.read(func(q querier) error {
-		return q.one(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
+		return q.queryRow(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
 	})
 	for last := int64(0); err == nil && behind > 0; {
 		behind = 0
@@ -91,16 +91,16 @@ func (db *DB) indexPending() {
 	}
 }
 
-// unindexed reads some messages behind the last, few enough for other writers to
-// get their turn.
+// unindexed reads up to 100 messages with a num above last: few, so that other processes can
+// write in between.
 func unindexed(w *writer, last int64) (map[int64]Node, error) {
 	nodes := map[int64]Node{}
-	err := each(w, func(rows *sql.Rows) error {
+	err := eachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var parts string
 		if rows.Scan(&num, &parts) == nil {
 			var n Node
-			n.Parts, _, _ = decodeParts(parts) // what cannot be decoded holds no words
+			n.Parts, _, _ = decodeParts(parts) // a damaged message has no words
 			nodes[num] = n
 		}
 		return nil
@@ -108,14 +108,14 @@ func unindexed(w *writer, last int64) (map[int64]Node, error) {
 	return nodes, err
 }
 
-// reindex makes the index anew. The messages themselves are indexed by indexPending.
+// reindex creates an empty index with the titles. indexPending adds the messages.
 func (db *DB) reindex() error {
 	return db.write(func(w *writer) error {
 		if err := w.script(`DROP TABLE words;` + wordsTable + `UPDATE nodes SET indexed = 0;`); err != nil {
 			return err
 		}
 		titles := map[int64]string{}
-		err := each(w, func(rows *sql.Rows) error {
+		err := eachRow(w, func(rows *sql.Rows) error {
 			var num int64
 			var title string
 			if rows.Scan(&num, &title) == nil {
@@ -135,16 +135,15 @@ func (db *DB) reindex() error {
 	})
 }
 
-// maxHits sets how many messages a search returns that does not say.
+// maxHits is how many messages a search returns unless Query.Limit says so.
 const maxHits = 1000
 
-// maxRanked sets how many messages are ranked; of words that are in more, the last
-// ones.
+// maxRanked is how many messages are ranked; if more match, it is the last ones.
 const maxRanked = 2000
 
-// Search returns messages in which all words of q occur, best first: rare and
-// dense words count (bm25), and so does being recent. A Hit with Seq 0 is a
-// title. An index that is damaged is made anew.
+// Search returns messages that contain all words of q, best first, ranked by bm25 and how
+// recent they are. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a
+// *DamagedError come the hits that could be read.
 func (db *DB) Search(q Query) ([]Hit, error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {
@@ -159,14 +158,14 @@ func (db *DB) Search(q Query) ([]Hit, error) {
 	return hits, err
 }
 
-// A candidate is a hit before it is shown.
+// A candidate is a row of the index that matches.
 type candidate struct {
-	session, num int64
+	session, num int64   // num is that of a node, or negative for a title
 	score        float64 // lower is better
 }
 
 func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
-	var missed damageReport
+	var damage damageReport
 	err = db.read(func(r querier) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
@@ -176,12 +175,12 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 		for _, c := range found[:min(len(found), q.limit(maxHits))] {
 			s, ok := sessions[c.session]
 			if !ok {
-				row, err := scanSession(db, r.one(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
+				row, err := scanSession(db, r.queryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
 				if err != nil {
 					if !isPartial(err) {
 						return err
 					}
-					missed.add(err)
+					damage.add(err)
 				}
 				s = row.Session
 				sessions[c.session] = s
@@ -191,11 +190,11 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 				if !isPartial(err) {
 					return err
 				}
-				missed.add(err)
+				damage.add(err)
 			}
 			hits = append(hits, hit)
 		}
-		return missed.err(db, nil)
+		return damage.err(db, nil)
 	})
 	return hits, err
 }
@@ -213,7 +212,7 @@ func candidates(r querier, q Query, words terms) ([]candidate, error) {
 		if q.Model != "" {
 			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
 		}
-		err := each(r, func(rows *sql.Rows) error {
+		err := eachRow(r, func(rows *sql.Rows) error {
 			var c candidate
 			if rows.Scan(&c.session, &c.num, &c.score) == nil {
 				found = append(found, c)
@@ -228,8 +227,7 @@ func candidates(r querier, q Query, words terms) ([]candidate, error) {
 	return found, nil
 }
 
-// rank sorts the best to the front. The last message counts half as much again
-// as the first.
+// rank sorts candidates, best first. The last message counts 1.5 times as much as the first.
 func rank(found []candidate) {
 	var last int64 = 1
 	for _, c := range found {
@@ -243,7 +241,7 @@ func rank(found []candidate) {
 	})
 }
 
-// hitOf returns what is shown of a message, or of a title.
+// hitOf returns the hit of a message, or of a title if num is negative.
 func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	h := Hit{Session: s, At: s.Updated}
 	if num < 0 {
@@ -252,7 +250,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	}
 	var c columns
 	var text string
-	err := r.one(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(numberOf(&c, "seq", &h.Seq),
+	err := r.queryRow(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(numberOf(&c, "seq", &h.Seq),
 		textOf(&c, "role", &h.Role), textOf(&c, "model", &h.Model), timeOf(&c, "at", &h.At), textOf(&c, "parts", &text))
 	if err != nil {
 		return h, err
@@ -266,36 +264,35 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	return h, nil
 }
 
-// Bounds of the text that is shown around a match, in bytes.
+// Size of a snippet and of its text before the match, in bytes.
 const (
-	before      = 60
+	snippetLead = 60
 	snippetSize = 240
 )
 
-// snippet returns one line around the first word that was found, and the ranges of
-// all words in it.
+// snippet returns one line around the first match, and the byte ranges of all matches in it.
 func snippet(texts []string, words terms) (string, [][2]int) {
 	for _, text := range texts {
 		if at := firstMatch(text, words); at >= 0 {
-			return mark(window(text, at), words)
+			return markWords(window(text, at), words)
 		}
 	}
 	if len(texts) == 0 {
 		return "", nil
 	}
-	return mark(window(texts[0], 0), words)
+	return markWords(window(texts[0], 0), words)
 }
 
-// firstMatch returns where the first of words stands in text; -1 if nowhere.
+// firstMatch returns the offset of the first match of words in text, -1 if there is none.
 func firstMatch(text string, words terms) int {
 	longest := 0
 	for _, t := range words {
 		longest = max(longest, len(t.words))
 	}
 	var ring []token
-	look := func() int {
+	match := func() int {
 		for _, t := range words {
-			if _, ok := t.at(ring); ok {
+			if _, ok := t.matchAt(ring); ok {
 				return ring[0].start
 			}
 		}
@@ -305,22 +302,22 @@ func firstMatch(text string, words terms) int {
 		if ring = append(ring, tok); len(ring) < longest {
 			continue
 		}
-		if at := look(); at >= 0 {
+		if at := match(); at >= 0 {
 			return at
 		}
 		ring = ring[1:]
 	}
 	for ; len(ring) > 0; ring = ring[1:] {
-		if at := look(); at >= 0 {
+		if at := match(); at >= 0 {
 			return at
 		}
 	}
 	return -1
 }
 
-// window returns the part of text around at, as one line.
+// window returns the part of text around the offset at, as one line.
 func window(text string, at int) string {
-	start := max(at-before, 0)
+	start := max(at-snippetLead, 0)
 	for start > 0 && start < at && !utf8.RuneStart(text[start]) {
 		start++
 	}
@@ -338,14 +335,14 @@ func window(text string, at int) string {
 	return line
 }
 
-// mark finds all words in a line.
-func mark(line string, words terms) (string, [][2]int) {
+// markWords returns line, and the byte ranges of words in it.
+func markWords(line string, words terms) (string, [][2]int) {
 	all := slices.Collect(tokens(line))
 	var marks [][2]int
 	for i := 0; i < len(all); i++ {
 		taken := 0
 		for _, t := range words {
-			if n, ok := t.at(all[i:]); ok {
+			if n, ok := t.matchAt(all[i:]); ok {
 				taken = max(taken, n)
 			}
 		}
@@ -357,13 +354,12 @@ func mark(line string, words terms) (string, [][2]int) {
 	return line, marks
 }
 
-// accents maps letters to what they are without case and accents: those of the
-// Latin, Greek and Cyrillic alphabets. It is only used to mark what was found;
-// finding is left to SQLite, which knows them all.
+// accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
+// and accents. It is only used to mark matches; SQLite finds them, with all alphabets.
 var accents = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, family := range strings.Fields(families) {
-		plain := first(family)
+		plain := firstRune(family)
 		for _, r := range family {
 			m[r] = plain
 		}

@@ -10,35 +10,10 @@ import (
 	"parley/providers/llm"
 )
 
-// DailyUsage sums up what was used from since to until (zero: without bound), by day,
-// model and, if asked for, session, or what it was for if that was none. Sessions that were
-// removed count.
-func (db *DB) DailyUsage(since, until time.Time, bySession bool) ([]DailyUsage, error) {
-	keys := []string{"day", "model"}
-	if bySession {
-		keys = append(keys, "session", "purpose")
-	}
-	sums, err := db.Ledger().Sums(since, until, keys...)
-	var spent []DailyUsage
-	for _, s := range sums {
-		d := DailyUsage{Day: s.Day, Model: s.Model, Session: s.Session, Answers: s.Requests, Unpriced: s.Unpriced, Usage: s.Usage}
-		if bySession && s.Session == "" {
-			d.Session = s.Purpose
-		}
-		if n := len(spent); n > 0 && bySession && spent[n-1].Day == d.Day && spent[n-1].Model == d.Model && spent[n-1].Session == d.Session {
-			last := &spent[n-1]
-			last.Answers, last.Unpriced, last.Usage = last.Answers+d.Answers, last.Unpriced+d.Unpriced, last.Usage.Add(d.Usage)
-			continue
-		}
-		spent = append(spent, d)
-	}
-	return spent, err
-}
-
-// Get returns what Set kept under key; "" if nothing.
+// Get returns the value that Set stored under key, "" if there is none.
 func (db *DB) Get(key string) (value string, err error) {
 	err = db.read(func(q querier) error {
-		return q.one(`SELECT value FROM state WHERE key = ?`, key).Scan(&value)
+		return q.queryRow(`SELECT value FROM state WHERE key = ?`, key).Scan(&value)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -46,43 +21,43 @@ func (db *DB) Get(key string) (value string, err error) {
 	return value, err
 }
 
-// Set keeps value under key.
+// Set stores value under key.
 func (db *DB) Set(key, value string) error {
 	return db.write(func(w *writer) error {
 		return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
 	})
 }
 
-// An ImportSource says where a conversation of another program comes from. The zero value vouches
-// for nothing.
+// An ImportSource is the place where another program keeps conversations. The zero value is no
+// known place: nothing is merged.
 type ImportSource struct {
-	Key    string // of the places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
-	Adopts bool   // what came from no place, of its program, counts as its own
+	Key    string // same for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
+	Adopts bool   // conversations of its program that came from no known place belong to it
 }
 
-// key returns where the ID is kept of what from calls there.
+// key returns the key of the state that holds the ID of the conversation that from calls there.
 func (from ImportSource) key(there string) string { return "imported " + from.Key + " " + there }
 
-// find returns the ID of what from calls there, which is that itself if from has not brought it
-// yet, and whether it may add to it.
+// find returns the ID here of the conversation that from calls there, which is the same if it was
+// not imported from there, and whether from may add to it.
 func (from ImportSource) find(q querier, there string) (id string, owned bool, err error) {
 	if from.Key == "" {
 		return there, false, nil
 	}
-	err = q.one(`SELECT value FROM state WHERE key = ?`, from.key(there)).Scan(&id)
+	err = q.queryRow(`SELECT value FROM state WHERE key = ?`, from.key(there)).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, true, err
 	}
 	others := 0
 	if from.Adopts {
-		err = q.one(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
+		err = q.queryRow(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
 	} else {
 		err = nil
 	}
 	return there, from.Adopts && others == 0, err
 }
 
-// keep remembers the ID of what from calls there, if it is its own.
+// keep stores the ID of the conversation that from calls there, if owned.
 func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 	if from.Key == "" || !owned {
 		return nil
@@ -90,7 +65,8 @@ func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, from.key(there), id)
 }
 
-// ImportedAs returns the ID of the conversation that from calls there: that itself if from brought none.
+// ImportedAs returns the ID here of the conversation that from calls there, which is the same if it
+// was not imported from there.
 func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) {
 	err = db.read(func(q querier) error {
 		id, _, err = from.find(q, there)
@@ -99,7 +75,7 @@ func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) 
 	return id, err
 }
 
-// ClaimImported says that from brought the conversations with these IDs.
+// ClaimImported records that the conversations with these IDs were imported from a source.
 func ClaimImported(db *DB, from ImportSource, ids ...string) error {
 	return db.write(func(w *writer) error {
 		for _, id := range ids {
@@ -111,17 +87,17 @@ func ClaimImported(db *DB, from ImportSource, ids ...string) error {
 	})
 }
 
-// prompts sets how many prompts the history holds.
-const prompts = 5000
+// maxPrompts is the number of prompts in the history.
+const maxPrompts = 5000
 
-// AddPrompt adds to the prompt history, unless p.Text is its last entry.
+// AddPrompt adds p to the prompt history, unless p.Text is its last entry.
 func (db *DB) AddPrompt(p SentPrompt) error {
 	if p.At.IsZero() {
 		p.At = db.now()
 	}
 	return db.write(func(w *writer) error {
 		var last sql.NullString
-		err := w.one(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
+		err := w.queryRow(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
 		if err == nil && last.String == p.Text {
 			return nil
 		}
@@ -131,17 +107,17 @@ func (db *DB) AddPrompt(p SentPrompt) error {
 		if err := w.exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Dir, nanos(p.At)); err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, prompts)
+		return w.exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, maxPrompts)
 	})
 }
 
-// A pendingPrompt is a prompt on its way into the history.
+// A pendingPrompt is a running call of AddPrompt.
 type pendingPrompt struct {
-	done chan struct{} // closed once err counts
+	done chan struct{} // closed once err is set
 	err  error
 }
 
-// wait returns the error of AddPrompt. A nil pendingPrompt has none.
+// wait waits for AddPrompt and returns its error. For a nil pendingPrompt it returns nil.
 func (p *pendingPrompt) wait() error {
 	if p == nil {
 		return nil
@@ -150,9 +126,9 @@ func (p *pendingPrompt) wait() error {
 	return p.err
 }
 
-// AddPromptAsync adds to the prompt history without waiting for the disk: p stands behind all
-// prompts of earlier calls, however the goroutines run. Wait returns the error;
-// it need not be called. Prompts and Close wait for what was given before.
+// AddPromptAsync adds p to the prompt history without waiting for the disk, behind the prompts
+// of all earlier calls. The function it returns waits, and returns the error; it need not be
+// called. Prompts and Close wait for prompts that were added before.
 func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
 	next := &pendingPrompt{done: make(chan struct{})}
 	before := db.lastPrompt.Swap(next)
@@ -164,17 +140,17 @@ func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
 	return next.wait
 }
 
-// Prompts returns the last prompts, newest last; with 0 all that are kept.
+// Prompts returns the last limit prompts, newest last; 0 means all that are stored.
 func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	_ = db.lastPrompt.Load().wait()
 	if limit <= 0 {
-		limit = prompts
+		limit = maxPrompts
 	}
 	var found []SentPrompt
 	err := db.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var p SentPrompt
-			var c columns // a damaged one is as good as it can be
+			var c columns // damage is left out
 			err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Dir), timeOf(&c, "at", &p.At))
 			found = append(found, p)
 			return err
@@ -184,7 +160,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// SaveDraft keeps what stands in a composer; an empty draft deletes it.
+// SaveDraft stores a draft under key, or deletes it if d has no text and no parts.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
 	if err != nil {
@@ -202,12 +178,13 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	})
 }
 
-// Draft returns what SaveDraft kept, and whether there is anything.
+// Draft returns the draft that SaveDraft stored, and whether there is one. With a *DamagedError
+// it comes without its attachments.
 func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	var c columns
 	var parts string
 	err = db.read(func(q querier) error {
-		return q.one(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
+		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
 			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -219,34 +196,33 @@ func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
 	var attached []llm.Part
 	if attached, _, err = decodeParts(parts); err != nil {
-		return d, true, &DamagedError{db.path, 1, err} // the text is whole
+		return d, true, &DamagedError{db.path, 1, err}
 	}
 	d.Parts = attached
 	return d, true, nil
 }
 
-// comparisonsTable holds which of several answers users chose. The JSON of a row is a
-// Comparison.
+// comparisonsTable holds the choices in comparisons. The JSON of a row is a Comparison.
 const comparisonsTable = `CREATE TABLE comparisons (num INTEGER PRIMARY KEY, at INTEGER, comparison TEXT NOT NULL);`
 
-// A Comparison is which of several answers to the same prompt a user chose.
+// A Comparison records which of several responses to the same prompt a user chose.
 type Comparison struct {
 	At      time.Time `json:"at"`
 	Session string    `json:"session"`          // ID of the conversation
 	Winner  string    `json:"winner"`           // provider/model
-	Losers  []string  `json:"losers"`           // the others that answered
+	Losers  []string  `json:"losers"`           // the other models that answered
 	Blind   bool      `json:"blind,omitempty"`  // the names were hidden until the choice
-	Judge   string    `json:"judge,omitempty"`  // model that gave its verdict before; "": none
-	Agreed  bool      `json:"agreed,omitempty"` // it preferred the same
+	Judge   string    `json:"judge,omitempty"`  // model that gave a verdict before the choice; "": none
+	Agreed  bool      `json:"agreed,omitempty"` // its verdict was the same
 }
 
-// Comparisons are the choices of users among answers.
+// Comparisons are the stored comparisons of a store.
 type Comparisons struct{ db *DB }
 
-// Comparisons returns the choices of users among answers.
+// Comparisons returns the stored comparisons.
 func (db *DB) Comparisons() Comparisons { return Comparisons{db} }
 
-// Add keeps a choice, and gives it its time.
+// Add stores c with the current time.
 func (of Comparisons) Add(c Comparison) error {
 	c.At = of.db.now()
 	row, err := json.Marshal(c)
@@ -258,12 +234,12 @@ func (of Comparisons) Add(c Comparison) error {
 	})
 }
 
-// List lists the choices from since on, until until; zero times are no bounds. Oldest
-// first; a row that cannot be read is left out.
+// List returns the comparisons from since to until (zero: without bound), oldest first. A row
+// that cannot be read is left out.
 func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
 	err = of.db.read(func(q querier) error {
 		all = nil
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var row []byte
 			if err := rows.Scan(&row); err != nil {
 				return err

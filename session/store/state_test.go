@@ -171,7 +171,7 @@ func TestPurge(t *testing.T) {
 		if list, err := db.List(Query{Deleted: true}); err != nil || len(list) != tt.want {
 			t.Errorf("after %v: got %+v, %v", tt.after, list, err)
 		}
-		if spent, err := db.DailyUsage(time.Time{}, time.Time{}, true); err != nil || len(spent) != 1 || spent[0].Session != "old" {
+		if spent, err := dailyUsage(db, time.Time{}, time.Time{}, true); err != nil || len(spent) != 1 || spent[0].Session != "old" {
 			t.Errorf("after %v: spent %+v, %v", tt.after, spent, err)
 		}
 		_ = db.Close()
@@ -208,7 +208,7 @@ func TestSpend(t *testing.T) {
 		{"later", day.Add(time.Minute), time.Time{}, false, "2026-11-21 b/y  1 1 0 0 false"},
 		{"before", time.Time{}, day, false, ""},
 	} {
-		spent, err := db.DailyUsage(tt.since, tt.until, tt.by)
+		spent, err := dailyUsage(db, tt.since, tt.until, tt.by)
 		var got []string
 		for _, s := range spent {
 			got = append(got, fmt.Sprint(s.Day, " ", s.Model, " ", s.Session, " ", s.Answers, s.Unpriced, s.Usage.Input, s.Usage.Cost, s.Usage.Priced))
@@ -380,7 +380,7 @@ func TestImport(t *testing.T) {
 	if list, err := db.List(Query{}); err != nil || len(list) != 2 {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if spent, err := db.DailyUsage(time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
+	if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
 		t.Errorf("spent %+v, %v", spent, err)
 	}
 	if hits, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {

@@ -1,5 +1,5 @@
 // Package store keeps conversations in one SQLite file. Nothing a user typed
-// or a model said may be lost: to a crash, a full disk, a second window or an
+// or a model wrote may be lost: to a crash, a full disk, a second window or an
 // update.
 //
 //	Put ──► Log (memory) ──► one transaction: lease, node, session, ledger, index ──► parley.db
@@ -8,9 +8,9 @@
 // A DB is the file, a Log is one conversation open for writing. A node is on
 // disk when Put returns nil. Order is by sequence numbers, never by clocks. Each
 // open conversation has a lease, so that two processes never write the same one;
-// who loses it goes on as a fork. A newer schema, a read-only directory and a
-// damaged file can be read as far as they can be; a file that is not ours is
-// never touched.
+// a process that loses it continues in a fork. Of a file with a newer schema, in a
+// read-only directory or damaged, all is read that can be; a file of another
+// program is never changed.
 package store
 
 import (
@@ -36,10 +36,10 @@ type database struct {
 
 	readers atomic.Pointer[sql.DB] // nil: the writer reads as well
 
-	mu          sync.Mutex // guards what follows, and is held while something is written
+	mu          sync.Mutex // guards the following fields, and is held while something is written
 	pool        *sql.DB    // of the one connection that writes; nil if nothing can be written
 	writer      *writer
-	readOnlyErr error // nothing can be written
+	readOnlyErr error // why nothing can be written; nil: it can
 	closed      bool
 	shortWait   bool // another process kept the file locked: do not wait for it again
 }
@@ -52,36 +52,35 @@ type DB struct {
 	logsMu sync.Mutex // guards logs
 	logs   map[*Log]bool
 
-	lastPrompt atomic.Pointer[pendingPrompt] // the last one AddPromptAsync was given; nil: none
+	lastPrompt atomic.Pointer[pendingPrompt] // of the last AddPromptAsync; nil: there was none
 }
 
-// A LockedError reports that another living process has the session open.
+// A LockedError reports that another process has the session open.
 type LockedError struct {
 	Session string // its ID
-	By      string // who has it, in words for a user
+	By      string // description of that process for a user
 }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("session %s is open in %s: close it there, or continue in a copy", e.Session, e.By)
 }
 
-// A LeaseLostError reports that the session was taken over by another process while
-// this one stood still, and that the Log goes on as a fork of it. Everything is
-// on disk.
+// A LeaseLostError reports that another process took over the session while this one was
+// suspended, and that the Log continues in a fork of it. Everything is on disk.
 type LeaseLostError struct {
 	Session string // ID of the session that was lost
-	Fork    string // ID of the one that is written now
+	Fork    string // ID of the fork
 }
 
 func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("session %s was taken over by another process: this conversation continues as %s", e.Session, e.Fork)
 }
 
-// A DamagedError reports that not everything could be read. What comes with it
-// could.
+// A DamagedError reports that not everything could be read. What is returned with it
+// can be used.
 type DamagedError struct {
 	Path string
-	Rows int // messages or sessions of which something was left out; 0 if that is not known
+	Rows int // how many messages or sessions are incomplete or left out; 0 if that is not known
 	Err  error
 }
 
@@ -97,27 +96,27 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // ErrNotFound marks the errors about a session that does not exist.
 var ErrNotFound = errors.New("no such session")
 
-// What every connection is set to. Temporary tables in memory keep
+// settings are those of every connection. Temporary tables in memory keep
 // conversations out of /tmp.
 const settings = "_pragma=temp_store(memory)&_pragma=busy_timeout(5000)"
 
-// Open opens the file at path, or creates it, and brings it to the current
-// schema. A file that can only be read is opened as well, and ReadOnly says why;
-// for one that is no database of ours there is an error, and it stays as it is.
+// Open opens the file at path, or creates it, and upgrades it to the current
+// schema. A file that can only be read is opened as well, and ReadOnly returns why.
+// A file that is not parley's is an error, and stays as it is.
 func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
 
 func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	// POSIX locks are dropped whenever any descriptor of the file is closed, also
-	// by a tool that searches the directory. Where this is not available, and once a
-	// file is open, it changes nothing.
+	// by a tool that searches the directory. This does nothing once a file is open, and
+	// where it is not available.
 	_, _ = sqlite.OFDLocking(true)
-	path, err := prepare(path)
+	path, err := prepareFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the store of conversations: %w", err)
 	}
 	db := newDB(path, schema, now)
 	err = db.connect()
-	// Where several processes create the file at once, SQLite does not wait.
+	// SQLite does not wait if several processes create the file at once.
 	for end := time.Now().Add(busyTimeout * time.Millisecond); code(err) == sqlite3.SQLITE_BUSY && time.Now().Before(end); {
 		_ = db.disconnect()
 		time.Sleep(10 * time.Millisecond)
@@ -130,7 +129,7 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 	return db, nil
 }
 
-// OpenMemory returns a store without any file: everything works, nothing stays.
+// OpenMemory returns a store in memory, which is lost with the process.
 func OpenMemory() (*DB, error) {
 	db := newDB("memory", schema, time.Now)
 	err := db.openWriter("file::memory:?"+settings, 0)
@@ -145,13 +144,13 @@ func newDB(path string, schema []string, now func() time.Time) *DB {
 	return &DB{database: database{path: path, schema: schema, now: now, process: currentProcess()}, logs: map[*Log]bool{}}
 }
 
-// connect opens the file for reading, looks at what it is, and opens it for
-// writing only if that will not harm it.
+// connect opens the file for reading, checks its version and log, and opens it for
+// writing if that does not harm it.
 func (db *database) connect() error {
-	own := db.identity()
+	own := db.identityWithoutWAL()
 	version, err := db.openReaders("mode=ro")
 	if code(err) != 0 && !isCorrupt(err) {
-		// Without write access there may be no index of the log: read the file alone.
+		// Without write access the index of the log cannot be created: read the file alone.
 		var alone error
 		if version, alone = db.openReaders("mode=ro&immutable=1"); alone == nil {
 			db.readOnlyErr = db.walMissingErr(err)
@@ -195,7 +194,7 @@ func (db *database) openReaders(mode string) (int, error) {
 	return version, err
 }
 
-// walMissingErr returns why the file is read without its log.
+// walMissingErr returns why the file is read without its log, which is err.
 func (db *database) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: the newest messages, in %s-wal, are not shown", db.explain(err), db.path)
@@ -203,7 +202,7 @@ func (db *database) walMissingErr(err error) error {
 	return db.explain(err)
 }
 
-// checkWALOwner reports a log that belongs to another file, as is left by copying files
+// checkWALOwner returns an error if the log belongs to another file, as after copying files
 // one by one: reading it would mix the two, writing would destroy this one. own
 // is the identity that the file has without its log.
 func (db *database) checkWALOwner(own string) error {
@@ -211,28 +210,28 @@ func (db *database) checkWALOwner(own string) error {
 		return nil
 	}
 	var mixed string
-	err := db.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&mixed) })
+	err := db.read(func(q querier) error { return q.queryRow("SELECT identity FROM meta").Scan(&mixed) })
 	if err == nil && mixed == own {
 		return nil
 	}
 	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)
 }
 
-// identity reads the file without its log; "" if there is none, or the file is
-// too young to say.
-func (db *database) identity() (own string) {
+// identityWithoutWAL returns meta.identity of the file without its log, "" if there is no log,
+// or all of the file is still in it.
+func (db *database) identityWithoutWAL() (own string) {
 	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
 		return ""
 	}
 	file := &database{path: db.path, schema: db.schema}
 	if _, err := file.openReaders("mode=ro&immutable=1"); err == nil {
-		_ = file.read(func(q querier) error { return q.one("SELECT identity FROM meta").Scan(&own) })
+		_ = file.read(func(q querier) error { return q.queryRow("SELECT identity FROM meta").Scan(&own) })
 	}
 	_ = file.disconnect()
 	return own
 }
 
-// openWriter opens the connection that writes and sees to the schema.
+// openWriter opens the connection that writes, and upgrades the schema.
 func (db *database) openWriter(dsn string, version int) error {
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -252,18 +251,18 @@ func (db *database) openWriter(dsn string, version int) error {
 	if err := db.migrate(version); err != nil {
 		return err
 	}
-	_ = db.purgeTrash() // what it leaves, the next one takes
+	_ = db.purgeTrash() // after an error the next start tries again
 	return nil
 }
 
-// ReadOnly returns why nothing can be written; nil if it can.
+// ReadOnly returns why the file cannot be written, nil if it can.
 func (db *database) ReadOnly() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return db.readOnlyErr
 }
 
-// Close closes every Log that is still open, and the file.
+// Close closes every Log that is open, and the file. It returns the errors of both.
 func (db *DB) Close() error {
 	db.lastPrompt.Load().wait()
 	db.logsMu.Lock()
@@ -291,7 +290,7 @@ func (db *database) disconnect() error {
 		errs = append(errs, r.Close())
 	}
 	if db.writer != nil {
-		errs = append(errs, db.writer.close()) // the last one merges the log into the file
+		errs = append(errs, db.writer.close()) // the last connection merges the log into the file
 	}
 	if db.pool != nil {
 		errs = append(errs, db.pool.Close())
@@ -299,11 +298,11 @@ func (db *database) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// Check reads every page of the file and says what is wrong with it.
+// Check reads every page of the file and returns a *DamagedError if it is damaged.
 func (db *database) Check() error {
 	return db.read(func(q querier) error {
 		var page int64
-		err := errors.Join(q.one("PRAGMA page_size").Scan(&page), check(q))
+		err := errors.Join(q.queryRow("PRAGMA page_size").Scan(&page), quickCheck(q))
 		// SQLite reads the rest of a page that was cut off as zeros.
 		if info, e := os.Stat(db.path); err == nil && db.readers.Load() != nil && e == nil && info.Size()%page != 0 {
 			err = fmt.Errorf("the file was cut off in its last page, at %d bytes", info.Size())

@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// What is found and what is shown as found are made of the same tokens: runs of
-// letters and digits, without case and accents, as SQLite's unicode61 cuts them.
-// Scripts that put no spaces between words have a token per letter, and a word
-// of theirs is a phrase.
+// Matches are found and marked by the same tokens: runs of letters and digits,
+// without case and accents, as SQLite's unicode61 splits them. Scripts without spaces
+// between words have a token per letter, and a word of theirs is a phrase.
+
+// isUnspaced reports whether r is a letter of such a script.
 
 func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
@@ -21,8 +22,8 @@ func inToken(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
 
-// spaceOut returns text with the letters of dense scripts set apart, for SQLite's
-// tokenizer.
+// spaceOut returns text with spaces around the letters of scripts without spaces, for
+// SQLite's tokenizer.
 func spaceOut(text string) string {
 	at := strings.IndexFunc(text, isUnspaced)
 	if at < 0 {
@@ -59,7 +60,7 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// folded returns text as tokens compare.
+// folded returns text with fold applied to each rune.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r = fold(r); r == 0 {
@@ -69,7 +70,7 @@ func folded(text string) string {
 	}, text)
 }
 
-// A token is a word of a text, and where it stands.
+// A token is a word of a text, and its position.
 type token struct {
 	word       string // folded
 	start, end int    // in bytes
@@ -81,7 +82,7 @@ func tokens(text string) iter.Seq[token] {
 		start := -1
 		for i, r := range text {
 			mark := start >= 0 && unicode.IsMark(r)
-			if start >= 0 && !mark && (!inToken(r) || isUnspaced(r) || isUnspaced(first(text[start:]))) {
+			if start >= 0 && !mark && (!inToken(r) || isUnspaced(r) || isUnspaced(firstRune(text[start:]))) {
 				if !yield(token{string(word), start, i}) {
 					return
 				}
@@ -100,29 +101,29 @@ func tokens(text string) iter.Seq[token] {
 	}
 }
 
-func first(text string) rune {
+func firstRune(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r
 }
 
-// A term is words that stand side by side.
+// A term is one or more words that follow one another.
 type term struct {
 	text   string   // as it was written
 	words  []string // folded
-	prefix bool     // the last word only begins so
+	prefix bool     // the last word is a prefix
 }
 
 type terms []term
 
-// Limits on what is asked for, far above what a user types.
+// Limits on a query, far above what a user types.
 const (
 	maxQuery = 4096 // bytes
 	maxTerms = 64
 )
 
-// parseQuery cuts what a user typed: words, "quoted words" that stand side by
-// side, and beginnings with a star. Nothing in it is an error. What holds no
-// letter or digit is nowhere in the index and does not count.
+// parseQuery returns the terms of a query: words, "quoted words" that follow one another,
+// and prefixes*. Any text is valid. Words without a letter or digit are left out, as they
+// are not indexed.
 func parseQuery(text string) terms {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
@@ -156,7 +157,7 @@ func parseQuery(text string) terms {
 		case -1:
 			end = len(text)
 		case 0:
-			text = text[len(string(first(text))):]
+			text = text[len(string(firstRune(text))):]
 			continue
 		}
 		word := text[:end]
@@ -166,8 +167,7 @@ func parseQuery(text string) terms {
 	return found
 }
 
-// match returns the terms as an FTS5 expression; "" if there are none. Everything in
-// it is quoted.
+// match returns the terms as an FTS5 expression, all of it quoted; "" if there are none.
 func (t terms) match() string {
 	var b strings.Builder
 	for i, term := range t {
@@ -184,9 +184,8 @@ func (t terms) match() string {
 	return b.String()
 }
 
-// at reports whether t begins at the front of window, and how many tokens it
-// takes.
-func (t term) at(window []token) (int, bool) {
+// matchAt reports whether window begins with t, and of how many tokens t is.
+func (t term) matchAt(window []token) (int, bool) {
 	if len(window) < len(t.words) {
 		return 0, false
 	}

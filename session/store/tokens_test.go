@@ -225,7 +225,7 @@ func FuzzDecode(f *testing.F) {
 		if n.decode(); n.err != nil {
 			return
 		}
-		blobs := blobReader{q: db.writer, data: map[string][]byte{}, missed: &damageReport{}}
+		blobs := blobReader{q: db.writer, data: map[string][]byte{}, damage: &damageReport{}}
 		for _, ref := range n.refs {
 			blobs.fill(&n.Parts[ref.part], ref)
 		}

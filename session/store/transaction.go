@@ -9,14 +9,14 @@ import (
 	"parley/providers/llm"
 )
 
-// A transaction holds what one transaction writes of a Log, and what came of it.
+// A transaction writes what has changed in a Log, and holds the result.
 type transaction struct {
 	db        *DB
 	lease     lease
 	session   Session
 	lastSaved Session
 	logContent
-	all          bool // nodes are all there are
+	complete     bool // nodes are all of the Log
 	onDisk       bool
 	listPosition int64
 	num          int64 // of the session on disk
@@ -24,75 +24,76 @@ type transaction struct {
 	leaseLost    *LeaseLostError
 }
 
-// errAll asks for the job again with all nodes: the session has to be written
-// anew.
-var errAll = errors.New("the session has to be written again")
+// errRewrite reports that the transaction has to be repeated with all nodes, as the session is
+// written anew.
+var errRewrite = errors.New("the session has to be written again")
 
 // flush writes what changed since the last time.
 func (l *Log) flush() error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
-	j, ok := l.newTransaction(false)
+	tx, ok := l.newTransaction(false)
 	if !ok {
 		return nil
 	}
-	err := l.db.write(j.run)
-	if errors.Is(err, errAll) {
+	err := l.db.write(tx.run)
+	if errors.Is(err, errRewrite) {
 		l.mu.Lock()
 		err = l.readOlder()
 		l.mu.Unlock()
 		if err == nil {
-			j, _ = l.newTransaction(true)
-			err = l.db.write(j.run)
+			tx, _ = l.newTransaction(true)
+			err = l.db.write(tx.run)
 		}
 	}
-	if isCorrupt(err) && !j.skipIndex {
-		j, _ = l.newTransaction(j.all)
-		j.skipIndex = true
-		if l.db.write(j.run) == nil {
+	if isCorrupt(err) && !tx.skipIndex {
+		tx, _ = l.newTransaction(tx.complete)
+		tx.skipIndex = true
+		if l.db.write(tx.run) == nil {
 			err = nil
 		}
 	}
-	return l.finishFlush(j, err)
+	return l.finishFlush(tx, err)
 }
 
-// newTransaction gathers what is not on disk, or everything; false if there is nothing.
-func (l *Log) newTransaction(all bool) (*transaction, bool) {
+// newTransaction returns a transaction for what is not on disk, or for everything; false if
+// there is nothing to write.
+func (l *Log) newTransaction(complete bool) (*transaction, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.db.now()
-	j := &transaction{
+	tx := &transaction{
 		db: l.db, lease: l.lease, session: l.session, lastSaved: l.lastSaved,
-		all: all || !l.onDisk, onDisk: l.onDisk, listPosition: l.listPosition,
+		complete: complete || !l.onDisk, onDisk: l.onDisk, listPosition: l.listPosition,
 	}
 	if now.Sub(l.lease.heartbeat).Abs() > heartbeatInterval/2 {
-		j.lease.heartbeat = now
+		tx.lease.heartbeat = now
 	}
-	j.spent = slices.Clone(l.spent)
+	tx.spent = slices.Clone(l.spent)
 	from := l.written
-	if j.all {
+	if tx.complete {
 		from = 0
 	}
 	for i := from; i < len(l.nodes); i++ {
-		if e := &l.nodes[i]; j.all || e.saved != e.gen {
-			j.nodes = append(j.nodes, *e)
+		if e := &l.nodes[i]; tx.complete || e.saved != e.gen {
+			tx.nodes = append(tx.nodes, *e)
 		}
 	}
 	for _, e := range l.annotations {
-		if j.all || e.saved != e.gen {
-			j.annotations = append(j.annotations, e)
+		if tx.complete || e.saved != e.gen {
+			tx.annotations = append(tx.annotations, e)
 		}
 	}
-	return j, l.hasContent && (all || len(j.nodes)+len(j.annotations)+len(j.spent) > 0 || !l.onDisk || l.session != l.lastSaved)
+	return tx, l.hasContent && (complete || len(tx.nodes)+len(tx.annotations)+len(tx.spent) > 0 || !l.onDisk || l.session != l.lastSaved)
 }
 
-// finishFlush takes over what came of a transaction, and reports it.
-func (l *Log) finishFlush(j *transaction, err error) error {
+// finishFlush stores the result of a transaction in the Log, and reports it to onSave.
+func (l *Log) finishFlush(tx *transaction, err error) error {
 	l.mu.Lock()
 	was := l.err
 	l.err = err
 	if err == nil {
-		l.markSaved(j)
+		l.markSaved(tx)
 	}
 	notify := l.onSave
 	l.mu.Unlock()
@@ -105,116 +106,117 @@ func (l *Log) finishFlush(j *transaction, err error) error {
 	if notify != nil && (err == nil) != (was == nil) {
 		notify(err)
 	}
-	if err == nil && j.leaseLost != nil {
+	if err == nil && tx.leaseLost != nil {
 		if notify != nil {
-			notify(j.leaseLost)
+			notify(tx.leaseLost)
 		}
-		return j.leaseLost
+		return tx.leaseLost
 	}
 	return err
 }
 
-// markSaved takes over what a transaction has written.
-func (l *Log) markSaved(j *transaction) {
-	for _, e := range j.nodes {
-		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e entry, seq int) int { return e.Seq - seq })
+// markSaved marks what a transaction has written as saved.
+func (l *Log) markSaved(tx *transaction) {
+	for _, e := range tx.nodes {
+		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
 		l.nodes[i].saved = e.gen
 		l.nodes[i].copied = e.copied
 	}
 	for l.written < len(l.nodes) && l.nodes[l.written].saved == l.nodes[l.written].gen {
 		l.written++
 	}
-	for _, e := range j.annotations {
+	for _, e := range tx.annotations {
 		i, _ := slices.BinarySearchFunc(l.annotations, e.N, byN)
 		l.annotations[i].saved = e.gen
 	}
-	l.spent = l.spent[len(j.spent):]
-	// Another process may have renamed or pinned it; what was changed here since
-	// the job was made is newer.
-	if l.session.Title == j.lastSaved.Title && l.session.Named == j.lastSaved.Named {
-		l.session.Title, l.session.Named = j.session.Title, j.session.Named
+	l.spent = l.spent[len(tx.spent):]
+	// Another process may have renamed or pinned it; changes here since the
+	// transaction was made are newer.
+	if l.session.Title == tx.lastSaved.Title && l.session.Named == tx.lastSaved.Named {
+		l.session.Title, l.session.Named = tx.session.Title, tx.session.Named
 	}
-	if l.session.Pinned == j.lastSaved.Pinned {
-		l.session.Pinned = j.session.Pinned
+	if l.session.Pinned == tx.lastSaved.Pinned {
+		l.session.Pinned = tx.session.Pinned
 	}
-	l.session.ID, l.session.Origin, l.session.Deleted = j.session.ID, j.session.Origin, time.Time{}
-	l.lastSaved, l.listPosition, l.lease, l.onDisk = j.session, j.listPosition, j.lease, true
+	l.session.ID, l.session.Origin, l.session.Deleted = tx.session.ID, tx.session.Origin, time.Time{}
+	l.lastSaved, l.listPosition, l.lease, l.onDisk = tx.session, tx.listPosition, tx.lease, true
 }
 
-func (j *transaction) run(w *writer) error {
+func (tx *transaction) run(w *writer) error {
 	var clock int64
-	if err := w.one(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
+	if err := w.queryRow(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
 		return err
 	}
-	exists, err := j.claim(w)
+	exists, err := tx.claim(w)
 	if err != nil {
 		return err
 	}
 	if !exists {
-		j.listPosition = clock
-		if j.num, err = insertSession(w, j.session, clock); err != nil {
+		tx.listPosition = clock
+		if tx.num, err = insertSession(w, tx.session, clock); err != nil {
 			return err
 		}
-		err = j.title(w)
+		err = tx.saveTitle(w)
 	} else {
-		if len(j.nodes) > 0 {
-			j.listPosition = clock
+		if len(tx.nodes) > 0 {
+			tx.listPosition = clock
 		}
-		err = j.update(w)
+		err = tx.update(w)
 	}
 	if err != nil {
 		return err
 	}
-	if err := j.saveNodes(w, j.nodes); err != nil {
+	if err := tx.saveNodes(w, tx.nodes); err != nil {
 		return err
 	}
-	for _, e := range j.annotations {
-		if err := w.annotate(j.num, e.Annotation); err != nil {
+	for _, e := range tx.annotations {
+		if err := w.annotate(tx.num, e.Annotation); err != nil {
 			return err
 		}
 	}
-	for i := range j.spent {
-		j.spent[i].Session = j.session.ID
+	for i := range tx.spent {
+		tx.spent[i].Session = tx.session.ID
 	}
-	return j.db.enter(w, j.spent)
+	return tx.db.enter(w, tx.spent)
 }
 
-// claim sees to it that the session is ours, and reports whether it is on disk.
-func (j *transaction) claim(w *writer) (exists bool, err error) {
+// claim makes sure that this Log has the lease of the session, and reports whether the session
+// is on disk. If another process has taken over, the session becomes a fork.
+func (tx *transaction) claim(w *writer) (exists bool, err error) {
 	var touched int64
-	var c columns // what is damaged is written anew
-	err = w.one(`SELECT num, touched FROM sessions WHERE id = ?`, j.session.ID).Scan(&j.num, numberOf(&c, "touched", &touched))
+	var c columns // damage is overwritten
+	err = w.queryRow(`SELECT num, touched FROM sessions WHERE id = ?`, tx.session.ID).Scan(&tx.num, numberOf(&c, "touched", &touched))
 	exists = err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
-	held, leased, err := leaseOf(w, j.session.ID)
+	held, leased, err := leaseOf(w, tx.session.ID)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case exists && j.onDisk && leased && held.owner == j.lease.owner:
-		if held.heartbeat.Equal(j.lease.heartbeat) {
+	case exists && tx.onDisk && leased && held.owner == tx.lease.owner:
+		if held.heartbeat.Equal(tx.lease.heartbeat) {
 			return true, nil
 		}
-		return true, w.saveLease(j.session.ID, j.lease)
-	case exists && j.onDisk && touched == j.listPosition && (!leased || held.isStale(j.db.process, j.db.now())):
-		return true, w.saveLease(j.session.ID, j.lease) // given up by somebody who wrote nothing
-	case !exists && !j.onDisk:
-		return false, w.saveLease(j.session.ID, j.lease)
-	case !j.all:
-		return false, errAll
+		return true, w.saveLease(tx.session.ID, tx.lease)
+	case exists && tx.onDisk && touched == tx.listPosition && (!leased || held.isStale(tx.db.process, tx.db.now())):
+		return true, w.saveLease(tx.session.ID, tx.lease) // another process had the lease and wrote nothing
+	case !exists && !tx.onDisk:
+		return false, w.saveLease(tx.session.ID, tx.lease)
+	case !tx.complete:
+		return false, errRewrite
 	case exists:
-		old := j.session.ID
-		j.session.ID, j.session.Origin, j.session.Pinned = newSessionID(j.db.now()), "fork "+old, false
-		j.leaseLost = &LeaseLostError{Session: old, Fork: j.session.ID}
+		old := tx.session.ID
+		tx.session.ID, tx.session.Origin, tx.session.Pinned = newSessionID(tx.db.now()), "fork "+old, false
+		tx.leaseLost = &LeaseLostError{Session: old, Fork: tx.session.ID}
 	}
-	for i := range j.nodes {
-		// What was spent stands under the old session.
-		j.nodes[i].copied = j.nodes[i].copied || j.nodes[i].saved == j.nodes[i].gen
-		j.nodes[i].saved = 0
+	for i := range tx.nodes {
+		// The ledger has it under the old session.
+		tx.nodes[i].copied = tx.nodes[i].copied || tx.nodes[i].saved == tx.nodes[i].gen
+		tx.nodes[i].saved = 0
 	}
-	return false, w.saveLease(j.session.ID, j.lease)
+	return false, w.saveLease(tx.session.ID, tx.lease)
 }
 
 const insertSessionSQL = `INSERT INTO sessions (id, title, named, folder, model, effort, history, pinned, origin, created, updated,
@@ -225,43 +227,44 @@ func insertSession(w *writer, s Session, touched int64) (num int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = w.one(insertSessionSQL, s.ID, s.Title, s.Named, s.Dir, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
+	err = w.queryRow(insertSessionSQL, s.ID, s.Title, s.Named, s.Dir, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
 		nanos(s.Created), nanos(s.Updated), s.Head, s.Messages, string(usage), s.Preview, touched).Scan(&num)
 	return num, err
 }
 
-// update writes what changed here and reads back what others changed.
-func (j *transaction) update(w *writer) error {
-	s := &j.session
+// update writes the session, and reads its title and pin, unless they changed here: another
+// process may have changed them.
+func (tx *transaction) update(w *writer) error {
+	s := &tx.session
 	usage, err := encode(s.Usage)
 	if err != nil {
 		return err
 	}
 	var title, named, pinned any
 	var c columns
-	if s.Title != j.lastSaved.Title || s.Named != j.lastSaved.Named {
+	if s.Title != tx.lastSaved.Title || s.Named != tx.lastSaved.Named {
 		title, named = s.Title, s.Named
 	}
-	if s.Pinned != j.lastSaved.Pinned {
+	if s.Pinned != tx.lastSaved.Pinned {
 		pinned = s.Pinned
 	}
-	err = w.one(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
+	err = w.queryRow(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
 		folder = ?, model = ?, effort = ?, history = ?, updated = ?, head = ?, messages = ?, usage = ?, preview = ?,
 		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
 		title, named, pinned, s.Dir, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
-		s.Preview, j.listPosition, len(j.nodes) > 0, j.num).
-		Scan(textOf(&c, "title", &s.Title), flagOf(&c, "named", &s.Named), flagOf(&c, "pinned", &s.Pinned))
+		s.Preview, tx.listPosition, len(tx.nodes) > 0, tx.num).
+		Scan(textOf(&c, "title", &s.Title), boolOf(&c, "named", &s.Named), boolOf(&c, "pinned", &s.Pinned))
 	if err != nil || title == nil {
 		return err
 	}
-	return j.title(w)
+	return tx.saveTitle(w)
 }
 
-func (j *transaction) title(w *writer) error {
-	if j.skipIndex {
+func (tx *transaction) saveTitle(w *writer) error {
+	if tx.skipIndex {
 		return nil
 	}
-	return indexTitle(w, j.num, j.session.Title)
+	return indexTitle(w, tx.num, tx.session.Title)
 }
 
 func indexTitle(w *writer, num int64, title string) error {
@@ -274,14 +277,14 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
 	RETURNING num`
 
-// saveNodes writes nodes with their blobs and places in the ledger, then the words of all: SQLite
-// writes out what its index gathered before each statement that may have to be undone. What is
-// still arriving is indexed when it is complete, or by the next search.
-func (j *transaction) saveNodes(w *writer, nodes []entry) error {
+// saveNodes writes nodes with their blobs and ledger entries, then the words of all: SQLite
+// flushes its index before each statement that may have to be undone. A partial node is
+// indexed when it is complete, or by the next search.
+func (tx *transaction) saveNodes(w *writer, nodes []nodeEntry) error {
 	nums := make([]int64, len(nodes)) // 0: not to be indexed
 	for i := range nodes {
-		index := !nodes[i].Partial && !j.skipIndex
-		num, err := j.saveNode(w, &nodes[i], index)
+		index := !nodes[i].Partial && !tx.skipIndex
+		num, err := tx.saveNode(w, &nodes[i], index)
 		if err != nil {
 			return err
 		}
@@ -300,8 +303,8 @@ func (j *transaction) saveNodes(w *writer, nodes []entry) error {
 	return nil
 }
 
-// saveNode writes one node without its words, and returns its num; indexed says that they follow.
-func (j *transaction) saveNode(w *writer, e *entry, indexed bool) (int64, error) {
+// saveNode writes one node and returns its num; indexed says that indexNode follows.
+func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, error) {
 	blobs := map[string]any{}
 	parts, err := encodeParts(e.Parts, blobs)
 	if err != nil {
@@ -312,7 +315,7 @@ func (j *transaction) saveNode(w *writer, e *entry, indexed bool) (int64, error)
 		return 0, err
 	}
 	var num int64
-	err = w.one(nodeSQL, j.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
+	err = w.queryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
 		Scan(&num)
 	if err != nil {
 		return 0, err
@@ -321,12 +324,13 @@ func (j *transaction) saveNode(w *writer, e *entry, indexed bool) (int64, error)
 		return 0, err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {
-		err = j.db.enter(w, []LedgerEntry{entryOf(j.session, e.Node)})
+		err = tx.db.enter(w, []LedgerEntry{ledgerEntryOf(tx.session, e.Node)})
 	}
 	return num, err
 }
 
-// saveBlobs keeps blobs once each and notes which node holds them.
+// saveBlobs stores blobs that are new, and the references of a node to them, in place of
+// earlier ones if replaced.
 func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) error {
 	if replaced {
 		if err := w.exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
@@ -335,12 +339,12 @@ func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) erro
 	}
 	for sha, data := range blobs {
 		var num int64
-		err := w.one(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
+		err := w.queryRow(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
 			if text, ok := data.(string); ok {
 				data = []byte(text)
 			}
-			err = w.one(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
+			err = w.queryRow(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
 		}
 		if err != nil {
 			return err

@@ -8,32 +8,32 @@ import (
 	"parley/session/cachewatch"
 )
 
-// A Session holds what is known of a conversation without reading it.
+// A Session describes a stored conversation, without its messages.
 type Session struct {
 	ID      string      `json:"id"`
-	Title   string      `json:"title"`             // of one line; "" until something was said
-	Named   bool        `json:"named,omitempty"`   // a user chose the title
+	Title   string      `json:"title"`             // one line; "" until the first prompt
+	Named   bool        `json:"named,omitempty"`   // the user chose the title
 	Dir     string      `json:"folder,omitempty"`  // working directory it began in, absolute
 	Model   string      `json:"model,omitempty"`   // provider/model that answers next
-	Effort  llm.Effort  `json:"effort,omitempty"`  // what is asked of it
-	History HistoryMode `json:"history,omitempty"` // what of the conversation a request holds
+	Effort  llm.Effort  `json:"effort,omitempty"`  // of its requests
+	History HistoryMode `json:"history,omitempty"` // which messages a request has
 	Pinned  bool        `json:"pinned,omitempty"`
 	Origin  string      `json:"origin,omitempty"` // "fork ID", or the name of a foreign format it was imported from
 	Created time.Time   `json:"created"`
 	Updated time.Time   `json:"updated"` // of its last message; lists are ordered by sequence, not by this
 	Head    int         `json:"head"`    // Seq of the last message of the current branch; 0: none
 
-	Messages int       `json:"messages"`       // on all branches
-	Usage    llm.Usage `json:"usage"`          // of all answers on all branches
-	Preview  string    `json:"preview"`        // one line: the last thing the user said
-	LockedBy string    `json:"held,omitempty"` // who else has it open, in words for a user
+	Messages int       `json:"messages"`       // number on all branches
+	Usage    llm.Usage `json:"usage"`          // of all responses on all branches
+	Preview  string    `json:"preview"`        // one line: the beginning of the last prompt
+	LockedBy string    `json:"held,omitempty"` // description of the other process that has it open; "": none
 	Deleted  time.Time `json:"deleted,omitzero"`
 }
 
-// HistoryMode says which messages of a conversation a request holds.
+// HistoryMode says which messages of a conversation a request has.
 type HistoryMode string
 
-// The ways. The zero value is HistoryFull.
+// The history modes.
 const (
 	HistoryFull      HistoryMode = ""          // everything
 	HistoryDynamic   HistoryMode = "dynamic"   // the oldest whole turns are left out once the window is full
@@ -42,53 +42,53 @@ const (
 
 // A Node is one message in the tree of a conversation.
 type Node struct {
-	Seq     int       `json:"seq"`    // counts the messages of the session from 1
+	Seq     int       `json:"seq"`    // number of the message in its session, from 1
 	Parent  int       `json:"parent"` // Seq of the message it follows; 0: it begins a conversation
 	At      time.Time `json:"at"`
-	Partial bool      `json:"open,omitempty"`    // was still arriving when it was last written
-	Summary bool      `json:"summary,omitempty"` // stands for everything in front of it in requests
-	Steers  bool      `json:"steers,omitempty"`  // a prompt that was sent along with results of tools: it begins no turn
+	Partial bool      `json:"open,omitempty"`    // more of it was expected when it was last written
+	Summary bool      `json:"summary,omitempty"` // in requests it replaces everything before it
+	Steers  bool      `json:"steers,omitempty"`  // a prompt that was sent with tool results, within a turn
 	llm.Message
 
-	// Of answers.
+	// Of responses.
 	Usage    *llm.Usage    `json:"usage,omitempty"` // nil: not reported
 	Reason   llm.Reason    `json:"reason,omitempty"`
-	Trimmed  bool          `json:"trimmed,omitempty"` // the request left out a part of the branch
-	Purpose  string        `json:"purpose,omitempty"` // what it was asked for, such as PurposeCompare; "": PurposeAnswer
+	Trimmed  bool          `json:"trimmed,omitempty"` // the request left out the beginning of the branch
+	Purpose  string        `json:"purpose,omitempty"` // of the request, such as PurposeCompare; "": PurposeAnswer
 	Missed   CacheMiss     `json:"missed,omitzero"`
 	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
 	Duration time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
-	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // how long each part of thinking took to arrive, in ns; nil: not known
-	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // what the request read of its provider's cache; nil: not known
-	InterruptedBy     string            `json:"broke,omitempty"`   // the error that cut the answer; "" if the user stopped it, or parley ended
+	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // of each thinking part, in ns; nil: not known
+	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // the prompt cache of the request; nil: not known
+	InterruptedBy     string            `json:"broke,omitempty"`   // the error that interrupted it; "" if the user stopped it, or parley ended
 
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
 }
 
-// An Outcome holds what a user is shown of a call beside its result.
+// An Outcome holds what is known of a call besides its result.
 type Outcome struct {
 	Diff     string        `json:"diff,omitempty"` // unified diff of what was changed
 	Duration time.Duration `json:"took,omitempty"` // in ns
 
-	Started bool `json:"started,omitempty"` // it began to run; without a result, what it did is not known
-	Denied  bool `json:"denied,omitempty"`  // a user or a rule did not let it run
-	Stopped bool `json:"stopped,omitempty"` // a user ended it
+	Started bool `json:"started,omitempty"` // it began to run; without a result, its effect is not known
+	Denied  bool `json:"denied,omitempty"`  // the user or a permission rule denied it
+	Stopped bool `json:"stopped,omitempty"` // the user stopped it
 }
 
-// A Query chooses sessions. The zero value chooses all that are not deleted.
+// A Query selects sessions. The zero value selects all that are not deleted.
 type Query struct {
-	Words   string    // all of them occur, in any order; "quoted words" as they stand; word* begins with
+	Words   string    // all have to occur, in any order; "quoted words" follow one another; word* is a prefix
 	Model   string    // part of provider/model
-	Dir     string    // absolute; what lies below counts
-	Since   time.Time // touched at this time or later
+	Dir     string    // absolute path; directories below it count
+	Since   time.Time // updated at this time or later
 	Until   time.Time // and before
-	Deleted bool      // those that were deleted instead
-	Limit   int       // of sessions 0: all, of messages 0: 1000; below 0: all
+	Deleted bool      // only deleted ones
+	Limit   int       // 0: all for List, 1000 for Search; negative: all
 }
 
-// A Hit is a message that a search found.
+// A Hit is a message, or with Seq 0 a title, that a search found.
 type Hit struct {
 	Session Session   `json:"session"`
 	Seq     int       `json:"seq"`
@@ -96,20 +96,10 @@ type Hit struct {
 	Model   string    `json:"model,omitempty"`
 	At      time.Time `json:"at"`
 	Snippet string    `json:"snippet"` // one line, untrusted
-	Marks   [][2]int  `json:"marks"`   // byte ranges of Snippet that were found, in order
+	Marks   [][2]int  `json:"marks"`   // byte ranges of matches in Snippet, in order
 }
 
-// A DailyUsage holds what was used on one day by one model.
-type DailyUsage struct {
-	Day      string    `json:"day"`               // 2026-11-20, local time
-	Model    string    `json:"model"`             // provider/model
-	Session  string    `json:"session,omitempty"` // set where spending is asked for by session
-	Answers  int       `json:"answers"`
-	Unpriced int       `json:"unpriced"` // answers whose price is unknown; they are not in Usage.Cost
-	Usage    llm.Usage `json:"usage"`
-}
-
-// A Draft holds what stands in a composer and was not sent.
+// A Draft is a prompt in the composer that was not sent.
 type Draft struct {
 	Text   string     `json:"text"`
 	Cursor int        `json:"cursor"`          // in bytes
@@ -117,7 +107,7 @@ type Draft struct {
 	At     time.Time  `json:"at"`
 }
 
-// A SentPrompt is something a user sent before.
+// A SentPrompt is an entry of the prompt history.
 type SentPrompt struct {
 	Text string    `json:"text"`
 	Dir  string    `json:"folder"`
@@ -128,7 +118,7 @@ type SentPrompt struct {
 type LedgerEntry struct {
 	At      time.Time // zero: now
 	Session string    // "": none
-	Seq     int       // of the message, or the number of a video's job; 0: none. An entry with one replaces that of the same session and Seq
+	Seq     int       // of the message, or number of the video job; 0: none. It replaces an entry with the same Session and Seq, unless 0
 	Folder  string    // absolute; "": not known
 	Model   string    // provider/model
 	Purpose string
@@ -136,17 +126,17 @@ type LedgerEntry struct {
 	Missed  CacheMiss
 }
 
-// A CacheMiss is a part of a prompt that was in a provider's cache, and was not read from it.
+// A CacheMiss is a part of a prompt that was in a provider's cache and was not read from it.
 type CacheMiss = cachewatch.Miss
 
-// A CacheSum holds what requests missed for one cause.
+// A CacheSum is the sum of the cache misses with one cause.
 type CacheSum struct {
 	CacheMiss
 	Requests int `json:"requests"`
 }
 
-// A UsageSum holds what some requests used together. Of what they were summed up by, the
-// fields are set.
+// A UsageSum is the sum of the usage of requests. Only the keys that they are summed up by
+// are set.
 type UsageSum struct {
 	Day      string `json:"day,omitempty"`   // 2026-11-20, local time
 	Month    string `json:"month,omitempty"` // 2026-11
@@ -162,17 +152,17 @@ type UsageSum struct {
 	Usage    llm.Usage `json:"usage"`
 }
 
-// Add returns the sum of s and t, summed up by the same.
+// Add returns the sum of s and t, with the keys of s.
 func (s UsageSum) Add(t UsageSum) UsageSum {
 	s.Usage, s.Requests, s.Unpriced, s.Missed = s.Usage.Add(t.Usage), s.Requests+t.Requests, s.Unpriced+t.Unpriced, s.Missed+t.Missed
 	s.Usage.Priced = s.Unpriced == 0
 	return s
 }
 
-// UsageKeys lists what requests can be summed up by.
+// UsageKeys are the keys that requests can be summed up by.
 var UsageKeys = []string{"day", "month", "model", "provider", "folder", "session", "purpose"}
 
-// key returns what of s is named so, and how SQL has it.
+// key returns the field of s for a key, and its SQL; nil and "" if there is no such key.
 func (s *UsageSum) key(name string) (field *string, column string) {
 	switch name {
 	case "day":
@@ -193,7 +183,7 @@ func (s *UsageSum) key(name string) (field *string, column string) {
 	return nil, ""
 }
 
-// Key returns what requests were summed up by: one of UsageKeys.
+// Key returns the value of a key of UsageKeys, "" if s is not summed up by it.
 func (s UsageSum) Key(name string) string {
 	field, _ := s.key(name)
 	if field == nil {
@@ -202,7 +192,7 @@ func (s UsageSum) Key(name string) string {
 	return *field
 }
 
-// With returns s, summed up by a key that has this value.
+// With returns s with the value of a key.
 func (s UsageSum) With(name, value string) UsageSum {
 	if field, _ := s.key(name); field != nil {
 		*field = value
@@ -210,14 +200,15 @@ func (s UsageSum) With(name, value string) UsageSum {
 	return s
 }
 
-// A importMerge puts the messages of a tree to those of another that are the same.
+// An importMerge adds the messages of an imported tree to those of the stored one, where they
+// are not the same.
 type importMerge struct {
-	nodes    []Node        // by rising Seq, without gaps where there were none
-	at       map[int]int   // by Seq: the place in nodes
-	children map[int][]int // by Seq: those of followers
-	seqs     map[int]int   // of the messages that were added, to theirs here
-	matched  map[int]bool  // those here that the other tree has
-	changed  []entry
+	nodes    []Node        // of the stored tree, by rising Seq
+	at       map[int]int   // by Seq: index in nodes
+	children map[int][]int // by Seq: Seq of its children
+	seqs     map[int]int   // by Seq in the imported tree: Seq in nodes
+	matched  map[int]bool  // by Seq: the imported tree has it
+	changed  []nodeEntry
 	added    int
 }
 
@@ -230,20 +221,21 @@ func newMerge(have []Node) *importMerge {
 	return m
 }
 
-// add finds the message that n is, or one that n has grown from, or puts n behind them.
+// add finds the stored message that is the same as n, or replaces one that n continues, or
+// adds n.
 func (m *importMerge) add(n Node) {
 	from := n.Seq
 	n.Parent = m.seqs[n.Parent]
 	for _, grown := range []bool{false, true} {
 		for _, seq := range m.children[n.Parent] {
 			old := &m.nodes[m.at[seq]]
-			if m.matched[seq] || !grown && !sameMessage(*old, n) || grown && !m.grew(*old, n) {
+			if m.matched[seq] || !grown && !sameMessage(*old, n) || grown && !m.continues(*old, n) {
 				continue
 			}
 			m.seqs[from], m.matched[seq] = seq, true
 			if n.Seq = seq; grown || !sameUsage(old.Usage, n.Usage) {
 				*old = n
-				m.changed = append(m.changed, entry{Node: n, saved: 1, copied: true})
+				m.changed = append(m.changed, nodeEntry{Node: n, saved: 1, copied: true})
 			}
 			if grown {
 				m.added++
@@ -259,13 +251,13 @@ func (m *importMerge) add(n Node) {
 	m.at[n.Seq] = len(m.nodes)
 	m.nodes = append(m.nodes, n)
 	m.children[n.Parent] = append(m.children[n.Parent], n.Seq)
-	m.changed = append(m.changed, entry{Node: n, copied: true})
+	m.changed = append(m.changed, nodeEntry{Node: n, copied: true})
 	m.added++
 }
 
-// grew reports whether n is what old was the beginning of: it was still arriving when it was
-// imported, and nothing here stands on it but results that had not come.
-func (m *importMerge) grew(old, n Node) bool {
+// continues reports whether old is the beginning of n, as it was incomplete when it was
+// imported, and has no children but results that were missing then.
+func (m *importMerge) continues(old, n Node) bool {
 	if old.Role != n.Role || old.Role == llm.RoleUser || len(old.Parts) > len(n.Parts) {
 		return false
 	}
@@ -287,10 +279,10 @@ func (m *importMerge) grew(old, n Node) bool {
 	return true
 }
 
-// own reports whether there are messages that only this tree has.
-func (m *importMerge) own() bool { return len(m.matched) < len(m.nodes) }
+// hasOwn reports whether there are messages that the imported tree does not have.
+func (m *importMerge) hasOwn() bool { return len(m.matched) < len(m.nodes) }
 
-// leadsTo reports whether a branch that ends in from can go on to one that ends in to.
+// leadsTo reports whether from is to or an ancestor of it.
 func (m *importMerge) leadsTo(from, to int) bool {
 	for seq := to; ; seq = m.nodes[m.at[seq]].Parent {
 		if seq == from || seq == 0 {

@@ -13,10 +13,10 @@ import (
 	"parley/session/vectors"
 )
 
-// A collection holds texts with their vectors, each text once. Its rows count from 0. Beside
-// each vector, which is float32 in little-endian order, its coarse codes stand in blocks, each
-// under the number of its first row divided by blockRows: a search reads those, and the vectors
-// of what it finds there.
+// vectorTables holds collections: texts with their vectors, each text once, in rows from 0.
+// A vector is float32 in little-endian order. Coarse codes of the vectors are in blocks, each
+// with the number of its first row divided by blockRows: a search reads those, and then only
+// the vectors of the best rows.
 const vectorTables = `CREATE TABLE collections (
 	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
 	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
@@ -25,9 +25,9 @@ CREATE TABLE vectors (
 	text TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (collection, row), UNIQUE (collection, sha));
 CREATE TABLE coarse (collection INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (collection, block));`
 
-// A block of codes has blockRows vectors while it is filled: 400 kB of 1,536 dimensions. Once
-// there are joinedBlocks, they are made one, which stands in the file in one piece: a disk reads
-// it several times as fast as what is spread between the vectors.
+// A block has the codes of blockRows vectors: 400 kB with 1,536 dimensions. Once there are
+// joinedBlocks of them, they are joined to one block, which is in the file in one piece: a disk
+// reads it several times as fast as blocks between the vectors.
 const (
 	blockRows    = 256
 	joinedBlocks = 16
@@ -46,16 +46,16 @@ type Collection struct {
 
 // A SimilarText is a text of a collection that a search found.
 type SimilarText struct {
-	File  string // that it was read from; "" if it was from none
-	Line  int
+	File  string // that the text is from; "": none
+	Line  int    // in File, from 1
 	Text  string
 	Score float32 // similarity, from -1 to 1
 }
 
-// A VectorMismatchError reports vectors that a collection cannot hold.
+// A VectorMismatchError reports vectors of another space than a collection's.
 type VectorMismatchError struct {
 	Collection
-	Why string // in which way the collection's are others
+	Why string // how the collection's space differs
 }
 
 func (e *VectorMismatchError) Error() string {
@@ -65,7 +65,7 @@ func (e *VectorMismatchError) Error() string {
 // VectorCollections are the collections of a store.
 type VectorCollections struct{ db *DB }
 
-// Collections returns the collections.
+// Collections returns the collections of vectors.
 func (db *DB) Collections() VectorCollections { return VectorCollections{db} }
 
 const collectionColumns = `SELECT num, name, model, dimensions, task, rows, created, updated FROM collections `
@@ -76,10 +76,10 @@ func scanCollection(row interface{ Scan(...any) error }) (c Collection, err erro
 	return c, err
 }
 
-// List lists the collections by their names.
+// List returns the collections, sorted by name.
 func (v VectorCollections) List() (all []Collection, err error) {
 	err = v.db.read(func(q querier) error {
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			c, err := scanCollection(rows)
 			all = append(all, c)
 			return err
@@ -88,11 +88,10 @@ func (v VectorCollections) List() (all []Collection, err error) {
 	return all, err
 }
 
-// Get returns the collection of that name; its Rows are 0 and its Set is empty if there
-// is none.
+// Get returns the collection of that name. If there is none, all else of it is zero.
 func (v VectorCollections) Get(name string) (c Collection, err error) {
 	err = v.db.read(func(q querier) error {
-		c, err = scanCollection(q.one(collectionColumns+`WHERE name = ?`, name))
+		c, err = scanCollection(q.queryRow(collectionColumns+`WHERE name = ?`, name))
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -104,7 +103,7 @@ func (v VectorCollections) Get(name string) (c Collection, err error) {
 // Remove deletes a collection, and reports whether there was one.
 func (v VectorCollections) Remove(name string) (was bool, err error) {
 	err = v.db.write(func(w *writer) error {
-		c, err := scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
+		c, err := scanCollection(w.queryRow(collectionColumns+`WHERE name = ?`, name))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -119,10 +118,10 @@ func (v VectorCollections) Remove(name string) (was bool, err error) {
 	return was, err
 }
 
-// HasText reports whether a collection holds a text.
+// HasText reports whether a collection has a text.
 func (v VectorCollections) HasText(c Collection, text string) (has bool, err error) {
 	err = v.db.read(func(q querier) error {
-		return q.one(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
+		return q.queryRow(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
 	})
 	return has, err
 }
@@ -132,15 +131,15 @@ func textKey(text string) []byte {
 	return sum[:16]
 }
 
-// Add adds rows to the collection of that name, which it makes if there is none, and
-// returns it. All of them are on disk then, or none. A text that it holds already stays as it
-// is. Vectors of another set are a *VectorMismatchError.
+// Add adds rows to the collection of that name, which it creates if there is none, and
+// returns it. All of them are added, or none. A text that the collection has already stays as
+// it is. If set is another space, the error is a *VectorMismatchError.
 func (v VectorCollections) Add(name string, set vectors.Space, rows []vectors.Row) (c Collection, err error) {
 	err = v.db.write(func(w *writer) error {
 		now := v.db.now()
-		c, err = scanCollection(w.one(collectionColumns+`WHERE name = ?`, name))
+		c, err = scanCollection(w.queryRow(collectionColumns+`WHERE name = ?`, name))
 		if errors.Is(err, sql.ErrNoRows) {
-			c, err = scanCollection(w.one(`INSERT INTO collections (name, model, dimensions, task, rows, created, updated) VALUES (?, ?, ?, ?, 0, ?, ?)
+			c, err = scanCollection(w.queryRow(`INSERT INTO collections (name, model, dimensions, task, rows, created, updated) VALUES (?, ?, ?, ?, 0, ?, ?)
 				RETURNING num, name, model, dimensions, task, rows, created, updated`, name, set.Model, set.Dimensions, set.Task, nanos(now), nanos(now)))
 		}
 		if err != nil {
@@ -165,7 +164,7 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 		return w.exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, number, block)
 	}
 	if c.Rows%blockRows > 0 {
-		if err := w.one(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
+		if err := w.queryRow(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
 			return err
 		}
 		if len(block) != c.Rows%blockRows*vectors.RecordSize(c.Dimensions) {
@@ -177,7 +176,7 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 			return &VectorMismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
 		}
 		var added int
-		err := w.one(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
+		err := w.queryRow(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
 			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, vectors.Bytes(r.Vector)).Scan(&added)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
@@ -203,16 +202,16 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 	return w.exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, nanos(now), c.num)
 }
 
-// joinBlocks makes the joinedBlocks before a number one, if that is how many are to be. What it
-// writes is written before what it takes the place of is deleted, so that it is not written into
-// the gaps.
+// joinBlocks joins the joinedBlocks blocks before the number end, if that is a multiple of
+// joinedBlocks. The joined block is written before the others are deleted, so that SQLite does
+// not write it into their gaps.
 func (w *writer) joinBlocks(c *Collection, end int) error {
 	if end%joinedBlocks != 0 {
 		return nil
 	}
 	first := end - joinedBlocks
 	joined := make([]byte, 0, joinedBlocks*blockRows*vectors.RecordSize(c.Dimensions))
-	if err := each(w, func(rows *sql.Rows) error {
+	if err := eachRow(w, func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		err := rows.Scan(&data)
 		joined = append(joined, data...)
@@ -234,28 +233,28 @@ func (c Collection) damaged() error {
 }
 
 // Similar returns the n texts of a collection that are nearest to a vector, the nearest first.
-// It holds the codes of a few blocks in memory at a time.
+// It reads a few blocks at a time into memory.
 func (v VectorCollections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
 		return nil, &VectorMismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := vectors.NewSearch(query, n)
-	const group = joinedBlocks * blockRows // which one part reads: somebody may join them meanwhile
-	if err := inParts(search, scanParts, (c.Rows+group-1)/group, func(s *vectors.Search, from, to int) error {
+	const group = joinedBlocks * blockRows // read by one goroutine, as another process may join them meanwhile
+	if err := inParallel(search, scanParts, (c.Rows+group-1)/group, func(s *vectors.Search, from, to int) error {
 		return v.scanBlocks(c, s, from*joinedBlocks, to*joinedBlocks)
 	}); err != nil {
 		return nil, err
 	}
 	ids := search.Candidates()
-	if err := inParts(search, scoreParts, len(ids), func(s *vectors.Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
+	if err := inParallel(search, scoreParts, len(ids), func(s *vectors.Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
 		return nil, err
 	}
 	var found []SimilarText
 	err := v.db.read(func(q querier) error {
 		for _, m := range search.Best() {
 			t := SimilarText{Score: m.Score}
-			if err := q.one(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
-				return c.scanError(err)
+			if err := q.queryRow(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
+				return c.notFoundError(err)
 			}
 			found = append(found, t)
 		}
@@ -264,16 +263,16 @@ func (v VectorCollections) Similar(c Collection, query []float32, n int) ([]Simi
 	return found, err
 }
 
-// In how many parts a search reads at the same time: codes, of which more parts are no faster,
-// and single vectors, for each of which the disk takes its time.
+// How many goroutines read codes, of which more are no faster, and single vectors, for each of
+// which the disk needs time.
 const (
 	scanParts  = 2
 	scoreParts = 4
 )
 
-// inParts runs do on parts of n things at the same time, each with a search of its own, and
-// brings what they found together in search.
-func inParts(search *vectors.Search, parts, n int, do func(s *vectors.Search, from, to int) error) error {
+// inParallel calls do in parallel for parts of n things, each with a fork of search, and joins
+// those in search.
+func inParallel(search *vectors.Search, parts, n int, do func(s *vectors.Search, from, to int) error) error {
 	searches, errs := make([]*vectors.Search, parts), make([]error, parts)
 	var done sync.WaitGroup
 	for i := range parts {
@@ -287,13 +286,13 @@ func inParts(search *vectors.Search, parts, n int, do func(s *vectors.Search, fr
 	return errors.Join(errs...)
 }
 
-// scoreRows compares rows exactly.
+// scoreRows scores the vectors of rows exactly.
 func (v VectorCollections) scoreRows(c Collection, s *vectors.Search, ids []int64) error {
 	return v.db.read(func(q querier) error {
 		var data []byte
 		for _, id := range ids {
-			if err := q.one(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
-				return c.scanError(err)
+			if err := q.queryRow(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
+				return c.notFoundError(err)
 			}
 			s.Score(id, vectors.FromBytes(data))
 		}
@@ -301,25 +300,25 @@ func (v VectorCollections) scoreRows(c Collection, s *vectors.Search, ids []int6
 	})
 }
 
-func (c Collection) scanError(err error) error {
+func (c Collection) notFoundError(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return c.damaged()
 	}
 	return err
 }
 
-// scanBlocks compares the codes of the blocks from one to before another.
+// scanBlocks scores the codes of the blocks from..to-1 coarsely.
 func (v VectorCollections) scanBlocks(c Collection, s *vectors.Search, from, to int) error {
 	return v.db.read(func(q querier) error {
 		size := vectors.RecordSize(c.Dimensions)
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var block int64
 			var data sql.RawBytes
 			if err := rows.Scan(&block, &data); err != nil {
 				return err
 			}
 			first := block * blockRows
-			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // what was added since is left out
+			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // rows added since are left out
 				return c.damaged()
 			}
 			return nil
@@ -328,7 +327,7 @@ func (v VectorCollections) scanBlocks(c Collection, s *vectors.Search, from, to 
 }
 
 // ValidCollection reports whether a collection can have that name: one line of up to 100
-// bytes that begins with no dash.
+// bytes that does not begin with a dash or a space.
 func ValidCollection(name string) bool {
 	const most = 100
 	return name != "" && len(name) <= most && name[0] != '-' && strings.TrimSpace(name) == name &&

@@ -23,12 +23,12 @@ func unit(first, n, dimensions int) (rows []vectors.Row) {
 	for i := first; i < first+n; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 7))
 		v, sum := make([]float32, dimensions), 0.0
-		for j := range v {
-			v[j] = float32(r.NormFloat64())
-			sum += float64(v[j]) * float64(v[j])
+		for tx := range v {
+			v[tx] = float32(r.NormFloat64())
+			sum += float64(v[tx]) * float64(v[tx])
 		}
-		for j := range v {
-			v[j] /= float32(math.Sqrt(sum))
+		for tx := range v {
+			v[tx] /= float32(math.Sqrt(sum))
 		}
 		rows = append(rows, vectors.Row{File: "a.txt", Line: i + 1, Text: fmt.Sprint("text ", i), Vector: v})
 	}
@@ -99,7 +99,7 @@ func notes(t *testing.T, db *DB) Collection {
 func vectorRows(t *testing.T, db *DB) (n int) {
 	t.Helper()
 	if err := db.read(func(q querier) error {
-		return q.one(`SELECT (SELECT count(*) FROM vectors) + (SELECT count(*) FROM coarse) + (SELECT count(*) FROM collections)`).Scan(&n)
+		return q.queryRow(`SELECT (SELECT count(*) FROM vectors) + (SELECT count(*) FROM coarse) + (SELECT count(*) FROM collections)`).Scan(&n)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 	}
 	var blocks, bytes int
 	if err := db.read(func(q querier) error {
-		return q.one(`SELECT count(*), sum(length(data)) FROM coarse`).Scan(&blocks, &bytes)
+		return q.queryRow(`SELECT count(*), sum(length(data)) FROM coarse`).Scan(&blocks, &bytes)
 	}); err != nil || blocks != 4 || bytes != len(all)*vectors.RecordSize(8) {
 		t.Errorf("%d blocks of %d bytes, %v", blocks, bytes, err)
 	}

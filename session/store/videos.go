@@ -10,46 +10,46 @@ import (
 	"parley/providers/llm"
 )
 
-// videosTable holds jobs that make videos: what a provider was paid for must be found again.
-// The JSON of a row is a Video.
+// videosTable holds video jobs, as a video that was paid for must not be lost. The JSON of a row
+// is a Video.
 const videosTable = `CREATE TABLE videos (num INTEGER PRIMARY KEY, video TEXT NOT NULL);`
 
-// A Video is a job at a provider, and what was asked for.
+// A Video is a video job at a provider, and its request.
 type Video struct {
 	Num     int       `json:"id"`
 	Prompt  string    `json:"prompt"`
-	To      string    `json:"to,omitempty"`   // file it was asked for in, absolute; "" if none was named
+	To      string    `json:"to,omitempty"`   // file that the user named for it, absolute; "": none
 	File    string    `json:"file,omitempty"` // file it was saved in
 	Created time.Time `json:"created"`
-	Job     llm.Job   `json:"job"` // without an ID: creating it was begun, and no answer came
+	Job     llm.Job   `json:"job"` // without an ID: it was requested, and the provider did not answer
 }
 
 // Name returns the model of the job, as provider/model.
 func (v Video) Name() string { return v.Job.Provider + "/" + v.Job.Model }
 
-// Videos are the jobs of a store that make videos.
+// Videos are the video jobs of a store.
 type Videos struct{ db *DB }
 
-// Videos returns the jobs that make videos.
+// Videos returns the video jobs.
 func (db *DB) Videos() Videos { return Videos{db} }
 
-// Add keeps a job that is about to be created, and gives it its number and time.
+// Add stores a job before it is requested, and sets its number and time.
 func (v Videos) Add(video *Video) error {
 	video.Created = v.db.now()
 	return v.db.write(func(w *writer) error {
-		if err := w.one(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
+		if err := w.queryRow(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
 			return err
 		}
-		return v.db.putVideo(w, *video)
+		return v.db.saveVideo(w, *video)
 	})
 }
 
-// Save keeps a job as it is now, with what it cost.
+// Save stores a job again, and enters its cost in the ledger.
 func (v Videos) Save(video Video) error {
-	return v.db.write(func(w *writer) error { return v.db.putVideo(w, video) })
+	return v.db.write(func(w *writer) error { return v.db.saveVideo(w, video) })
 }
 
-func (db *database) putVideo(w *writer, video Video) error {
+func (db *database) saveVideo(w *writer, video Video) error {
 	row, err := json.Marshal(video)
 	if err != nil {
 		return err
@@ -67,17 +67,17 @@ func (db *database) putVideo(w *writer, video Video) error {
 	return db.enter(w, []LedgerEntry{{At: video.Created, Seq: video.Num, Model: video.Name(), Purpose: PurposeVideo, Usage: usage}})
 }
 
-// Remove forgets a job that was not created.
+// Remove deletes a job that the provider did not create.
 func (v Videos) Remove(num int) error {
 	return v.db.write(func(w *writer) error { return w.exec(`DELETE FROM videos WHERE num = ?`, num) })
 }
 
-// List lists the jobs, oldest first. A row that cannot be read is left out.
+// List returns the jobs, oldest first. With a *DamagedError come those that could be read.
 func (v Videos) List() (all []Video, err error) {
 	bad := 0
 	err = v.db.read(func(q querier) error {
 		all, bad = nil, 0
-		return each(q, func(rows *sql.Rows) error {
+		return eachRow(q, func(rows *sql.Rows) error {
 			var num int
 			var row []byte
 			if err := rows.Scan(&num, &row); err != nil {
@@ -99,7 +99,8 @@ func (v Videos) List() (all []Video, err error) {
 	return all, err
 }
 
-// Find returns the job with a number, or, if none has it, the one with the provider's id.
+// Find returns the job with a number, or else the one with that ID at its provider. The error
+// is ErrNoVideo if there is none.
 func (v Videos) Find(id string) (Video, error) {
 	all, err := v.List()
 	var found []Video
@@ -120,11 +121,11 @@ func (v Videos) Find(id string) (Video, error) {
 	return Video{}, errors.Join(fmt.Errorf("%q: %w", id, ErrNoVideo), err)
 }
 
-// ErrNoVideo says that no such job is kept.
+// ErrNoVideo reports that there is no such video job.
 var ErrNoVideo = errors.New("no such video job")
 
-// withoutTarget returns the row of a job without the file that its video was asked for in: on
-// this machine another one may have that path. It is saved where the user is then.
+// withoutTarget returns the row of a video job without the file that the user named: on this
+// machine it may be another file. The video is saved in the current directory then.
 func withoutTarget(row any) (string, error) {
 	var text []byte
 	switch row := row.(type) {

@@ -24,7 +24,7 @@ func TestVideos(t *testing.T) {
 	if err := errors.Join(db.Videos().Add(&first), db.Videos().Add(&second)); err != nil || first.Num != 1 || second.Num != 2 {
 		t.Fatalf("%d, %d, %v", first.Num, second.Num, err)
 	}
-	if spent, _ := db.DailyUsage(time.Time{}, time.Time{}, true); len(spent) != 0 {
+	if spent, _ := dailyUsage(db, time.Time{}, time.Time{}, true); len(spent) != 0 {
 		t.Errorf("a job that does not run costs %+v", spent)
 	}
 	for _, usd := range []float64{0.4, 0.3} {
@@ -47,7 +47,7 @@ func TestVideos(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	spent, err := db.DailyUsage(time.Time{}, time.Time{}, true)
+	spent, err := dailyUsage(db, time.Time{}, time.Time{}, true)
 	if err != nil || len(spent) != 1 || spent[0].Usage.Cost != 0.3 || spent[0].Answers != 1 || spent[0].Session != "video" {
 		t.Errorf("%+v, %v", spent, err)
 	}
