@@ -17,18 +17,7 @@ func calls(o options) func(llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
 			c := newReader(llm.NewOut(yield), o)
 			defer c.closeCapture()
-			for e, err := range s {
-				if err != nil {
-					c.release()
-					c.Fail(err)
-				} else {
-					c.event(e)
-				}
-				if c.Stopped() {
-					return
-				}
-			}
-			c.release()
+			rewrite(s, c)
 		}
 	}
 }

@@ -15,19 +15,7 @@ var endTokens = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_i
 // somebody writes about them.
 func StripEndTokens(s llm.Stream) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		e := &endStripper{Out: llm.NewOut(yield)}
-		for event, err := range s {
-			if err != nil {
-				e.release()
-				e.Fail(err)
-			} else {
-				e.event(event)
-			}
-			if e.Stopped() {
-				return
-			}
-		}
-		e.release()
+		rewrite(s, &endStripper{Out: llm.NewOut(yield)})
 	}
 }
 

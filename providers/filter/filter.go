@@ -12,6 +12,30 @@ package filter
 
 import "parley/providers/llm"
 
+// A rewriter is a filter on one answer.
+type rewriter interface {
+	event(llm.Event)
+	release() // passes on what is held back: nothing follows
+	Fail(error)
+	Stopped() bool
+}
+
+// rewrite passes s through r.
+func rewrite(s llm.Stream, r rewriter) {
+	for e, err := range s {
+		if err != nil {
+			r.release()
+			r.Fail(err)
+		} else {
+			r.event(e)
+		}
+		if r.Stopped() {
+			return
+		}
+	}
+	r.release()
+}
+
 // hasMore reports whether d says anything besides text of a block.
 func hasMore(d llm.Delta) bool { return !d.OnlyText() }
 

@@ -39,19 +39,7 @@ var thinkTags = []struct{ open, end string }{
 func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
-			t := &think{Out: llm.NewOut(yield), prefilled: o.Prefilled}
-			for e, err := range s {
-				if err != nil {
-					t.flush()
-					t.Fail(err)
-				} else {
-					t.event(e)
-				}
-				if t.Stopped() {
-					return
-				}
-			}
-			t.flush()
+			rewrite(s, &think{Out: llm.NewOut(yield), prefilled: o.Prefilled})
 		}
 	}
 }
@@ -88,7 +76,7 @@ func (t *think) event(e llm.Event) {
 		return
 	}
 	if f, ok := e.(llm.Finish); ok {
-		t.flush()
+		t.release()
 		if t.state == inThinking && t.end == "" && t.open && f.Reason != llm.Length {
 			t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Text}})
 		}
@@ -107,7 +95,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		return
 	}
 	if d.Kind != llm.Text && d.Kind != "" { // somebody else renamed it
-		t.flush()
+		t.release()
 		t.state = finished
 	}
 	if t.state == finished && !t.renamed {
@@ -137,10 +125,10 @@ func (t *think) otherBlock(kind llm.Kind) {
 	switch {
 	case kind == llm.Call && t.state != inThinking,
 		kind == llm.Thinking && t.state == atStart && t.thoughts == 0: // this server tells thinking apart itself
-		t.flush()
+		t.release()
 		t.state = finished
 	case t.state == atStart && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
-		t.flush()
+		t.release()
 	}
 }
 
@@ -252,8 +240,8 @@ func (t *think) answerText(s string, i int) string {
 	return ""
 }
 
-// flush sends what is held back as what it is without a tag.
-func (t *think) flush() {
+// release sends what is held back as what it is without a tag.
+func (t *think) release() {
 	held := t.held
 	t.held = ""
 	switch {
