@@ -166,7 +166,7 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	if err != nil {
 		return llm.Job{}, v.o.WithProvider(err)
 	}
-	merge(fields, v.o.Body)
+	wire.Merge(fields, v.o.Body)
 	var body any = fields
 	if v.service.create.form {
 		if body, err = multipartForm(fields); err != nil {
@@ -221,18 +221,6 @@ func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) 
 
 func unsupportedOption(model string, w videoOption) error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take %s", model, w)}
-}
-
-// merge puts the fields of the user into a body: objects are merged, all others replaced.
-func merge(body, more map[string]any) {
-	for name, value := range more {
-		inner, ok := body[name].(map[string]any)
-		if with, both := value.(map[string]any); ok && both {
-			merge(inner, with)
-			continue
-		}
-		body[name] = value
-	}
 }
 
 // Poll implements llm.VideoJobs.
