@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 )
 
@@ -209,12 +210,8 @@ func addLoadedWindows(offers []listedModel, page map[string]any) {
 
 // memberAt returns the member of m that path names, nil if there is none.
 func memberAt(m map[string]any, path string) any {
-	outer, inner, nested := strings.Cut(path, ".")
-	if !nested {
-		return m[outer]
-	}
-	object, _ := m[outer].(map[string]any)
-	return memberAt(object, inner)
+	value, _ := adapter.Field(m, path)
+	return value
 }
 
 // firstText returns the first of the members that holds some.
