@@ -10,6 +10,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 )
 
 // A prompt is what the program reads.
@@ -142,30 +143,19 @@ func foldPart(p llm.Part) string {
 	case llm.Text:
 		return p.Text
 	case llm.Call:
-		return fmt.Sprintf("[used the tool %s: %s]", p.Name, truncate(p.Input, maxFoldedInput))
+		return fmt.Sprintf("[used the tool %s: %s]", p.Name, sanitize.TruncateBytes(p.Input, maxFoldedInput))
 	case llm.Result:
 		verb := "answered"
 		if p.Failed {
 			verb = "failed"
 		}
-		return fmt.Sprintf("[the tool %s %s: %s]", p.Name, verb, truncate(p.Text, maxFoldedOutput))
+		return fmt.Sprintf("[the tool %s %s: %s]", p.Name, verb, sanitize.TruncateBytes(p.Text, maxFoldedOutput))
 	case llm.Media:
 		return omittedFile(p)
 	case llm.Source:
 		return strings.TrimSpace(p.Title() + " " + p.URL)
 	}
 	return ""
-}
-
-// truncate shortens s to about limit bytes.
-func truncate(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + " …"
 }
 
 func omittedFile(p llm.Part) string {
