@@ -248,18 +248,28 @@ func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversat
 		if err != nil {
 			return err
 		}
-		c, err := stored(lib, found.ID)
-		if fatal(err, len(c.Nodes)) != nil {
-			return err
-		}
+		c, err := s.read(lib, found.ID, raw)
 		if err != nil {
-			s.Note(err.Error())
-		}
-		if !raw {
-			c = s.masked(c)
+			return err
 		}
 		return do(c)
 	})
+}
+
+// read returns a conversation, or what can be read of it with a note that says why not all. Unless
+// raw is set, keys are masked in it.
+func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.Conversation, error) {
+	c, err := stored(lib, id)
+	if fatal(err, len(c.Nodes)) != nil {
+		return c, err
+	}
+	if err != nil {
+		s.Note(err.Error())
+	}
+	if !raw {
+		c = s.masked(c)
+	}
+	return c, nil
 }
 
 // FindSession returns the one conversation that a user means by an ID, the beginning of

@@ -89,15 +89,9 @@ func (s SessionCommands) exportAll(as, folder string, raw bool) error {
 		}
 		wrote, there := 0, 0
 		for _, info := range found {
-			c, err := stored(lib, info.ID)
-			if fatal(err, len(c.Nodes)) != nil {
-				return err
-			}
+			c, err := s.read(lib, info.ID, raw)
 			if err != nil {
-				s.Note(err.Error())
-			}
-			if !raw {
-				c = s.masked(c)
+				return err
 			}
 			name := app.ExportName(info) + "." + form.Name
 			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
