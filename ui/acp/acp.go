@@ -85,17 +85,12 @@ func Serve(ctx context.Context, o Options) error {
 		cancel(errGone)
 	case <-ctx.Done():
 	}
-	ended := make(chan struct{})
-	go func() {
+	if !app.Within(lastWords, func() {
 		a.close()
 		if context.Cause(ctx) == errGone {
 			owed.wait(lastWords / 2) // of a script that does not wait for them
 		}
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(lastWords):
+	}) {
 		return errors.New("the client does not read: what was running may not have ended")
 	}
 	if err := context.Cause(ctx); err != errGone {

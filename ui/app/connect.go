@@ -159,7 +159,7 @@ func askForProvider(a *App, c Connection, model string) Effect {
 func askVariable(a *App, c Connection, key Key, model string) Effect {
 	at := len(key.Variables)
 	if at == len(c.Variables) && c.Login {
-		return useLogin(a, c, key, model)
+		return connectWith(a, c, key, model)
 	} else if at == len(c.Variables) {
 		return askKey(a, c, key, model)
 	}
@@ -179,8 +179,8 @@ func askVariable(a *App, c Connection, key Key, model string) Effect {
 	}}
 }
 
-// useLogin connects a provider for which another program's login has tokens.
-func useLogin(a *App, c Connection, key Key, model string) Effect {
+// connectWith connects a provider with a key, or with another program's login, which has tokens.
+func connectWith(a *App, c Connection, key Key, model string) Effect {
 	give := a.Connect
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		said, err := give(ctx, key)
@@ -218,7 +218,6 @@ func askKey(a *App, c Connection, key Key, model string) Effect {
 
 // storeUnchecked asks whether a key is stored that could not be checked.
 func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effect {
-	give := a.Connect
 	key.Unchecked = true
 	return Effect{Confirm: &Confirm{
 		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
@@ -226,15 +225,7 @@ func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effe
 			if !yes {
 				return ShowToast("Not stored")
 			}
-			return Effect{Prepare: func(ctx context.Context) func() Effect {
-				said, err := give(ctx, key)
-				return func() Effect {
-					if err != nil {
-						return Effect{Err: err}
-					}
-					return connected(a, c, said, model)
-				}
-			}}
+			return connectWith(a, c, key, model)
 		},
 	}}
 }

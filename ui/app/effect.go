@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -184,14 +185,19 @@ func CompactedText(e session.Compacted) string {
 	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
 }
 
-// LeaseLostText says that the conversation continues in a copy.
-func LeaseLostText(e *session.LeaseLostError) string {
-	return fmt.Sprintf("Another parley opened this conversation; continuing in a copy, %s", e.Fork)
-}
-
-// SaveErrorText says that messages cannot be stored, and why.
-func SaveErrorText(err error) string {
-	return "Not saved (" + err.Error() + "). Messages are kept in memory and saved when possible"
+// SaveText returns what to say once saving ends with err, after it ended with before, and the
+// error that lasts: why what is said is not on disk. "" says nothing.
+func SaveText(before, err error) (text string, lasting error) {
+	var lost *session.LeaseLostError
+	switch {
+	case errors.As(err, &lost):
+		return "Another parley opened this conversation; continuing in a copy, " + lost.Fork, nil
+	case err != nil && before == nil:
+		return "Not saved (" + err.Error() + "). Messages are kept in memory and saved when possible", err
+	case err == nil && before != nil:
+		return SavedAgain, nil
+	}
+	return "", err
 }
 
 // modeHelp says what each approval mode does.

@@ -285,6 +285,25 @@ func StateDir(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "parley"), nil
 }
 
+// StopWait is how long a front end that ends waits for what runs to stop its children.
+const StopWait = 3 * time.Second
+
+// Within waits for f, which does not panic, and reports whether it ended in time. A program that
+// ends waits so for what may be stuck.
+func Within(patience time.Duration, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(patience):
+		return false
+	}
+}
+
 // Crash keeps a panic in a file only its owner may read, says on standard error
 // where, and returns the exit status. The terminal must be in order by then.
 func Crash(p any, stack []byte) int {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session"
 )
 
 func TestErrorText(t *testing.T) {
@@ -71,6 +72,27 @@ func TestHintsOfTheShell(t *testing.T) {
 	for _, h := range hints {
 		if hint := ShellHint(h.err); strings.Contains(" "+hint, " /") || (hint == "") != (Hint(h.err) == "") {
 			t.Errorf("%v: %q", h.err, hint)
+		}
+	}
+}
+
+// What is said of saving is said when it changes, and once.
+func TestSaveText(t *testing.T) {
+	full, lost := errors.New("disk full"), &session.LeaseLostError{Fork: "b2"}
+	for _, tt := range []struct {
+		before, err error
+		want        string
+		lasting     error
+	}{
+		{nil, nil, "", nil},
+		{nil, full, "Not saved (disk full). Messages are kept in memory and saved when possible", full},
+		{full, full, "", full},
+		{full, nil, SavedAgain, nil},
+		{full, lost, "Another parley opened this conversation; continuing in a copy, b2", nil},
+		{nil, lost, "Another parley opened this conversation; continuing in a copy, b2", nil},
+	} {
+		if text, lasting := SaveText(tt.before, tt.err); text != tt.want || lasting != tt.lasting {
+			t.Errorf("%v after %v: %q and %v, want %q and %v", tt.err, tt.before, text, lasting, tt.want, tt.lasting)
 		}
 	}
 }

@@ -64,6 +64,22 @@ func confirmQuestion(q *mcp.Question, c Confirm) Effect {
 	return Effect{Confirm: &c}
 }
 
+// confirmRequest returns the effect that asks c for a server that waits for an answer: no declines
+// what it asks for, and yes does accept.
+func confirmRequest(q *mcp.Question, c Confirm, accept func() Effect) Effect {
+	c.Answer = func(yes bool) Effect {
+		if e, over := unanswered(q); over {
+			return e
+		}
+		if !yes {
+			q.Decline()
+			return Effect{}
+		}
+		return accept()
+	}
+	return confirmQuestion(q, c)
+}
+
 // confirmForm asks whether the user wants to fill in a form.
 func confirmForm(q *mcp.Question) Effect {
 	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, sanitize.Quote(q.Text))
@@ -76,13 +92,9 @@ func confirmForm(q *mcp.Question) Effect {
 		text += fmt.Sprintf("\n\nIt wants to know: %s. What you enter goes to this server: no passwords or keys", strings.Join(titles, ", "))
 		yes = "Answer"
 	}
-	return confirmQuestion(q, Confirm{Text: text, Yes: yes, No: "Decline", Answer: func(yes bool) Effect {
-		if !yes {
-			q.Decline()
-			return Effect{}
-		}
+	return confirmRequest(q, Confirm{Text: text, Yes: yes, No: "Decline"}, func() Effect {
 		return askFormField(q, 0, map[string]any{}, nil)
-	}})
+	})
 }
 
 // askFormField asks for the fields of a form from the one at i on, and then whether to send them.
@@ -165,30 +177,16 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
 		return Effect{}
 	}
 	text := "Send this to MCP server " + q.Server + "?\n\n" + strings.Join(said, "\n")
-	return confirmQuestion(q, Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true, Answer: func(yes bool) Effect {
-		if e, over := unanswered(q); over {
-			return e
-		}
-		if !yes {
-			q.Decline()
-			return Effect{}
-		}
+	return confirmRequest(q, Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true}, func() Effect {
 		q.Answer(values)
 		return Effect{}
-	}})
+	})
 }
 
 // confirmPage asks whether to open a page for a server, shown whole.
 func confirmPage(a *App, q *mcp.Question) Effect {
 	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
-	return confirmQuestion(q, Confirm{Text: text, Yes: "Open in the browser", No: "Decline", Answer: func(yes bool) Effect {
-		if e, over := unanswered(q); over {
-			return e
-		}
-		if !yes {
-			q.Decline()
-			return Effect{}
-		}
+	return confirmRequest(q, Confirm{Text: text, Yes: "Open in the browser", No: "Decline"}, func() Effect {
 		q.Answer(nil)
 		return Effect{Async: func(ctx context.Context) Effect {
 			if a.OpenURL == nil || a.OpenURL(ctx, q.URL) != nil {
@@ -196,7 +194,7 @@ func confirmPage(a *App, q *mcp.Question) Effect {
 			}
 			return ShowToast("Opened in the browser")
 		}}
-	}})
+	})
 }
 
 // confirmPageDone asks whether the user is done with a page that was opened for a server, which may say
@@ -218,14 +216,7 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 	s := a.Session
 	model := s.Model().Name
 	text := fmt.Sprintf("MCP server %s wants %s to answer this, at your cost:\n\n%s", q.Server, model, q.SampleText())
-	return confirmQuestion(q, Confirm{Text: text, Yes: "Send to " + model, No: "Decline", Answer: func(yes bool) Effect {
-		if e, over := unanswered(q); over {
-			return e
-		}
-		if !yes {
-			q.Decline()
-			return Effect{}
-		}
+	return confirmRequest(q, Confirm{Text: text, Yes: "Send to " + model, No: "Decline"}, func() Effect {
 		return Effect{Async: func(ctx context.Context) Effect {
 			ctx, cancel := q.Waiting(ctx)
 			defer cancel()
@@ -240,5 +231,5 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 			q.AnswerSample(said, name)
 			return ShowToast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
 		}}
-	}})
+	})
 }

@@ -1,8 +1,6 @@
 package plain
 
 import (
-	"errors"
-
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -44,19 +42,11 @@ func (c *conversation) onSave() {
 	})
 }
 
-// saved tells that what is said cannot be kept, for as long as that is so.
+// saved says that what is said cannot be kept, for as long as that is so.
 func (c *conversation) saved(err error) {
-	was := c.saveErr
-	c.saveErr = err
-	var lost *session.LeaseLostError
-	switch {
-	case errors.As(err, &lost):
-		c.saveErr = nil
-		c.writeLine("%s.", app.LeaseLostText(lost))
-	case err != nil && was == nil:
-		c.writeLine("%s.", oneLine(app.SaveErrorText(err)))
-	case err == nil && was != nil:
-		c.writeLine("%s.", app.SavedAgain)
+	text, lasting := app.SaveText(c.saveErr, err)
+	if c.saveErr = lasting; text != "" {
+		c.writeLine("%s.", oneLine(text))
 	}
 }
 

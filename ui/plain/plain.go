@@ -60,7 +60,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p.leave()
 	keys.Close()
 	stop()
-	p.await()
+	app.Within(app.StopWait, p.beside.Wait)
 	if err := p.app.Session.Close(); err != nil {
 		p.writeLine("Could not save the end of this conversation: %s", oneLine(err.Error()))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
-	"time"
 )
 
 // errHangup causes a cancel when the terminal is gone.
@@ -77,19 +76,6 @@ func (r *runner) guard(f func()) {
 func (r *runner) stop() {
 	r.cancel(context.Canceled)
 	close(r.gone)
-}
-
-// await waits, not for long, until what runs has stopped its children.
-func (r *runner) await() {
-	ended := make(chan struct{})
-	go func() {
-		r.beside.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(3 * time.Second):
-	}
 }
 
 // A mailbox holds what others want the owner to do, and why it has to end.

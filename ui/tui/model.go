@@ -2,7 +2,6 @@ package tui
 
 import (
 	"os"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -265,15 +264,7 @@ func (m *Model) shutdown() {
 	m.chat.Cancel()
 	m.chat.Close()
 	m.input.SaveDraftNow()
-	ended := make(chan struct{})
-	go func() {
-		m.Running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(3 * time.Second):
-	}
+	app.Within(app.StopWait, m.Running.Wait)
 	m.input.Close()
 	m.closeErr = m.App.Session.Close()
 }

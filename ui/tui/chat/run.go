@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -165,19 +164,16 @@ func (c *Chat) Note(text string) {
 // SavedMsg reports that messages cannot be stored, or, with a nil Err, that all are.
 type SavedMsg struct{ Err error }
 
-// saved tells that what is said cannot be kept, for as long as that is so.
+// saved says that what is said cannot be kept, for as long as that is so.
 func (c *Chat) saved(err error) tea.Cmd {
-	was := c.SaveErr
-	c.SaveErr = err
-	var lost *session.LeaseLostError
-	switch {
-	case errors.As(err, &lost):
-		c.SaveErr = nil
-		c.Show(llm.Notice{Text: app.LeaseLostText(lost)})
-	case err != nil && was == nil:
-		c.Show(llm.Notice{Text: app.SaveErrorText(err)})
-	case err == nil && was != nil:
-		return c.ShowToast(app.SavedAgain)
+	text, lasting := app.SaveText(c.SaveErr, err)
+	c.SaveErr = lasting
+	switch text {
+	case "":
+	case app.SavedAgain:
+		return c.ShowToast(text)
+	default:
+		c.Show(llm.Notice{Text: text})
 	}
 	return nil
 }

@@ -87,24 +87,9 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 
 // restored brings the terminal back, and reports whether it took that in time.
 func (e *exit) restored(patience time.Duration) bool {
-	return within(2*patience, func() {
+	return app.Within(2*patience, func() {
 		e.safely(func() { e.terminal.Restore(!e.left(patience)) })
 	})
-}
-
-// within waits for f, which does not panic, and reports whether it ended in time.
-func within(patience time.Duration, f func()) bool {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	select {
-	case <-done:
-		return true
-	case <-time.After(patience):
-		return false
-	}
 }
 
 // safely runs f, and ends the program in order if that panics. It is guard for

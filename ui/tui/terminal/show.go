@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/tui/renderer"
 )
 
@@ -44,7 +45,7 @@ func Run(root tea.Model, started func(Loop), over func()) (status int, back bool
 		_, err := program.Run()
 		out.ended(err)
 	}()
-	back = out.restored(forFrame) && within(forFrame, painting.Wait)
+	back = out.restored(forFrame) && app.Within(forFrame, painting.Wait)
 	over()
 	return out.finish(back), back
 }
