@@ -47,11 +47,21 @@ type Board struct {
 	Directory string           // for what no route takes; made if it is not there
 	Workspace string           // from which no command is run; absolute, or "" for none
 
-	last          atomic.Int64 // copies asked for
-	busy          sync.Mutex   // one copy at a time
-	once          sync.Once
-	answers       chan string
-	answerTimeout time.Duration // what commands may take longer, for tests on busy machines
+	last    atomic.Int64 // copies asked for
+	busy    sync.Mutex   // one copy at a time
+	once    sync.Once
+	answers chan string
+	timeout timeout // nil for context.WithTimeout; tests decide themselves when time is up
+}
+
+type timeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+
+// within limits what a command or the terminal may take.
+func (b *Board) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if b.timeout != nil {
+		return b.timeout(ctx, limit)
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // A Result is what became of a copy.
@@ -194,13 +204,12 @@ func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
 	case <-answers: // of a question that was given up
 	default:
 	}
+	ctx, cancel := c.within(ctx, askTimeout)
+	defer cancel()
 	c.Terminal(seq)
-	late := time.NewTimer(askTimeout)
-	defer late.Stop()
 	select {
 	case text = <-answers:
 		return text, true
-	case <-late.C:
 	case <-ctx.Done():
 	}
 	return "", false
@@ -223,12 +232,12 @@ func (b *Board) Answered(text string) {
 func (c *copying) toCommand(ctx context.Context, row *command) {
 	// What was sent plainly may be in tmux's buffer by now: twice would be once
 	// too often for those who page through the buffers.
-	if row.buffer && len(c.Delivered) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout+c.answerTimeout) {
+	if row.buffer && len(c.Delivered) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout) {
 		c.Delivered = append(c.Delivered, Step{row.name, true})
 		return
 	}
 	outer := row.buffer && len(c.Delivered) == 0 && c.place.supportsOSC52() && len(osc52(c.text)) <= c.place.limit()
-	if err := c.run(ctx, putTimeout+c.answerTimeout, row.put(outer), row.bytes(c.text), nil); err != nil {
+	if err := c.run(ctx, putTimeout, row.put(outer), row.bytes(c.text), nil); err != nil {
 		if !errors.Is(err, errMissing) {
 			c.addLoss(row.name, err)
 		}
@@ -236,7 +245,7 @@ func (c *copying) toCommand(ctx context.Context, row *command) {
 	}
 	step := Step{Route: row.name}
 	if row.get != nil {
-		if !c.holds(ctx, row, getTimeout+c.answerTimeout) {
+		if !c.holds(ctx, row, getTimeout) {
 			c.addLoss(row.name, errNotThere)
 			return
 		}
@@ -250,12 +259,12 @@ func (c *copying) toCommand(ctx context.Context, row *command) {
 }
 
 // holds reports whether what a command gives back is the text, within a while.
-func (c *copying) holds(ctx context.Context, row *command, within time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, within)
+func (c *copying) holds(ctx context.Context, row *command, limit time.Duration) bool {
+	ctx, cancel := c.within(ctx, limit)
 	defer cancel()
 	for {
 		got := &capped{most: 2*len(c.text) + 1024}
-		if err := c.run(ctx, within, row.get, nil, got); err == nil && same(string(got.text), c.text) {
+		if err := c.run(ctx, limit, row.get, nil, got); err == nil && same(string(got.text), c.text) {
 			return true
 		}
 		select {

@@ -44,8 +44,8 @@ func sit(t *testing.T, env map[string]string) *desk {
 	d.env["PATH"] = d.bin
 	d.Board = &Board{
 		System: "linux", Directory: filepath.Join(t.TempDir(), "state", "parley"),
-		Getenv:        func(name string) string { return d.env[name] },
-		answerTimeout: time.Minute,
+		Getenv:  func(name string) string { return d.env[name] },
+		timeout: patient,
 		Terminal: func(seq string) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -53,6 +53,31 @@ func sit(t *testing.T, env map[string]string) *desk {
 		},
 	}
 	return d
+}
+
+// patient gives everything a minute, for commands of tests on busy machines.
+func patient(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Minute)
+}
+
+// expire lets the time of what may take limit be up when a file that a fake keeps has as many
+// lines, and not before.
+func (d *desk) expire(limit time.Duration, file string, lines int) {
+	d.timeout = func(ctx context.Context, l time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := patient(ctx, l)
+		if l != limit {
+			return ctx, cancel
+		}
+		go func() {
+			for ctx.Err() == nil {
+				if b, _ := os.ReadFile(filepath.Join(d.held, file)); strings.Count(string(b), "\n") >= lines {
+					cancel()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		return ctx, cancel
+	}
 }
 
 // install puts a command on PATH: a script for sh, in which $held is the
@@ -186,9 +211,9 @@ func TestRoutes(t *testing.T) {
 			"Copied 59 bytes to xclip; also via the terminal (OSC 52)", "plain", "clipboard"},
 		{"a clipboard that gives back something else", wayland,
 			func(d *desk) {
-				d.answerTimeout = 2 * time.Second // which it waits out
+				d.expire(getTimeout, "asked", 2) // it is asked again
 				d.install("wl-copy", "cat > $held/clipboard")
-				d.install("wl-paste", "echo other")
+				d.install("wl-paste", "echo other; echo >> $held/asked")
 			},
 			"Copied 59 bytes via the terminal (OSC 52), not confirmed; wl-copy: returned another text", "plain", "clipboard"},
 		{"the console of linux", map[string]string{"TERM": "linux"}, nil, "Could not copy 59 bytes; saved to FILE", "", ""},
@@ -326,10 +351,19 @@ func TestAsked(t *testing.T) {
 			t.Parallel()
 			d := sit(t, map[string]string{"TERM": "foot"})
 			d.Answered("stale") // of a question that nobody waits for any more
+			asked := func() {}
+			d.timeout = func(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+				ctx, asked = context.WithCancel(ctx)
+				return ctx, asked
+			}
 			send := d.Terminal
 			d.Terminal = func(seq string) {
-				if send(seq); seq == question && c.answer != "" {
+				switch send(seq); {
+				case seq != question:
+				case c.answer != "":
 					d.Answered(c.answer)
+				default:
+					asked()
 				}
 			}
 			if got := d.copy("hi").String(); got != c.say {
@@ -419,7 +453,7 @@ func TestHangs(t *testing.T) {
 	t.Parallel()
 	t.Run("killed", func(t *testing.T) {
 		d := sit(t, map[string]string{"DISPLAY": ":0"})
-		d.answerTimeout = 0
+		d.expire(putTimeout, "pid", 1)
 		d.install("xclip", "sleep 60 & echo $! > $held/pid; sleep 60")
 		got := d.copy("hi")
 		if len(got.Failures) != 1 || got.Failures[0].Error() != "xclip: no answer in 2s" {

@@ -53,7 +53,7 @@ func (b *Board) askTmux(ctx context.Context, p *environment) {
 	const format = "#{set-clipboard}\t#{allow-passthrough}\t#{client_termname}\t#{client_termfeatures}"
 	out := &capped{most: 8 << 10}
 	// The second question fails if tmux has nothing to say about it.
-	_ = b.run(ctx, getTimeout+b.answerTimeout, []string{"tmux", "display-message", "-p", format, ";", "show-environment", "SSH_CONNECTION"}, nil, out)
+	_ = b.run(ctx, getTimeout, []string{"tmux", "display-message", "-p", format, ";", "show-environment", "SSH_CONNECTION"}, nil, out)
 	first, rest, _ := strings.Cut(string(out.text), "\n")
 	fields := strings.Split(first, "\t")
 	if len(fields) != 4 {

@@ -57,7 +57,7 @@ func (b *Board) Image(ctx context.Context) ([]byte, error) {
 			continue
 		}
 		out := &capped{most: maxImageBytes}
-		err := b.run(ctx, imageTimeout+b.answerTimeout, r.get, nil, out)
+		err := b.run(ctx, imageTimeout, r.get, nil, out)
 		picture := out.text
 		if err == nil && r.decode != nil {
 			picture, err = r.decode(picture)

@@ -79,7 +79,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	if err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(ctx, limit)
+	within, cancel := b.within(ctx, limit)
 	defer cancel()
 	const inputDelay = 100 * time.Millisecond // a keeper, which outlives the terminal, may hold on to its input
 	cmd := process.CommandContext(within, inputDelay, path, argv[1:]...)

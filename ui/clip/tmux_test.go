@@ -123,7 +123,7 @@ func (o *outer) board() *Board {
 	o.t.Cleanup(func() { pane.Close() })
 	env := map[string]string{"TMUX": o.socket + ",1,0", "TMUX_PANE": "%0", "TERM": "tmux-256color", "PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}
 	return &Board{
-		System: "linux", Getenv: func(name string) string { return env[name] }, answerTimeout: time.Minute,
+		System: "linux", Getenv: func(name string) string { return env[name] }, timeout: patient,
 		Terminal: func(seq string) {
 			if _, err := pane.WriteString(seq); err != nil {
 				o.t.Error(err)
