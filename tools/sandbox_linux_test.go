@@ -157,32 +157,51 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 	}
 }
 
-func TestHeldCancelEndsEverything(t *testing.T) {
+// A heldCommand is one that runs in the sandbox until it is canceled.
+type heldCommand struct {
+	fixture
+	name string  // of how it is held
+	out  Outcome // when cancelHeld has returned
+}
+
+// cancelHeld runs a command in a workspace with files, once with namespaces and once without,
+// and cancels both when they are ready. It returns when both have ended.
+func cancelHeld(t *testing.T, files map[string]string, command string, ready func(fixture)) []*heldCommand {
+	t.Helper()
+	var all []*heldCommand
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, spaces := range []string{"", "1"} {
-		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
-			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
-			f := openSandboxed(t, SandboxConfig{}, nil)
-			text, n := script()
-			a, err := f.Plan(t.Context(), "shell", args("command", text+"echo evil > .envrc; echo started; sleep 1000"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var out Outcome
-			var running sync.WaitGroup
-			running.Go(func() { out = a.Run(ctx, nil) })
-			f.wait("pids", n)
-			f.wait(".envrc", 1)
-			cancel()
-			running.Wait() // the command would take a thousand seconds
-			if left := living(t, os.Getpid()); len(left) > 0 {
-				t.Errorf("still there: %v", left)
-			}
-			if !out.Failed || !strings.Contains(out.Text, "[canceled after") || !strings.Contains(out.Text, "undid changes of .envrc") {
-				t.Errorf("got %+v", out)
-			}
-		})
+		t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
+		c := &heldCommand{fixture: openSandboxed(t, SandboxConfig{}, files), name: "PARLEY_TEST_NO_NAMESPACES=" + spaces}
+		a, err := c.Plan(t.Context(), "shell", args("command", command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() { c.out = a.Run(ctx, nil) })
+		ready(c.fixture)
+		all = append(all, c)
+	}
+	cancel()
+	running.Wait()
+	return all
+}
+
+func TestHeldCancelEndsEverything(t *testing.T) {
+	text, n := script()
+	all := cancelHeld(t, nil, text+"echo evil > .envrc; echo started; sleep 1000", func(f fixture) {
+		f.wait("pids", n)
+		f.wait(".envrc", 1)
+	})
+	if left := living(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("still there: %v", left)
+	}
+	for _, c := range all {
+		if !c.out.Failed || !strings.Contains(c.out.Text, "[canceled after") || !strings.Contains(c.out.Text, "undid changes of .envrc") {
+			t.Errorf("%s: got %+v", c.name, c.out)
+		}
 	}
 }
 
@@ -201,32 +220,17 @@ perl -e 'chdir ".parley"; for (1..200) { mkdir "d"; chdir "d" }'
 trap '' TERM
 echo > deep
 sleep 100`
-	for _, spaces := range []string{"", "1"} {
-		t.Run("PARLEY_TEST_NO_NAMESPACES="+spaces, func(t *testing.T) {
-			t.Setenv("PARLEY_TEST_NO_NAMESPACES", spaces)
-			f := openSandboxed(t, SandboxConfig{}, map[string]string{".git/config": "[core]\n", "src/x": ""})
-			a, err := f.Plan(t.Context(), "shell", args("command", command))
-			if err != nil {
-				t.Fatal(err)
+	files := map[string]string{".git/config": "[core]\n", "src/x": ""}
+	for _, c := range cancelHeld(t, files, command, func(f fixture) { f.wait("deep", 1) }) {
+		for _, name := range []string{".parley", ".envrc", "src/.git/config"} {
+			if _, err := os.Lstat(filepath.Join(c.Root(), name)); err == nil || !strings.Contains(c.out.Text, name) {
+				t.Errorf("%s: %s is there (%v), or not told of: %s", c.name, name, err == nil, c.out.Text)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var out Outcome
-			var running sync.WaitGroup
-			running.Go(func() { out = a.Run(ctx, nil) })
-			f.wait("deep", 1)
-			cancel()
-			running.Wait()
-			for _, name := range []string{".parley", ".envrc", "src/.git/config"} {
-				if _, err := os.Lstat(filepath.Join(f.Root(), name)); err == nil || !strings.Contains(out.Text, name) {
-					t.Errorf("%s is there (%v), or not told of: %s", name, err == nil, out.Text)
-				}
-			}
-			left, _ := filepath.Glob(filepath.Join(f.Root(), ".parley.undone-*"))
-			if len(left) != 1 || !strings.Contains(out.Text, "kept in ") || !strings.Contains(out.Text, left[0]) {
-				t.Errorf("%v: it is not told where it is: %s", left, out.Text)
-			}
-		})
+		}
+		left, _ := filepath.Glob(filepath.Join(c.Root(), ".parley.undone-*"))
+		if len(left) != 1 || !strings.Contains(c.out.Text, "kept in ") || !strings.Contains(c.out.Text, left[0]) {
+			t.Errorf("%s: %v: it is not told where it is: %s", c.name, left, c.out.Text)
+		}
 	}
 }
 
