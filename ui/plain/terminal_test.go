@@ -5,6 +5,7 @@ package plain
 import (
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -34,6 +35,10 @@ func TestMain(m *testing.M) {
 		os.Exit(child(what))
 	}
 	uitest.RestoreHangup()
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "16") // they mostly wait
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -227,6 +232,7 @@ const (
 )
 
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	t.Run("ctrl+d quits, and the modes were never changed", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
@@ -255,12 +261,12 @@ func TestTerminal(t *testing.T) {
 	t.Run("pasted lines are one message", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types("one\ntwo\nthree\n").hears("Read as one message of 3 lines.").hears("One.").pauses().types("/quit\n").ends(0)
+		s.types("one\ntwo\nthree\n").hears("Read as one message of 3 lines.").hears("One.").hears("Answer finished").types(ctrlD).ends(0)
 	})
 	t.Run("a line that is too long is not sent", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")
-		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: the terminal takes lines of at most 4095 bytes").pauses().types("/quit\n").ends(0)
+		s.types(strings.Repeat("x", 5000) + "\n").hears("Not sent: the terminal takes lines of at most 4095 bytes").types(ctrlD).ends(0)
 	})
 	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
 		t.Parallel()
@@ -288,6 +294,7 @@ func (s *stand) ends0(t *testing.T) {
 // TestSignals: a signal that ends programs saves, ends what runs, and leaves the
 // terminal as it is.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
