@@ -29,6 +29,7 @@ func lengthy() string {
 // While a question is open, the conversation can be read; the question keeps the
 // keys of pages for itself where it is longer than its window.
 func TestScrollsBehindQuestions(t *testing.T) {
+	t.Parallel()
 	wheel := func(y int) tea.Msg { return tea.MouseWheelMsg{X: 5, Y: y, Button: tea.MouseWheelUp} }
 	for name, c := range map[string]struct {
 		rows  int // of the question
@@ -106,6 +107,7 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 // A command that does not exist is not sent to the model; paths are, and whatever
 // has a space before it. One that cannot run now leaves what was typed, too.
 func TestMistypedCommands(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them",
 		"/modle":               "Did you mean /mode or /model?",
@@ -137,6 +139,7 @@ func TestMistypedCommands(t *testing.T) {
 
 // The palette by a slash says so too, and leaves no bare command behind.
 func TestSlashLeaves(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{"history ": "", "history": "", "clear": "", "history full": "/history full", "histo": "/histo"} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 80, 24)
@@ -183,6 +186,7 @@ func TestPaletteOrder(t *testing.T) {
 
 // Servers are asked once in a while, unless one had no answer.
 func TestServersAreAskedOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		found []app.ModelChoice
 		wait  time.Duration

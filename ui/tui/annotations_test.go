@@ -102,6 +102,7 @@ func fault(f llm.Fault) error {
 // conversation is opened: notices, a fallback, errors with their hint, what was
 // stopped, commands of the user's own, switches, calls that a cut answer had begun.
 func TestAnnotationsShownAgain(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			k := setUpStored(t, size[0], size[1],

@@ -29,6 +29,7 @@ func touch(id, name string) llm.Part {
 // Other dialogs open over an approval, and when they are left it is there as it was: with
 // what was written, at the same place, and with its guard anew.
 func TestDialogsOverApprovals(t *testing.T) {
+	t.Parallel()
 	for title, open := range map[string][]string{
 		"Commands": {"ctrl+p"}, "Keys": {"f1"}, "Model": {"ctrl+x", "m"}, "Usage": {"ctrl+x", "u"},
 	} {
@@ -115,6 +116,7 @@ func TestRunningStandsAboveWaiting(t *testing.T) {
 // between: nothing runs without an answer that allows it, every call has one result, and the
 // next request is one that a provider takes. With PARLEY_LONG=1 thirty, ten times over.
 func TestManyApprovals(t *testing.T) {
+	t.Parallel()
 	calls, seeds := 15, uint64(1)
 	if long {
 		calls, seeds = 30, 10

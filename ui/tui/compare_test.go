@@ -46,6 +46,7 @@ func TestCompareTellsSwitchOnce(t *testing.T) {
 
 // TestCompare asks two models the same, and goes on with one of them.
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 24}, {80, 24}, {50, 15}} {
 		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
 			s := comparing(t, size.w, size.h, llmtest.Think("hm", "the **first**"), llmtest.Say("the second"))
@@ -97,6 +98,7 @@ func TestAnswers(t *testing.T) {
 // TestCompareStops: what came before a stop can be chosen, and who is chosen
 // while others still answer stops them.
 func TestCompareStops(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		keys []string
@@ -171,6 +173,7 @@ func TestCompareOutOfReach(t *testing.T) {
 // TestCompareBlind hides who answers until an answer is chosen: in the columns, in the verdict
 // of a judge and in the status line. The choice tells.
 func TestCompareBlind(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 24}, {50, 15}} {
 		t.Run(fmt.Sprint(size.w), func(t *testing.T) { compareBlindly(t, size.w, size.h) })
 	}
@@ -201,6 +204,7 @@ func compareBlindly(t *testing.T, w, h int) {
 // TestCompareWindows: a model that a prompt is too long for is told before anything is sent. It
 // can be left out, or another one asked in its place, which its column says then.
 func TestCompareWindows(t *testing.T) {
+	t.Parallel()
 	for choice, want := range map[string]struct {
 		key, model string
 		see        []string

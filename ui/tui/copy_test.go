@@ -43,6 +43,7 @@ func (s *stage) copied() (texts []string) {
 // Every key that copies gives the source text to the same routes, and says what
 // became of it.
 func TestCopies(t *testing.T) {
+	t.Parallel()
 	const answer = "# 標題\n\nSome *text* 👩‍👩‍👧‍👦.\n\n```go\nfmt.Println(\"hi\")\n```\n"
 	tests := []struct {
 		name string
@@ -74,6 +75,7 @@ func TestCopies(t *testing.T) {
 // TestCopiesWhatIsSeen: nothing is on the clipboard that a screen does not show, such
 // as the end of a paste in front of another command.
 func TestCopiesWhatIsSeen(t *testing.T) {
+	t.Parallel()
 	var sent string
 	o := app.Options{Getenv: bare(t.TempDir())}
 	board := o.Board(func(seq string) { sent += seq })

@@ -146,6 +146,7 @@ func keyTables() string {
 // TestManual holds that the tables of the page about the chat are those of the program. The
 // flag -update writes them.
 func TestManual(t *testing.T) {
+	t.Parallel()
 	uitest.GeneratedDoc(t, "chat", "commands", commandTables())
 	uitest.GeneratedDoc(t, "chat", "keys", keyTables())
 	chat := uitest.ReadDoc(t, "chat")
@@ -179,6 +180,7 @@ var chordSpan = regexp.MustCompile(`^(?:(?:ctrl|alt|shift)\+\S+(?: \S+)?|f[0-9]+
 // TestManualNamesKeysThatAreBound holds that each key on a page is bound, and that the tables of
 // the page about the chat have all keys.
 func TestManualNamesKeysThatAreBound(t *testing.T) {
+	t.Parallel()
 	bound := map[string]bool{}
 	for _, a := range newKeymap(nil).actions {
 		for _, key := range a.Keys {
@@ -234,6 +236,7 @@ var slashes = regexp.MustCompile("(?m)(?:^|`)/([a-z][a-z-]*)(?: [^`\\n]*)?(?:`|$
 // TestManualNamesCommandsThatExist holds that each /command on a page is one of the screen, of
 // plain lines, whose commands the page about accessibility lists, or a prompt of an example.
 func TestManualNamesCommandsThatExist(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{"review": true, "tests": true} // prompts of examples
 	for _, a := range actions() {
 		for _, name := range a.Names() {

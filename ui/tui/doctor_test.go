@@ -22,6 +22,7 @@ func aCheckup(context.Context, app.TerminalState) []app.Check {
 
 // TestDoctor: a checkup is a page to read, which names what is broken and what to do.
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}} {
 		name := fmt.Sprintf("doctor-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {

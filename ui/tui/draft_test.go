@@ -18,6 +18,7 @@ import (
 // What a server or a model wrote is a prompt when it is sent unread, whatever it
 // begins with: it runs no command and nothing in the shell.
 func TestOthersWordsDoNotRun(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"a line for the shell":             "!touch ran",
 		"a command":                        "/mode yolo",
@@ -106,6 +107,7 @@ func TestWheelOverTheComposer(t *testing.T) {
 // What is typed behind a slash is a command only if it is chosen: leaving the
 // palette runs nothing, and loses nothing. A path is a message.
 func TestSlashRunsNothingUnchosen(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		keys []string
 		want string

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm-256color")
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		flag.Set("test.parallel", "4") // they wait more than they compute
+		flag.Set("test.parallel", "8") // they wait more than they compute
 	}
 	os.Exit(m.Run())
 }
@@ -74,6 +74,8 @@ func child(where string) int {
 		turn = llmtest.Say("streaming is over")
 	case "flood":
 		turn = llmtest.Hang(flood()...)
+	case "screenful":
+		turn = llmtest.Hang(flood()[:20_000]...)
 	case "shell":
 		turn = llmtest.Call(llm.Part{Name: "shell", Input: `{"command":"echo $$ > pid; echo stream''ing; exec sleep 1000"}`})
 		set, err := tools.Open(os.Getenv("PARLEY_UI_FOLDER"))
@@ -248,6 +250,7 @@ func (s *stand) where() string {
 // TestTerminalComesBack: whichever way the screen ends, the terminal is as it
 // was, and the exit status says why.
 func TestTerminalComesBack(t *testing.T) {
+	t.Parallel()
 	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
 	kill := func(n syscall.Signal) func(*stand) { return func(s *stand) { s.Process.Signal(n) } }
 	tests := []struct {

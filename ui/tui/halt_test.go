@@ -13,6 +13,7 @@ import (
 // What the line of a running tool says of esc is true: the tool ends, the turn
 // does not.
 func TestStopTheTool(t *testing.T) {
+	t.Parallel()
 	run := llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"printf be%s gun; sleep 60"}`})
 	begin := func(t *testing.T, then ...llmtest.Turn) *stage {
 		s := setUp(t, 80, 24, append([]llmtest.Turn{run}, then...)...)

@@ -20,6 +20,7 @@ import (
 // What is sent while a conversation is opened goes to that one; if it cannot be opened,
 // it is a draft.
 func TestSentWhileOpening(t *testing.T) {
+	t.Parallel()
 	for name, opens := range map[string]bool{"opened": true, "not opened": false} {
 		t.Run(name, func(t *testing.T) {
 			gate := make(chan struct{})
@@ -89,6 +90,7 @@ func TestKeysBehindEnter(t *testing.T) {
 
 // Keys that came in one packet with a choice, or with what leaves a dialog, are for what is there then.
 func TestKeysBehindChoices(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		open  []string // keys that open a dialog
 		sees  string   // of it

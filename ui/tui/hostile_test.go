@@ -162,6 +162,7 @@ var tour = []step{
 // terminal than be read. Every frame is judged before the renderer, which drops
 // some of what it is given, could hide anything.
 func TestHostileTexts(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{100, 200}, {37, 11}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			t.Parallel()

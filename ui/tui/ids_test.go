@@ -65,6 +65,7 @@ func TestBlocksStayInTheirTurns(t *testing.T) {
 // Calls that share an id, and calls without one, show in the order in which they
 // arrived, each once.
 func TestCallsWithoutIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"", "same"} {
 		t.Run("id "+id, func(t *testing.T) {
 			calls := func(_ context.Context, _ llm.Request, out *llm.Out) error {

@@ -118,6 +118,7 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestDrafts(t *testing.T) {
+	t.Parallel()
 	lib := session.MemoryStore()
 	defer lib.Close()
 	fake := llmtest.New(llmtest.Say("ok"))
@@ -265,6 +266,7 @@ func TestEditedMention(t *testing.T) {
 
 // What is no file is told, for the model gets its name alone.
 func TestMentionOfNothing(t *testing.T) {
+	t.Parallel()
 	for prompt, want := range map[string]string{
 		"see @nofile, please": "No file nofile: sent as text",
 		"mail me@nofile":      "",

@@ -11,6 +11,7 @@ import (
 // What may follow a leader is shown when it has stood for a while, and goes with the next
 // key: esc leaves without a word.
 func TestWhichKey(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
 		name := fmt.Sprintf("whichkey-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {

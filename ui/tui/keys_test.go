@@ -9,6 +9,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		keys Keys

@@ -36,6 +36,7 @@ func anOllama(context.Context) []app.Service {
 // TestLocalOffer: a server that runs here is offered above the first screen, and answers
 // from then on.
 func TestLocalOffer(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}} {
 		name := fmt.Sprintf("local-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,7 @@ const codeAnswer = "Two blocks:\n\n```go\n// Hello greets.\nfunc Hello(name stri
 // others every look has the same letters, all of them only with PARLEY_LONG=1. None has a color
 // that is no role of its theme.
 func TestLooks(t *testing.T) {
+	t.Parallel()
 	for _, look := range looks {
 		th, ok := theme.ByName(look)
 		if !ok {

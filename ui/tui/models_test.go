@@ -36,6 +36,7 @@ func (s *stage) order() string {
 }
 
 func TestModelOrder(t *testing.T) {
+	t.Parallel()
 	const usual = "fake/one fake/two gate/maker/audio-1 gate/maker/chat-1 openai/gpt-x"
 	for name, c := range map[string]struct {
 		change func(*Options)
@@ -117,6 +118,7 @@ func TestLacks(t *testing.T) {
 
 // What is said is read whole at any width, and moves nothing.
 func TestSaidIsWhole(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {50, 15}, {20, 8}, {12, 5}} {
 		t.Run("", func(t *testing.T) {
 			s := setUp(t, size[0], size[1])

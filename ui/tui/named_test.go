@@ -14,6 +14,7 @@ import (
 // letters stood in the description of /compact. What was only found runs nothing,
 // however it is entered.
 func TestFoundCommandsDoNotRun(t *testing.T) {
+	t.Parallel()
 	for typed, found := range map[string]string{"free": "compact", "foo": "fold-output", "cmpct": "compact", "last": "retry"} {
 		for name, enter := range map[string]func(*stage){
 			"slash":   func(s *stage) { s.Type("/" + typed).Shows(found).Press("enter") },
@@ -39,6 +40,7 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 
 // The beginning of one command's names runs it, in the list and without one.
 func TestBeginningsRun(t *testing.T) {
+	t.Parallel()
 	for _, typed := range []string{"/usa", "/USAGE", "/usage"} {
 		t.Run(typed, func(t *testing.T) {
 			s := setUp(t, 80, 30)
@@ -54,6 +56,7 @@ func TestBeginningsRun(t *testing.T) {
 // A model that is named whole is asked, though no list has it and others look
 // like it.
 func TestNamedModelWins(t *testing.T) {
+	t.Parallel()
 	opened := func(o *Options) {
 		open := o.Open
 		o.Open = func(name string) (llm.Endpoint, error) {

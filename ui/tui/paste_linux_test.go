@@ -13,6 +13,7 @@ import (
 // return, which not every terminal takes out, and however large it is, 1 MB or with PARLEY_LONG=1
 // 10 MB: nothing of it is sent until somebody presses enter.
 func TestPastesAreText(t *testing.T) {
+	t.Parallel()
 	lines := 1 << 20 / 9
 	if long {
 		lines *= 10

@@ -36,6 +36,7 @@ func half(_ context.Context, _ llm.Request, out *llm.Out) error {
 // A model that fails in the middle is told, and what follows is the user's choice: by number,
 // by arrows and enter, or esc.
 func TestQuestionOnTheScreen(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		keys []string
 		want string
@@ -116,6 +117,7 @@ func windowed(o *Options) {
 // A conversation that does not fit goes on in a copy, from a summary: the prompt is sent there
 // and what is queued goes along, while the original ends where it did before.
 func TestQuestionForks(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 40}, {80, 24}, {50, 15}} {
 		t.Run(fmt.Sprint(size.w), func(t *testing.T) {
 			one := strings.Repeat("word ", 700)
@@ -161,6 +163,7 @@ func TestQuestionForkFails(t *testing.T) {
 // While a model is waited for that failed, the keys in sight do what they say: it is asked at
 // once, goes on being waited for, or the turn ends.
 func TestKeysWhileAModelRests(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ keys, want string }{
 		"now":  {"ctrl+x g", "again"},
 		"wait": {"ctrl+x a", " s left"},

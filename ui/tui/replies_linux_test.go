@@ -25,6 +25,7 @@ var answers = []string{
 
 // Answers that come when nobody reads any more go with the screen.
 func TestRestoreDrops(t *testing.T) {
+	t.Parallel()
 	for _, abrupt := range []bool{false, true} {
 		tty, slave, err := pty.Open()
 		if err != nil {
@@ -52,6 +53,7 @@ func TestRestoreDrops(t *testing.T) {
 // way the screen goes: the queue of the terminal is empty then. The answers come
 // while the process stands still, so that none is early and none late.
 func TestAnswersDoNotReachTheShell(t *testing.T) {
+	t.Parallel()
 	for _, way := range []struct {
 		name, where string
 		signal      syscall.Signal // 0: by the keys

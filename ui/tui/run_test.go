@@ -145,6 +145,7 @@ func (s *stage) busy() bool {
 const markdownAnswer = "# Heading\n\nSome *text* with `code`.\n\n- one\n- two\n\n```go\nfmt.Println(\"hi\")\n```\n"
 
 func TestScreens(t *testing.T) {
+	t.Parallel()
 	call := func(id, name, input string) llm.Part { return llm.Part{ID: id, Name: name, Input: input} }
 	tests := []struct {
 		name  string
@@ -191,6 +192,7 @@ func TestScreens(t *testing.T) {
 }
 
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	write := llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"b.txt","content":"new\n"}`})
 	wrote := func(s *stage) bool { _, err := os.Stat(filepath.Join(s.dir, "b.txt")); return err == nil }
 
@@ -280,6 +282,7 @@ func TestRemoteTools(t *testing.T) {
 
 // A slash opens the commands, but what follows may be a message after all.
 func TestSlash(t *testing.T) {
+	t.Parallel()
 	t.Run("esc keeps what was typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("/etc/fstab what is this").Press("esc").WaitForText("› /etc/fstab what is this")
@@ -299,6 +302,7 @@ func TestSlash(t *testing.T) {
 
 // Every action can be run by its name at any time, and none breaks the screen.
 func TestEveryAction(t *testing.T) {
+	t.Parallel()
 	for _, a := range actions() {
 		if a.Name == "quit" || a.Name == "interrupt" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
 			continue // leave, or need a terminal
@@ -447,6 +451,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestQuit(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		play func(*stage)

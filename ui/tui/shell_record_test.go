@@ -36,6 +36,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 // gone is attached as interrupted, once; one that runs in another window, or
 // whose output is kept, is not.
 func TestInterruptedCommandIsAttached(t *testing.T) {
+	t.Parallel()
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Skip(err)

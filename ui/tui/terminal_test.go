@@ -40,11 +40,11 @@ func flood() []string {
 // TestEditor: the user's editor finds the terminal as it was, and the screen
 // is back with what was written.
 func TestEditor(t *testing.T) {
+	t.Parallel()
 	editor := filepath.Join(t.TempDir(), "editor")
 	const script = "#!/bin/sh\necho editor begins\nstty -a\nprintf 'written elsewhere' >>\"$1\"\necho editor ends\n"
 	llmtest.Executable(t, editor, script)
-	t.Setenv("VISUAL", editor)
-	s := launch(t, "-", "streaming")
+	s := launch(t, "-", "streaming", "/usr/bin/env", "VISUAL="+editor)
 	io.WriteString(s.tty, "\x07")
 	s.out.waitFor(t, "editor ends")
 	_, within, _ := strings.Cut(s.out.String(), "editor begins")
@@ -183,56 +183,6 @@ func TestFloodOnSlowTerminal(t *testing.T) {
 	if len(m.vt.Wrong) > 0 {
 		t.Errorf("%q", m.vt.Wrong)
 	}
-}
-
-// A stuck terminal takes a little, and then nothing.
-type stuck struct{ left chan []byte }
-
-func (s stuck) Write(b []byte) (int, error) {
-	s.left <- b
-	return len(b), nil
-}
-
-// A signal ends the program even if the terminal takes nothing any more, and
-// nothing at all of what brings it back.
-func TestSignalOnStuckTerminal(t *testing.T) {
-	t.Parallel()
-	s := launchStuck(t)
-	s.Process.Signal(syscall.SIGTERM)
-	if status := wait(t, s.Cmd); status != 143 {
-		t.Errorf("exit status %d", status)
-	}
-}
-
-// So do the keys that end it.
-func TestQuitOnStuckTerminal(t *testing.T) {
-	t.Parallel()
-	s := launchStuck(t)
-	io.WriteString(s.tty, "\x03\x03\x04")
-	if status := wait(t, s.Cmd); status != 0 {
-		t.Errorf("exit status %d", status)
-	}
-}
-
-// launchStuck starts a screen on a terminal that then takes nothing any more.
-func launchStuck(t *testing.T) *stand {
-	t.Helper()
-	out := stuck{make(chan []byte)}
-	s := launchOn(t, out, "flood")
-	t.Cleanup(func() {
-		go func() {
-			for range out.left {
-			}
-		}()
-	})
-	<-out.left
-	for n := range 40 { // each is painted whole
-		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: uint16(160 + n), Cols: 500}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return s
 }
 
 // floodTakes is how much memory a flood may take, in KB: it is 1 MB of text, and

@@ -129,6 +129,7 @@ func TestQueueWhileReading(t *testing.T) {
 // What is said about one thing leaves in sight that a message is being edited, and
 // goes when that thing does.
 func TestToasts(t *testing.T) {
+	t.Parallel()
 	t.Run("editing stays in sight", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("first answer"))
 		s.ask("the question", "first answer")

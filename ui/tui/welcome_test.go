@@ -50,6 +50,7 @@ func unchanged(*Options) {}
 // What is to be told at the beginning, such as that facts of models are old, is whole on the
 // first screen of every size, and told on a conversation that goes on, which has none.
 func TestFirstNotice(t *testing.T) {
+	t.Parallel()
 	const notice = "Prices and context windows of models are of 2026-11-20: parley models --update fetches new ones"
 	words := func(s *stage) string { return strings.Join(strings.Fields(s.Screen()), " ") }
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
@@ -75,6 +76,7 @@ func TestFirstNotice(t *testing.T) {
 // The first screen says where the user is, which model answers, what to try, and what to
 // continue, at every size.
 func TestFirstScreen(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			s := firstScreen(t, size[0], size[1], unchanged, "Refactor the store", "Why does the build fail on a clean machine when the cache is empty?", "Hello")
@@ -96,6 +98,7 @@ func demoAnswers(o *Options) {
 }
 
 func TestFirstScreenKeys(t *testing.T) {
+	t.Parallel()
 	t.Run("an example is written into the composer, and sent by another enter", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged)
 		s.WaitForText("Try").Press("down", "down", "down", "up", "enter")

@@ -50,6 +50,7 @@ func wired(list *[]app.Exchange) func(*Options) {
 
 // TestWire goes from the list into an exchange and back.
 func TestWire(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {50, 15}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			list := exchanges(time.Date(2026, 11, 20, 16, 0, 0, 0, time.Local))
