@@ -71,6 +71,7 @@ func TestOwnTools(t *testing.T) {
 
 // A canceled tool is gone with everything it started, and what it leaves in the background ends.
 func TestOwnToolEnds(t *testing.T) {
+	t.Parallel()
 	f := open(t, nil)
 	if err := f.AddCustomTools(own(t, "[tools.mine]\ncommand = \"sleep 1000 & echo $!; wait\""), "", ""); err != nil {
 		t.Fatal(err)

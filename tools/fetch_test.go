@@ -319,6 +319,7 @@ func TestFetchIsCanceled(t *testing.T) {
 
 // The pages of a long answer, one after the other, are the whole of it.
 func TestFetchPages(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for i := 0; utf8.RuneCountInString(text.String()) < 2*fetchPageSize+500; i++ {
 		fmt.Fprintf(&text, "žluťoučký kůň %d\n", i)

@@ -77,6 +77,7 @@ func (f fixture) until(n int) Job {
 const offspring = "sh -c 'echo $$ >> pids; sleep 1000 & echo $! >> pids; sleep 1000'"
 
 func TestCommandsGoToTheBackground(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name       string
 		background bool
@@ -135,6 +136,7 @@ func TestCommandsGoToTheBackground(t *testing.T) {
 
 // Until a command is in the background, its call ends it; from then on nothing of the call does.
 func TestCancelAndTheBackground(t *testing.T) {
+	t.Parallel()
 	f, c := openJobs(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan Outcome, 1)
@@ -152,6 +154,7 @@ func TestCancelAndTheBackground(t *testing.T) {
 }
 
 func TestJobsAreKilled(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, state string
 		kill        func(f fixture)
@@ -249,6 +252,7 @@ func TestWaitForJob(t *testing.T) {
 
 // Whatever a job writes, what is kept of it is bounded, and can be shown.
 func TestJobOutputIsBoundedAndPlain(t *testing.T) {
+	t.Parallel()
 	f, c := openJobs(t)
 	call := f.start("", f.plan("", "shell", "background", true,
 		"command", `printf '\033]0;evil\007\033[31mred\n'; head -c 3000000 /dev/zero | tr '\0' 'x'; printf 'last\n\377\n'; echo > here; until [ -e go ]; do sleep 0.01; done`))
@@ -272,6 +276,7 @@ func TestJobOutputIsBoundedAndPlain(t *testing.T) {
 }
 
 func TestTooManyJobs(t *testing.T) {
+	t.Parallel()
 	f, c := openJobs(t)
 	for i := range maxJobs + 1 {
 		call := f.start("", f.plan("", "shell", "command", "echo $$ >> pids; exec sleep 1000", "background", true))
@@ -290,6 +295,7 @@ func TestTooManyJobs(t *testing.T) {
 
 // Those that ended are forgotten one day, and numbers are not used again.
 func TestEndedJobsAreForgotten(t *testing.T) {
+	t.Parallel()
 	f, c := openJobs(t)
 	const all = maxEndedJobs + 3
 	told := make(chan Job, all)
@@ -357,6 +363,7 @@ func TestJobsAreHeld(t *testing.T) {
 // A job that the model was not told of is kept until it was, with the end of its output alone once
 // there are many.
 func TestUntoldJobsAreKept(t *testing.T) {
+	t.Parallel()
 	f, c := openJobs(t)
 	const all = maxEndedJobs + 3
 	run := func(i int, owner, before string) {
@@ -394,6 +401,7 @@ func TestUntoldJobsAreKept(t *testing.T) {
 // A command of the user's own goes to the background when they want that, and by itself only after
 // ten minutes, if commands do so at all.
 func TestOwnCommandInTheBackground(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		after time.Duration

@@ -115,6 +115,7 @@ func TestJobsDieWithParley(t *testing.T) {
 // Whether parley ends a program, or is killed itself, nothing of it is left after
 // two seconds.
 func TestProgramsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	four := func(t *testing.T, read func() (string, error)) (pids []int) {
 		for range 4 {
 			line, err := read()

@@ -95,6 +95,7 @@ func TestReadShows(t *testing.T) {
 }
 
 func TestReadIsCapped(t *testing.T) {
+	t.Parallel()
 	f := open(t, map[string]string{
 		"lines": numberedLines(2500),
 		"wide":  strings.Repeat(strings.Repeat("x", 1000)+"\n", 1000),

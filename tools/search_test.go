@@ -113,6 +113,7 @@ func TestSearchConfig(t *testing.T) {
 
 // A service that repeats its key gives no part of it away, wherever its words are cut.
 func TestSearchMasksItsKey(t *testing.T) {
+	t.Parallel()
 	const key = "QXZKVWJYQUZXKVJWQZYX"
 	mask := sanitize.NewMask([]string{key}, 1)
 	for i := range 2 * maxExcerpt {

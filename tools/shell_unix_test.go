@@ -77,6 +77,7 @@ func TestShellEnvironment(t *testing.T) {
 }
 
 func TestShellOutputIsCapped(t *testing.T) {
+	t.Parallel()
 	f := open(t, nil)
 	got := f.must("shell", "command", "echo first; head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo last")
 	if len(got) > maxText+100 || !strings.HasPrefix(got, "first\nxxx") || !strings.HasSuffix(got, "xxx\nlast\n[exit status 0]") || !strings.Contains(got, "characters left out …]") {
@@ -130,6 +131,7 @@ func TestShellTimeout(t *testing.T) {
 }
 
 func TestShellProgress(t *testing.T) {
+	t.Parallel()
 	f := open(t, nil)
 	a, err := f.Plan(t.Context(), "shell", args("command", "for i in 1 2 3; do echo $i; sleep 0.1; done"))
 	if err != nil {
@@ -147,6 +149,7 @@ func TestShellProgress(t *testing.T) {
 
 // A panic of whoever watches ends the command as well.
 func TestShellAfterPanic(t *testing.T) {
+	t.Parallel()
 	f := open(t, nil)
 	a, err := f.Plan(t.Context(), "shell", args("command", "echo $$ > pid; echo x; exec sleep 1000"))
 	if err != nil {

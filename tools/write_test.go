@@ -149,6 +149,7 @@ func TestModesAndLinksAreKept(t *testing.T) {
 // A reader sees the old content or the new one, never something between, and
 // no temporary file stays.
 func TestWritesAreWhole(t *testing.T) {
+	t.Parallel()
 	contents := []string{strings.Repeat("a", 20_000) + "\n", strings.Repeat("b", 40_000) + "\n"}
 	f := open(t, map[string]string{"f": contents[0]})
 	f.must("read", "path", "f")
@@ -231,6 +232,7 @@ func TestKilledWhileWriting(t *testing.T) {
 
 // Of edits that were planned on the same content only one is carried out.
 func TestConcurrentEdits(t *testing.T) {
+	t.Parallel()
 	f := open(t, map[string]string{"f": "x\n"})
 	var actions []*Action
 	for i := range 8 {
@@ -286,6 +288,7 @@ func TestUnified(t *testing.T) {
 
 // Beyond what is compared line by line the diff is still whole.
 func TestUnifiedOfLargeTexts(t *testing.T) {
+	t.Parallel()
 	before := numberedLines(100_000)
 	after := strings.ReplaceAll(strings.Replace(before, "line 1\n", "one\n", 1), "line 99999\n", "last\n")
 	got := unifiedDiff("f", true, before, after)

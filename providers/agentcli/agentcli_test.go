@@ -158,6 +158,7 @@ func compiled(t *testing.T, kind string, req llm.Request) *run {
 
 // A system prompt that no argument can hold goes into a file, which goes again.
 func TestLongSystemPrompt(t *testing.T) {
+	t.Parallel()
 	s := script(t, claudeSays)
 	long := strings.Repeat("Be brief. ", maxArgument)
 	take(t, s.model("claude-cli").Stream(t.Context(), llm.Request{System: long, Messages: []llm.Message{llm.UserText("Hi")}}))
@@ -181,6 +182,7 @@ func TestImages(t *testing.T) {
 }
 
 func TestPlainText(t *testing.T) {
+	t.Parallel()
 	s := script(t, []step{{Out: "Two\nlines.\n"}})
 	got := take(t, s.model("gemini-cli").Stream(t.Context(), asking("Hi")))
 	check(t, got, []llm.Part{text("Two\nlines.")}, llm.Stop, "")
@@ -190,6 +192,7 @@ func TestPlainText(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789", 300_000)
 	s := script(t, []step{{Out: claudeInit + strings.Replace(claudeWhole, "Hello", long, 1) + claudeResult}})
 	got := take(t, s.model("claude-cli").Stream(t.Context(), asking("Hi")))
@@ -327,6 +330,7 @@ func TestInstructionsMentionNothing(t *testing.T) {
 
 // Many answers at once do not meet.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	s := script(t, geminiSays)
 	m := s.model("gemini-cli")
 	results := make(chan string)

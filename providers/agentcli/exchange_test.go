@@ -13,6 +13,7 @@ import (
 // TestRecordThenReplay: a program that was recorded answers again without being
 // run; where it is asked something else, it does not.
 func TestRecordThenReplay(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("be brief. ", 4000) // goes by a file of its own
 	for _, tt := range []struct {
 		name, kind string

@@ -10,6 +10,7 @@ import (
 
 // Versions that lack a flag run without it, from then on, if they can.
 func TestUnknownFlags(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kind    string
 		says    []step

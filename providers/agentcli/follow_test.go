@@ -82,6 +82,7 @@ func TestFollowSilence(t *testing.T) {
 
 // A program without an end is ended at the limit of an answer, which is the same for all.
 func TestFollowFlood(t *testing.T) {
+	t.Parallel()
 	for kind, line := range pieces {
 		if kind != "gemini-cli" && !llmtest.Long {
 			continue

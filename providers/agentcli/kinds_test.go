@@ -243,6 +243,7 @@ func TestQwen(t *testing.T) {
 // TestSparse: of programs whose output is not documented, several forms are read; text that
 // is no event falls through, and what is not understood is told.
 func TestSparse(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, kind string
 		steps      []step
@@ -298,6 +299,7 @@ func hint(err error) string {
 // TestNotLoggedIn: what the programs themselves print without a login leads to the command
 // that logs in.
 func TestNotLoggedIn(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kind, login string
 		step        step
@@ -318,6 +320,7 @@ func TestNotLoggedIn(t *testing.T) {
 // TestHostile: whatever a program prints, the answer ends, and no error or notice carries
 // an escape sequence, a line end or more than a screen of words.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	esc := "\x1b]0;title\x07\x1b[31mred\r\n"
 	for name, steps := range map[string][]step{
 		"escapes on stderr":         {{Err: esc, Exit: 1}},
@@ -374,6 +377,7 @@ func TestAttached(t *testing.T) {
 
 // TestClapFlags: what clap and Go's flags complain about is left out, if it only changes what is shown or kept.
 func TestClapFlags(t *testing.T) {
+	t.Parallel()
 	for kind, words := range map[string]string{
 		"codex-cli":   "error: unexpected argument '--ephemeral' found\n\nUsage: codex exec\n",
 		"grok-cli":    "error: unexpected argument '--no-auto-update' found\n",

@@ -15,6 +15,7 @@ import (
 
 // What a program says is shortened once credentials are out: no cut leaves a part of one.
 func TestMaskBeforeCut(t *testing.T) {
+	t.Parallel()
 	const secret = "QXZKVWJYQUZXKVJWQZYX"
 	part := regexp.MustCompile(`[JKQUVWXYZ]`)
 	says := map[string]func(a *answer, m *Model, words string) error{
@@ -58,6 +59,7 @@ func TestMaskBeforeCut(t *testing.T) {
 
 // The end of stderr that is kept may begin anywhere in a credential, in whatever form it stands there.
 func TestTornCredential(t *testing.T) {
+	t.Parallel()
 	const secret = "QXZKVWJYQUZXKVJWQZYX"
 	m := New(Options{Provider: "mine", Kind: "gemini-cli", Env: []string{"A_TOKEN=" + secret}})
 	part := regexp.MustCompile(`[JKQUVWXYZ]|5158|UVhaS`)

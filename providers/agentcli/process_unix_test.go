@@ -157,6 +157,7 @@ func TestNobodySurvives(t *testing.T) {
 
 // Bytes are life, whichever way they come.
 func TestNotSilent(t *testing.T) {
+	t.Parallel()
 	s := script(t, []step{{Out: claudeInit, Err: "still here\n"}, {Out: claudeWhole + claudeResult}})
 	got := take(t, s.model("claude-cli").Stream(t.Context(), asking("Hi")))
 	check(t, got, []llm.Part{text("Hello")}, llm.Stop, "")

@@ -10,6 +10,7 @@ import (
 
 // A conversation goes on in the program's own session, with what is new.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kind string
 		says []step
@@ -51,6 +52,7 @@ func TestResume(t *testing.T) {
 
 // A history that the session does not hold is told as text.
 func TestNoResume(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"claude-cli", "gemini-cli"} {
 		says := claudeSays
 		if kind == "gemini-cli" {
@@ -83,6 +85,7 @@ func TestNoResume(t *testing.T) {
 // Two answers to one: a session that is a copy serves both, one that is written
 // on serves only the first.
 func TestBranches(t *testing.T) {
+	t.Parallel()
 	for kind, resumed := range map[string]bool{"claude-cli": true, "gemini-cli": false} {
 		says := claudeSays
 		if kind == "gemini-cli" {
@@ -102,6 +105,7 @@ func TestBranches(t *testing.T) {
 }
 
 func TestSessionLost(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		kind       string
 		says, lost []step

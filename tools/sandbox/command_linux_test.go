@@ -18,6 +18,7 @@ import (
 
 // TestCommandWorks shows that a command has what it needs.
 func TestCommandWorks(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, command, want string
 		status              int
@@ -71,6 +72,7 @@ func TestCommandWorks(t *testing.T) {
 // However a command changes the protected paths, they are afterwards what they
 // were, and it is reported.
 func TestProtected(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, command string }{
 		{"write what is there", "echo evil > .git/config; echo evil > .git/hooks/old"},
 		{"create what is not", "echo evil > .envrc; echo evil > .mcp.json; mkdir .parley; echo evil > .parley/config.toml; echo evil > .git/hooks/pre-commit"},
@@ -157,6 +159,7 @@ setsid sh -c '(sh -c "trap \"\" TERM HUP; while :; do sleep 1; done" &) >/dev/nu
 // Every process ends with the command, with its cancellation, and with the death of
 // its caller, within two seconds; and protected paths are restored.
 func TestProcessesEnd(t *testing.T) {
+	t.Parallel()
 	ways := []struct {
 		name, command string
 		everywhere    bool
@@ -260,6 +263,7 @@ func children(of int) []int {
 
 // Without a sandbox, too, no process outlives its command or its caller.
 func TestSupervise(t *testing.T) {
+	t.Parallel()
 	ways := []struct {
 		name, command string
 		kill          bool
@@ -287,6 +291,7 @@ func TestSupervise(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	for _, s := range setups() {
 		t.Run(s.name, func(t *testing.T) {
 			p := newFixture(t, s)

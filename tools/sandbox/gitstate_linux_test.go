@@ -12,6 +12,7 @@ import (
 
 // State that git writes itself, and later runs programs by, is reported.
 func TestDangerousStateFiles(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, command, told string }{
 		{"a rebase", "mkdir .git/rebase-merge; echo 'exec evil' > .git/rebase-merge/git-rebase-todo", ".git/rebase-merge/git-rebase-todo"},
 		{"in short", "mkdir .git/sequencer; printf 'pick 1\\n\\tx evil\\n' > .git/sequencer/todo", ".git/sequencer/todo"},
@@ -58,6 +59,7 @@ func TestDangerousStateFiles(t *testing.T) {
 // State that git never writes itself, and starts programs by, is undone and reported; the
 // rest stays, unreported.
 func TestStateFiles(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ file, evil, fine string }{
 		{"rebase-merge/strategy", "x/evil", "ort"},
 		{"rebase-merge/strategy", "ort\\nx/evil", "recursive\\n"},
@@ -111,6 +113,7 @@ func TestStateFiles(t *testing.T) {
 
 // Git, continuing from state that a command left, runs none of its programs unreported.
 func TestGitRunsNoLeftPrograms(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -170,6 +173,7 @@ mkdir -p x/objects; echo ../../../x/objects > c/.git/objects/info/alternates; ec
 
 // A rebase that a command has begun stays, and one can go on with it.
 func TestRebaseStays(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

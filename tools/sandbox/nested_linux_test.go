@@ -19,6 +19,7 @@ export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER
 
 // Everyday work in repositories of every kind succeeds, without a notice.
 func TestNewRepositories(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -47,6 +48,7 @@ git -C two fetch -q; test "$(git config user.name)" = me`
 // One can commit in a submodule and in another tree of a repository in the
 // workspace, and still not change what configures them.
 func TestInnerGitDirs(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -94,6 +96,7 @@ echo ref: x > .git/worktrees/new/HEAD; echo ../../../evil > .git/worktrees/new/c
 
 // A repository that a command makes anywhere near runs nothing later.
 func TestNestedRepositories(t *testing.T) {
+	t.Parallel()
 	commands := map[string]string{
 		"settings":             "mkdir -p sub/.git; printf '[core]\\n\\tfsmonitor = ./evil\\n' > sub/.git/config",
 		"an alias":             "mkdir -p sub/.git; printf '[alias]\\n\\tst = !evil\\n' > sub/.git/config",
@@ -154,6 +157,7 @@ func TestNestedRepositories(t *testing.T) {
 
 // A directory with the layout of a git directory is one: git checks no further.
 func TestBareLayout(t *testing.T) {
+	t.Parallel()
 	const head = "echo 'ref: refs/heads/main' > HEAD; "
 	tests := []struct{ name, command, gone string }{
 		{"plain", head + "mkdir objects refs; printf '[core]\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = evil\\n' > config", "HEAD"},
@@ -200,6 +204,7 @@ func TestBareLayout(t *testing.T) {
 // directories, and not by their modes. With PARLEY_LONG=1 there are more of both than are
 // looked at before a command; without, directories still take several turns to read.
 func TestSearchUnderFlood(t *testing.T) {
+	t.Parallel()
 	names, dirs, beside := 100, 40, 40
 	if long {
 		names, dirs, beside = 21000, 2100, 2000
@@ -235,6 +240,7 @@ chmod 111 new src`, names, dirs, beside)
 // Existing repositories do not count as new; for one from beyond the search
 // the directories that were not searched are reported.
 func TestFarRepositories(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("d/", 66)
 	far := "workspace/" + deep + "mine"
 	for _, s := range setups() {
@@ -267,6 +273,7 @@ func TestFarRepositories(t *testing.T) {
 
 // Hooks are protected wherever they are.
 func TestHooksPath(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, config, more, hooks string }{
 		{"plain", "[core]\n\thooksPath = .githooks\n", "", ".githooks"},
 		{"line", "[core] HooksPath=\"scripts/hooks\" ; x\n", "", "scripts/hooks"},
@@ -303,6 +310,7 @@ func TestHooksPath(t *testing.T) {
 // In a worktree of a repository that is elsewhere git can commit, where the
 // repository's configuration can be protected; it can read it everywhere.
 func TestWorktree(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

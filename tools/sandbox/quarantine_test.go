@@ -7,6 +7,7 @@ import (
 )
 
 func TestQuarantineIsPruned(t *testing.T) {
+	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // A command's helper gets ready while the command may not run yet. It runs once it may, with no
 // file of the helper's, and not at all if its caller dies before.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	ways := append(allSetups(), setup{name: "without a sandbox", uid: os.Getuid()})
 	for i, s := range ways {
 		for _, killed := range []bool{false, true} {

@@ -41,6 +41,7 @@ func (p *fixture) chownWorkspace() {
 // Files that a command writes where git reads its configuration are not there
 // afterwards, in every repository that was there.
 func TestRepositories(t *testing.T) {
+	t.Parallel()
 	dirs := map[string]string{
 		"the workspace's":   ".git",
 		"a nested one":      "sub/.git",
@@ -125,6 +126,7 @@ func TestProtectedLinks(t *testing.T) {
 
 // Everyday work with git succeeds, without a notice.
 func TestEverydayGit(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

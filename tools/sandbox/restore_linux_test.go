@@ -59,6 +59,7 @@ func (p *fixture) runBeside(command string, work func()) (output string) {
 // The user's change of a protected path while a command runs is not lost: it
 // stays, or it is in quarantine and the notice names the place.
 func TestUserChangesStay(t *testing.T) {
+	t.Parallel()
 	for _, s := range setups() {
 		for _, lasting := range []bool{false, true} {
 			name := s.name + ", a command"
@@ -154,6 +155,7 @@ func TestTooLarge(t *testing.T) {
 // A directory that was moved away comes back with all that is in it, from wherever
 // it is; one that is gone is reported.
 func TestMovedDirComesBack(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, command string
 		gone          bool // without namespaces

@@ -10,6 +10,7 @@ import (
 // Files that a command makes setuid or setgid lose the bit, however it was set and
 // wherever they are hidden, and that is reported; files that had one keep it.
 func TestSetuid(t *testing.T) {
+	t.Parallel()
 	ways := map[string]string{
 		"chmod":     "echo x > f; chmod u+s f",
 		"setgid":    "echo x > f; chmod g+s,g+x f",
