@@ -37,7 +37,7 @@ type grepArgs struct {
 }
 
 func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
-	output, err := w.savedOutput(args.Path)
+	output, err := findOutput(w, args.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type readArgs struct {
 }
 
 func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
-	output, err := w.savedOutput(args.Path)
+	output, err := findOutput(w, args.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 		p.partial = true
 		return nil
 	}
-	w.rememberHash(p.file, hash(sum.Sum(nil)))
+	w.known.set(p.file, hash(sum.Sum(nil)))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // What a command says beyond what a model is told is kept, so that read can page
@@ -82,48 +83,63 @@ func (s *savedOutput) notice() string {
 	return note("%s, %s, can be paged through: read with path %q and an offset, or grep with that path", what, pluralize(s.lines, "line"), s.name)
 }
 
-// saveOutput makes an output available to read and grep.
-func (w *workspace) saveOutput(s *savedOutput) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.savedOutputs = append(w.savedOutputs, s)
+// savedOutputs holds the outputs that read and grep reach. The zero value is empty. It is safe for
+// concurrent use.
+type savedOutputs struct {
+	mu   sync.Mutex
+	list []*savedOutput // the oldest first
+}
+
+// add makes an output available, and closes the oldest ones if all are too large.
+func (o *savedOutputs) add(s *savedOutput) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, s)
 	total := int64(0)
-	for i := len(w.savedOutputs) - 1; i >= 0; i-- {
-		if total += w.savedOutputs[i].size; total > maxSavedOutputs {
-			for _, old := range w.savedOutputs[:i+1] {
+	for i := len(o.list) - 1; i >= 0; i-- {
+		if total += o.list[i].size; total > maxSavedOutputs {
+			for _, old := range o.list[:i+1] {
 				old.close()
 			}
-			w.savedOutputs = w.savedOutputs[i+1:]
+			o.list = o.list[i+1:]
 			return
 		}
 	}
 }
 
-// savedOutput returns the output of this name; nil if the name is not of that kind. One
-// that is gone is an error.
-func (w *workspace) savedOutput(name string) (*savedOutput, error) {
+// named returns the output of this name; nil if it is gone, or never was.
+func (o *savedOutputs) named(name string) *savedOutput {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.list {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// close closes all outputs.
+func (o *savedOutputs) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.list {
+		s.close()
+	}
+	o.list = nil
+}
+
+// findOutput returns the output that a path names; nil if it names something else. One that is gone
+// is an error.
+func findOutput(w *workspace, name string) (*savedOutput, error) {
 	if !strings.HasPrefix(name, savedOutputPrefix) {
 		return nil, nil
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.savedOutputs {
-		if s.name == name {
-			return s, nil
-		}
+	if s := w.outputs.named(name); s != nil {
+		return s, nil
 	}
 	if _, err := w.root.Lstat(name); err == nil {
 		return nil, nil // a file that happens to be called so
 	}
 	return nil, fmt.Errorf("%s is gone: outputs are kept while parley runs, the oldest are deleted first; run the command again", quoteName(name))
-}
-
-// closeSavedOutputs closes all outputs.
-func (w *workspace) closeSavedOutputs() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.savedOutputs {
-		s.close()
-	}
-	w.savedOutputs = nil
 }

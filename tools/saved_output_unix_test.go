@@ -49,14 +49,14 @@ func TestWholeOutput(t *testing.T) {
 	if _, err := other.Plan(t.Context(), "read", args("path", name)); err == nil || !strings.Contains(err.Error(), "is gone") {
 		t.Errorf("elsewhere: %v", err)
 	}
-	info, err := f.savedOutputs[0].file.Stat()
+	info, err := f.outputs.list[0].file.Stat()
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
 	if entries, _ := os.ReadDir(os.Getenv("XDG_CACHE_HOME") + "/parley"); len(entries) > 0 {
 		t.Errorf("on disk: %v", entries)
 	}
-	if out := run("shell", "command", "seq 1 100"); strings.Contains(out.Text, "whole output") || len(f.savedOutputs) != 1 {
+	if out := run("shell", "command", "seq 1 100"); strings.Contains(out.Text, "whole output") || len(f.outputs.list) != 1 {
 		t.Errorf("a short output was kept: %s", out.Text)
 	}
 	f.Set.Close()
@@ -75,20 +75,20 @@ func TestSpillsAreBounded(t *testing.T) {
 	if got, _ := io.ReadAll(io.NewSectionReader(s.file, 0, 100)); string(got) != "a\nx" || !s.truncated || !strings.Contains(s.notice(), "the beginning of the output, 1 line,") {
 		t.Errorf("got %q, %s", got, s.notice())
 	}
-	var w workspace
-	w.saveOutput(s)
+	var kept savedOutputs
+	kept.add(s)
 	for range 6 {
 		s := newSavedOutput()
 		s.size = maxSavedOutput
-		w.saveOutput(s)
+		kept.add(s)
 	}
-	if len(w.savedOutputs) != maxSavedOutputs/maxSavedOutput {
-		t.Errorf("%d are kept", len(w.savedOutputs))
+	if len(kept.list) != maxSavedOutputs/maxSavedOutput {
+		t.Errorf("%d are kept", len(kept.list))
 	}
 	if _, err := s.file.Stat(); err == nil {
 		t.Error("the oldest is still open")
 	}
-	w.closeSavedOutputs()
+	kept.close()
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/x")
 	t.Setenv("TMPDIR", "/dev/null/x")
 	f := open(t, nil)

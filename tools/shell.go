@@ -112,7 +112,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	defer r.cleanUp()
 	r.collect(ctx)
 	if r.saved != nil {
-		w.saveOutput(r.saved)
+		w.outputs.add(r.saved)
 	}
 	if r.streams != nil {
 		r.streams.close()

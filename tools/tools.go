@@ -141,7 +141,7 @@ func (s *Set) Close() error {
 
 // release releases the workspace. Commands in the background go on.
 func (s *Set) release() error {
-	s.closeSavedOutputs()
+	s.outputs.close()
 	_ = s.SetFolders()
 	return s.root.Close()
 }
@@ -289,7 +289,6 @@ func openWorkspace(path string) (*workspace, error) {
 	}
 	table := places.New(os.Getenv)
 	return &workspace{
-		root: root, dir: abs, realDir: real, places: table, problem: table.WorkspaceProblem(real),
-		knownHashes: map[string]hash{}, writeLocks: map[string]*sync.Mutex{}, jobs: newJobs(),
+		root: root, dir: abs, realDir: real, places: table, problem: table.WorkspaceProblem(real), jobs: newJobs(),
 	}, nil
 }

@@ -36,50 +36,17 @@ type workspace struct {
 
 	policy atomic.Pointer[Policy] // what may be read; nil: everything
 
-	mu          sync.Mutex
-	knownHashes map[string]hash        // content that the model last read or wrote, by path
-	writeLocks  map[string]*sync.Mutex // held while a file is written, by path
-
+	known    knownFiles
+	writes   writeLocks
+	outputs  savedOutputs
 	readable []string // directories outside of it that read reaches, absolute and without links
-
-	savedOutputs []*savedOutput // outputs that can be read, the oldest first; guarded by mu
 }
-
-type hash = [sha256.Size]byte
 
 // maxEdit is the size of the largest file that is edited or remembered.
 const maxEdit = 50 << 20
 
 // maxLinks is how many symbolic links a path may lead through.
 const maxLinks = 40
-
-// rememberHash remembers the content that the model knows of a file.
-func (w *workspace) rememberHash(file string, sum hash) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.knownHashes[file] = sum
-}
-
-// knownHash returns what rememberHash stored.
-func (w *workspace) knownHash(file string) (hash, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	sum, ok := w.knownHashes[file]
-	return sum, ok
-}
-
-// lock serializes writes of one file.
-func (w *workspace) lock(file string) (unlock func()) {
-	w.mu.Lock()
-	l := w.writeLocks[file]
-	if l == nil {
-		l = &sync.Mutex{}
-		w.writeLocks[file] = l
-	}
-	w.mu.Unlock()
-	l.Lock()
-	return l.Unlock
-}
 
 // locate finds the path that the model means by name: relative to the
 // workspace, or absolute and inside it. Symbolic links are followed, so that
@@ -342,7 +309,7 @@ type fileChange struct {
 // apply carries c out: the file is left alone if it is no longer what it was. How
 // says what is special about the way it was written; "" for nothing.
 func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err error) {
-	defer w.lock(c.file)()
+	defer w.writes.lock(c.file)()
 	now, info, err := w.readForEdit(c.file)
 	switch {
 	case c.old == nil && err == nil:
@@ -368,7 +335,7 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 	if err != nil {
 		return "", explainError(c.file, err)
 	}
-	w.rememberHash(c.file, sha256.Sum256(c.content))
+	w.known.set(c.file, sha256.Sum256(c.content))
 	return how, nil
 }
 

@@ -35,7 +35,7 @@ func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := w.knownHash(file); !ok && len(before) > 0 {
+	if _, ok := w.known.get(file); !ok && len(before) > 0 {
 		return nil, refuse("%s exists and you have not read it; read it first, so that nothing is lost, or change a part of it with edit", quotePath(file))
 	}
 	content, kept := keepLineEnds(before, args.Content)
@@ -53,7 +53,7 @@ func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, ok := w.knownHash(file); !ok && w.needsApproval(file) {
+	if _, ok := w.known.get(file); !ok && w.needsApproval(file) {
 		return nil, nil, refuse("%s exists and you have not read it; read it first", quotePath(file)) // an error could quote it, unasked
 	}
 	if info.Mode().Perm()&0o222 == 0 {
@@ -62,7 +62,7 @@ func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
 	if kind := binaryKind(content); kind != "" {
 		return nil, nil, refuse("%s is not text: %s, %d bytes", quotePath(file), kind, len(content))
 	}
-	if sum, ok := w.knownHash(file); ok && sum != sha256.Sum256(content) {
+	if sum, ok := w.known.get(file); ok && sum != sha256.Sum256(content) {
 		return nil, nil, refuse("%s has changed since you last read it; read it again", quotePath(file))
 	}
 	return content, info, nil
