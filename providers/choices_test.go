@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 func write(t *testing.T, path, text string) {
@@ -231,7 +232,7 @@ func TestLearnModel(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	c := Config{Providers: map[string]Provider{
 		"box":      {BaseURL: server.URL, APIKey: canary},
-		"locked":   {BaseURL: server.URL, APIKeyCommand: "echo key | tee '" + ran + "'"},
+		"locked":   {BaseURL: server.URL, APIKeyCommand: process.ShellText("echo key | tee '" + ran + "'")},
 		"deepseek": {BaseURL: server.URL, APIKey: canary},
 		"gone":     {BaseURL: gone.URL, APIKey: canary},
 	}}

@@ -17,6 +17,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 // A cloud is a server that stands for the hosts of a cloud, whatever they are called.
@@ -225,7 +226,7 @@ func TestCloudForms(t *testing.T) {
 // each request that has it, with one run for all.
 func TestTokenIsRenewedOn401(t *testing.T) {
 	command, runs := printing(t, "old-token-1", "new-token-2", "third-token-3")
-	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: command}}}
+	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
 	c := newCloud(t, "openai")
 	if err := c.ask(t, conf, "gate/m", env()); err != nil || runs() != 1 {
 		t.Fatalf("%v after %d runs", err, runs())
@@ -268,7 +269,7 @@ func TestTokenIsRenewedOn401(t *testing.T) {
 // once, each request has a new one.
 func TestTokenIsRenewedAtExpiry(t *testing.T) {
 	command, runs := printing(t, `{"access_token":"a-1","expires_in":0}`, `{"access_token":"a-2","expires_in":3600}`, "never")
-	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: command}}}
+	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
 	c := newCloud(t, "openai")
 	for _, want := range []string{"Bearer a-1", "Bearer a-2", "Bearer a-2"} {
 		if err := c.ask(t, conf, "gate/m", env()); err != nil {
@@ -287,7 +288,7 @@ func TestTokenIsRenewedAtExpiry(t *testing.T) {
 // nothing is sent.
 func TestTokenCommandFails(t *testing.T) {
 	for command, want := range map[string]string{"echo " + canary + "; exit 3": "failed (exit status 3)", "echo '{\"error\":\"" + canary + "\"}'": "JSON without a token", "echo " + canary + " and more": "characters that no token has"} {
-		conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: command}}}
+		conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
 		c := newCloud(t, "openai")
 		err := c.ask(t, conf, "gate/m", env())
 		var e *llm.Error

@@ -35,10 +35,10 @@ type family struct {
 type target struct {
 	adapter.Options
 	kind         string
-	token        *wire.TokenSource // has tokens in the place of a key; nil: there are none
-	dialect      openai.Dialect    // of chat completions
-	command      string            // program to run, for those that are one
-	idleTimeout  time.Duration     // longest silence; 0 is the client's own limit
+	token        *wire.TokenSource    // has tokens in the place of a key; nil: there are none
+	dialect      openai.Dialect       // of chat completions
+	command      agentcli.CommandLine // program to run, for those that are one
+	idleTimeout  time.Duration        // longest silence; 0 is the client's own limit
 	transport    http.RoundTripper
 	instant      bool
 	connectEarly bool // connect to the host before the first request

@@ -145,9 +145,10 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 		return nil, err
 	}
 	if s.isProgram() {
-		var err error
-		if h.URL, err = agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH")); err == nil {
-			h.Version, err = s.version(ctx, h.URL)
+		argv, err := agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH"))
+		if err == nil {
+			h.URL = argv[0]
+			h.Version, err = s.version(ctx, argv)
 		}
 		if err != nil {
 			return nil, s.listError(err)
@@ -192,9 +193,10 @@ func exampleModel(s service) string {
 }
 
 // version runs the program that s is, which should tell its own.
-func (s service) version(ctx context.Context, program string) (string, error) {
+func (s service) version(ctx context.Context, argv []string) (string, error) {
 	var out limitedBuffer
-	cmd := exec.CommandContext(ctx, program, "--version")
+	program := argv[0]
+	cmd := exec.CommandContext(ctx, program, append(slices.Clip(argv[1:]), "--version")...)
 	cmd.Env = append(agentcli.Environment(s.kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // what it started may hold the pipe open

@@ -114,9 +114,9 @@ func (s service) givenKey(getenv func(string) string) key {
 	case s.conf.APIKeyEnv != "":
 		return keyFromEnv([]string{s.conf.APIKeyEnv}, true, getenv)
 	case s.conf.APIKeyCommand != "":
-		return key{name: table + ".api_key_command", command: s.conf.APIKeyCommand}
+		return key{name: table + ".api_key_command", command: string(s.conf.APIKeyCommand)}
 	case s.conf.TokenCommand != "":
-		return key{name: table + ".token_command", token: wire.TokensOfCommand(s.conf.TokenCommand, s.conf.TokenLifetime)}
+		return key{name: table + ".token_command", token: wire.TokensOfCommand(string(s.conf.TokenCommand), s.conf.TokenLifetime)}
 	}
 	like := s.closestBuiltin()
 	if s.builtin.ID == "" && s.conf.BaseURL != "" {

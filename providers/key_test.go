@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 func TestKeyLookup(t *testing.T) {
@@ -110,7 +111,7 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 		{"https://googleapis.com.evil.example/v1", "", "googleapis.com alone"}, {"http://x.googleapis.com/v1", "", "over http"},
 		{"https://gate.example/v1", "echo t", ""}, {"http://localhost:9/v1", "echo t", ""}, {"http://gate.example/v1", "echo t", "over http"},
 	} {
-		c := Config{Providers: map[string]Provider{"vertex": {BaseURL: tt.url, TokenCommand: tt.command}}}
+		c := Config{Providers: map[string]Provider{"vertex": {BaseURL: tt.url, TokenCommand: process.ShellText(tt.command)}}}
 		s, ok := c.service("vertex", func(string) string { return "" })
 		if !ok || s.key.token == nil {
 			t.Fatalf("%s: no tokens", tt.url)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/providers/wire"
+	"parley/tools/process"
 )
 
 // Keys are found wherever they are configured, in other encodings too, and where a command of
@@ -22,16 +23,16 @@ func TestMaskKeys(t *testing.T) {
 		"c": {Headers: map[string]string{"Authorization": "Bearer head-0123456789", "X-Title": "a title of mine"}},
 		"d": {BaseURL: "https://me:pass-0123456789@h/v1?key=url-0123456789&mode=plain-mode"},
 		"e": {APIKeyCommand: "echo cmd-0123456789"},
-		"f": {APIKeyCommand: "echo run >" + ran},
-		"h": {TokenCommand: "echo run >" + ran + "; echo other-0123456789"},
+		"f": {APIKeyCommand: process.ShellText("echo run >" + ran)},
+		"h": {TokenCommand: process.ShellText("echo run >" + ran + "; echo other-0123456789")},
 		"g": {TokenCommand: `echo '{"access_token":"tok-0123456789"}'`},
 	}}
-	for _, command := range []string{c.Providers["e"].APIKeyCommand, stored.commands["s"]} {
+	for _, command := range []string{string(c.Providers["e"].APIKeyCommand), stored.commands["s"]} {
 		if _, err := KeyFromCommand(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := wire.TokensOfCommand(c.Providers["g"].TokenCommand, 0).Get(t.Context(), ""); err != nil {
+	if _, err := wire.TokensOfCommand(string(c.Providers["g"].TokenCommand), 0).Get(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	mask, err := c.MaskKeys(func(name string) string { return env[name] })

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 func TestOpenNames(t *testing.T) {
@@ -315,7 +316,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 func TestKeyCommandRunsLate(t *testing.T) {
 	server := serve(t, 200, "text/event-stream", said)
 	marker := t.TempDir() + "/key"
-	c := Config{Providers: map[string]Provider{"work": {BaseURL: server.URL, APIKeyCommand: "cat " + marker}}}
+	c := Config{Providers: map[string]Provider{"work": {BaseURL: server.URL, APIKeyCommand: process.ShellText("cat " + marker)}}}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	e, err := Open(c, "work/m", OpenOptions{Getenv: env(), Transport: transport})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 // optionServers holds, by wire format, the shortest answer, and how the format's server refuses
@@ -169,7 +170,7 @@ func TestSettingsRefused(t *testing.T) {
 func TestOptionsOfPrograms(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	c := Config{Providers: map[string]Provider{"claude-cli": {Command: filepath.Join(dir, "claude")}}}
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.Program(filepath.Join(dir, "claude"))}}}
 	m, err := Open(c, "claude-cli/opus", OpenOptions{Getenv: getenv})
 	if err != nil {
 		t.Fatal(err)

@@ -66,10 +66,10 @@ func Programs(c Config, getenv func(string) string) []Program {
 		if !ok || !s.isProgram() {
 			continue
 		}
-		if path, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
+		if argv, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
 			loggedIn := agentcli.LoggedIn(s.kind, getenv)
 			list = append(list, Program{
-				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: path, Login: agentcli.LoginCommand(s.kind),
+				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: argv[0], Login: agentcli.LoginCommand(s.kind),
 				LoggedIn: loggedIn, LoginUnknown: !loggedIn && agentcli.IsLoginUnknown(s.kind),
 				KeepsTools: agentcli.KeepsTools(s.kind),
 			})

@@ -75,7 +75,7 @@ func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, 
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p := c.Providers[name]
-		if command := cmp.Or(p.APIKeyCommand, p.TokenCommand); command != "" && !wire.HasPrinted(command) {
+		if command := string(cmp.Or(p.APIKeyCommand, p.TokenCommand)); command != "" && !wire.HasPrinted(command) {
 			unknown = append(unknown, name)
 		}
 	}

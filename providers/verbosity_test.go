@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 // TestVerbosity checks that every wire is told of every verbosity: by a field
@@ -14,7 +15,7 @@ func TestVerbosity(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	c := Config{Providers: map[string]Provider{"gate": {BaseURL: "http://127.0.0.1:9/v1", APIKey: "k"}}}
-	c.Providers["claude-cli"] = Provider{Command: filepath.Join(dir, "claude")}
+	c.Providers["claude-cli"] = Provider{Command: process.Program(filepath.Join(dir, "claude"))}
 	for _, p := range []string{"openai", "anthropic", "gemini", "deepseek", "openrouter", "xai"} {
 		c.Providers[p] = Provider{APIKey: "k"}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 )
 
 // A model that is warmed is connected to at once. Nothing arrives at its server before it is
@@ -65,7 +66,7 @@ func TestWarmWithoutKey(t *testing.T) {
 		t.Skip("the command is a shell's")
 	}
 	runs := filepath.Join(t.TempDir(), "runs")
-	c := Config{Providers: map[string]Provider{"box": {Kind: "openai", BaseURL: "http://127.0.0.1:9/v1", APIKeyCommand: fmt.Sprintf("echo run >>'%s'; exit 3", runs)}}}
+	c := Config{Providers: map[string]Provider{"box": {Kind: "openai", BaseURL: "http://127.0.0.1:9/v1", APIKeyCommand: process.ShellText(fmt.Sprintf("echo run >>'%s'; exit 3", runs))}}}
 	e := opens(t, c, "box/m", OpenOptions{})
 	e.Model.(interface{ Warm(context.Context) }).Warm(t.Context())
 	for want := 1; want <= 2; want++ {

@@ -162,7 +162,7 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 			if err != nil {
 				return failedOutcome("%s was not run: %v", name, err)
 			}
-			argv, err := commandArgv(c.Command)
+			argv, err := CommandArgv(c.Command)
 			if err != nil {
 				return failedOutcome("%v", err)
 			}

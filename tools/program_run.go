@@ -14,8 +14,8 @@ import (
 	"parley/tools/sandbox"
 )
 
-// commandArgv returns what is started. A relative path with a slash is one in the workspace.
-func commandArgv(c CommandLine) ([]string, error) {
+// CommandArgv returns what is started. A relative path with a slash is one in the workspace.
+func CommandArgv(c CommandLine) ([]string, error) {
 	if !c.Shell {
 		return slices.Clone(c.Words), nil
 	}
@@ -51,7 +51,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	}
 	var argv []string
 	if err == nil {
-		argv, err = commandArgv(run.Command)
+		argv, err = CommandArgv(run.Command)
 	}
 	if err != nil {
 		return ProgramResult{Exit: -1, Err: err}

@@ -35,7 +35,14 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
+	proc "parley/tools/process"
 	"parley/tools/sanitize"
+)
+
+// The commands of a configuration.
+type (
+	CommandLine = proc.CommandLine
+	ShellText   = proc.ShellText
 )
 
 // Options say which program a Model runs.
@@ -43,7 +50,7 @@ type Options struct {
 	Provider    string        // as configured, for errors
 	Model       string        // as the program calls it
 	Kind        string        // one of Kinds
-	Command     string        // path or name of the program; "" is the usual name, on PATH
+	Command     CommandLine   // path or name of the program, with first arguments; none is the usual name, on PATH
 	Key         string        // goes to the program; "" leaves it to its login and the environment
 	KeyName     string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
 	IdleTimeout time.Duration // longest silence; 0 is 300 s
@@ -105,15 +112,36 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// Find returns the program of a kind: command, or, if that is empty, the usual
-// one. A name without a directory is looked for in the directories of path, a list such
-// as PATH holds. The error says how to get the program.
-func Find(kind, command, path string) (string, error) {
+// Find returns what starts the program of a kind, an absolute path and its first arguments:
+// command, or, if there is none, the usual one. A name without a directory is looked for in the
+// directories of path, a list such
+// as PATH holds. A line for a shell gets what follows as its parameters. The error says how to get
+// the program.
+func Find(kind string, command CommandLine, path string) (argv []string, err error) {
 	f, ok := flavors[kind]
 	if !ok {
-		return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("unknown kind of program %q", kind)}
+		return nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("unknown kind of program %q", kind)}
 	}
-	name := expand(cmp.Or(command, f.program))
+	argv = []string{f.program}
+	if !command.IsZero() {
+		command.Words = append([]string{expand(command.Words[0])}, command.Words[1:]...)
+		command = command.WithArgs()
+		if argv = command.Words; command.Shell {
+			argv = []string{"sh", "-c", command.Words[0] + ` "$@"`, f.program}
+		}
+	}
+	if found := lookUp(argv[0], path); found != "" {
+		return append([]string{found}, argv[1:]...), nil
+	}
+	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
+	if !command.IsZero() {
+		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", argv[0], f.program, f.install)
+	}
+	return nil, &llm.Error{Fault: llm.Unsupported, Message: message}
+}
+
+// lookUp returns the absolute path of a program, "" if it cannot be run.
+func lookUp(name, path string) string {
 	candidates := []string{name}
 	if filepath.Base(name) == name {
 		candidates = nil
@@ -129,14 +157,10 @@ func Find(kind, command, path string) (string, error) {
 			found, err = filepath.Abs(found)
 		}
 		if err == nil {
-			return found, nil
+			return found
 		}
 	}
-	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
-	if command != "" {
-		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", command, f.program, f.install)
-	}
-	return "", &llm.Error{Fault: llm.Unsupported, Message: message}
+	return ""
 }
 
 // expand puts the home directory in place of a leading ~.
@@ -153,7 +177,7 @@ func expand(path string) string {
 // arguments, the variables that are set for it, and what it reads. Nothing is
 // run.
 func (m *Model) Preview(req llm.Request) (string, error) {
-	program, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
+	argv, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
 	if err != nil {
 		return "", m.withProvider(err)
 	}
@@ -167,8 +191,8 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 	for _, v := range append(baseEnvironment(r), m.flavorEnv(r)...) {
 		b.WriteString(v + "\n")
 	}
-	b.WriteString(program)
-	for _, arg := range r.args {
+	b.WriteString(argv[0])
+	for _, arg := range append(argv[1:], r.args...) {
 		b.WriteString(" " + strconv.Quote(arg))
 	}
 	return m.mask().Text(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
@@ -180,13 +204,13 @@ const attempts = 6
 
 // runWithDowngrades runs the program, again where it can be humored.
 func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm.Out) error {
-	program := m.flavor.program
+	argv := []string{m.flavor.program}
 	if m.o.Replay == nil {
 		found, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
 		if err != nil {
 			return err
 		}
-		program = found
+		argv = found
 	}
 	anew := false
 	for attempt := 1; ; attempt++ {
@@ -196,7 +220,7 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 		}
 		m.notices.SendOnce(out, r.notices...)
 		a := &answer{out: out, run: r, flavor: m.flavor, mask: m.mask()}
-		err = m.run(ctx, program, a)
+		err = m.run(ctx, argv, a)
 		r.cleanUp()
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
 			return err

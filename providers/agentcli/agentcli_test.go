@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	proc "parley/tools/process"
 )
 
 var (
@@ -256,7 +257,7 @@ func TestMissing(t *testing.T) {
 		{"quantum-cli", "", `unknown kind of program "quantum-cli"`},
 	} {
 		t.Setenv("PATH", t.TempDir())
-		got := take(t, New(Options{Provider: "mine", Kind: tt.kind, Command: tt.command}).Stream(t.Context(), asking("Hi")))
+		got := take(t, New(Options{Provider: "mine", Kind: tt.kind, Command: proc.ShellLine(tt.command)}).Stream(t.Context(), asking("Hi")))
 		if llm.FaultOf(got.err) != llm.Unsupported || !strings.Contains(got.err.Error(), tt.want) {
 			t.Errorf("%s %s: %v", tt.kind, tt.command, got.err)
 		}
@@ -282,14 +283,20 @@ func TestFind(t *testing.T) {
 		{"claude-cli", "~/mine", "", filepath.Join(home, "mine")},
 		{"claude-cli", filepath.Join(home, "mine"), "", filepath.Join(home, "mine")},
 		{"claude-cli", "./claude", "", filepath.Join(bin, "claude")},
+		{"claude-cli", "A=b claude --verbose", bin + string(os.PathListSeparator) + "/bin", `/bin/sh|-c|A=b claude --verbose "$@"|claude`},
 		{"claude-cli", "", "", ""},
 		{"claude-cli", "", ".", ""}, // whatever lies in the directory of the day
 		{"gemini-cli", "", bin, ""}, // cannot be run
 	} {
-		got, err := Find(tt.kind, tt.command, tt.path)
+		argv, err := Find(tt.kind, proc.ShellLine(tt.command), tt.path)
+		got := strings.Join(argv, "|")
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("Find(%q, %q, %q) = %q, %v; want %q", tt.kind, tt.command, tt.path, got, err, tt.want)
 		}
+	}
+	argv, err := Find("claude-cli", proc.Program("~/mine", "--verbose"), "")
+	if want := []string{filepath.Join(home, "mine"), "--verbose"}; err != nil || !slices.Equal(argv, want) {
+		t.Errorf("a list: %q, %v; want %q", argv, err, want)
 	}
 }
 
@@ -298,7 +305,7 @@ func TestCannotStart(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\x7fELF"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got := take(t, New(Options{Provider: "mine", Kind: "claude-cli", Command: file}).Stream(t.Context(), asking("Hi")))
+	got := take(t, New(Options{Provider: "mine", Kind: "claude-cli", Command: proc.Program(file)}).Stream(t.Context(), asking("Hi")))
 	if got.err == nil || !strings.Contains(got.err.Error(), "cannot start") {
 		t.Error(got.err)
 	}

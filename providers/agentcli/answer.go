@@ -102,13 +102,13 @@ const maxNotice = 400
 
 // run starts the program and hands on what it says, until the answer is
 // complete. When it returns, the program has ended.
-func (m *Model) run(ctx context.Context, program string, a *answer) error {
+func (m *Model) run(ctx context.Context, argv []string, a *answer) error {
 	if m.o.Replay != nil {
 		return m.replay(a)
 	}
-	p, err := start(ctx, program, a, m.flavor.endSignal, m.o.Grace)
+	p, err := start(ctx, argv, a, m.flavor.endSignal, m.o.Grace)
 	if err != nil {
-		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", program, err), Err: err}
+		return &llm.Error{Fault: llm.Unknown, Message: fmt.Sprintf("cannot start %s: %v", argv[0], err), Err: err}
 	}
 	p.exchange = m.beginExchange(a.run)
 	err = m.readAnswer(ctx, p, a)

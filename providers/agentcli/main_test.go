@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/providers/llm"
+	proc "parley/tools/process"
 )
 
 // patience bounds waiting for what should come at once.
@@ -211,7 +212,7 @@ func (s stage) model(kind string, change ...func(*Options)) *Model {
 		s.t.Fatal(err)
 	}
 	o := Options{
-		Provider: "mine", Model: "best", Kind: kind, Command: self, IdleTimeout: patience,
+		Provider: "mine", Model: "best", Kind: kind, Command: proc.Program(self), IdleTimeout: patience,
 		Env: []string{"FAKE_CLI=" + s.dir, "GORACE=atexit_sleep_ms=0"},
 	}
 	for _, f := range change {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -47,7 +48,7 @@ type exitInfo struct {
 const drainTimeout = time.Second
 
 // start runs the program, in a session of its own.
-func start(ctx context.Context, program string, a *answer, polite syscall.Signal, grace time.Duration) (*process, error) {
+func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal, grace time.Duration) (*process, error) {
 	r := a.run
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -61,7 +62,7 @@ func start(ctx context.Context, program string, a *answer, polite syscall.Signal
 		endSignal: polite, grace: grace, readDelay: llm.ReadDelay(ctx),
 	}
 	p.stderr = &stderrBuffer{onWrite: p.onOutput, mask: a.mask}
-	cmd := exec.Command(program, r.args...)
+	cmd := exec.Command(argv[0], append(slices.Clip(argv[1:]), r.args...)...)
 	cmd.Dir, cmd.Env = r.dir, append(r.env, p.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
 	if r.promptFile != "" {

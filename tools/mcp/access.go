@@ -105,10 +105,22 @@ var downloaders = map[string]string{
 	"npx": "", "npm": "", "bunx": "", "bun": "x", "uvx": "", "uv": "", "pipx": "", "pnpm": "dlx", "yarn": "dlx", "deno": "run", "docker": "", "podman": "",
 }
 
+// words returns the program and its arguments, as far as they can be told.
+func (c Config) words() []string {
+	if p := c.program(); !p.Shell {
+		return p.Words
+	}
+	return strings.Fields(c.Command.Words[0])
+}
+
 // mayDownload reports whether a program may have to be downloaded before it starts.
 func (c Config) mayDownload() bool {
-	with, known := downloaders[strings.TrimSuffix(filepath.Base(c.Command), ".exe")]
-	return known && (with == "" || slices.Contains(c.Args, with))
+	words := c.words()
+	if len(words) == 0 {
+		return false
+	}
+	with, known := downloaders[strings.TrimSuffix(filepath.Base(words[0]), ".exe")]
+	return known && (with == "" || slices.Contains(words[1:], with))
 }
 
 // absolutePath finds paths in what a program writes.
@@ -136,10 +148,14 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 		}
 		r.addReason(mask, "file: %s", reason)
 	}
-	if filepath.IsAbs(c.Command) {
-		want(c.Command, false, "its program is "+c.Command)
+	words := c.words()
+	if len(words) == 0 {
+		return r
 	}
-	for _, arg := range c.Args {
+	if filepath.IsAbs(words[0]) {
+		want(words[0], false, "its program is "+words[0])
+	}
+	for _, arg := range words[1:] {
 		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
 			arg = value
 		}
@@ -167,10 +183,10 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 	}
 	if c.mayDownload() && !c.Network && !r.Needs.Network {
 		r.Needs.Network = true
-		r.addReason(mask, "network: %s downloads what it starts", filepath.Base(c.Command))
+		r.addReason(mask, "network: %s downloads what it starts", filepath.Base(words[0]))
 	}
 	if len(r.Reasons) == 0 && (ended == 126 || ended == 127) {
-		r.addReason(mask, "file: its program %s could not be started", c.Command)
+		r.addReason(mask, "file: its program %s could not be started", words[0])
 	}
 	return r
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/tools"
+	"parley/tools/process"
 	"parley/tools/sandbox"
 )
 
@@ -123,7 +124,7 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 	}
 	put(t, filepath.Join(dir, "tools/server/package.json"), "{}", 0o644)
 	program := put(t, filepath.Join(dir, "tools/server/bin/run"), "#!/bin/sh\nPARLEY_TEST_SERVER=real exec "+exe+"\n", 0o755)
-	c := Config{Command: program, Trusted: false, Read: []string{exe}}
+	c := Config{Command: process.ShellLine(program), Trusted: false, Read: []string{exe}}
 	b := held(t, c, memory)
 	s := b.state()
 	if s.Status != StatusFailed || !strings.Contains(s.Reason, "exited (status 126)") || !strings.Contains(s.Reason, "the sandbox refused it files") || !s.Sandboxed || !s.FirstStart {
@@ -162,7 +163,7 @@ func TestAllowedLater(t *testing.T) {
 	home(t)
 	c, memory := self(t, "real"), &notebook{}
 	c.Trusted = false
-	c.Read = []string{c.Command}
+	c.Read = c.Command.Words
 	b := held(t, c, memory)
 	if err := b.Approve("s", b.state().Fingerprint); err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func TestAllowedLater(t *testing.T) {
 func TestStop(t *testing.T) {
 	home(t)
 	c, memory := self(t, "real"), &notebook{}
-	c.Read = []string{c.Command}
+	c.Read = c.Command.Words
 	b := held(t, c, memory)
 	if err := b.Stop("s"); err != nil {
 		t.Fatal(err)
@@ -217,17 +218,17 @@ func TestRefusal(t *testing.T) {
 		wants        Access
 		why          string
 	}{
-		{"npx", "", Config{Command: "npx", Args: []string{"-y", "x"}}, -1, Access{Network: true}, "npx downloads what it starts"},
-		{"npx by its path", "", Config{Command: "/usr/bin/npx"}, -1, Access{Network: true}, "npx downloads"},
-		{"npx with a network", "boom", Config{Command: "npx", Network: true}, 1, Access{}, ""},
-		{"deno", "", Config{Command: "deno", Args: []string{"fmt"}}, 1, Access{}, ""},
-		{"names of hosts", "npm error request failed, getaddrinfo EAI_AGAIN registry.npmjs.org\n", Config{Command: "srv"}, 1, Access{Network: true}, "EAI_AGAIN"},
-		{"a script", "Error: EACCES: permission denied, open '/home/me/src/a.js'\n", Config{Command: "node"}, 1, Access{Read: []string{"/home/me/src"}}, "EACCES"},
-		{"a change", "OSError: [Errno 30] Read-only file system: '/home/me/src/x.db'\n", Config{Command: "node"}, 1, Access{Write: []string{"/home/me/src"}}, "Read-only"},
-		{"an argument", "", Config{Command: "node", Args: []string{"--root=/home/me/src"}}, 1, Access{Read: []string{"/home/me/src"}}, "it was given /home/me/src"},
-		{"the home folder", "permission denied: /home/me\n", Config{Command: "node"}, 1, Access{}, ""},
-		{"126", "", Config{Command: "srv"}, 126, Access{}, "srv could not be started"},
-		{"its own trouble", "TypeError: x is not a function\n", Config{Command: "node"}, 1, Access{}, ""},
+		{"npx", "", Config{Command: process.ShellLine("npx"), Args: []string{"-y", "x"}}, -1, Access{Network: true}, "npx downloads what it starts"},
+		{"npx by its path", "", Config{Command: process.ShellLine("/usr/bin/npx")}, -1, Access{Network: true}, "npx downloads"},
+		{"npx with a network", "boom", Config{Command: process.ShellLine("npx"), Network: true}, 1, Access{}, ""},
+		{"deno", "", Config{Command: process.ShellLine("deno"), Args: []string{"fmt"}}, 1, Access{}, ""},
+		{"names of hosts", "npm error request failed, getaddrinfo EAI_AGAIN registry.npmjs.org\n", Config{Command: process.ShellLine("srv")}, 1, Access{Network: true}, "EAI_AGAIN"},
+		{"a script", "Error: EACCES: permission denied, open '/home/me/src/a.js'\n", Config{Command: process.ShellLine("node")}, 1, Access{Read: []string{"/home/me/src"}}, "EACCES"},
+		{"a change", "OSError: [Errno 30] Read-only file system: '/home/me/src/x.db'\n", Config{Command: process.ShellLine("node")}, 1, Access{Write: []string{"/home/me/src"}}, "Read-only"},
+		{"an argument", "", Config{Command: process.ShellLine("node"), Args: []string{"--root=/home/me/src"}}, 1, Access{Read: []string{"/home/me/src"}}, "it was given /home/me/src"},
+		{"the home folder", "permission denied: /home/me\n", Config{Command: process.ShellLine("node")}, 1, Access{}, ""},
+		{"126", "", Config{Command: process.ShellLine("srv")}, 126, Access{}, "srv could not be started"},
+		{"its own trouble", "TypeError: x is not a function\n", Config{Command: process.ShellLine("node")}, 1, Access{}, ""},
 	}
 	for _, test := range tests {
 		r := explainRefusal(test.config, secretMask{}, test.stderr, test.ended, grantable)
@@ -282,7 +283,7 @@ func TestServersFromNPM(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			memory := &notebook{}
-			c := Config{Command: "npx", Args: test.args, Trusted: true}
+			c := Config{Command: process.ShellLine("npx"), Args: test.args, Trusted: true}
 			b := held(t, c, memory)
 			s := b.state()
 			if s.Status != StatusFailed || !s.FirstStart || !strings.Contains(s.Reason, "the sandbox refused it the network") || s.Refusal.Needs.String() != test.wants.String() {
@@ -321,7 +322,7 @@ func TestServersFromNPM(t *testing.T) {
 func TestStoredInOrder(t *testing.T) {
 	slow, saved := make(chan struct{}), make(chan string, 2)
 	first := true
-	s := newServer("s", Config{Command: "x"}, Options{SaveState: func(_, text string) error {
+	s := newServer("s", Config{Command: process.ShellLine("x")}, Options{SaveState: func(_, text string) error {
 		if first {
 			first = false
 			<-slow

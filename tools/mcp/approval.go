@@ -21,7 +21,7 @@ func (s *server) isFirstStart() bool {
 	return s.isFirstStartLocked()
 }
 
-func (s *server) isFirstStartLocked() bool { return s.config.Command != "" && !s.stored.Started }
+func (s *server) isFirstStartLocked() bool { return !s.config.Command.IsZero() && !s.stored.Started }
 
 // effectiveConfig returns the configuration with what the user allowed beyond it.
 func (s *server) effectiveConfig() Config {

@@ -12,18 +12,20 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/tools/process"
 )
 
 // A Config is one server, the section [mcp.NAME] of the configuration: either a
 // program or a service. In Env and Headers ${NAME} stands for a variable of
 // parley's environment, so that secrets need not be in the file.
 type Config struct {
-	Command string            `toml:"command"` // the program
-	Args    []string          `toml:"args"`    // its arguments
-	Env     map[string]string `toml:"env"`     // further variables of its environment
-	Cwd     string            `toml:"cwd"`     // directory it starts in, absolute; "" is not the workspace, whose files are a stranger's
-	URL     string            `toml:"url"`     // of the service, which speaks streamable HTTP
-	Headers map[string]string `toml:"headers"` // sent to the service with each request
+	Command process.CommandLine `toml:"command"` // the program, as a text or with its arguments
+	Args    []string            `toml:"args"`    // its further arguments
+	Env     map[string]string   `toml:"env"`     // further variables of its environment
+	Cwd     string              `toml:"cwd"`     // directory it starts in, absolute; "" is not the workspace, whose files are a stranger's
+	URL     string              `toml:"url"`     // of the service, which speaks streamable HTTP
+	Headers map[string]string   `toml:"headers"` // sent to the service with each request
 
 	// Of a login to the service, where one is needed: see tools/mcp/oauth.
 	ClientID     string   `toml:"client_id" json:",omitempty"`     // that its authorization server gave; "": parley registers itself
@@ -60,7 +62,7 @@ func (c Config) location() string { return newMask(configSecrets(c)).all.Text(c.
 
 func (c Config) commandOrURL() string {
 	if c.URL == "" {
-		return strings.Join(append([]string{c.Command}, c.Args...), " ")
+		return strings.Join(c.program().Words, " ")
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -69,6 +71,9 @@ func (c Config) commandOrURL() string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
+
+// program returns the command with all its arguments.
+func (c Config) program() process.CommandLine { return c.Command.WithArgs(c.Args...) }
 
 // serverName keeps the parts of mcp__NAME__TOOL apart.
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`) })
@@ -92,13 +97,13 @@ func Validate(configs map[string]Config) error {
 
 func (c Config) validate() error {
 	switch {
-	case (c.Command == "") == (c.URL == ""):
+	case c.Command.IsZero() == (c.URL == ""):
 		return errors.New("command: a server has either a command or a url")
 	case c.URL != "" && (len(c.Args) > 0 || len(c.Env) > 0 || c.Network || c.Unsandboxed || len(c.Read) > 0 || len(c.Write) > 0):
 		return errors.New("url: args, env, network, read, write and free are for servers with a command")
-	case c.Command != "" && len(c.Headers) > 0:
+	case !c.Command.IsZero() && len(c.Headers) > 0:
 		return errors.New("headers: they are for servers with a url")
-	case c.Command != "" && (c.ClientID != "" || c.ClientSecret != "" || len(c.Scopes) > 0 || c.RedirectPort != 0):
+	case !c.Command.IsZero() && (c.ClientID != "" || c.ClientSecret != "" || len(c.Scopes) > 0 || c.RedirectPort != 0):
 		return errors.New("client_id: client_id, client_secret, scopes and redirect_port are for servers with a url")
 	case c.ClientID == "" && c.ClientSecret != "":
 		return errors.New("client_secret: it needs a client_id")
@@ -106,6 +111,11 @@ func (c Config) validate() error {
 		return fmt.Errorf("sampling = %q: it is \"ask\" or \"off\"", c.Sampling)
 	case c.RedirectPort < 0 || c.RedirectPort > 65535:
 		return fmt.Errorf("redirect_port = %d: a port is between 1 and 65535", c.RedirectPort)
+	}
+	if !c.Command.IsZero() {
+		if err := c.Command.Validate(); err != nil {
+			return fmt.Errorf("command: %w", err)
+		}
 	}
 	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
 		return fmt.Errorf("cwd = %q: it must be absolute", c.Cwd)

@@ -146,7 +146,10 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 			return cmd, letGo, err
 		}
 	}
-	argv := append([]string{s.config.Command}, s.config.Args...)
+	argv, err := tools.CommandArgv(s.config.program())
+	if err != nil {
+		return nil, err
+	}
 	if l.program, err = tools.StartProgram(cmp.Or(s.config.Cwd, s.opts.Dir), argv, environ, confine); err != nil {
 		return nil, err
 	}

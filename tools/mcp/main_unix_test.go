@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	_ "parley/providers/llmtest/heap"
+	"parley/tools/process"
 	"parley/tools/sandbox"
 )
 
@@ -351,7 +352,7 @@ func self(t testing.TB, server string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Command: exe, Env: map[string]string{"PARLEY_TEST_SERVER": server}, Trusted: true}
+	return Config{Command: process.ShellLine(exe), Env: map[string]string{"PARLEY_TEST_SERVER": server}, Trusted: true}
 }
 
 // head stands above what a server answers.

@@ -76,7 +76,7 @@ func configSecrets(c Config, values ...map[string]string) []string {
 			secrets = append(secrets, list...)
 		}
 	}
-	return append(secrets, sanitize.CommandSecrets(append([]string{c.Command}, c.Args...))...)
+	return append(secrets, sanitize.CommandSecrets(c.program().Words)...)
 }
 
 // text returns text of a server's on one line or several, of at most limit characters, and notes

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/tools"
+	"parley/tools/process"
 )
 
 // A testServer is one server, with the tools it offers.
@@ -122,12 +123,12 @@ func TestStartFails(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []Config{{Command: "/no/such/program"}, {URL: "http://127.0.0.1:1/"}} {
+	for _, c := range []Config{{Command: process.ShellLine("/no/such/program")}, {URL: "http://127.0.0.1:1/"}} {
 		if s := start(t, c, Options{}).state(); s.Status != StatusFailed || s.Reason == "" {
 			t.Errorf("got %+v", s)
 		}
 	}
-	if s := start(t, Config{Command: "x", Disabled: true}, Options{}).state(); s.Status != StatusDisabled {
+	if s := start(t, Config{Command: process.ShellLine("x"), Disabled: true}, Options{}).state(); s.Status != StatusDisabled {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -359,6 +360,20 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
+// A program is started whether it is named by a text with arguments, by a list, or by a line for a shell.
+func TestCommandForms(t *testing.T) {
+	c := self(t, "real")
+	self := c.Command.Words[0]
+	for name, command := range map[string]process.CommandLine{
+		"text": process.ShellLine(self), "list": process.Program(self, "-test.run", "none"), "line": process.ShellLine("exec '" + self + "' -test.run none"),
+	} {
+		c.Command = command
+		if s := start(t, c, Options{}).state(); s.Status != StatusReady {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
 // Keys in the path of an address, in the command and in arguments are in nothing that is shown,
 // whether the server starts or not, and whether it says them back.
 func TestSecretsOfCommandStay(t *testing.T) {
@@ -367,7 +382,7 @@ func TestSecretsOfCommandStay(t *testing.T) {
 	}))
 	defer echo.Close()
 	shell := func(script string, args ...string) Config {
-		return Config{Command: "/bin/sh", Args: append([]string{"-c", script, "sh"}, args...), Unsandboxed: true}
+		return Config{Command: process.ShellLine("/bin/sh"), Args: append([]string{"-c", script, "sh"}, args...), Unsandboxed: true}
 	}
 	const said = `echo "cannot use $* " >&2; exit 3`
 	for name, c := range map[string]Config{
@@ -380,8 +395,8 @@ func TestSecretsOfCommandStay(t *testing.T) {
 		"header":            shell(said, "--header", "Authorization: Bearer canary"),
 		"address":           shell(said, "https://me:canary1@host/mcp"),
 		"script":            shell("TOKEN=canary7; "+said, "canary7"),
-		"disabled":          {Command: "x", Args: []string{"--password", "canary"}, Disabled: true},
-		"no program":        {Command: "/no/such/program", Args: []string{"--password", "canary"}},
+		"disabled":          {Command: process.ShellLine("x"), Args: []string{"--password", "canary"}, Disabled: true},
+		"no program":        {Command: process.ShellLine("/no/such/program"), Args: []string{"--password", "canary"}},
 	} {
 		s := start(t, c, Options{}).state()
 		if s.Status != StatusFailed && s.Status != StatusDisabled {

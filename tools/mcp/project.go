@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"parley/tools/process"
 )
 
 // ParseProject reads the .mcp.json of a directory, as other programs have it too:
@@ -39,7 +41,7 @@ func ParseProject(text []byte) (map[string]Config, error) {
 				}
 			}
 		}
-		configs[name] = Config{Command: s.Command, Args: s.Args, Env: maps.Clone(s.Env), URL: s.URL, Headers: maps.Clone(s.Headers)}
+		configs[name] = Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: maps.Clone(s.Env), URL: s.URL, Headers: maps.Clone(s.Headers)}
 	}
 	return configs, errors.Join(append(errs, Validate(configs))...)
 }

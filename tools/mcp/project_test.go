@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"parley/tools/process"
 )
 
 func TestProject(t *testing.T) {
@@ -14,11 +16,11 @@ func TestProject(t *testing.T) {
 	}{
 		{"none", `{}`, map[string]Config{}, ""},
 		{"a program", `{"mcpServers":{"a":{"type":"stdio","command":"x","args":["-y"],"env":{"L":"1"}}}}`,
-			map[string]Config{"a": {Command: "x", Args: []string{"-y"}, Env: map[string]string{"L": "1"}}}, ""},
+			map[string]Config{"a": {Command: process.ShellLine("x"), Args: []string{"-y"}, Env: map[string]string{"L": "1"}}}, ""},
 		{"a service", `{"mcpServers":{"a":{"type":"http","url":"https://example.com/mcp"}}}`,
 			map[string]Config{"a": {URL: "https://example.com/mcp"}}, ""},
 		{"it asks for more than a folder may have", `{"mcpServers":{"a":{"command":"x","free":true,"trusted":true,"network":true}}}`,
-			map[string]Config{"a": {Command: "x"}}, ""},
+			map[string]Config{"a": {Command: process.ShellLine("x")}}, ""},
 		{"a key of the person's", `{"mcpServers":{"a":{"url":"https://example.com","headers":{"X":"Bearer ${OPENAI_API_KEY}"}}}}`, nil, "takes a value from your environment"},
 		{"the same for a program", `{"mcpServers":{"a":{"command":"x","env":{"K":"${OPENAI_API_KEY}"}}}}`, nil, "takes a value from your environment"},
 		{"nothing to start", `{"mcpServers":{"a":{}}}`, nil, "mcp.a.command"},

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools/process"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -26,21 +28,21 @@ func TestValidate(t *testing.T) {
 		in           Config
 		want         string
 	}{
-		{"program", "files", Config{Command: "npx", Args: []string{"x"}, Env: map[string]string{"A": "b"}, Timeout: "90s"}, ""},
+		{"program", "files", Config{Command: process.ShellLine("npx"), Args: []string{"x"}, Env: map[string]string{"A": "b"}, Timeout: "90s"}, ""},
 		{"service", "git-hub_2", Config{URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer x"}}, ""},
 		{"service here", "a", Config{URL: "http://127.0.0.1:8080/", Headers: map[string]string{"X-Key": "x"}}, ""},
 		{"nothing", "a", Config{}, "mcp.a.command: a server has either a command or a url"},
-		{"both", "a", Config{Command: "x", URL: "https://h"}, "either a command or a url"},
-		{"name with two underscores", "a__b", Config{Command: "x"}, `mcp."a__b": a name is`},
-		{"name with an underscore at the end", "a_", Config{Command: "x"}, "a name is"},
-		{"empty name", "", Config{Command: "x"}, "a name is"},
-		{"long name", strings.Repeat("a", 33), Config{Command: "x"}, "a name is"},
-		{"name with an escape", "a\x1b[2J", Config{Command: "x"}, `"a\x1b[2J"`},
+		{"both", "a", Config{Command: process.ShellLine("x"), URL: "https://h"}, "either a command or a url"},
+		{"name with two underscores", "a__b", Config{Command: process.ShellLine("x")}, `mcp."a__b": a name is`},
+		{"name with an underscore at the end", "a_", Config{Command: process.ShellLine("x")}, "a name is"},
+		{"empty name", "", Config{Command: process.ShellLine("x")}, "a name is"},
+		{"long name", strings.Repeat("a", 33), Config{Command: process.ShellLine("x")}, "a name is"},
+		{"name with an escape", "a\x1b[2J", Config{Command: process.ShellLine("x")}, `"a\x1b[2J"`},
 		{"args of a service", "a", Config{URL: "https://h", Args: []string{"x"}}, "mcp.a.url: args"},
-		{"headers of a program", "a", Config{Command: "x", Headers: map[string]string{"A": "b"}}, "mcp.a.headers"},
-		{"no variable", "a", Config{Command: "x", Env: map[string]string{"A=B": "c"}}, "mcp.a.env"},
-		{"timeout", "a", Config{Command: "x", Timeout: "soon"}, `mcp.a.timeout = "soon"`},
-		{"endless timeout", "a", Config{Command: "x", Timeout: "1h"}, "at most 10m0s"},
+		{"headers of a program", "a", Config{Command: process.ShellLine("x"), Headers: map[string]string{"A": "b"}}, "mcp.a.headers"},
+		{"no variable", "a", Config{Command: process.ShellLine("x"), Env: map[string]string{"A=B": "c"}}, "mcp.a.env"},
+		{"timeout", "a", Config{Command: process.ShellLine("x"), Timeout: "soon"}, `mcp.a.timeout = "soon"`},
+		{"endless timeout", "a", Config{Command: process.ShellLine("x"), Timeout: "1h"}, "at most 10m0s"},
 		{"other scheme", "a", Config{URL: "file:///etc/passwd"}, "mcp.a.url: it must begin"},
 		{"password", "a", Config{URL: "https://u:sk-canary@h/"}, "mcp.a.url: it must not contain a password"},
 		{"not valid", "a", Config{URL: "https://h/%zz?sk-canary"}, "mcp.a.url: it is not valid"},
@@ -121,7 +123,7 @@ func TestSealOfTheStart(t *testing.T) {
 	}
 	base := func() Config {
 		return Config{
-			Command: "x", Args: []string{"a", "b"}, Cwd: "/w", URL: "https://h",
+			Command: process.ShellLine("x"), Args: []string{"a", "b"}, Cwd: "/w", URL: "https://h",
 			Env: map[string]string{"KEY": "${KEY}", "B": "b"}, Headers: map[string]string{"Authorization": "Bearer secret"},
 			Read: []string{"/r"}, Write: []string{"/w"}, Network: true,
 		}
@@ -133,7 +135,7 @@ func TestSealOfTheStart(t *testing.T) {
 		t.Error("the same start asks again")
 	}
 	for name, change := range map[string]func(*Config){
-		"command":         func(c *Config) { c.Command = "y" },
+		"command":         func(c *Config) { c.Command = process.ShellLine("y") },
 		"arguments":       func(c *Config) { c.Args = []string{"a b"} },
 		"folder":          func(c *Config) { c.Cwd = "/x" },
 		"address":         func(c *Config) { c.URL = "https://i" },
@@ -176,7 +178,7 @@ func TestMask(t *testing.T) {
 // What is masked in texts that are not a server's holds no words and paths.
 func TestConfigSecrets(t *testing.T) {
 	t.Setenv("MCP_TEST_KEY", "k-from-env-1")
-	c := Config{Command: "npx", Args: []string{"server", "--token", "t-arg-1", "--dir", "/home/me"}, ClientSecret: "${MCP_TEST_KEY}",
+	c := Config{Command: process.ShellLine("npx"), Args: []string{"server", "--token", "t-arg-1", "--dir", "/home/me"}, ClientSecret: "${MCP_TEST_KEY}",
 		Env: map[string]string{"MODE": "production", "HOME_DIR": "/home/me/notes", "KEY": "k-env-1", "N": "12"}}
 	got := ConfigSecrets(c)
 	slices.Sort(got)
@@ -331,7 +333,7 @@ func TestMaskBeforeCut(t *testing.T) {
 		shown func(text string) string
 	}{
 		{"a refusal", 300, func(text string) string {
-			r := explainRefusal(Config{Command: "srv"}, mask, "EACCES: permission denied "+text, 1, nil)
+			r := explainRefusal(Config{Command: process.ShellLine("srv")}, mask, "EACCES: permission denied "+text, 1, nil)
 			return strings.Join(r.Reasons, "\n")
 		}},
 		{"progress", 500, func(text string) string {

@@ -1,9 +1,12 @@
 package process
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +19,52 @@ type CommandLine struct {
 	Shell bool     // Words has one element, a line for a shell
 }
 
+// Program returns a program with its arguments.
+func Program(words ...string) CommandLine { return CommandLine{Words: words} }
+
+// ShellLine returns a line for a shell; "" is none.
+func ShellLine(line string) CommandLine {
+	if line == "" {
+		return CommandLine{}
+	}
+	return CommandLine{Words: []string{line}, Shell: true}
+}
+
+// IsZero reports whether there is no command.
+func (c CommandLine) IsZero() bool { return len(c.Words) == 0 }
+
+// MarshalJSON writes it as the configuration has it.
+func (c CommandLine) MarshalJSON() ([]byte, error) {
+	if c.Shell || c.IsZero() {
+		return json.Marshal(strings.Join(c.Words, " "))
+	}
+	return json.Marshal(c.Words)
+}
+
+// WithArgs returns c with further arguments, for what is a program everywhere else. A text is the
+// program itself where there are such arguments, where it is one word, and where it is a file; otherwise
+// it stays a line for a shell.
+func (c CommandLine) WithArgs(args ...string) CommandLine {
+	if c.Shell && (len(args) > 0 || !strings.ContainsFunc(c.Words[0], special) || isFile(c.Words[0])) {
+		c.Shell = false
+	}
+	c.Words = append(slices.Clip(c.Words), args...)
+	return c
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// special finds what a shell does not take as it is.
+func special(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\$`&|;<>()*?[]#~!{}", r) }
+
 // UnmarshalTOML reads a string or a list of strings.
 func (c *CommandLine) UnmarshalTOML(value any) error {
 	switch v := value.(type) {
 	case string:
-		*c = CommandLine{Words: []string{v}, Shell: true}
+		*c = ShellLine(v)
 		return nil
 	case []any:
 		*c = CommandLine{}
@@ -54,14 +98,33 @@ func (c CommandLine) String() string {
 	if c.Shell {
 		return c.Words[0]
 	}
+	if c.IsZero() {
+		return ""
+	}
 	var words []string
 	for _, word := range c.Words {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\$`&|;<>()*?[]#~!{}", r) }) {
+		if word == "" || strings.ContainsFunc(word, special) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
+}
+
+// A ShellText is a command that a shell always runs: a list is quoted for it. "" is none.
+type ShellText string
+
+// UnmarshalTOML reads a string or a list of strings.
+func (t *ShellText) UnmarshalTOML(value any) error {
+	var c CommandLine
+	if err := c.UnmarshalTOML(value); err != nil {
+		return err
+	}
+	*t = ShellText(c.String())
+	if runtime.GOOS == "windows" && !c.Shell && !c.IsZero() { // for cmd
+		*t = ShellText(`"` + strings.Join(c.Words, `" "`) + `"`)
+	}
+	return nil
 }
 
 // A Timeout is a time as the configuration has it: whole seconds, or a text such as "1m30s".

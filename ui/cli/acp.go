@@ -10,6 +10,7 @@ import (
 
 	"parley/session"
 	"parley/tools/mcp"
+	"parley/tools/process"
 	"parley/ui/acp"
 	"parley/ui/app"
 	"parley/ui/print"
@@ -138,7 +139,7 @@ func (a editor) addServer(s acp.Server) {
 	if _, own := a.config.MCP[s.Name]; own {
 		return
 	}
-	c := mcp.Config{Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Trusted: true}
+	c := mcp.Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Trusted: true}
 	if err := mcp.Validate(map[string]mcp.Config{s.Name: c}); err != nil {
 		a.note("MCP server of the editor not started: " + err.Error())
 		return

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/tools/mcp"
+	"parley/tools/process"
 	"parley/ui/acp"
 )
 
@@ -12,12 +13,12 @@ import (
 func TestEditorServers(t *testing.T) {
 	a := editor{newProgram()}
 	a.quiet = true
-	a.config.MCP = map[string]mcp.Config{"own": {Command: "mine", Network: true}}
+	a.config.MCP = map[string]mcp.Config{"own": {Command: process.ShellLine("mine"), Network: true}}
 	for _, s := range []acp.Server{{Name: "own", Command: "theirs"}, {Name: "files", Command: "serve", Args: []string{"."}}, {Name: "a b", Command: "x"}, {Name: "nothing"}} {
 		a.addServer(s)
 	}
 	files := a.config.MCP["files"]
-	if own := a.config.MCP["own"].Command; len(a.config.MCP) != 2 || own != "mine" || files.Command != "serve" || !files.Trusted || files.Network || files.Unsandboxed {
+	if own := a.config.MCP["own"].Command; len(a.config.MCP) != 2 || own.String() != "mine" || files.Command.String() != "serve" || !files.Trusted || files.Network || files.Unsandboxed {
 		t.Errorf("%#v", a.config.MCP)
 	}
 }

@@ -153,7 +153,7 @@ func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string)
 
 // policy returns what the program of a server may do.
 func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandbox.Policy, error) {
-	key := server + "\x00" + c.Command + "\x00" + strings.Join(c.Args, "\x00")
+	key := server + "\x00" + strings.Join(c.Command.Words, "\x00") + "\x00" + strings.Join(c.Args, "\x00")
 	p, err := m.set.ServerPolicy(key, c.Network, env, func(name string) bool {
 		_, own := c.Env[name]
 		return own

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"parley/tools/mcp"
+	"parley/tools/process"
 )
 
 // Exports have no keys of MCP servers, and keep words that happen to stand in their configuration.
 func TestExportsMaskServerKeys(t *testing.T) {
 	a := &program{}
 	a.config.MCP = map[string]mcp.Config{
-		"a": {Command: "npx", Args: []string{"--api-key", "k-argument-1"}, Env: map[string]string{"KEY": "k-variable-2", "MODE": "production"}},
+		"a": {Command: process.ShellLine("npx"), Args: []string{"--api-key", "k-argument-1"}, Env: map[string]string{"KEY": "k-variable-2", "MODE": "production"}},
 		"b": {URL: "https://host/s/k-path-3/mcp", Headers: map[string]string{"Authorization": "Bearer k-header-4"}},
 	}
 	a.mcp.logins = openLogins(t.TempDir())

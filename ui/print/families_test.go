@@ -22,6 +22,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/providers/schema"
 	"parley/session"
+	"parley/tools/process"
 	. "parley/ui/print"
 )
 
@@ -229,7 +230,7 @@ type visit struct {
 func (h *house) open(name string, s sample, answers []string) llm.Endpoint {
 	conf := providers.Provider{Kind: h.kind, APIKey: "test-key"}
 	if strings.HasSuffix(h.kind, "-cli") {
-		conf = providers.Provider{Kind: h.kind, Command: h.program(name, answers)}
+		conf = providers.Provider{Kind: h.kind, Command: process.Program(h.program(name, answers))}
 		return h.dial(conf)
 	}
 	h.mu.Lock()

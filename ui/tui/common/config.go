@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"parley/providers/catalog"
+	"parley/tools/process"
 	"parley/ui/theme"
 	"parley/ui/tui/statusbar"
 )
@@ -26,8 +27,8 @@ type Config struct {
 
 	// The status line: names of statusbar.Segments in the order in which they stand, nil
 	// for all; and a command line whose output is one of them, "" for none.
-	Status        []string `toml:"status"`
-	StatusCommand string   `toml:"status_command"`
+	Status        []string          `toml:"status"`
+	StatusCommand process.ShellText `toml:"status_command"`
 
 	// Names of models, or patterns such as "openai/*-audio*": those that stand first
 	// in the list, and those that are left out. What keys say of a model counts more.

@@ -84,7 +84,7 @@ func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
 	s.told, s.running, s.next = now, true, s.Now().Add(statusInterval)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	run, command, input := s.App.Filter, s.Config.StatusCommand, s.input(now)
+	run, command, input := s.App.Filter, string(s.Config.StatusCommand), s.input(now)
 	said := make(chan tea.Msg, 1)
 	s.Go(func() { // which the end waits for
 		text, err := run(ctx, command, input)
