@@ -91,7 +91,7 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	}
 	left := 0
 	if b.text != "" || len(b.labels) == 0 {
-		if b.noteStyle == footerStyle {
+		if b.isStatus() {
 			lines = breakAtDots(b.text, p.proseWidth())
 		} else {
 			lines, left = wrapText(b.text, p.proseWidth(), limit)
@@ -112,6 +112,15 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 		lines = p.styler.onBand(lines, p.width)
 	}
 	return p.styler.apply(b.signRole, b.sign), lines
+}
+
+// isStatus reports whether the text is one of ours, of parts between dots, and not a message.
+func (b *textBlock) isStatus() bool {
+	switch b.noteStyle {
+	case footerStyle, noteStyles[Retry], noteStyles[Switch], noteStyles[Warn]:
+		return !strings.Contains(b.text, "\n")
+	}
+	return false
 }
 
 // breakAtDots breaks a text of parts between dots behind dots, so that no number is torn from its
