@@ -279,8 +279,28 @@ func shrink(line *[segments]segment, width int) {
 		if y.least > 0 {
 			keep = max(ansi.StringWidth(s.text)-max(over, 0), y.least)
 		}
-		s.text = ansi.Truncate(s.text, keep, "…")
+		if y.segment == hint {
+			s.text = cutHint(s.text, keep)
+		} else {
+			s.text = ansi.Truncate(s.text, keep, "…")
+		}
 	}
+	if s := &line[hint]; ansi.StringWidth(s.text) > width {
+		s.text = cutHint(s.text, width)
+	}
+}
+
+// cutHint shortens what keys do to a width: whole keys go from the end, as long as one has room.
+func cutHint(text string, width int) string {
+	if ansi.StringWidth(text) <= width {
+		return text
+	}
+	for at := strings.LastIndex(text, separator); at >= 0; at = strings.LastIndex(text[:at], separator) {
+		if ansi.StringWidth(text[:at]+" …") <= width {
+			return text[:at] + " …"
+		}
+	}
+	return ansi.Truncate(text, width, "…")
 }
 
 func totalWidth(line *[segments]segment) int {
