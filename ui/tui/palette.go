@@ -62,7 +62,11 @@ func (m *Model) palette() tea.Cmd {
 	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
 	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
-		cmd, _ := m.command(strings.TrimSpace("/" + p.Value + " " + p.Arg))
+		line := strings.TrimSpace("/" + p.Value + " " + p.Arg)
+		if p.Arg != "" { // which up brings back, to be corrected
+			m.input.Composer.CommitHistory(line)
+		}
+		cmd, _ := m.command(line)
 		return cmd
 	}), m.features.models.LoadCatalog())
 }
@@ -78,6 +82,7 @@ func (m *Model) slash() tea.Cmd {
 			return nil
 		case msg.Accepted:
 			if cmd, ok := m.command(typed); ok {
+				m.input.Composer.CommitHistory(typed)
 				return cmd
 			}
 		case slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llmtest"
 	"parley/ui/app"
 )
 
@@ -112,4 +113,15 @@ func TestPathsAreCompleted(t *testing.T) {
 		s.Press("ctrl+u", "esc", "ctrl+u")
 	}
 	s.Type("see @" + at + "de").WaitForText("deep/").WaitForText("denote.md")
+}
+
+// A command with an argument comes back with up, to be corrected, whichever way it was typed.
+func TestCommandsComeBack(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("an answer"))
+	s.ask("hi", "an answer")
+	s.idle()
+	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`)
+	s.Press("up").WaitForText("› /export pdf")
+	s.Press("ctrl+u").Type("/mode fast").Press("enter").WaitForText(`Unknown approval mode "fast"`)
+	s.Press("up").WaitForText("› /mode fast").Press("up").WaitForText("› /export pdf")
 }

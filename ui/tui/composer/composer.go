@@ -160,7 +160,7 @@ func (m *Model) Reset() {
 // it back as it was.
 func (m *Model) Clear() {
 	m.stopSearch(false)
-	m.commitHistory()
+	m.CommitHistory(m.Value())
 	if !m.Empty() {
 		m.set(nil)
 	}
@@ -317,7 +317,7 @@ func (m *Model) sendWith(later bool) {
 	if strings.TrimSpace(msg.Text) == "" {
 		return
 	}
-	m.commitHistory()
+	m.CommitHistory(m.Value())
 	m.Reset()
 	m.submitted = append(m.submitted, msg)
 }

@@ -52,13 +52,13 @@ func (m *recall) Remember(prompt string) {
 	h.prompts = slices.Delete(h.prompts, 0, drop)
 }
 
-// commitHistory ends a walk through the history. What is written becomes its latest
+// CommitHistory ends a walk through the history. What was sent becomes its latest
 // prompt, and the draft that the walk began with, if it did, the one before.
-func (m *recall) commitHistory() {
+func (m *recall) CommitHistory(sent string) {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))
 	}
-	m.Remember(m.Value())
+	m.Remember(sent)
 	m.history.reset()
 }
 
