@@ -6,29 +6,28 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits on what is taken for markup. They lie far beyond what anybody writes;
-// without them crafted text costs goldmark time that grows with its square.
+// Limits on what is parsed as markup. They are far beyond what anybody writes; without
+// them goldmark takes time that grows with the square of crafted text's length.
 const (
-	// inlineLimit sets the largest block, in bytes, that is searched for inline
-	// markup.
+	// inlineLimit is the size of the largest block that is parsed for inline markup, in bytes.
 	inlineLimit = 32 << 10
-	// maxOpenLinks sets how many links may begin and not end in a block that is
-	// searched: for each of them goldmark looks through the rest of the line.
+	// maxOpenLinks is how many links may begin and not end in such a block: for each of
+	// them goldmark searches the rest of the line.
 	maxOpenLinks = 200
-	// maxNesting sets how many containers may open on one line.
+	// maxNesting is how many containers may open on one line.
 	maxNesting = 100
-	// maxIndent sets how far from its line's beginning a container may open, in
-	// columns: that bounds how many are open across lines, for all of which goldmark
-	// looks through each line.
+	// maxIndent is how far from the beginning of its line a container may open, in
+	// columns: that bounds how many are open across lines, as goldmark checks each line
+	// for all of them.
 	maxIndent = 100
-	// maxDefinitions sets how many lines of a paragraph may be link reference
-	// definitions.
+	// maxDefinitions is how many lines a paragraph may have to be parsed for link
+	// reference definitions.
 	maxDefinitions = 1000
 )
 
-// bounded returns src as goldmark gets to see it: where a line opens too many
-// containers, the first one too many is text. Positions stay the same.
-func bounded(src string) []byte {
+// limitNesting returns src for goldmark: where a line opens too many containers, the
+// marker of the first one too many is replaced by a letter. Offsets stay the same.
+func limitNesting(src string) []byte {
 	raw := []byte(src)
 	depth, column, inPrefix := 0, 0, true
 	for i := 0; i < len(raw); i++ {
@@ -87,10 +86,11 @@ func marker(line []byte) int {
 	return n
 }
 
-// definitions takes link reference definitions out of paragraphs.
-type definitions struct{}
+// boundedDefinitions transforms link reference definitions in paragraphs of up to
+// maxDefinitions lines.
+type boundedDefinitions struct{}
 
-func (definitions) Transform(n *ast.Paragraph, reader text.Reader, pc parser.Context) {
+func (boundedDefinitions) Transform(n *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	if n.Lines().Len() <= maxDefinitions {
 		parser.LinkReferenceParagraphTransformer.Transform(n, reader, pc)
 	}

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A Class is what a piece of code is.
+// A Class is the kind of a token of code.
 type Class uint8
 
-// The classes that are told apart.
+// The classes of tokens.
 const (
 	Other Class = iota // names, operators, space
 	Comment
 	Keyword
 	String
 	Number
-	Function // that is called or defined
+	Function // called or defined
 	Type
 )
 
@@ -25,21 +25,21 @@ type Token struct {
 	Class Class
 }
 
-// A Scanner tells what the lines of a file are made of, one after the other. All
-// it carries from line to line is the string or comment that a line ends in.
+// A Scanner splits the lines of a file into tokens, in their order. Its only state between
+// lines is the string or comment that a line ends in.
 type Scanner struct{ scanner }
 
-// NewScanner returns a scanner for a file of this name. Of a language it does
-// not know it makes one token per line.
+// NewScanner returns a scanner for a file of this name. If it does not know the language,
+// each line is one token.
 func NewScanner(file string) *Scanner {
 	return &Scanner{*newScanner(languageOf(file))}
 }
 
-// Known reports whether the language is one that is colored.
-func (s *Scanner) Known() bool { return s.grammar != nil && !s.grammar.diff }
+// isKnown reports whether the language has a grammar.
+func (s *Scanner) isKnown() bool { return s.grammar != nil && !s.grammar.diff }
 
-// languageOf goes by the whole name, as of a Makefile, or else by what stands
-// after the last dot.
+// languageOf returns the extension of a file, or its whole name if it has none, such as
+// "makefile".
 func languageOf(file string) string {
 	base := strings.ToLower(path.Base(file))
 	if i := strings.LastIndexByte(base, '.'); i >= 0 {
@@ -48,10 +48,10 @@ func languageOf(file string) string {
 	return base
 }
 
-// Line returns the tokens of the next line, which has no newline. Joined they are
-// the line.
+// Line returns the tokens of the next line, which has no newline. Their texts are the
+// line, sanitized and with tabs expanded if the language is known.
 func (s *Scanner) Line(line string) []Token {
-	if !s.Known() || line == "" {
+	if !s.isKnown() || line == "" {
 		return []Token{{Text: line}}
 	}
 	runs := s.line(line)
@@ -62,5 +62,5 @@ func (s *Scanner) Line(line string) []Token {
 	return tokens
 }
 
-// classes lists what the roles of highlighted code stand for.
+// classes holds the classes of the roles of code.
 var classes = [roles]Class{comment: Comment, keyword: Keyword, str: String, number: Number, function: Function, typeName: Type}

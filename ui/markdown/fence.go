@@ -16,12 +16,11 @@ type fence struct {
 	indent int
 	lang   string
 	head   int // length of the opening line
-	seen   int // how much of the block has been looked through for its end
+	seen   int // how much of the block was searched for its end
 }
 
-// openFence returns the fence of the block at the start of src, or nil if its opening
-// line goes on behind src, or if the block is closed, which at the top level only a closing
-// fence does.
+// openFence returns the fence of the block at the start of src, nil if its opening line is
+// not complete, or if the block is closed.
 func openFence(src string, lang string) *fence {
 	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: lang}
 	if f.head == 0 {
@@ -40,13 +39,13 @@ func openFence(src string, lang string) *fence {
 	return f
 }
 
-// scan looks for the end of the block in src, which holds whole lines from the
-// opening one on. It returns how much of src the block takes.
+// scan searches src, which begins with the opening line and consists of whole lines, for
+// the end of the block. It returns the length of the block in src, and whether it is closed.
 func (f *fence) scan(src string) (end int, closed bool) {
 	for f.seen < len(src) {
 		stop := f.seen + strings.IndexByte(src[f.seen:], '\n') + 1
 		if stop == f.seen {
-			break // the last line of the text need not end
+			break // the last line of a finished text may have no newline
 		}
 		closed := f.closedBy(src[f.seen:stop])
 		f.seen = stop
@@ -91,14 +90,14 @@ func infoWords(info string) []string {
 	return strings.FieldsFunc(info, func(r rune) bool { return strings.ContainsRune(" \t,;:{}", r) })
 }
 
-// content takes the opening fence's indentation off a line.
+// content returns a line without the indentation of the opening fence.
 func (f *fence) content(line string) string {
 	from, padding := f.inset(line)
 	return strings.Repeat(" ", padding) + line[from:]
 }
 
-// inset returns where the content of a line begins, and how many spaces stand before
-// it that a tab left.
+// inset returns the offset of a line's content, and how many spaces precede it that are
+// the rest of a tab.
 func (f *fence) inset(line string) (from, padding int) {
 	if f.indent == 0 {
 		return 0, 0

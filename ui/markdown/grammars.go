@@ -1,6 +1,6 @@
 package markdown
 
-// Spans that many languages share.
+// Spans of several languages.
 var (
 	slashes  = span{open: "//", role: comment}
 	slashed  = span{open: "/*", close: "*/", role: comment, raw: true, long: true}

@@ -9,15 +9,15 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A grammar is what a scanner must know of a language: where comments and
-// strings begin and end, and which words are reserved.
+// A grammar describes a language to a scanner: where comments and strings begin and
+// end, and which words are reserved.
 type grammar struct {
-	names string // as they stand after a fence, separated by spaces
+	names string // of the language, in info strings and as file extensions, separated by spaces
 	spans []span // in the order they are tried
 	words string // reserved words, separated by spaces
 	types string // names of types that are built in, separated by spaces
 	named bool   // names that begin with a capital are types, unless they are called
-	calls bool   // a name in front of a parenthesis is called or defined
+	calls bool   // a name before a parenthesis is called or defined
 	fold  bool   // reserved words may be in any case
 	inner string // characters that may be inside a word, besides letters, digits and _
 	diff  bool   // the first character of a line colors all of it
@@ -32,17 +32,16 @@ type span struct {
 	apart       bool // begins only where a word could
 }
 
-// A scanner colors the lines of one code block in order. All it carries from
-// line to line is the string or comment a line ends in, so a line is colored
-// for good when it is complete, in linear time.
+// A scanner styles the lines of one code block, in order. Its only state between lines
+// is the string or comment that a line ends in, so that a line is styled once, when it is
+// complete, in linear time.
 type scanner struct {
 	grammar *grammar
 	words   map[string]role // reserved words and built-in types; of all scanners of the language
 	inside  *span
 }
 
-// newScanner returns a scanner for a language. One it does not know is left
-// uncoloured.
+// newScanner returns a scanner for a language. Lines of an unknown one have no styles.
 func newScanner(lang string) *scanner {
 	l, known := languages()[strings.ToLower(lang)]
 	if !known {
@@ -51,14 +50,14 @@ func newScanner(lang string) *scanner {
 	return &scanner{grammar: l.grammar, words: l.words()}
 }
 
-// A codeLanguage is a grammar and its words, which are found when they are first needed and shared
-// by all scanners.
+// A codeLanguage is a grammar with the roles of its words, which are made on first use and
+// shared by all scanners.
 type codeLanguage struct {
 	grammar *grammar
 	words   func() map[string]role
 }
 
-// languages holds the languages by their names. Of two with the same name the first one counts.
+// languages holds the languages by name. Of two with the same name it is the first.
 var languages = sync.OnceValue(func() map[string]codeLanguage {
 	all := map[string]codeLanguage{}
 	for i := range grammars {
@@ -84,17 +83,17 @@ func (g *grammar) roles() map[string]role {
 	return words
 }
 
-// clone returns a scanner that goes on from here by itself.
+// clone returns a scanner with the same state.
 func (s *scanner) clone() *scanner {
 	c := *s
 	return &c
 }
 
-// longLine sets how many bytes a line may have and still be colored, with tabs to
-// their stops. Longer ones are data.
+// longLine is the length of the longest line, in bytes, that is styled and whose tabs go to
+// tab stops. Longer ones are data.
 const longLine = 2 << 10
 
-// uncolored returns a long line, or a part of one, as it is shown.
+// uncolored returns a long line, or a part of one, sanitized and with tabs as four spaces.
 func uncolored(line string) string {
 	return strings.ReplaceAll(sanitize.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
 }
@@ -142,24 +141,24 @@ func diffRole(line string) role {
 	return plainText
 }
 
-// token returns the length and the role of what stands at i.
+// token returns the length and the role of the token at i.
 func (s *scanner) token(line string, i int) (int, role) {
 	if s.inside != nil {
 		sp := s.inside
-		return s.rest(line[i:], sp), sp.role
+		return s.spanRest(line[i:], sp), sp.role
 	}
 	for k := range s.grammar.spans {
 		sp := &s.grammar.spans[k]
 		if strings.HasPrefix(line[i:], sp.open) && !(sp.apart && i > 0 && line[i-1] != ' ') {
 			n := len(sp.open)
-			return n + s.rest(line[i+n:], sp), sp.role
+			return n + s.spanRest(line[i+n:], sp), sp.role
 		}
 	}
 	c := line[i]
 	switch {
 	case c >= '0' && c <= '9':
 		return s.word(line, i, "."), number
-	case s.letter(c):
+	case s.isWordByte(c):
 		n := s.word(line, i, s.grammar.inner)
 		w := line[i : i+n]
 		if s.grammar.fold {
@@ -168,13 +167,13 @@ func (s *scanner) token(line string, i int) (int, role) {
 		if r, ok := s.words[w]; ok {
 			return n, r
 		}
-		return n, s.name(w, line[i+n:])
+		return n, s.nameRole(w, line[i+n:])
 	}
 	return 1, plainText
 }
 
-// name returns the role of a name that is not reserved, by what follows it.
-func (s *scanner) name(w, rest string) role {
+// nameRole returns the role of a name that is not reserved, by what follows it.
+func (s *scanner) nameRole(w, rest string) role {
 	switch {
 	case s.grammar.calls && (strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "!(")):
 		return function
@@ -184,8 +183,9 @@ func (s *scanner) name(w, rest string) role {
 	return plainText
 }
 
-// rest returns the length of a span's remainder in line, with its closing delimiter.
-func (s *scanner) rest(line string, sp *span) int {
+// spanRest returns how many bytes of line belong to the open span sp, with its closing
+// delimiter, and sets s.inside if it continues in the next line.
+func (s *scanner) spanRest(line string, sp *span) int {
 	s.inside = nil
 	if sp.close == "" {
 		return len(line)
@@ -203,12 +203,12 @@ func (s *scanner) rest(line string, sp *span) int {
 	return len(line)
 }
 
-// word returns the length of the word at i; letters of other scripts belong to it.
+// word returns the length of the word at i, in bytes.
 func (s *scanner) word(line string, i int, inner string) int {
 	n := 1
 	for i+n < len(line) {
 		c := line[i+n]
-		if !s.letter(c) && (c < '0' || c > '9') && strings.IndexByte(inner, c) < 0 {
+		if !s.isWordByte(c) && (c < '0' || c > '9') && strings.IndexByte(inner, c) < 0 {
 			break
 		}
 		n++
@@ -216,6 +216,6 @@ func (s *scanner) word(line string, i int, inner string) int {
 	return n
 }
 
-func (s *scanner) letter(c byte) bool {
+func (s *scanner) isWordByte(c byte) bool {
 	return c|' ' >= 'a' && c|' ' <= 'z' || c == '_' || c == '#' || c == '@' || c >= utf8.RuneSelf
 }

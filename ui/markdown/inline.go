@@ -14,14 +14,14 @@ import (
 	"parley/ui/textwrap"
 )
 
-// inlines returns the text of a block as runs drawn with p.
+// inlines returns the text of a block as runs with the style p.
 func (w *writer) inlines(n ast.Node, p textStyle) []styledRun {
 	if w.inline {
 		return w.children(nil, n, p)
 	}
 	var runs []styledRun
 	for i := range n.Lines().Len() {
-		runs = append(runs, styledRun{flat(w.value(n.Lines().At(i))), p}, styledRun{" ", p})
+		runs = append(runs, styledRun{oneLine(w.value(n.Lines().At(i))), p}, styledRun{" ", p})
 	}
 	return runs
 }
@@ -51,9 +51,9 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	case *ast.String:
 		return append(runs, styledRun{sanitize.Line(string(n.Value)), p})
 	case *ast.Emphasis:
-		return w.children(runs, n, with(p, []attr{italic, bold}[min(n.Level, 2)-1]))
+		return w.children(runs, n, withAttr(p, []attr{italic, bold}[min(n.Level, 2)-1]))
 	case *extast.Strikethrough:
-		return w.children(runs, n, with(p, strike))
+		return w.children(runs, n, withAttr(p, strike))
 	case *ast.CodeSpan:
 		return append(runs, styledRun{w.codeSpan(n), textStyle{code, p.attr}})
 	case *ast.Link:
@@ -63,7 +63,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	case *ast.AutoLink:
 		return autolink(runs, n, w.raw, p)
 	case *ast.RawHTML:
-		return append(runs, styledRun{flat(w.values(n.Segments)), textStyle{dim, p.attr}})
+		return append(runs, styledRun{oneLine(w.values(n.Segments)), textStyle{dim, p.attr}})
 	case *extast.TaskCheckBox:
 		if n.IsChecked {
 			return append(runs, styledRun{"[x] ", textStyle{good, p.attr}})
@@ -73,7 +73,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	return w.children(runs, n, p)
 }
 
-func with(p textStyle, a attr) textStyle { return textStyle{p.role, p.attr | a} }
+func withAttr(p textStyle, a attr) textStyle { return textStyle{p.role, p.attr | a} }
 
 // value returns the source of a segment.
 func (w *writer) value(s text.Segment) string {
@@ -96,8 +96,8 @@ func (w *writer) values(ss *text.Segments) string {
 	return b.String()
 }
 
-// flat makes one line of source that goes over several.
-func flat(s string) string { return sanitize.Line(strings.ReplaceAll(s, "\n", " ")) }
+// oneLine returns source of several lines as one line.
+func oneLine(s string) string { return sanitize.Line(strings.ReplaceAll(s, "\n", " ")) }
 
 // codeSpan returns the text of a code span. In a table the backslash before a
 // pipe belongs to the table.
@@ -109,13 +109,13 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 		}
 	}
 	if w.table {
-		return flat(strings.ReplaceAll(b.String(), `\|`, "|"))
+		return oneLine(strings.ReplaceAll(b.String(), `\|`, "|"))
 	}
-	return flat(b.String())
+	return oneLine(b.String())
 }
 
-// link writes the label and, unless it says the same, where the link leads. The
-// destination is always in sight; nothing is hidden behind a label.
+// link appends the label and, unless it is the same, the destination: nothing is hidden
+// behind a label.
 func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []styledRun {
 	label := w.children(nil, n, p)
 	dest = destination(unescape(dest))
@@ -148,7 +148,7 @@ func autolink(runs []styledRun, n *ast.AutoLink, raw []byte, p textStyle) []styl
 	return withHost(append(runs, styledRun{sanitize.Line(string(n.Label(raw))), textStyle{role, p.attr}}), dest, p)
 }
 
-// withHost adds the host where user information before it could pass for one.
+// withHost appends the host if dest has user information, which could pass for one.
 func withHost(runs []styledRun, dest string, p textStyle) []styledRun {
 	u, err := url.Parse(dest)
 	if err != nil || u.User == nil {
@@ -157,19 +157,19 @@ func withHost(runs []styledRun, dest string, p textStyle) []styledRun {
 	return append(runs, styledRun{" (host " + sanitize.Line(u.Host) + ")", textStyle{warn, p.attr}})
 }
 
-// longest sets how much of a destination that is no link is shown: data URLs have
-// no end.
-const longest = 200
+// maxDestination is how many bytes are shown of a destination that is not linkable, such as
+// a data URL.
+const maxDestination = 200
 
 func destination(s string) string {
 	s = sanitize.Line(s)
 	if !linkable(s) {
-		return sanitize.TruncateBytes(s, longest)
+		return sanitize.TruncateBytes(s, maxDestination)
 	}
 	return s
 }
 
-// linkable reports whether a destination is one parley treats as a link.
+// linkable reports whether a destination is for the web or mail.
 func linkable(dest string) bool {
 	scheme, _, ok := strings.Cut(dest, ":")
 	switch strings.ToLower(scheme) {
@@ -179,8 +179,8 @@ func linkable(dest string) bool {
 	return false
 }
 
-// unescape resolves backslash escapes and character references. What they stand
-// for may be a control character: the result must pass through tools/sanitize.
+// unescape resolves backslash escapes and character references. The result may have
+// control characters: it must pass through tools/sanitize.
 func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
@@ -206,8 +206,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// printable prepares a line that is shown as it is: without its end, tabs at
-// every fourth cell.
+// printable returns a line sanitized, without its end, with tab stops at every fourth cell.
 func printable(line string) string {
 	line = sanitize.Text(strings.TrimRight(line, "\r\n"))
 	before, rest, tabs := strings.Cut(line, "\t")

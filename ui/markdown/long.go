@@ -10,32 +10,32 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// window sets how much source is read for closed blocks at once. A paragraph or a
-// table that is longer is cut into parts, each of which renders by itself, so
-// that no single block makes a frame late. Where it is cut hangs on the source
-// alone: a text in pieces gets the parts that it has as a whole.
-const window = 16 << 10
+// windowSize is how much source is parsed for closed blocks at once, in bytes. A longer
+// paragraph or table is cut into parts, each of which renders by itself, so that no
+// block delays a frame. Where it is cut depends on the source alone: a text that arrives
+// in pieces has the same parts as when it is parsed whole.
+const windowSize = 16 << 10
 
-// maxHeader sets how long the header of a table may be, in bytes, that is cut.
-const maxHeader = window / 16
+// maxHeader is the length of the longest header of a table that is cut, in bytes.
+const maxHeader = windowSize / 16
 
-// A table is what its parts have in common, and the part before hands on.
+// A table holds what the parts of a table that was cut have in common.
 type table struct {
 	from   int    // where it begins in the source
 	header string // its first two lines
 	first  bool   // this is the part with the header
-	want   []int  // cells that the columns up to here would like; set by rendering
+	wanted []int  // widths, in cells, that the columns need in all parts up to this one; set by render
 }
 
-// closed cuts off what is closed in whole windows.
-func (s *splitter) closed(lines, src string) (f frozen) {
-	s.windows(&f, lines, src, false)
+// closedWindows freezes the blocks that are closed in whole windows.
+func (s *splitter) closedWindows(lines, src string) (f frozen) {
+	s.cutWindows(&f, lines, src, false)
 	return f
 }
 
-// windows reads as many whole windows as there are in src, which begins with
-// whole lines. It reports whether what is left may be looked at.
-func (s *splitter) windows(f *frozen, lines, src string, whole bool) bool {
+// cutWindows freezes the closed blocks of all whole windows in src, of which lines are the
+// whole lines. It reports whether the rest may be parsed.
+func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {
 	for {
 		if s.open != nil {
 			stop, closed := s.open.scan(lines[s.tail:])
@@ -45,25 +45,25 @@ func (s *splitter) windows(f *frozen, lines, src string, whole bool) bool {
 			s.freeze(f, cut{start: s.tail, end: s.tail + stop}, nil)
 			s.open = nil
 		}
-		stop := s.stop(src)
+		stop := s.windowEnd(src)
 		if stop == 0 {
 			return true
 		}
 		tail := s.tail
-		last := s.cut(f, src[tail:stop], false)
+		last := s.freezeClosed(f, src[tail:stop], false)
 		s.seen = max(s.seen, stop)
-		if s.open == nil && s.tail == tail && !s.part(f, src[:stop], last) {
-			s.double++
+		if s.open == nil && s.tail == tail && !s.freezePart(f, src[:stop], last) {
+			s.doublings++
 			continue
 		}
-		s.double, s.seen = 0, s.tail
+		s.doublings, s.seen = 0, s.tail
 	}
 }
 
-// stop returns where the window ends that begins at the tail: at the end of a line,
-// unless that is as long again; 0 if that is not known yet.
-func (s *splitter) stop(src string) int {
-	size := s.window << s.double
+// windowEnd returns the end of the window that begins at the tail: the end of a line, unless
+// that is another window away; 0 if it has not arrived yet.
+func (s *splitter) windowEnd(src string) int {
+	size := s.window << s.doublings
 	if len(src)-s.tail <= size {
 		return 0
 	}
@@ -77,16 +77,16 @@ func (s *splitter) stop(src string) int {
 	return s.tail + size + len(rest) - len(rest[len(sanitize.Complete(rest)):])
 }
 
-// part freezes a part of the one block that fills src from the tail on, if it is
-// of a kind that can be cut.
-func (s *splitter) part(f *frozen, src string, n ast.Node) bool {
+// freezePart freezes a part of n, the only block in src from the tail on, if it is of a kind
+// that can be cut, and reports whether it is.
+func (s *splitter) freezePart(f *frozen, src string, n ast.Node) bool {
 	if n == nil || n.PreviousSibling() != nil || n.NextSibling() != nil {
 		return false
 	}
 	text := src[s.tail:min(len(src), s.tail+s.window)]
 	switch n.(type) {
 	case *ast.Paragraph:
-		s.freeze(f, cut{start: s.tail, end: s.tail + breakIn(text)}, nil)
+		s.freeze(f, cut{start: s.tail, end: s.tail + breakPoint(text)}, nil)
 		s.joined = true
 		return true
 	case *ast.Blockquote:
@@ -127,10 +127,9 @@ func headerOf(src string, at int) *table {
 	return &table{from: at, header: src[at : at+n], first: true}
 }
 
-// breakIn finds where a long paragraph is cut: before a word, since what begins
-// with a letter is a paragraph again; else between two characters that do not
-// belong together.
-func breakIn(text string) int {
+// breakPoint returns where a long paragraph is cut: before a word, as text that begins
+// with a letter is a paragraph; else between two characters that stand alone.
+func breakPoint(text string) int {
 	for i := len(text) - 1; i > len(text)/2; i-- {
 		if c := text[i] | ' '; c >= 'a' && c <= 'z' && (text[i-1] == ' ' || text[i-1] == '\n') {
 			return i
@@ -142,7 +141,7 @@ func breakIn(text string) int {
 			continue
 		}
 		r, _ := utf8.DecodeRuneInString(text[i:])
-		if before, _ := utf8.DecodeLastRuneInString(text[:i]); alone(r) && alone(before) {
+		if before, _ := utf8.DecodeLastRuneInString(text[:i]); standsAlone(r) && standsAlone(before) {
 			return i
 		}
 	}
@@ -152,8 +151,8 @@ func breakIn(text string) int {
 	return at
 }
 
-// alone reports whether a character is one by itself: no mark, no part of an emoji
-// or a flag.
-func alone(r rune) bool {
+// standsAlone reports whether a character is certainly no part of a grapheme cluster of
+// several, such as a mark, an emoji or a flag.
+func standsAlone(r rune) bool {
 	return unicode.IsDigit(r) || unicode.IsLetter(r) && (r < 0x300 || ideographic(r))
 }

@@ -9,12 +9,11 @@
 // blocks keep their lines, with two exceptions: a tight list that turns loose,
 // and a block that used a link reference before it was defined.
 //
-// The renderer is our own walk over goldmark's tree. Glamour wraps bytewise,
+// The renderer walks goldmark's tree. Glamour is not used, as it wraps bytewise,
 // spaces blocks by their neighbors, hides link targets behind OSC 8 and lets
-// escapes through. So is the highlighter: regular expressions cost chroma 1.5 µs
-// per byte and 250 ms where they backtrack, which no frame can pay, and they see
-// whole texts; a scanner that carries its state from line to line colors a
-// stream as it comes, once, the same as the whole.
+// escapes through; neither is chroma, whose regular expressions take 1.5 µs per byte,
+// 250 ms where they backtrack, and need the whole text. A scanner with its state
+// between lines styles a stream as it arrives, each line once.
 package markdown
 
 import (
@@ -28,28 +27,28 @@ import (
 // A Doc is one Markdown text, complete or growing, and its rendering. It is not
 // safe for concurrent use.
 type Doc struct {
-	src    strings.Builder
-	line   int // where the last line of src begins
-	split  splitter
-	cutAt  int // how much of src was given to split
-	blocks []block
-	wants  map[string]int // reference not found when it was used → first block that did
-	done   bool
+	src         strings.Builder
+	line        int // offset of the last line of src
+	split       splitter
+	cutAt       int // how much of src split has seen, in bytes
+	blocks      []block
+	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
+	done        bool
 
 	windowed
 
-	styles *styleCache
-	width  int
-	lines  []string
-	fresh  bool // lines show everything
-	// lines[:settled] show blocks[:shown], and the whole lines of an open fence.
+	styles  *styleCache
+	width   int
+	lines   []string
+	current bool // lines show everything
+	// lines[:settled] are blocks[:shown], and the whole lines of an open fence.
 	shown, settled int
 	fence          *fenceView
 	tail           tailView
 }
 
-// windowed is what a split finds that does not follow the stream, but goes window by
-// window: the same for all streams of a text.
+// windowed is the split of the source window by window, which is the same however a text is
+// streamed.
 type windowed struct {
 	whole splitter
 	cuts  []cut
@@ -64,11 +63,11 @@ type Code struct {
 
 // New returns an empty Doc.
 func New(th *theme.Theme) *Doc {
-	return &Doc{styles: newStyleCache(th), split: splitter{window: window}, windowed: windowed{whole: splitter{window: window}}}
+	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}, windowed: windowed{whole: splitter{window: windowSize}}}
 }
 
-// MarkCode has a bar stand beside code, and a sign where a line of it goes on, for screens
-// that copy the source.
+// MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
+// screens that copy the source instead of what is shown.
 func (d *Doc) MarkCode() { d.styles.marksCode = true }
 
 // Render renders a complete text, none of its lines wider than width cells. The
@@ -80,7 +79,7 @@ func Render(source string, width int, th *theme.Theme) string {
 	return strings.Join(d.Lines(width), "\n")
 }
 
-// Fenced returns the code blocks of source as they stand in it, printable or not.
+// Fenced returns the code blocks of source, not sanitized. Their Line is that at 80 cells.
 func Fenced(source string) []Code {
 	d := New(theme.Plain())
 	d.append(source)
@@ -88,21 +87,21 @@ func Fenced(source string) []Code {
 	return d.Code()
 }
 
-// Append adds text.
+// Append adds text. After Finish it does nothing.
 func (d *Doc) Append(text sanitize.Clean) { d.append(text.String()) }
 
 func (d *Doc) append(text string) {
 	if text == "" || d.done {
 		return
 	}
-	d.fresh = false
+	d.current = false
 	if n := strings.LastIndexByte(text, '\n'); n >= 0 {
 		d.line = d.src.Len() + n + 1
 	}
 	d.src.WriteString(text)
 }
 
-// advance freezes what is closed by now. It is put off until somebody looks.
+// advance freezes the blocks that are closed. It is called by Lines.
 func (d *Doc) advance() {
 	src := d.src.String()
 	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*d.split.window {
@@ -110,10 +109,10 @@ func (d *Doc) advance() {
 	}
 	d.cutAt = len(src)
 	d.freeze(d.split.advance(src[:d.line], src, false))
-	d.addBlocks(d.whole.closed(src[:d.line], src))
+	d.addBlocks(d.whole.closedWindows(src[:d.line], src))
 }
 
-// addBlocks notes what the split window by window finds.
+// addBlocks adds the cuts of the split window by window.
 func (d *Doc) addBlocks(f frozen) {
 	if f.loosened {
 		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
@@ -121,10 +120,9 @@ func (d *Doc) addBlocks(f frozen) {
 	d.cuts = append(d.cuts, f.cuts...)
 }
 
-// Finish ends the text. What was found window by window then
-// replaces the streamed blocks where the two differ. They do where goldmark's
-// verdict on a block hangs on what stood above it: an underline after a table,
-// for one.
+// Finish ends the text. If the blocks of the split window by window differ from the
+// streamed ones, they replace them. They differ where goldmark's result for a block depends
+// on those above it, such as for an underline after a table.
 func (d *Doc) Finish() {
 	if d.done {
 		return
@@ -134,17 +132,17 @@ func (d *Doc) Finish() {
 	if d.cutAt > 0 {
 		d.freeze(d.split.advance(src, src, true))
 	}
-	d.done, d.fresh = true, false
+	d.done, d.current = true, false
 	if !slices.EqualFunc(d.blocks, d.cuts, func(b block, c cut) bool { return b.same(c) }) {
 		d.split, d.blocks = d.whole, blocksOf(d.cuts)
-		d.forget()
+		d.dropLines()
 	}
 	d.whole, d.cuts = splitter{}, nil
 }
 
-// EndAt ends the text behind its first n bytes, as if no more had come, and keeps what was
-// rendered of them. It does nothing and returns false where that may hang on what came behind:
-// if they do not end with a line, or if Lines has seen more than a part of the next one.
+// EndAt ends the text after its first n bytes, and keeps what was rendered of them. It does
+// nothing and returns false where that may depend on the rest: if they do not end with a line,
+// or if Lines has seen more than a part of the next one.
 func (d *Doc) EndAt(n int) bool {
 	src := d.src.String()
 	after := src[n:max(n, d.cutAt)]
@@ -163,44 +161,43 @@ func (d *Doc) SetTheme(th *theme.Theme) {
 	was := d.styles
 	d.styles = newStyleCache(th)
 	d.styles.marksCode, d.styles.tableWidth = was.marksCode, was.tableWidth
-	d.forget()
+	d.dropLines()
 }
 
-// SetTableWidth lets tables take more cells than Lines is asked for.
+// SetTableWidth sets how wide tables may be, in cells, if that is more than the width of Lines.
 func (d *Doc) SetTableWidth(cells int) {
 	if cells != d.styles.tableWidth {
 		d.styles.tableWidth = cells
-		d.forget()
+		d.dropLines()
 	}
 }
 
 // Source returns the text so far.
 func (d *Doc) Source() string { return d.src.String() }
 
-// Lines returns the rendering, none of its lines but those of tables (SetTableWidth) wider
-// than width cells, without
-// trailing blank lines. It is the caller's to read until the next call of a
-// method of d. Nothing is done when nothing changed.
+// Lines returns the rendering, without trailing blank lines. None of its lines is wider than
+// width cells, except for those of tables (see SetTableWidth). It is valid until the next
+// call of a method of d. If nothing changed, it is returned as it was.
 func (d *Doc) Lines(width int) []string {
 	width = max(width, 1)
 	if width != d.width {
 		d.width = width
-		d.forget()
+		d.dropLines()
 	}
-	if d.fresh {
+	if d.current {
 		return d.lines
 	}
 	d.advance()
 	d.lines = d.lines[:d.settled]
 	d.settle()
 	d.showTail()
-	d.fresh = true
+	d.current = true
 	return d.lines
 }
 
-// Settled returns how many of the lines that Lines returned last stay as they
-// are, whatever follows, but for a list that turns loose and a link reference
-// that is defined late. It is for output that cannot be taken back.
+// Settled returns how many of the lines that Lines returned last stay as they are,
+// whatever text follows, except for a list that becomes loose and a link reference that is
+// defined later. It is for output that cannot be changed.
 func (d *Doc) Settled() int {
 	if d.done {
 		return len(d.lines)
@@ -233,7 +230,7 @@ func appendCode(all, codes []Code, top int) []Code {
 	return all
 }
 
-// freeze takes over closed blocks, and renders again what they change.
+// freeze adds closed blocks, and invalidates those that they change.
 func (d *Doc) freeze(f frozen) {
 	if f.loosened {
 		d.loosenList()
@@ -243,39 +240,39 @@ func (d *Doc) freeze(f frozen) {
 	}
 	from := len(d.blocks)
 	for label := range f.defined {
-		if first, ok := d.wants[label]; ok {
-			delete(d.wants, label)
+		if first, ok := d.missingRefs[label]; ok {
+			delete(d.missingRefs, label)
 			from = min(from, first)
 		}
 	}
-	d.restart(from, func(b *block) bool { return b.wantsAny(f.defined) })
+	d.invalidate(from, func(b *block) bool { return b.misses(f.defined) })
 }
 
-// loosenList turns the list that the tail continues from tight to loose.
+// loosenList makes the list that the tail continues loose.
 func (d *Doc) loosenList() {
 	loosen(len(d.blocks), func(i int) *cut { return &d.blocks[i].cut })
 	from := len(d.blocks)
 	for from > 0 && d.blocks[from-1].item != nil && (from == len(d.blocks) || !d.blocks[from].item.first) {
 		from--
 	}
-	d.restart(from, func(*block) bool { return true })
+	d.invalidate(from, func(*block) bool { return true })
 }
 
-// restart forgets the lines of the blocks from the given one on that are stale,
-// and the places of all of them.
-func (d *Doc) restart(from int, stale func(*block) bool) {
+// invalidate drops the lines of the blocks from the given one on that are stale, and the
+// positions of all of them.
+func (d *Doc) invalidate(from int, stale func(*block) bool) {
 	if from >= d.shown {
 		return
 	}
 	for i := from; i < len(d.blocks); i++ {
 		if b := &d.blocks[i]; stale(b) {
-			b.lines, b.codes, b.wants = nil, nil, nil
+			b.lines, b.codes, b.missingRefs = nil, nil, nil
 		}
 	}
 	d.unsettle(from)
 }
 
-// unsettle takes the lines of the blocks from the given one on out of lines.
+// unsettle removes the lines of the blocks from the given one on from lines.
 func (d *Doc) unsettle(from int) {
 	if d.fence != nil {
 		d.settled, d.fence = d.fence.from, nil
@@ -283,7 +280,7 @@ func (d *Doc) unsettle(from int) {
 	if from < d.shown {
 		d.shown, d.settled = from, d.blocks[from].from
 	}
-	d.fresh = false
+	d.current = false
 }
 
 func blocksOf(cuts []cut) []block {
@@ -294,13 +291,13 @@ func blocksOf(cuts []cut) []block {
 	return blocks
 }
 
-// forget drops every rendering.
-func (d *Doc) forget() {
+// dropLines drops all that was rendered.
+func (d *Doc) dropLines() {
 	for i := range d.blocks {
 		b := &d.blocks[i]
-		b.lines, b.codes, b.wants = nil, nil, nil
+		b.lines, b.codes, b.missingRefs = nil, nil, nil
 	}
 	d.lines, d.shown, d.settled = nil, 0, 0
-	d.fence, d.tail, d.wants = nil, tailView{}, nil
-	d.fresh = false
+	d.fence, d.tail, d.missingRefs = nil, tailView{}, nil
+	d.current = false
 }

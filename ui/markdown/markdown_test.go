@@ -92,11 +92,11 @@ func TestDeepTextsStreamLikeWhole(t *testing.T) {
 			}
 		})
 	}
-	texts := deep(9 * window / 4) // some of these are cut into parts
+	texts := deep(9 * windowSize / 4) // some of these are cut into parts
 	for _, name := range []string{
 		"words", "long cjk", "wide later", "records", "one item", "long code", "links",
 	} {
-		t.Run("long "+name, func(t *testing.T) { checkStream(t, texts[name], 60, window+7) })
+		t.Run("long "+name, func(t *testing.T) { checkStream(t, texts[name], 60, windowSize+7) })
 	}
 }
 

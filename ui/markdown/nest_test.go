@@ -22,7 +22,7 @@ func TestNestedLists(t *testing.T) {
 			for i := range levels {
 				b.WriteString(strings.Repeat(indent, i) + "- item\n")
 			}
-			doc := parse(structure, bounded(b.String()), &scope{Context: parser.NewContext()})
+			doc := parse(structure, limitNesting(b.String()), &scope{Context: parser.NewContext()})
 			if got := depthOf(doc); got > 3*maxNesting {
 				t.Errorf("%d blocks stand in one another", got)
 			}
@@ -35,7 +35,7 @@ func TestNestedLists(t *testing.T) {
 	for i := 19; i >= 0; i-- {
 		few = strings.Repeat("  ", i) + "- item\n" + few
 	}
-	if got := depthOf(parse(structure, bounded(few), &scope{Context: parser.NewContext()})); got < 40 {
+	if got := depthOf(parse(structure, limitNesting(few), &scope{Context: parser.NewContext()})); got < 40 {
 		t.Errorf("21 lists in one another are %d blocks", got)
 	}
 }

@@ -2,9 +2,9 @@ package markdown
 
 import "strings"
 
-// closeMarks returns source with the inline marks closed that its last line leaves open:
-// while that line arrives, bold text looks bold instead of showing two stars that vanish
-// later. A mark that nothing follows yet is left out.
+// closeMarks returns source with the inline marks closed that its last line leaves open, so
+// that bold text looks bold while it arrives, instead of showing two stars that disappear
+// later. A mark at the end is left out.
 func closeMarks(source string) string {
 	at := strings.LastIndexByte(source, '\n') + 1
 	if !strings.ContainsAny(source[at:], "*_~`(") {
@@ -55,7 +55,7 @@ func halfClosed(open []string, mark string) bool {
 	return len(open) > 0 && strings.HasPrefix(open[len(open)-1], mark)
 }
 
-// closingMarks returns what closes marks, the last one first.
+// closingMarks returns the marks that close open, the last one first.
 func closingMarks(open []string) string {
 	var b strings.Builder
 	for i := len(open) - 1; i >= 0; i-- {
@@ -64,8 +64,8 @@ func closingMarks(open []string) string {
 	return b.String()
 }
 
-// opensMark reports whether the run of signs from i to n may open emphasis: a word follows,
-// or nothing yet, and none ends at it.
+// opensMark reports whether the run of marks from i to n may open emphasis: a word follows,
+// or nothing yet, and no word precedes it.
 func opensMark(line string, i, n int) bool {
 	if n-i > 3 || line[i] == '~' && n-i != 2 {
 		return false

@@ -11,27 +11,28 @@ import (
 	"parley/ui/textwrap"
 )
 
-// rendered holds what one piece of source became.
+// rendered is the rendering of a piece of source.
 type rendered struct {
-	lines []string // without trailing blank ones; never nil
-	codes []Code   // with lines counted from the first
-	wants []string // references that were not found
+	lines       []string // without trailing blank ones; never nil
+	codes       []Code   // with lines counted from the first
+	missingRefs []string // references that were not found
 
-	columns []int // cells that the columns of a table would like
+	columns []int // widths, in cells, that the columns of a table need
 }
 
-// place describes a list, or a part of a table, where in the document it stands.
-type place struct {
-	number int    // of a list's first item; below zero, the one it says itself
+// blockContext is what rendering a list item, or a part of a table, needs to know of the
+// pieces before it.
+type blockContext struct {
+	number int    // of a list's first item; negative: the one in the source
 	loose  bool   // the list is known to be loose
-	header string // of the table that the source goes on with; "" for none
-	want   []int  // cells that the columns of the parts before would like
+	header string // of the table that the source continues; "" for none
+	want   []int  // widths, in cells, that the columns of the parts before need
 }
 
 // render renders a piece of source that begins where a block begins.
-func (ps *styleCache) render(src string, width int, refs references, at place) rendered {
+func (ps *styleCache) render(src string, width int, refs references, at blockContext) rendered {
 	src = at.header + src
-	raw := bounded(src)
+	raw := limitNesting(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
 	p := full
 	if len(src) > inlineLimit || strings.Count(src, "](")-strings.Count(src, ")") > maxOpenLinks {
@@ -42,7 +43,7 @@ func (ps *styleCache) render(src string, width int, refs references, at place) r
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
 	}
-	return rendered{lines: w.lines, codes: w.codes, wants: sc.wants, columns: w.columns}
+	return rendered{lines: w.lines, codes: w.codes, missingRefs: sc.missingRefs, columns: w.columns}
 }
 
 // A writer walks the tree of a piece of source and writes lines.
@@ -51,29 +52,29 @@ type writer struct {
 	src    string
 	raw    []byte // what was parsed: src, bounded
 	width  int
-	at     place // for the first block, if it is a list
-	inline bool  // the tree has inline nodes
-	table  bool  // inside a table
+	at     blockContext // for the first block, if it is a list
+	inline bool         // the tree has inline nodes
+	table  bool         // inside a table
 
 	columns []int // of the last table
 
-	lines  []string
-	codes  []Code
-	prefix string // begins every line
-	inset  int    // cells of prefix
-	first  string // begins the next line instead of prefix, if has
-	has    bool
-	lead   []styledRun // markers there was no room to indent by
+	lines        []string
+	codes        []Code
+	prefix       string // begins every line
+	inset        int    // cells of prefix
+	first        string // begins the next line instead of prefix, if has
+	hasFirst     bool
+	pendingMarks []styledRun // list markers without indentation, as the width does not allow it
 }
 
-// fits reports whether text may be inset so far: half the width is left for text,
-// however deeply blocks are nested.
-func fits(inset, width int) bool { return inset <= width/2 }
+// fitsInset reports whether text may be indented by inset cells: half the width is left for
+// text, however deep blocks are nested.
+func fitsInset(inset, width int) bool { return inset <= width/2 }
 
-// room returns the width left for text.
-func (w *writer) room() int { return max(w.width-w.inset, 1) }
+// textWidth returns the width left for text.
+func (w *writer) textWidth() int { return max(w.width-w.inset, 1) }
 
-// emit writes lines that fit into room.
+// emit writes lines, which fit into textWidth, behind the prefix.
 func (w *writer) emit(lines ...string) {
 	for _, l := range lines {
 		l = w.begin() + l
@@ -85,21 +86,21 @@ func (w *writer) emit(lines ...string) {
 }
 
 func (w *writer) begin() string {
-	if w.has {
-		w.has = false
+	if w.hasFirst {
+		w.hasFirst = false
 		return w.first
 	}
 	return w.prefix
 }
 
-// gap writes a blank line between blocks.
-func (w *writer) gap() { w.lines = append(w.lines, strings.TrimRight(w.prefix, " ")) }
+// blankLine writes a blank line between blocks.
+func (w *writer) blankLine() { w.lines = append(w.lines, strings.TrimRight(w.prefix, " ")) }
 
-// inside calls f with a deeper prefix: mark before the next line, pad before the
-// lines that follow, both of the given number of cells.
-func (w *writer) inside(mark []styledRun, pad string, cells int, f func()) {
-	if !fits(w.inset+cells, w.width) {
-		w.lead = append(w.lead, mark...)
+// indented calls f with a longer prefix: mark before the next line, pad before the
+// lines that follow, both of the given number of cells. Mark may be nil.
+func (w *writer) indented(mark []styledRun, pad string, cells int, f func()) {
+	if !fitsInset(w.inset+cells, w.width) {
+		w.pendingMarks = append(w.pendingMarks, mark...)
 		f()
 		w.flush()
 		return
@@ -114,38 +115,37 @@ func (w *writer) inside(mark []styledRun, pad string, cells int, f func()) {
 			}
 			b.WriteString(w.styles.apply(r.style, r.text))
 		}
-		w.first, w.has = w.begin()+b.String(), true
-	} else if w.has {
+		w.first, w.hasFirst = w.begin()+b.String(), true
+	} else if w.hasFirst {
 		w.first += pad
 	}
 	w.prefix += pad
 	w.inset += cells
 	f()
 	w.flush()
-	if w.has { // nothing was written after the marker
+	if w.hasFirst { // nothing was written after the marker
 		w.emit("")
 	}
 	w.prefix, w.inset = outer, w.inset-cells
 }
 
-// flush writes markers that found no text to stand before.
+// flush writes pending list markers that no text followed.
 func (w *writer) flush() {
-	if w.lead != nil {
+	if w.pendingMarks != nil {
 		w.wrapRuns(nil)
 	}
 }
 
 // wrapRuns writes wrapped text.
 func (w *writer) wrapRuns(runs []styledRun) {
-	if w.lead != nil {
-		runs = append(w.lead, runs...)
-		w.lead = nil
+	if w.pendingMarks != nil {
+		runs = append(w.pendingMarks, runs...)
+		w.pendingMarks = nil
 	}
-	w.emit(w.styles.wrap(runs, w.room())...)
+	w.emit(w.styles.wrap(runs, w.textWidth())...)
 }
 
-// blocks writes the children of n, with a blank line between them unless they
-// are a tight list item's.
+// blocks writes the children of n, with a blank line between them unless tight.
 func (w *writer) blocks(n ast.Node, tight bool) {
 	wrote := false
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -154,7 +154,7 @@ func (w *writer) blocks(n ast.Node, tight bool) {
 		}
 		before := len(w.lines)
 		if wrote && !tight {
-			w.gap()
+			w.blankLine()
 		}
 		start := len(w.lines)
 		w.block(c)
@@ -168,7 +168,7 @@ func (w *writer) blocks(n ast.Node, tight bool) {
 
 func (w *writer) block(n ast.Node) {
 	at := w.at
-	w.at = place{number: -1}
+	w.at = blockContext{number: -1}
 	switch n := n.(type) {
 	case *ast.Heading:
 		w.wrapRuns(w.inlines(n, textStyle{role: strong}))
@@ -179,14 +179,14 @@ func (w *writer) block(n ast.Node) {
 	case *ast.Blockquote:
 		w.flush()
 		bar := w.styles.apply(textStyle{role: faint}, "│") + " "
-		w.inside(nil, bar, 2, func() { w.blocks(n, false) })
+		w.indented(nil, bar, 2, func() { w.blocks(n, false) })
 	case *ast.FencedCodeBlock:
 		w.fenced(n)
 	case *ast.CodeBlock:
 		w.code("", w.values(n.Lines()))
 	case *ast.ThematicBreak:
 		w.flush()
-		w.emit(w.styles.apply(textStyle{role: faint}, strings.Repeat("─", w.room())))
+		w.emit(w.styles.apply(textStyle{role: faint}, strings.Repeat("─", w.textWidth())))
 	case *ast.HTMLBlock:
 		w.html(n)
 	case *extast.Table:
@@ -196,14 +196,14 @@ func (w *writer) block(n ast.Node) {
 }
 
 // list writes the items of a list, numbered from the first one's number.
-func (w *writer) list(l *ast.List, at place) {
+func (w *writer) list(l *ast.List, at blockContext) {
 	number, tight := l.Start, !at.loose && !loose(l, true)
 	if at.number >= 0 {
 		number = at.number
 	}
 	for c := l.FirstChild(); c != nil; c = c.NextSibling() {
 		if c != l.FirstChild() && !tight {
-			w.gap()
+			w.blankLine()
 		}
 		mark := "•"
 		if l.IsOrdered() {
@@ -211,7 +211,7 @@ func (w *writer) list(l *ast.List, at place) {
 			number++
 		}
 		cells := textwrap.Width(mark) + 1
-		w.inside([]styledRun{{mark, textStyle{role: dim}}, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
+		w.indented([]styledRun{{mark, textStyle{role: dim}}, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
 	}
 }
 
@@ -224,12 +224,12 @@ func (w *writer) fenced(n *ast.FencedCodeBlock) {
 // code writes a code block: the language, and the lines indented by two cells.
 func (w *writer) code(lang, body string) {
 	w.flush()
-	w.inside(nil, w.styles.codeIndent(), codeIndentCells, func() {
+	w.indented(nil, w.styles.codeIndent(), codeIndentCells, func() {
 		if lang != "" {
-			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: faint}}}, w.room(), false)[:1]...)
+			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: faint}}}, w.textWidth(), false)[:1]...)
 		}
 		s := newScanner(lang)
-		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines go, blanks behind the last line stay
+		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines are dropped, blanks at the end of the last line are not
 		if i := strings.IndexAny(body[end:], "\r\n"); i >= 0 {
 			body = body[:end+i]
 		}
@@ -238,12 +238,12 @@ func (w *writer) code(lang, body string) {
 			if blank(line) {
 				runs = nil
 			}
-			w.emit(w.styles.breakLine(runs, w.room(), w.styles.folds(line, w.room()))...)
+			w.emit(w.styles.breakLine(runs, w.textWidth(), w.styles.marksFolds(line, w.textWidth()))...)
 		}
 	})
 }
 
-// html writes a block of HTML as the characters it consists of.
+// html writes a block of HTML as text.
 func (w *writer) html(n *ast.HTMLBlock) {
 	w.flush()
 	body := w.values(n.Lines())
@@ -251,6 +251,6 @@ func (w *writer) html(n *ast.HTMLBlock) {
 		body += w.value(n.ClosureLine)
 	}
 	for line := range strings.Lines(strings.TrimRight(body, " \t\r\n")) {
-		w.emit(w.styles.breakLine([]styledRun{{printable(line), textStyle{role: dim}}}, w.room(), false)...)
+		w.emit(w.styles.breakLine([]styledRun{{printable(line), textStyle{role: dim}}}, w.textWidth(), false)...)
 	}
 }

@@ -12,35 +12,34 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A cut is a closed piece of the source that renders by itself: what came from
-// one top-level block, or one item of a top-level list, or a part of a block that
-// is very long.
+// A cut is a closed piece of the source that renders by itself: one top-level block, or
+// one item of a top-level list, or a part of a very long block.
 type cut struct {
 	start, end int    // in the source
 	item       *item  // nil if it is no list item
 	loose      bool   // its list is loose
-	joined     bool   // goes on with what is in the one before
-	table      *table // nil if it is no part of a table
+	joined     bool   // it continues the block of the cut before
+	table      *table // nil if it is no part of a table that was cut
 }
 
 // A block is a cut with its rendering.
 type block struct {
 	cut
-	lines []string // nil until it is rendered
-	codes []Code   // with lines counted from the block's first
-	wants []string // references it used that were not defined
-	from  int      // index into Doc.lines where the block and the gap above it begin
-	top   int      // index of its first line
+	lines       []string // nil until it is rendered
+	codes       []Code   // with lines counted from the block's first
+	missingRefs []string // references it used that were not defined
+	from        int      // index into Doc.lines of the block and the blank line above it
+	top         int      // index of its first line
 }
 
-// An item is a list item's place in its list.
+// An item is the position of an item in its list.
 type item struct {
 	first  bool
 	number int
 }
 
-func (b *block) wantsAny(labels map[string]bool) bool {
-	return slices.ContainsFunc(b.wants, func(l string) bool { return labels[l] })
+func (b *block) misses(labels map[string]bool) bool {
+	return slices.ContainsFunc(b.missingRefs, func(l string) bool { return labels[l] })
 }
 
 // same reports whether two cuts of one source render the same.
@@ -55,7 +54,7 @@ func (c cut) same(o cut) bool {
 // references lists the link reference definitions of closed blocks, by label.
 type references map[string]parser.Reference
 
-// frozen holds what became certain.
+// frozen holds the result of splitting more of the source.
 type frozen struct {
 	cuts     []cut
 	defined  map[string]bool // labels of new references
@@ -66,15 +65,15 @@ type frozen struct {
 type splitter struct {
 	window int
 
-	tail int   // where the open part of the source begins
-	seen int   // how much of the source the last cut saw
+	tail int   // offset of the open part of the source
+	seen int   // how much of the source was parsed
 	list *list // the list whose next item the tail begins with, or nil
 	refs references
 	open *fence // the tail is a fenced code block that is still open
 
-	joined bool   // the tail goes on with the block before it
-	table  *table // that is of the table whose rows the tail begins with, or nil
-	double int    // how often the window was too short for the tail's block
+	joined    bool   // the tail continues the block before it
+	table     *table // the table whose rows the tail begins with, or nil
+	doublings int    // how often the window was doubled for the tail's block
 }
 
 type list struct {
@@ -82,40 +81,41 @@ type list struct {
 	loose bool
 }
 
-// maxTail sets how long a tail may be, in bytes, and still be looked at anew
-// whenever it changes. Longer ones must first grow by an eighth, and those too
-// long for inline markup by half, which keeps the work per byte constant however
-// long a single block becomes.
+// maxTail is the length of the longest tail, in bytes, that is parsed whenever it changes.
+// Longer ones must first grow by an eighth, and those too long for inline markup by half,
+// which keeps the work per byte constant however long a block becomes.
 const maxTail = 4 << 10
+
+// tooLong reports whether a tail of that size, of which that much is new, is not parsed yet.
 
 func tooLong(size, grown int) bool {
 	return size > maxTail && grown < size/8 || size > inlineLimit && grown < size/2
 }
 
-// advance cuts off what is closed in src, of which only the end is new. Lines are
-// its whole lines; if src is whole, all is cut off.
+// advance freezes the closed blocks of src, which has grown since the last call. Lines are
+// its whole lines; if src is whole, all blocks are frozen.
 func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
 	end := len(lines)
-	if !s.windows(&f, lines, src, whole) || s.tail >= end || !whole && tooLong(end-s.tail, end-s.seen) {
+	if !s.cutWindows(&f, lines, src, whole) || s.tail >= end || !whole && tooLong(end-s.tail, end-s.seen) {
 		return f
 	}
 	tail := s.tail
-	s.cut(&f, src[tail:end], whole)
+	s.freezeClosed(&f, src[tail:end], whole)
 	if s.seen = end; s.tail != tail {
-		s.double = 0
+		s.doublings = 0
 	}
 	return f
 }
 
-// cut freezes every closed block of src, which begins at s.tail; all of them if
-// it is the whole rest. It gives the block that stays open.
-func (s *splitter) cut(f *frozen, src string, whole bool) (last ast.Node) {
+// freezeClosed freezes every closed block of src, which begins at s.tail; all of them if
+// it is the whole rest. It returns the last block.
+func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Node) {
 	base := s.tail
 	if s.table != nil {
 		src = s.table.header + src
 		base -= len(s.table.header)
 	}
-	doc := parse(structure, bounded(src), &scope{Context: parser.NewContext()})
+	doc := parse(structure, limitNesting(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
 	}
@@ -134,7 +134,7 @@ func (s *splitter) cut(f *frozen, src string, whole bool) (last ast.Node) {
 		if l, ok := n.(*ast.List); ok {
 			s.items(f, l, src, base, end, closed)
 		} else if closed {
-			if open == nil { // only code that nothing closes has its blank lines
+			if open == nil { // blank lines at the end belong only to code that is not closed
 				end = len(strings.TrimRight(src[:end], " \t\r\n"))
 				end += strings.IndexByte(src[end:], '\n') + 1
 			}
@@ -167,7 +167,7 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 		if next := it.NextSibling(); next != nil {
 			stop = lineStart(src, next)
 		} else if !closed {
-			// The item may go on; where it does not, the next look begins with it.
+			// The item may continue; the next call begins with it.
 			if !first {
 				s.list = st
 			}
@@ -180,10 +180,9 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 	}
 }
 
-// loose reports whether blank lines in a list are certain to make it loose: those
-// between items, and between the blocks of an item that is closed. Goldmark's
-// own verdict depends on what stands above the list where an item begins with a
-// reference definition.
+// loose reports whether blank lines in a list make it loose: those between items, and
+// between the blocks of an item that is closed. Goldmark's own result depends on the text
+// above the list if an item begins with a reference definition.
 func loose(l *ast.List, closed bool) bool {
 	for it := l.FirstChild(); it != nil; it = it.NextSibling() {
 		if it != l.FirstChild() && it.HasBlankPreviousLines() {
@@ -202,8 +201,8 @@ func loose(l *ast.List, closed bool) bool {
 	return false
 }
 
-// loosen makes the list loose that the last of n cuts belongs to. It tells
-// whether its first item is among them.
+// loosen makes the list of the last of n cuts loose. It reports whether the first item of the
+// list is among them.
 func loosen(n int, at func(int) *cut) bool {
 	for n--; n >= 0 && at(n).item != nil; n-- {
 		at(n).loose = true
@@ -214,7 +213,7 @@ func loosen(n int, at func(int) *cut) bool {
 	return false
 }
 
-// freeze adds one closed block, made of the given nodes.
+// freeze adds the closed block c, which consists of nodes.
 func (s *splitter) freeze(f *frozen, c cut, nodes []ast.Node) {
 	c.joined, c.table = s.joined, s.table
 	s.joined, s.table = false, nil
@@ -258,9 +257,9 @@ func siblings(n, end ast.Node) (nodes []ast.Node) {
 	return nodes
 }
 
-// lastOfUnit returns the last of the nodes that came from the same paragraph as
-// n: definitions, the text after them, and the table that ends it. Cut inside,
-// the rest would not begin where a block begins.
+// lastOfUnit returns the last of the nodes that came from the same paragraph as n:
+// definitions, the text after them, and the table that ends it. Between them is no
+// beginning of a block, so they are not cut apart.
 func lastOfUnit(src string, n ast.Node) ast.Node {
 	for next := n.NextSibling(); next != nil && sameParagraph(src, n, next); next = n.NextSibling() {
 		n = next
@@ -270,7 +269,7 @@ func lastOfUnit(src string, n ast.Node) ast.Node {
 
 func sameParagraph(src string, n, next ast.Node) bool {
 	start := lineStart(src, next)
-	if start <= lineStart(src, n) { // goldmark gives a table the place of its paragraph
+	if start <= lineStart(src, n) { // goldmark gives a table the position of its paragraph
 		return true
 	}
 	if n.Kind() != ast.KindLinkReferenceDefinition {
@@ -286,7 +285,7 @@ func sameParagraph(src string, n, next ast.Node) bool {
 // blank reports whether s is white space as CommonMark sees it.
 func blank(s string) bool { return strings.Trim(s, " \t\n\v\f\r") == "" }
 
-// lineStart returns where the line begins on which n does.
+// lineStart returns the offset of the line on which n begins.
 func lineStart(src string, n ast.Node) int {
 	pos := n.Pos()
 	if n.Lines().Len() > 0 {
@@ -316,7 +315,7 @@ func blockOptions() []parser.Option {
 	return []parser.Option{
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithParagraphTransformers(
-			util.Prioritized(definitions{}, 100),
+			util.Prioritized(boundedDefinitions{}, 100),
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
 		),
 	}
@@ -326,11 +325,11 @@ func parse(p parser.Parser, src []byte, s *scope) ast.Node {
 	return p.Parse(text.NewReader(src), parser.WithContext(s))
 }
 
-// A scope looks references up in the whole document and remembers the misses.
+// A scope looks references up in the whole document and collects those that are missing.
 type scope struct {
 	parser.Context
-	refs  references
-	wants []string
+	refs        references
+	missingRefs []string
 }
 
 func (s *scope) Reference(label string) (parser.Reference, bool) {
@@ -339,7 +338,7 @@ func (s *scope) Reference(label string) (parser.Reference, bool) {
 	}
 	r, ok := s.Context.Reference(label)
 	if !ok {
-		s.wants = append(s.wants, label)
+		s.missingRefs = append(s.missingRefs, label)
 	}
 	return r, ok
 }

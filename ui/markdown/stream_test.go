@@ -15,7 +15,7 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 // of the whole, while holding what is settled to its promise.
 func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
-	checkParts(t, text, width, step, window)
+	checkParts(t, text, width, step, windowSize)
 }
 
 // checkParts runs checkStream with long blocks cut after so many bytes.
@@ -28,7 +28,7 @@ func checkParts(t *testing.T, text string, width, step, window int) {
 func checkResized(t *testing.T, text string, width, step int) {
 	t.Helper()
 	other := 1 + (width+30)%60
-	checkWidths(t, text, []int{width, width, width, other, other, other}, step, window)
+	checkWidths(t, text, []int{width, width, width, other, other, other}, step, windowSize)
 }
 
 // checkWidths streams text, the pieces at these widths over and over; it ends at the first.
@@ -49,7 +49,7 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	}
 	for n, rest := 0, text; rest != ""; n++ {
 		size, width := min(step, len(rest)), widths[n%len(widths)]
-		renewed := len(d.wants) + looseable(d)
+		renewed := len(d.missingRefs) + looseable(d)
 		resized := width != d.width
 		before := slices.Clone(d.lines[:d.settled])
 		d.append(rest[:size])
@@ -108,7 +108,7 @@ func checkNow(t *testing.T, d *Doc, width int) {
 	at.Finish()
 	ended := at.Lines(width)
 	n := len(d.blocks)
-	if len(d.wants)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
+	if len(d.missingRefs)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
 		return
 	}
 	if n := d.Settled(); n > len(ended) || !slices.Equal(d.lines[:n], ended[:n]) {

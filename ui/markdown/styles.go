@@ -6,7 +6,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A textStyle is how a piece of text is drawn: a role of the theme and attributes.
+// A textStyle is a role of the theme with attributes.
 type textStyle struct {
 	role role
 	attr attr
@@ -43,15 +43,15 @@ const (
 	attrs
 )
 
-// styleCache holds the sequences of every style that was used with a theme.
+// styleCache holds the escape sequences of every style that was used with a theme.
 type styleCache struct {
 	theme     *theme.Theme
 	marksCode bool // a bar stands beside code
 
-	tableWidth int // cells that tables may take; below the width of the rest: as many as that
+	tableWidth int // cells that tables may take, if more than the text
 	sgrs       [roles][attrs]*theme.SGR
 
-	line []byte // room for what is being written
+	line []byte // buffers of wrappers, of which one is in use at a time
 	word []styledRun
 }
 
@@ -86,10 +86,10 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	return s
 }
 
-// codeIndentCells is how many cells stand before every line of code.
+// codeIndentCells is the indentation of code.
 const codeIndentCells = 2
 
-// codeIndent returns what stands there.
+// codeIndent returns the indentation of a line of code.
 func (ps *styleCache) codeIndent() string {
 	if ps.marksCode {
 		return ps.apply(textStyle{role: faint}, "│") + " "
@@ -97,5 +97,5 @@ func (ps *styleCache) codeIndent() string {
 	return "  "
 }
 
-// apply draws s, which must be one line.
+// apply returns s, which must be one line, with the style p.
 func (ps *styleCache) apply(p textStyle, s string) string { return ps.sgr(p).Apply(s) }

@@ -19,7 +19,7 @@ type grid struct {
 	rows  [][][]styledRun // row, column, runs; the first row is the header
 }
 
-func (w *writer) tableBlock(n *extast.Table, at place) {
+func (w *writer) tableBlock(n *extast.Table, at blockContext) {
 	w.table = true
 	g := grid{align: n.Alignments}
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
@@ -37,17 +37,16 @@ func (w *writer) tableBlock(n *extast.Table, at place) {
 	if len(g.align) == 0 {
 		return
 	}
-	w.columns = g.want(at.want)
-	if widths := g.fit(max(w.room(), w.styles.tableWidth-w.inset), w.columns); widths != nil {
+	w.columns = g.wantedWidths(at.want)
+	if widths := g.columnWidths(max(w.textWidth(), w.styles.tableWidth-w.inset), w.columns); widths != nil {
 		w.grid(g, widths, at.header != "")
 		return
 	}
 	w.records(g, at.header != "")
 }
 
-// want returns how many cells the columns would like, and at least as many as least
-// says.
-func (g grid) want(least []int) []int {
+// wantedWidths returns how many cells the columns need to be on one line, and at least least.
+func (g grid) wantedWidths(least []int) []int {
 	want := make([]int, len(g.align))
 	copy(want, least)
 	for _, row := range g.rows {
@@ -58,10 +57,9 @@ func (g grid) want(least []int) []int {
 	return want
 }
 
-// fit returns the width of every column within the given total, or nil if there
-// is no room for all. Columns that want less than their share leave the rest to
-// the others.
-func (g grid) fit(total int, want []int) []int {
+// columnWidths returns the width of every column within the given total, or nil if they do
+// not fit. Columns that want less than their share leave the rest to the others.
+func (g grid) columnWidths(total int, want []int) []int {
 	total -= columnGap * (len(g.align) - 1)
 	if total < len(g.align) {
 		return nil
@@ -83,7 +81,7 @@ func (g grid) fit(total int, want []int) []int {
 		if share < narrow {
 			return nil
 		}
-		for i := range widths { // the rest share alike, the first ones the remainder
+		for i := range widths { // the others get the same, the first ones the remainder
 			if widths[i] == 0 {
 				widths[i] = (left + open - 1) / open
 				left -= widths[i]
@@ -94,11 +92,11 @@ func (g grid) fit(total int, want []int) []int {
 	return widths
 }
 
-// grid writes a table whose columns fit, without its header if it goes on with
-// one.
-func (w *writer) grid(g grid, widths []int, goesOn bool) {
+// grid writes a table whose columns fit, without its header if it is continued from another
+// part.
+func (w *writer) grid(g grid, widths []int, continued bool) {
 	for i, row := range g.rows {
-		if i == 0 && goesOn {
+		if i == 0 && continued {
 			continue
 		}
 		w.row(g, row, widths)
@@ -153,15 +151,15 @@ func (w *writer) row(g grid, row [][]styledRun, widths []int) {
 
 // records writes a table whose columns do not fit, one cell after the other,
 // each behind the name of its column.
-func (w *writer) records(g grid, goesOn bool) {
-	if len(g.rows) == 1 && !goesOn {
+func (w *writer) records(g grid, continued bool) {
+	if len(g.rows) == 1 && !continued {
 		for _, name := range g.rows[0] {
 			w.wrapRuns(name)
 		}
 	}
 	for i, row := range g.rows[1:] {
-		if i > 0 || goesOn {
-			w.gap()
+		if i > 0 || continued {
+			w.blankLine()
 		}
 		for c, runs := range row {
 			line := append([]styledRun{}, g.rows[0][min(c, len(g.rows[0])-1)]...)

@@ -19,7 +19,7 @@ func (d *Doc) settle() {
 	for ; d.shown < len(d.blocks); d.shown++ {
 		b := &d.blocks[d.shown]
 		if b.lines == nil {
-			d.render(b, d.wide(d.shown))
+			d.render(b, d.columnWidths(d.shown))
 		}
 		b.from = len(d.lines)
 		d.separate(b.lines, b.joined || b.item != nil && !b.item.first && !b.loose)
@@ -31,32 +31,32 @@ func (d *Doc) settle() {
 
 // render renders a closed block, and notes which references it lacked.
 func (d *Doc) render(b *block, want []int) {
-	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.place(want))
-	b.lines, b.codes, b.wants = r.lines, r.codes, r.wants
+	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context(want))
+	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
 	if b.table != nil {
-		b.table.want = r.columns
+		b.table.wanted = r.columns
 	}
-	for _, label := range r.wants {
-		if first, ok := d.wants[label]; !ok || d.shown < first {
-			if d.wants == nil {
-				d.wants = map[string]int{}
+	for _, label := range r.missingRefs {
+		if first, ok := d.missingRefs[label]; !ok || d.shown < first {
+			if d.missingRefs == nil {
+				d.missingRefs = map[string]int{}
 			}
-			d.wants[label] = d.shown
+			d.missingRefs[label] = d.shown
 		}
 	}
 }
 
-// wide returns how wide the columns of a table are by block i, if that goes on with
-// it.
-func (d *Doc) wide(i int) []int {
+// columnWidths returns the widths that the columns of a table need in the blocks before i, nil
+// if there is none.
+func (d *Doc) columnWidths(i int) []int {
 	if i == 0 || d.blocks[i-1].table == nil {
 		return nil
 	}
-	return d.blocks[i-1].table.want
+	return d.blocks[i-1].table.wanted
 }
 
-func (c *cut) place(want []int) place {
-	at := place{number: -1, want: want}
+func (c *cut) context(want []int) blockContext {
+	at := blockContext{number: -1, want: want}
 	if c.item != nil {
 		at.number, at.loose = c.item.number, c.loose
 	}
@@ -75,18 +75,18 @@ func (d *Doc) separate(lines []string, tight bool) {
 
 // A tailView is the rendering of the open end of the source.
 type tailView struct {
-	start, end int // the part of the source that lines show
+	start, end int // the part of the source that was parsed
 	rendered
 	top         int // index of the first of lines in Doc.lines
-	from, shown int // where it begins there, with the gap above, and ends, with rest
+	from, shown int // index there of the blank line above, and the end of rest
 
-	// What came since, where a tail is too long to be parsed again so soon, is
-	// shown as it is: rest are the lines of the source from end to seen.
+	// Source that came since, if the tail is too long to be parsed again yet, is
+	// shown as it is: rest are its lines, from end to seen.
 	rest []string
 	seen int
 }
 
-// showTail adds what is not closed yet: of a finished text nothing.
+// showTail adds the lines of the tail, unless the text is finished.
 func (d *Doc) showTail() {
 	d.tail.codes = nil
 	if d.done {
@@ -107,12 +107,12 @@ func (d *Doc) showTail() {
 	if l := d.split.list; l != nil {
 		open.item, open.loose = &item{number: l.next}, l.loose
 	}
-	at := open.place(d.wide(len(d.blocks)))
+	at := open.context(d.columnWidths(len(d.blocks)))
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
 		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, at)
 	}
-	if t.shown > 0 && t.from == len(d.lines) { // they stand there still
+	if t.shown > 0 && t.from == len(d.lines) { // they are still in d.lines
 		d.lines = d.lines[:t.shown]
 	} else {
 		t.from = len(d.lines)
@@ -126,8 +126,8 @@ func (d *Doc) showTail() {
 	}
 }
 
-// showRest adds the source after the part of the tail that was parsed. Its lines
-// are made piece by piece, so that a flood without an end costs what it is long.
+// showRest adds the source after the part of the tail that was parsed. Each piece of it is
+// wrapped once, so that the cost is linear.
 func (d *Doc) showRest(src string) {
 	const piece = 2048
 	t := &d.tail
@@ -153,8 +153,8 @@ func (d *Doc) literal(src string) (lines []string) {
 	return lines
 }
 
-// undecided returns how much of an unfinished line is held back because it may turn
-// out to be a marker, an underline or a fence. Shown as text it would flicker.
+// undecided returns how many bytes of an unfinished line are held back because it may become a
+// marker, an underline or a fence, and would flicker if it was shown as text.
 func undecided(line string) int {
 	mark := strings.Trim(line, " \t")
 	if number := strings.TrimLeft(mark, "0123456789"); number == "" || number == "." || number == ")" {
@@ -166,18 +166,18 @@ func undecided(line string) int {
 	return len(line)
 }
 
-// A fenceView is what is shown of a fenced code block that is still open. Every
-// line is highlighted once, when it is complete.
+// A fenceView is the rendering of a fenced code block that is still open. Every line is
+// highlighted once, when it is complete.
 type fenceView struct {
-	from    int // index into Doc.lines where it begins, with the gap above
+	from    int // index into Doc.lines of the blank line above
 	top     int // index of its first line
 	lang    string
 	scanner *scanner
 	fence   *fence
-	next    int // where in the block the first line not yet written begins
-	blanks  int // blank lines that wait for one that is not
+	next    int // offset in the block of the first line that was not added
+	blanks  int // blank lines that are added if another line follows
 
-	// Of a long line without an end, sent bytes are written but for the last row.
+	// Of a long unfinished line, sent bytes were added, except for the last row.
 	sent int
 	row  string
 }
@@ -224,7 +224,7 @@ func (d *Doc) showFence(src string) {
 	}
 }
 
-// closeFence gives the block of a fence that has closed what was shown of it.
+// closeFence moves the lines of a fence that has closed to its block.
 func (d *Doc) closeFence(b *block) {
 	v, body := d.fence, d.src.String()[b.start:b.end]
 	for line := range strings.Lines(body[v.next:]) {
@@ -242,17 +242,17 @@ func (d *Doc) closeFence(b *block) {
 	d.lines, d.fence = d.lines[:v.from], nil
 }
 
-// codeRoom returns what stands before a line of code, and the cells that are left.
-func (d *Doc) codeRoom() (indent string, width int) {
-	if !fits(codeIndentCells, d.width) {
+// codeArea returns the indentation of a line of code, and the width that is left.
+func (d *Doc) codeArea() (indent string, width int) {
+	if !fitsInset(codeIndentCells, d.width) {
 		return "", d.width
 	}
 	return d.styles.codeIndent(), d.width - codeIndentCells
 }
 
-// addCode adds lines of code as writer.code does.
+// addCode adds at most most lines of code, as writer.code does.
 func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
-	indent, width := d.codeRoom()
+	indent, width := d.codeArea()
 	lines := d.styles.breakLine(runs, width, folds)
 	for _, l := range lines[:min(most, len(lines))] {
 		d.lines = append(d.lines, strings.TrimRight(indent+l, " "))
@@ -261,12 +261,11 @@ func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
 
 // addRow adds a row of a long line.
 func (d *Doc) addRow(text string) {
-	indent, width := d.codeRoom()
+	indent, width := d.codeArea()
 	d.lines = append(d.lines, strings.TrimRight(indent+d.styles.breakLine([]styledRun{{text, textStyle{}}}, width, false)[0], " "))
 }
 
-// longLine adds the rows of a long line that are full. Each byte of it is looked
-// at once.
+// longLine adds the full rows of a long line. Each byte of it is handled once.
 func (d *Doc) longLine(v *fenceView, line string) {
 	if v.sent == 0 {
 		from, padding := v.fence.inset(line)
@@ -278,7 +277,7 @@ func (d *Doc) longLine(v *fenceView, line string) {
 		part = sanitize.Complete(part)
 	}
 	v.sent += len(part)
-	_, width := d.codeRoom()
+	_, width := d.codeArea()
 	rows := d.styles.breakLine([]styledRun{{v.row + uncolored(part), textStyle{}}}, width, false)
 	v.row = ansi.Strip(rows[len(rows)-1])
 	for _, row := range rows[:len(rows)-1] {
@@ -302,13 +301,13 @@ func (d *Doc) codeLine(v *fenceView, line string) {
 	}
 	d.addBlanks(v)
 	runs := v.scanner.line(line)
-	_, width := d.codeRoom()
-	d.addCode(runs, math.MaxInt, d.styles.folds(line, width))
+	_, width := d.codeArea()
+	d.addCode(runs, math.MaxInt, d.styles.marksFolds(line, width))
 }
 
-// addBlanks adds the blank lines that wait.
+// addBlanks adds the pending blank lines.
 func (d *Doc) addBlanks(v *fenceView) {
-	indent, _ := d.codeRoom()
+	indent, _ := d.codeArea()
 	for ; v.blanks > 0; v.blanks-- {
 		d.lines = append(d.lines, strings.TrimRight(indent, " "))
 	}

@@ -8,7 +8,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A styledRun is text drawn with one pen. The text "\n" is a line break.
+// A styledRun is text with one style. The text "\n" is a line break.
 type styledRun struct {
 	text  string
 	style textStyle
@@ -26,12 +26,12 @@ type wrapper struct {
 	lines      []string
 	cellCounts []int // cells of lines
 
-	word      []styledRun // not placed yet
-	wordCells int         // cells of word
-	gap       styledRun   // the space before it, "" if none
-	noBreak   bool        // the next ideograph must not begin a line
-	breakNext bool        // the next letter may begin a line: an ideograph stands before it
-	folds     bool        // lines that go on are marked
+	word       []styledRun // not placed yet
+	wordCells  int         // cells of word
+	gap        styledRun   // the space before it, "" if none
+	noBreak    bool        // the next ideograph must not begin a line
+	breakNext  bool        // the next letter may begin a line, as an ideograph precedes it
+	marksFolds bool        // a mark begins continuation lines
 }
 
 // wrap returns the lines of runs. There is at least one.
@@ -40,7 +40,7 @@ func (ps *styleCache) wrap(runs []styledRun, width int) []string {
 	return lines
 }
 
-// wrapMeasured returns wrap that tells how many cells each line takes, too.
+// wrapMeasured is wrap that also returns how many cells each line takes.
 func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string, cells []int) {
 	f := ps.newWrapper(width)
 	for _, r := range runs {
@@ -52,24 +52,24 @@ func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string,
 	return f.lines, f.cellCounts
 }
 
-// folds reports whether a line of code is marked where it goes on. One that is data is not:
-// it is shown as it comes, row by row.
-func (ps *styleCache) folds(line string, width int) bool {
+// marksFolds reports whether continuation lines of a line of code have a mark. Those of a very
+// long line have none: it is shown row by row as it arrives.
+func (ps *styleCache) marksFolds(line string, width int) bool {
 	return ps.marksCode && width >= minFoldWidth && len(line) <= longLine+len("\r\n")
 }
 
-// foldMark stands where a line of code goes on, in rows of at least minFoldWidth cells.
+// foldMark begins continuation lines of code, in a width of at least minFoldWidth cells.
 const (
 	foldMark     = "↪ "
 	foldCells    = 2
 	minFoldWidth = 16
 )
 
-// breakLine breaks runs of one line of code at the last cell, keeping every space, with or
-// without a mark where it goes on.
+// breakLine breaks runs of one line of code at the last cell, keeping every space, with a mark
+// before continuation lines if folds.
 func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []string {
 	f := ps.newWrapper(width)
-	f.folds = folds
+	f.marksFolds = folds
 	for _, r := range runs {
 		f.breakWord(r)
 	}
@@ -78,7 +78,7 @@ func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []strin
 	return f.lines
 }
 
-// newWrapper returns an empty flow, which writes where the one before it did.
+// newWrapper returns an empty wrapper with the buffers of the one before it.
 func (ps *styleCache) newWrapper(width int) wrapper {
 	return wrapper{styles: ps, width: width, sgr: &unstyled, line: ps.line[:0], word: ps.word[:0]}
 }
@@ -120,7 +120,7 @@ func (f *wrapper) add(r styledRun) {
 	}
 }
 
-// cluster takes one grapheme cluster from s and returns its length in bytes.
+// cluster adds the first grapheme cluster of s and returns its length in bytes.
 func (f *wrapper) cluster(s string, p textStyle) int {
 	size, w := textwrap.Cluster(s)
 	first, _ := utf8.DecodeRuneInString(s)
@@ -191,7 +191,7 @@ func (f *wrapper) breakWord(r styledRun) {
 		}
 		if f.cells+cells > f.width {
 			f.endLine()
-			if f.folds {
+			if f.marksFolds {
 				f.put(foldMark, textStyle{role: faint}, foldCells)
 				if f.cells+cells > f.width {
 					s = piece + s
