@@ -8,8 +8,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// AddUser adds a message of the user's, and what is attached to it, one label each,
-// such as "image photo.png 1568x1176 412 KB".
+// AddUser adds a message of the user, and a label for each attachment, such as "image
+// photo.png 1568x1176 412 KB".
 func (m *blockList) AddUser(text string, attached ...string) {
 	b := &textBlock{noteStyle: userStyle, text: cleanText(text)}
 	for _, label := range attached {
@@ -18,24 +18,24 @@ func (m *blockList) AddUser(text string, attached ...string) {
 	m.addItem(kindUser, "", b)
 }
 
-// SetSummary stands for what went before it, or changes the one with this id: one
-// line that says how many messages are hidden, and unfolds to their summary.
+// SetSummary adds the summary of earlier messages, or changes the one with this id: one line
+// with the number of hidden messages, which unfolds to their summary.
 func (m *blockList) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
-// AddFooter adds what closes a turn: model, tokens, cost, times.
+// AddFooter adds the footer of a turn: model, tokens, cost, times.
 func (m *blockList) AddFooter(text string) { m.addText(kindNote, "", footerStyle, text, "") }
 
 // AddNote adds a notice.
 func (m *blockList) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
 
-// AddMarker adds a note of a kind, such as where an answer was interrupted.
+// AddMarker adds a note of a kind, such as one for an interrupted answer.
 func (m *blockList) AddMarker(kind NoteKind, text string) {
 	m.addText(kindNote, "", noteStyles[kind], text, "")
 }
 
-// AddError adds an error, what can be done about it, and with which keys.
+// AddError adds an error, and a hint what can be done about it, "" for none.
 func (m *blockList) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
 
 // SetNote adds a note, or changes the one with this id, such as a countdown.
@@ -47,7 +47,7 @@ func (m *blockList) addText(k kind, id string, how noteStyle, text, hint string)
 	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
-// putBlock adds a block, or puts it in the place of the one with this id.
+// putBlock adds a block, or replaces the one of this kind and id.
 func (m *blockList) putBlock(k kind, id string, b block) {
 	if it := m.byID[key{k, id}]; it != nil && id != "" {
 		it.block = b
@@ -57,8 +57,8 @@ func (m *blockList) putBlock(k kind, id string, b block) {
 	m.addItem(k, id, b)
 }
 
-// AppendThinking adds to the thinking with this id. After ThoughtFor the same id begins
-// another one.
+// AppendThinking adds to the thinking block with this id. After FinishThinking the same id
+// begins another one.
 func (m *blockList) AppendThinking(id, delta string) {
 	b, ok := m.blockByID(kindThinking, id).(*thinking)
 	if !ok || b.done {
@@ -69,9 +69,8 @@ func (m *blockList) AppendThinking(id, delta string) {
 	m.listener.itemChanged(m.byID[key{kindThinking, id}])
 }
 
-// FinishThinking folds the thinking. Without any before it stands alone: some
-// models say that they thought, and not what. Of thinking that is folded already it
-// changes the time.
+// FinishThinking ends the thinking block with this id, or adds an empty one: some models
+// report that they thought, and not what. Of a block that has ended it changes the time.
 func (m *blockList) FinishThinking(id string, took time.Duration) {
 	if b, ok := m.blockByID(kindThinking, id).(*thinking); ok && b.done {
 		b.duration = took
@@ -84,7 +83,7 @@ func (m *blockList) FinishThinking(id string, took time.Duration) {
 	b.duration, b.done = took, true
 }
 
-// AppendAnswer adds to the answer with this id. After AnswerDone the same id begins
+// AppendAnswer adds to the answer with this id. After FinishAnswer the same id begins
 // another one.
 func (m *blockList) AppendAnswer(id, delta string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
@@ -104,8 +103,7 @@ func (m *blockList) FinishAnswer(id string) {
 	growAnswer(m, id, b.sections.stream.End()).finish()
 }
 
-// SetTool adds a tool call, or says all that is now known about the one with this
-// id.
+// SetTool adds a tool call, or replaces all that is known about the one with this id.
 func (m *blockList) SetTool(id string, t Tool) {
 	b := m.callBlock(id, t.Name)
 	if b.received == t {
@@ -121,8 +119,7 @@ func (m *blockList) SetTool(id string, t Tool) {
 	m.regroup(it, was)
 }
 
-// AppendToolOutput adds live output to a call. What Tool says about the output in the
-// end takes its place.
+// AppendToolOutput adds live output to a call. Tool.Output replaces it.
 func (m *blockList) AppendToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
 	m.listener.itemChanged(m.byID[key{kindCall, id}])
@@ -155,7 +152,7 @@ func (m *Model) Remove(id string) {
 	m.clampTop()
 }
 
-// removeItem takes an item out.
+// removeItem removes the item at index i.
 func (m *Model) removeItem(i int) {
 	it := m.items[i]
 	m.leaveGroup(it)
@@ -184,7 +181,7 @@ func (m *Model) removeItem(i int) {
 	m.dirty = true
 }
 
-// Tick sets the time, for calls that run.
+// Tick sets the time, which running calls show.
 func (m *Model) Tick(now time.Time) {
 	m.now = now
 	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
@@ -232,7 +229,7 @@ func (m *Model) itemChanged(it *item) {
 	m.dirty = true
 }
 
-// itemInserted moves what is remembered by index past a new item at i.
+// itemInserted adjusts indexes to a new item at i.
 func (m *Model) itemInserted(i int) {
 	if i <= m.top.item && !m.follow {
 		m.top.item++
@@ -245,14 +242,14 @@ func (m *Model) itemInserted(i int) {
 	}
 }
 
-// groupChanged moves the cursor off a call that its group stands for now.
+// groupChanged moves the cursor from a call that is hidden to its group.
 func (m *Model) groupChanged(of *item) {
 	if m.browsing && m.items[m.cursor].groupItem == of && m.isHidden(m.items[m.cursor]) {
 		m.setCursor(slices.Index(m.items, of))
 	}
 }
 
-// cleanText makes text printable and takes the empty lines around it away.
+// cleanText returns text sanitized, without empty lines around it.
 func cleanText(text string) string {
 	return strings.TrimRight(strings.TrimLeft(sanitize.Text(text), "\n"), " \t\n")
 }

@@ -9,28 +9,28 @@ import (
 	"parley/ui/theme"
 )
 
-// answerWidth sets the most cells an answer gets: more than other text, as it
-// may hold code and tables.
+// answerWidth is the greatest width of an answer, in cells: more than that of other text, as
+// it may have code and tables.
 const answerWidth = 120
 
-// An answer is markdown, and a section of an answer if that is long. Out of sight
-// it is its source and nothing else.
+// An answer is one section of an answer, which is Markdown. Most answers have one section.
+// Out of sight only the source is kept.
 type answer struct {
 	sections *sections
 	section  markdown.Section
-	text     string          // the source, once the section is over
-	arrived  strings.Builder // the source before, while there is no doc
-	doc      *markdown.Doc   // made when it is first laid out
+	text     string          // the source, once the section has ended
+	arrived  strings.Builder // the source before that, while there is no doc
+	doc      *markdown.Doc   // made when it is first rendered
 	theme    *theme.Theme    // of doc
 	done     bool
 }
 
-// The sections of an answer are blocks of their own, so that a long answer is held
-// rendered as far as it is in sight.
+// sections are all sections of an answer, each a block, so that of a long answer only what is
+// in sight has to be rendered.
 type sections struct {
 	stream   sanitize.Stream
 	all      []*answer
-	ownBytes int // bytes of sections that are over whose text is held here alone
+	ownBytes int // bytes of ended sections that are not shared, see Share
 }
 
 func newAnswer() *answer {
@@ -39,8 +39,8 @@ func newAnswer() *answer {
 	return b
 }
 
-// add adds to the source. If that ends the section, it returns the next one, which
-// may end as well when nothing is added to it.
+// add adds to the source. If that ends the section, it returns the next one with the rest,
+// which add of no text may end as well.
 func (b *answer) add(text sanitize.Clean) (next *answer) {
 	src := text.String()
 	switch {
@@ -62,7 +62,7 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 	switch {
 	case b.doc != nil && b.section.EndAt(b.doc, end):
 		b.text = b.section.Source(b.doc)
-	case b.doc != nil || b.arrived.Len() > 0: // whose room is larger
+	case b.doc != nil || b.arrived.Len() > 0: // whose buffer is larger
 		b.doc, b.text = nil, strings.Clone(b.text)
 	}
 	b.arrived = strings.Builder{}
@@ -73,7 +73,7 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 	return next
 }
 
-// finish marks the answer as whole.
+// finish ends the answer.
 func (b *answer) finish() {
 	b.done = true
 	if b.doc != nil {
@@ -102,16 +102,16 @@ func growAnswer(m *blockList, id string, text sanitize.Clean) *answer {
 	}
 }
 
-// Share shares text, which the caller holds anyway and which begins with what came of the
-// answer with this id. Of what it holds the answer needs no copy.
+// Share makes the answer with this id use text, which the caller keeps in memory and which
+// begins with the source of the answer, instead of copies of its own.
 func Share(m *Model, id, text string) {
 	if b, ok := m.blockByID(kindAnswer, id).(*answer); ok {
 		b.sections.share(text)
 	}
 }
 
-// minSharedBytes sets how much of an answer has to be held twice, in bytes, before it is
-// shared: a short text may still move in the memory of who holds it.
+// minSharedBytes is how many bytes of an answer must be in memory twice before they are
+// shared: a short text of the caller may still be copied as it grows.
 const minSharedBytes = 1 << 20
 
 func (s *sections) share(text string) {
@@ -121,7 +121,7 @@ func (s *sections) share(text string) {
 	at := 0
 	for _, b := range s.all[:len(s.all)-1] {
 		end := at + len(b.text)
-		if end > len(text) || text[at:end] != b.text { // some of it cannot be shown as it came
+		if end > len(text) || text[at:end] != b.text { // sanitizing changed it
 			return
 		}
 		b.text, at = text[at:end], end
@@ -129,8 +129,8 @@ func (s *sections) share(text string) {
 	s.ownBytes = 0
 }
 
-// release lets go what can be made again from the source. The parse of an
-// answer that still grows is kept.
+// release frees what can be made again from the source. The parse of an answer that
+// still grows is kept.
 func (b *answer) release() {
 	if !b.done || b.doc == nil {
 		return
@@ -156,7 +156,7 @@ func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 		text := b.sourceText()
 		b.doc, b.theme = b.section.Doc(th), th
 		b.doc.MarkCode()
-		b.doc.Append(sanitize.Cleaned(text)) // it was clean: this looks again, and changes nothing
+		b.doc.Append(sanitize.Cleaned(text)) // it was clean already
 		b.arrived = strings.Builder{}
 		if b.done {
 			b.doc.Finish()
@@ -176,7 +176,7 @@ func (b *answer) render(p renderContext) (sign string, lines []string) {
 	return "", lines[min(b.section.Head(), len(lines)):]
 }
 
-// source returns that of the whole answer.
+// source returns the source of all sections.
 func (b *answer) source() (text, what string) {
 	all := b.sections.all
 	if len(all) == 1 {
@@ -196,7 +196,7 @@ func (b *answer) mayHaveCode() bool {
 	return b.section.InCode() || strings.Contains(src, "```") || strings.Contains(src, "~~~")
 }
 
-// codes returns the code blocks of the section. Those that go over its ends are whole.
+// codes returns the code blocks of the section, with the parts of them that are in other sections.
 func (b *answer) codes(th *theme.Theme) []markdown.Code {
 	codes := b.trimContinued(slices.Clone(b.markdown(th).Code()))
 	for i := range codes {
@@ -212,8 +212,8 @@ func (b *answer) codes(th *theme.Theme) []markdown.Code {
 	return codes
 }
 
-// trimContinued takes the line end away that the last block of code has although the
-// section ends inside of a line.
+// trimContinued removes the newline at the end of the last code block if the section ends
+// within a line.
 func (b *answer) trimContinued(codes []markdown.Code) []markdown.Code {
 	last := b.sections.all[len(b.sections.all)-1] == b
 	if n := len(codes); n > 0 && !last && !strings.HasSuffix(b.text, "\n") {
@@ -222,8 +222,8 @@ func (b *answer) trimContinued(codes []markdown.Code) []markdown.Code {
 	return codes
 }
 
-// joinedCode returns what the sections behind the n-th one, or those before it if direction
-// is -1, have of the code block that goes on there.
+// joinedCode returns the parts of a code block of section n that are in the sections behind it,
+// or before it if direction is -1.
 func (s *sections) joinedCode(n, direction int) string {
 	var found []string
 	for i := n; ; i += direction {

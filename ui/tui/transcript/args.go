@@ -6,35 +6,34 @@ import (
 	"unicode/utf16"
 )
 
-// A argField is a string among the arguments of a call.
+// An argField is a string among the arguments of a call.
 type argField struct {
 	name  string
-	text  strings.Builder // as far as it arrived and is wanted
-	whole bool            // nothing more is to come
+	text  strings.Builder // what arrived of it, up to the limit
+	whole bool            // all of it has arrived
 }
 
-// Args read the strings of a JSON object that arrives in pieces. Every byte
-// is looked at once, however many pieces there are; what cannot be a JSON object
-// has no fields.
+// An argsReader reads the strings of a JSON object that arrives in pieces. Every byte is
+// read once, however many pieces there are. Input that is not an object has no fields.
 type argsReader struct {
 	limitOf func(name string) int // how many bytes of a field are kept
 	fields  []*argField           // in the order in which they came
 
-	seen  string // what was read
-	state func(*argsReader, string) int
-	depth int              // of the value that is passed over
-	name  strings.Builder  // of the next field
-	into  *strings.Builder // where the string goes that is read; nil for nowhere
-	most  int
-	next  func(*argsReader, string) int // after that string
-	code  string                        // an escape, as far as it came
-	high  rune                          // the first half of a pair of \u escapes
+	seen          string // what was read
+	state         func(*argsReader, string) int
+	depth         int              // of the value that is skipped
+	name          strings.Builder  // of the next field
+	dest          *strings.Builder // of the string that is read; nil: it is skipped
+	limit         int
+	next          func(*argsReader, string) int // after that string
+	escape        string                        // what arrived of an escape
+	highSurrogate rune                          // the first half of a pair of \u escapes
 }
 
-// read reads what it is given, which begins with what it was given before. If it
-// does not, all is forgotten, and read says so.
+// read reads input, which begins with that of the last call. If it does not, read starts
+// again and returns true.
 func (a *argsReader) read(input string) (anew bool) {
-	if a.state == nil || !strings.HasPrefix(input, a.seen) { // bytes in the same place are not compared
+	if a.state == nil || !strings.HasPrefix(input, a.seen) { // fast for the same memory
 		*a = argsReader{limitOf: a.limitOf, state: (*argsReader).expectObject}
 		anew = true
 	}
@@ -46,8 +45,7 @@ func (a *argsReader) read(input string) (anew bool) {
 	return anew
 }
 
-// The states take some bytes and say how many.
-
+// The following states consume some bytes of s and return how many.
 // expectObject expects the object.
 func (a *argsReader) expectObject(s string) int {
 	switch s[0] {
@@ -60,7 +58,7 @@ func (a *argsReader) expectObject(s string) int {
 	return 1
 }
 
-// skipRest takes what comes after the object.
+// skipRest skips what follows the object.
 func (a *argsReader) skipRest(s string) int { return len(s) }
 
 // expectName expects the name of a field.
@@ -102,7 +100,7 @@ func (a *argsReader) expectValue(s string) int {
 	return 1
 }
 
-// skipValue passes over a value that is no string.
+// skipValue skips a value that is not a string.
 func (a *argsReader) skipValue(s string) int {
 	for i := range len(s) {
 		switch s[i] {
@@ -126,7 +124,7 @@ func (a *argsReader) skipValue(s string) int {
 
 // beginString begins a string, after its opening quote.
 func (a *argsReader) beginString(into *strings.Builder, most int, next func(*argsReader, string) int) {
-	a.into, a.most, a.next, a.state = into, most, next, (*argsReader).readString
+	a.dest, a.limit, a.next, a.state = into, most, next, (*argsReader).readString
 }
 
 // readString reads the inside of a string.
@@ -144,24 +142,24 @@ func (a *argsReader) readString(s string) int {
 		return 1
 	}
 	a.put("")
-	if n := len(a.fields); n > 0 && a.into == &a.fields[n-1].text {
+	if n := len(a.fields); n > 0 && a.dest == &a.fields[n-1].text {
 		a.fields[n-1].whole = true
 	}
 	a.state = a.next
 	return 1
 }
 
-// escapes lists those of one character.
+// escapes holds the escapes of one character whose value is another one.
 var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
 // readEscape reads what follows a backslash.
 func (a *argsReader) readEscape(s string) int {
-	a.code += s[:1]
-	if a.code[0] == 'u' && len(a.code) < len("u1234") {
+	a.escape += s[:1]
+	if a.escape[0] == 'u' && len(a.escape) < len("u1234") {
 		return 1
 	}
-	code := a.code
-	a.code, a.state = "", (*argsReader).readString
+	code := a.escape
+	a.escape, a.state = "", (*argsReader).readString
 	if code[0] != 'u' {
 		if known, ok := escapes[code[0]]; ok {
 			code = known
@@ -178,16 +176,16 @@ func (a *argsReader) readEscape(s string) int {
 	return 1
 }
 
-// putUTF16 takes what a \u escape stands for: a character, or half of one.
+// putUTF16 adds the value of a \u escape: a character, or half of a surrogate pair.
 func (a *argsReader) putUTF16(r rune) {
-	if whole := utf16.DecodeRune(a.high, r); a.high != 0 && whole != '\uFFFD' {
-		a.high = 0
+	if whole := utf16.DecodeRune(a.highSurrogate, r); a.highSurrogate != 0 && whole != '\uFFFD' {
+		a.highSurrogate = 0
 		a.put(string(whole))
 		return
 	}
-	a.put("") // the half before has no other
+	a.put("") // the half before is alone
 	if r >= 0xd800 && r < 0xdc00 {
-		a.high = r
+		a.highSurrogate = r
 		return
 	}
 	a.put(string(r))
@@ -195,24 +193,23 @@ func (a *argsReader) putUTF16(r rune) {
 
 // put adds to the string.
 func (a *argsReader) put(s string) {
-	if a.high != 0 {
-		a.high = 0
+	if a.highSurrogate != 0 {
+		a.highSurrogate = 0
 		s = "\uFFFD" + s
 	}
-	if a.into == nil {
+	if a.dest == nil {
 		return
 	}
-	if room := a.most - a.into.Len(); len(s) > room {
+	if room := a.limit - a.dest.Len(); len(s) > room {
 		s = s[:max(room, 0)]
 	}
-	a.into.WriteString(s)
+	a.dest.WriteString(s)
 }
 
-// titleArgs lists the arguments that say in one line what a call is about, the
-// most telling first.
+// titleArgs lists the arguments that can be the title of a call, the best first.
 var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
 
-// titleRank returns how telling an argument is: the lower the more.
+// titleRank returns the index of an argument in titleArgs, len(titleArgs) if it is not there.
 func titleRank(name string) int {
 	for i, t := range titleArgs {
 		if t == name {
@@ -222,7 +219,7 @@ func titleRank(name string) int {
 	return len(titleArgs)
 }
 
-// title returns the most telling string so far; "" if there is none yet.
+// title returns the argument with the lowest titleRank so far, "" if there is none.
 func (a *argsReader) title() string {
 	best, rank := "", len(titleArgs)
 	for _, f := range a.fields {
@@ -233,11 +230,11 @@ func (a *argsReader) title() string {
 	return strings.ToValidUTF8(best[:min(len(best), maxTitleBytes)], "\uFFFD")
 }
 
-// titleInputBytes sets how much of the arguments of a call is looked at for its title, once
-// they are whole: the telling ones come early.
+// titleInputBytes is how much of complete arguments is read for the title: its argument is
+// near the beginning.
 const titleInputBytes = 4 << 10
 
-// titleOf finds the most telling string among the fields of a JSON object.
+// titleOf returns the title of a call with these arguments, "" if they have none.
 func titleOf(input string) string {
 	a := argsReader{limitOf: func(name string) int {
 		if titleRank(name) < len(titleArgs) {

@@ -7,41 +7,41 @@ import (
 	"parley/ui/markdown"
 )
 
-// previewTools lists the tools of which more is shown while their arguments arrive than
-// the most telling one: the texts that they write, with the signs of a diff.
+// previewTools lists the tools of which, while their arguments arrive, the texts that they
+// write are shown, with the signs of a diff.
 var previewTools = map[string]struct {
 	signs map[string]byte
-	runs  bool   // they are shown while it runs, too
-	file  string // that the texts are of, if no argument says so
+	runs  bool   // the texts are shown while it runs, too
+	file  string // name of the texts' file, for their language; "": the argument path
 }{
 	"edit":  {map[string]byte{"old": '-', "new": '+'}, true, ""},
 	"write": {map[string]byte{"content": '+'}, true, ""},
 	"shell": {map[string]byte{"command": ' '}, false, "command.sh"},
 }
 
-// maxPreviewBytes sets how much of a text is kept while it arrives.
+// maxPreviewBytes is how much of a text is kept while it arrives.
 const maxPreviewBytes = 2 << 20
 
-// minPreviewRows sets how many rows of a draft are kept, at least, of which only the
-// last ones are in sight.
+// minPreviewRows is the least number of rows that are kept of a preview of which only the
+// last ones are shown.
 const minPreviewRows = 4 * foldDiff
 
-// A argsPreview is what a call will write, while its arguments arrive. Lines are laid
-// out once, when they are complete.
+// An argsPreview shows what a call will write, while its arguments arrive. A line is
+// rendered once, when it is complete.
 type argsPreview struct {
 	argsReader
 	tool string
 
-	// What lines are of. They begin with a title, if the page is unfolded.
-	page   renderContext
-	file   string
-	digits int
+	// What lines were rendered for. They begin with a title, if the block is unfolded.
+	context renderContext
+	file    string
+	digits  int
 
 	lines   []string
-	dropped int // rows before those
-	field   int // the first one that is not wholly in lines
-	at      int // where its first line begins that is not in lines
-	scanned int // up to where the end of that was looked for
+	dropped int // number of rows before those
+	field   int // index of the first field that is not completely in lines
+	at      int // offset in it of the first line that is not in lines
+	scanned int // offset up to which the end of that line was searched
 	number  int // of that line, from 1
 	scanner *markdown.Scanner
 }
@@ -67,19 +67,19 @@ func (d *argsPreview) read(input string) {
 	}
 }
 
-// isShown reports whether there is something to see. What asks a user about the
-// call shows all of it.
+// isShown reports whether there is a preview with the status s. The approval dialog shows the
+// whole arguments.
 func (d *argsPreview) isShown(s Status) bool {
 	return d != nil && (s == Arriving || s == Running && previewTools[d.tool].runs) && len(d.previewFields()) > 0
 }
 
-// previewFields returns the fields that are shown.
+// previewFields returns the fields of previewTools that have a text.
 func (d *argsPreview) previewFields() (some []*argField) {
 	signs := previewTools[d.tool].signs
 	for _, f := range d.fields {
 		sign, text := signs[f.name], f.text.String()
 		oneLine := len(text) <= maxClipBytes && strings.IndexByte(text, '\n') < 0
-		if sign == 0 || text == "" || sign == ' ' && oneLine { // which the title has
+		if sign == 0 || text == "" || sign == ' ' && oneLine { // it is the title
 			continue
 		}
 		some = append(some, f)
@@ -87,7 +87,7 @@ func (d *argsPreview) previewFields() (some []*argField) {
 	return some
 }
 
-// release lets the lines go. The arguments cannot be had again.
+// release frees the lines. The arguments stay, as they do not arrive again.
 func (d *argsPreview) release() {
 	if d != nil {
 		d.reset(renderContext{}, "", 0)
@@ -95,18 +95,18 @@ func (d *argsPreview) release() {
 }
 
 func (d *argsPreview) reset(p renderContext, file string, digits int) {
-	d.page, d.file, d.digits = p, file, digits
+	d.context, d.file, d.digits = p, file, digits
 	d.lines, d.dropped, d.field, d.at, d.scanned, d.number, d.scanner = nil, 0, 0, 0, 0, 1, nil
 	if p.open {
 		d.lines = []string{""}
 	}
 }
 
-// render returns the title and the last lines, or all of them. Lines that were given
-// out before are written over where they differ: the title and the end.
+// render returns the title and the last lines, or all of them if unfolded. It overwrites what
+// it returned before: the title and the last line.
 func (d *argsPreview) render(title string, p renderContext) []string {
-	p.now = d.page.now
-	if file := d.path(); p != d.page || file != d.file {
+	p.now = d.context.now
+	if file := d.path(); p != d.context || file != d.file {
 		d.reset(p, file, d.numberDigits())
 	}
 	fields := d.previewFields()
@@ -132,7 +132,7 @@ func (d *argsPreview) render(title string, p renderContext) []string {
 	return append(all, lines...)
 }
 
-// path returns the file that the texts are of.
+// path returns the file that the texts are for, "" if it is not known yet.
 func (d *argsPreview) path() string {
 	if file := previewTools[d.tool].file; file != "" {
 		return file
@@ -145,7 +145,7 @@ func (d *argsPreview) path() string {
 	return ""
 }
 
-// numberDigits returns how many digits line numbers have. Where a change goes in a file is
+// numberDigits returns how many digits line numbers have, 0 for none: the lines of an edit are
 // not known before it is made.
 func (d *argsPreview) numberDigits() int {
 	if d.tool == "write" {
@@ -154,8 +154,8 @@ func (d *argsPreview) numberDigits() int {
 	return 0
 }
 
-// renderComplete lays out the lines that are complete by now, and gives what there is
-// of the next one.
+// renderComplete renders the lines that are complete, and returns what there is of the next
+// one.
 func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 	for d.field < len(fields) {
 		f := fields[d.field]
@@ -175,8 +175,8 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 		end := d.scanned + n
 		d.lines = d.renderLine(d.lines, f, text[d.at:end])
 		d.at, d.scanned, d.number = end+1, end+1, d.number+1
-		if d.digits > 0 && d.number == pow10(d.digits) { // the column gets wider
-			d.reset(d.page, d.file, d.digits+1)
+		if d.digits > 0 && d.number == pow10(d.digits) { // numbers need another digit
+			d.reset(d.context, d.file, d.digits+1)
 		}
 	}
 	if d.field == len(fields) {
@@ -200,7 +200,7 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 // renderLine appends a line of a text as it will look in a diff.
 func (d *argsPreview) renderLine(lines []string, f *argField, line string) []string {
 	r := diffRow{diffLine: diffLine{sign: previewTools[d.tool].signs[f.name], line: d.number}}
-	r.body = expandTabs(sanitize.Text(visiblePart(strings.TrimSuffix(line, "\r"), d.page)), codeTab)
+	r.body = expandTabs(sanitize.Text(visiblePart(strings.TrimSuffix(line, "\r"), d.context)), codeTab)
 	tokens := []markdown.Token{{Text: r.body}}
 	if len(r.body) <= maxHighlightBytes {
 		if d.scanner == nil {
@@ -208,8 +208,8 @@ func (d *argsPreview) renderLine(lines []string, f *argField, line string) []str
 		}
 		tokens = d.scanner.Line(r.body)
 	}
-	r.code = d.page.styler.pieces(r.side(), tokens)
-	return r.render(lines, d.digits, d.page)
+	r.code = d.context.styler.pieces(r.side(), tokens)
+	return r.render(lines, d.digits, d.context)
 }
 
 func (d *argsPreview) texts(to []string) []string {

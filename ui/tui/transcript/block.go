@@ -13,19 +13,17 @@ import (
 	"parley/ui/theme"
 )
 
-// A block is one thing in the conversation. It keeps what it was told as
-// printable text and lays it out when asked.
+// A block is one element of the conversation. It keeps sanitized text.
 type block interface {
-	// render gives the sign in the margin, one cell wide or empty, and the lines,
-	// which the block does not change any more.
+	// render returns the sign in the margin, one cell wide or "", and the lines.
 	render(p renderContext) (sign string, lines []string)
-	// source is the text to copy and what it is, in words.
+	// source returns the text to copy and its kind for the user, such as "answer".
 	source() (text, what string)
-	// texts appends what the lines, unfolded, are made of, in their order.
+	// texts appends the texts that the unfolded lines consist of, in their order, for search.
 	texts(to []string) []string
 }
 
-// A renderContext is what a block is laid out for.
+// A renderContext is what a block is rendered for.
 type renderContext struct {
 	theme  *theme.Theme
 	styler *styler
@@ -34,22 +32,22 @@ type renderContext struct {
 	now    time.Time
 }
 
-// collapsed returns the page for what does not unfold.
+// collapsed returns p with the block folded.
 func (p renderContext) collapsed() renderContext {
 	p.open = false
 	return p
 }
 
-// maxProseWidth sets how wide text that is read may be; longer lines tire the eye.
+// maxProseWidth is the greatest width of prose, in cells: longer lines are hard to read.
 const maxProseWidth = 100
 
 func (p renderContext) proseWidth() int { return min(p.width, maxProseWidth) }
 
-// Lines shown of what is folded.
+// How many lines are shown of a folded block.
 const (
 	foldOutput = 5
 	foldDiff   = 12
-	foldText   = 40 // of a message or an error: what a user pasted, what a proxy sent
+	foldText   = 40 // of a message or an error
 )
 
 // A noteStyle is how a kind of plain text looks.
@@ -114,7 +112,7 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	return p.styler.apply(b.signRole, b.sign), lines
 }
 
-// isStatus reports whether the text is one of ours, of parts between dots, and not a message.
+// isStatus reports whether the text is written by parley, with parts between dots.
 func (b *textBlock) isStatus() bool {
 	switch b.noteStyle {
 	case footerStyle, noteStyles[Retry], noteStyles[Switch], noteStyles[Warn]:
@@ -123,8 +121,8 @@ func (b *textBlock) isStatus() bool {
 	return false
 }
 
-// breakAtDots breaks a text of parts between dots behind dots, so that no number is torn from its
-// unit and no key from what it does; elsewhere only where a part is wider than a line.
+// breakAtDots breaks a text with parts between dots after dots, so that a number stays with its
+// unit and a key with its action. A part that is wider than a line is wrapped.
 func breakAtDots(text string, width int) (out []string) {
 	for _, part := range strings.SplitAfter(text, " · ") {
 		part = strings.TrimRight(part, " ")
@@ -150,7 +148,7 @@ func (b *textBlock) texts(to []string) []string {
 	return append(append(append(to, b.text), b.labels...), b.hint)
 }
 
-// summary stands for messages that the model does not get any more.
+// summary replaces messages that are not sent to the model, as their summary is.
 type summary struct {
 	text   string
 	hidden int
@@ -172,20 +170,19 @@ func (b *summary) source() (text, what string) { return b.text, "summary" }
 
 func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
 
-// foldNote returns how many lines a fold hides.
+// foldNote returns the line that says how many lines a fold hides; which is "more" or "earlier".
 func (p renderContext) foldNote(n int, which string) string {
 	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.PluralSuffix(n)), p.width))
 }
 
-// thinking holds what a model thinks: its last lines while it does, then how long
-// it took.
+// thinking is a thinking block: its last lines while it arrives, then how long it took.
 type thinking struct {
 	stream   sanitize.Stream
 	text     strings.Builder
 	duration time.Duration
 	done     bool
 
-	// Unfolded, text[:at], which ends a paragraph, is laid out once per page.
+	// Unfolded, text[:closedBytes], which ends a paragraph, is rendered once per width and theme.
 	closedBytes int
 	lines       []string // of it, after the title
 	styler      *styler
@@ -223,9 +220,8 @@ func (b *thinking) title() string {
 	return "thinking"
 }
 
-// renderOpen lays the whole text out, and only the last paragraph of it each time.
-// Lines that were given out before are written over where they differ, which is
-// in the title and at the end.
+// renderOpen renders the whole text, of which only the last paragraph is wrapped each time. It
+// overwrites what it returned before: the title and the last lines.
 func (b *thinking) renderOpen(title string, p renderContext) []string {
 	if b.styler != p.styler || b.width != p.proseWidth() {
 		b.closedBytes, b.lines, b.styler, b.width = 0, []string{title}, p.styler, p.proseWidth()
@@ -251,12 +247,11 @@ func (b *thinking) source() (text, what string) {
 
 func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
 
-// tailBytes sets how much of the end of a text its last lines are looked for in. It
-// is cut at multiples of that, so that a paragraph longer than it does not
-// break anew at each word.
+// tailBytes is how much of the end of a text is wrapped for its last lines. The text is cut
+// at multiples of that, so that the breaks in a long paragraph do not move with each word.
 const tailBytes = 1 << 10
 
-// thinkingTail wraps the end of a text and gives its last lines.
+// thinkingTail wraps the end of a text and returns its last lines.
 func thinkingTail(text string, width int) []string {
 	text = strings.TrimRight(text, " \t\n")
 	if text == "" {
@@ -270,8 +265,8 @@ func thinkingTail(text string, width int) []string {
 	return lines[max(0, len(lines)-foldOutput):]
 }
 
-// SetImage adds cells in which the terminal draws an image, or changes those of
-// the one with this id. They are drawn as they are, if there is room for them.
+// SetImage adds an image, or changes the one with this id: cells are its lines, cols wide, in
+// which the terminal draws it. It is hidden if it is wider than the text.
 func (m *blockList) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
@@ -282,7 +277,7 @@ func IsLastNote(m *Model, id string) bool {
 	return n > 0 && m.items[n-1] == m.byID[key{kindNote, id}]
 }
 
-// HasImage reports whether the image with this id is still there.
+// HasImage reports whether there is an image with this id.
 func HasImage(m *Model, id string) bool { return m.byID[key{kindNote, id}] != nil }
 
 // imageBlock holds an image.

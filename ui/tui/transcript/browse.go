@@ -9,32 +9,32 @@ import (
 	"parley/ui/markdown"
 )
 
-// wheelStep sets how many lines a notch of the wheel moves.
+// wheelStep is how many lines the wheel scrolls.
 const wheelStep = 3
 
-// A binding is keys of browsing, and what they do.
+// A binding maps keys of browsing to an action.
 type binding struct {
 	keys []string
 	help string
 	run  func(*Model) tea.Cmd
 }
 
-// withoutCmd returns a command that asks for nothing.
+// withoutCmd returns do as an action that returns no command.
 func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
 
-// A ToastMsg tells the user why a key did nothing.
+// A ToastMsg asks the root to show a toast: why a key did nothing.
 type ToastMsg string
 
-// nothingSearched is said where a search finds nothing, or there was none.
-const nothingSearched = "Nothing found · / searches"
+// nothingFound is the toast if a search finds nothing, or there was none.
+const nothingFound = "Nothing found · / searches"
 
-// say returns the command that tells the user.
+// toast returns a command that shows text.
 func toast(text string) tea.Cmd { return func() tea.Msg { return ToastMsg(text) } }
 
-// orSay returns a command that tells the user text where do finds nothing.
-func orSay(do func(*Model) bool, text string) func(*Model) tea.Cmd {
+// orToast returns do as an action that shows text if do returns false.
+func orToast(do func(*Model) bool, text string) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		if do(m) {
 			return nil
@@ -50,16 +50,16 @@ var bindings = []binding{
 	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.pageCursor(-0.5) })},
 	{[]string{"g"}, "beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
 	{[]string{"G"}, "end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
-	{[]string{"]"}, "your next message", orSay(func(m *Model) bool { return m.moveCursor(1, true) }, "No later message from you")},
-	{[]string{"["}, "your previous message", orSay(func(m *Model) bool { return m.moveCursor(-1, true) }, "No earlier message from you")},
-	{[]string{"}"}, "next code block", orSay(func(m *Model) bool { return m.stepCode(1) }, "No code block below")},
-	{[]string{"{"}, "previous code block", orSay(func(m *Model) bool { return m.stepCode(-1) }, "No code block above")},
+	{[]string{"]"}, "your next message", orToast(func(m *Model) bool { return m.moveCursor(1, true) }, "No later message from you")},
+	{[]string{"["}, "your previous message", orToast(func(m *Model) bool { return m.moveCursor(-1, true) }, "No earlier message from you")},
+	{[]string{"}"}, "next code block", orToast(func(m *Model) bool { return m.stepCode(1) }, "No code block below")},
+	{[]string{"{"}, "previous code block", orToast(func(m *Model) bool { return m.stepCode(-1) }, "No code block above")},
 	{[]string{"space"}, "fold or unfold", withoutCmd((*Model).toggleFold)},
 	{[]string{"z"}, "fold or unfold all", withoutCmd((*Model).toggleFolds)},
 	{[]string{"enter"}, "open full text", withoutCmd((*Model).openDetails)},
 	{[]string{"/"}, "search", withoutCmd((*Model).beginSearch)},
-	{[]string{"n"}, "next match", orSay(func(m *Model) bool { return m.nextMatch(1) }, nothingSearched)},
-	{[]string{"N"}, "previous match", orSay(func(m *Model) bool { return m.nextMatch(-1) }, nothingSearched)},
+	{[]string{"n"}, "next match", orToast(func(m *Model) bool { return m.nextMatch(1) }, nothingFound)},
+	{[]string{"N"}, "previous match", orToast(func(m *Model) bool { return m.nextMatch(-1) }, nothingFound)},
 	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.setAnchor(m.cursor) })},
 	{[]string{"y"}, "copy the source", (*Model).copySelected},
 	{[]string{"Y"}, "copy the code", (*Model).copyCode},
@@ -73,7 +73,7 @@ var bindings = []binding{
 	{[]string{"i"}, "back to the input", withoutCmd(func(m *Model) { m.Browse(false) })},
 }
 
-// commands lists the bindings by their keys.
+// commands holds the actions of bindings by key.
 var commands = func() map[string]func(*Model) tea.Cmd {
 	by := map[string]func(*Model) tea.Cmd{}
 	for _, b := range bindings {
@@ -86,7 +86,7 @@ var commands = func() map[string]func(*Model) tea.Cmd {
 	return by
 }()
 
-// Bindings lists the keys of browsing, and what they do.
+// Bindings returns the keys of browsing, each with its help.
 func Bindings() [][2]string {
 	var rows [][2]string
 	for _, b := range bindings {
@@ -99,7 +99,7 @@ func Bindings() [][2]string {
 	return rows
 }
 
-// Update handles the mouse and, while browsing, keys. Copying gives a CopyMsg.
+// Update handles the mouse and, while browsing, keys. Copying returns a CopyMsg.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.details != nil {
 		return m.updateDetails(msg)
@@ -128,8 +128,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Browse puts a cursor on the last block in sight, or takes it away. While it
-// is not on the last block, nothing that arrives moves what is in sight.
+// Browse puts a cursor on the last block in sight, or removes it. While it is not on the
+// last block of all, new blocks do not scroll.
 func (m *Model) Browse(on bool) {
 	if on == m.browsing {
 		return
@@ -150,8 +150,8 @@ func (m *Model) Browse(on bool) {
 	m.setCursor(m.answerInSight(m.nextVisible(last, -1)))
 }
 
-// answerInSight returns the answer of which something is in sight above footers and notes
-// that end with the item last; last if there is none: nobody wants to have the footer.
+// answerInSight returns the answer in sight above the footers and notes that end with the item
+// last, or last if there is none: the cursor is rarely wanted on a footer.
 func (m *viewport) answerInSight(last int) int {
 	i := last
 	for i > m.top.item && m.items[i].kind == kindNote {
@@ -163,7 +163,7 @@ func (m *viewport) answerInSight(last int) int {
 	return last
 }
 
-// leaveInnermost leaves what was entered last: the search, the selection, browsing.
+// leaveInnermost ends the search, else the selection, else browsing.
 func (m *Model) leaveInnermost() {
 	switch {
 	case m.searching:
@@ -175,7 +175,7 @@ func (m *Model) leaveInnermost() {
 	}
 }
 
-// Hint returns what the keys do at the moment; "" while nobody browses.
+// Hint returns the keys that can be used now, "" unless browsing.
 func (m *Model) Hint() string {
 	switch {
 	case !m.browsing:
@@ -206,14 +206,14 @@ func codeKeys(n int) string {
 // Browsing reports whether there is a cursor.
 func (m *Model) Browsing() bool { return m.browsing }
 
-// isPinned reports whether the cursor, or the mouse, keeps the reader from following
-// what comes.
+// isPinned reports whether the cursor, or a pressed mouse button, keeps the window from
+// following new blocks.
 func (m *Model) isPinned() bool {
 	return m.mouse.held || m.browsing && m.cursor < m.nextVisible(len(m.items)-1, -1)
 }
 
-// nextVisible returns the next item that has lines, from i on in a direction; if there is
-// none, the last one the other way.
+// nextVisible returns the first item that has lines, from i on in a direction; if there is
+// none, in the other direction; else 0.
 func (m *viewport) nextVisible(i, direction int) int {
 	for j := i; j >= 0 && j < len(m.items); j += direction {
 		if len(m.linesOf(m.items[j])) > 0 {
@@ -228,8 +228,7 @@ func (m *viewport) nextVisible(i, direction int) int {
 	return 0
 }
 
-// codeBlocks returns the code blocks of an item. Reading a long conversation for them
-// passes over answers without a fence.
+// codeBlocks returns the code blocks of an item. Answers without a fence are not parsed.
 func (m *viewport) codeBlocks(it *item) []markdown.Code {
 	b, ok := it.block.(*answer)
 	if !ok {

@@ -212,7 +212,7 @@ func TestBrowseAnswer(t *testing.T) {
 	}
 	for key, want := range map[string]tea.Msg{
 		"1": CopyMsg{"one\n", "code block 1"}, "2": CopyMsg{"two\n", "code block 2"}, "3": ToastMsg("No code block 3 here"),
-		"]": ToastMsg("No later message from you"), "n": ToastMsg(nothingSearched), "N": ToastMsg(nothingSearched),
+		"]": ToastMsg("No later message from you"), "n": ToastMsg(nothingFound), "N": ToastMsg(nothingFound),
 	} {
 		cmd := m.Update(tea.KeyPressMsg{Code: rune(key[0]), Text: key})
 		if cmd == nil || cmd() != want {

@@ -11,21 +11,21 @@ import (
 	"parley/ui/format"
 )
 
-// A browser is the cursor over the items, and what is chosen at it.
+// A browser is the cursor over the items, and the selection.
 type browser struct {
 	*viewport
 	browsing bool
 	cursor   int // index of the item
-	code     int // the code block chosen in it; -1 for none
-	hit      int // the found place chosen in it; -1 for none
+	code     int // index of the selected code block in it; -1: none
+	match    int // index of the selected match in it; -1: none
 	anchor   int // the other end of the selected items; -1 for no selection
 }
 
 // setCursor moves the cursor to an item.
-func (m *browser) setCursor(i int) { m.cursor, m.code, m.hit = i, -1, -1 }
+func (m *browser) setCursor(i int) { m.cursor, m.code, m.match = i, -1, -1 }
 
-// moveCursor moves the cursor to the next block, or to the next message of the
-// user's, and reports whether there is one.
+// moveCursor moves the cursor to the next block, or with user to the user's next message, and
+// reports whether there is one.
 func (m *browser) moveCursor(direction int, user bool) bool {
 	for i := m.cursor + direction; i < len(m.items); i += direction {
 		if i < 0 {
@@ -45,8 +45,7 @@ func (m *browser) moveCursor(direction int, user bool) bool {
 	return false
 }
 
-// revealCursor brings the cursor's block in sight: whole if it fits, else from its
-// beginning.
+// revealCursor scrolls the cursor's block into sight: all of it if it fits, else its beginning.
 func (m *browser) revealCursor() {
 	if !m.fixTop() {
 		return
@@ -65,7 +64,7 @@ func (m *browser) revealCursor() {
 	m.finishMove()
 }
 
-// pageCursor moves by parts of a window and takes the cursor along.
+// pageCursor scrolls by parts of a window, and moves the cursor to a block in sight.
 func (m *browser) pageCursor(pages float64) {
 	m.Page(pages)
 	if !m.fixTop() {
@@ -86,7 +85,7 @@ func (m *browser) pageCursor(pages float64) {
 // cursorToEnd moves to the first or the last block.
 func (m *browser) cursorToEnd(i int) {
 	if i == 0 {
-		m.fillAll()
+		m.loadAllOlder()
 		m.setCursor(m.nextVisible(0, 1))
 		m.Top()
 		return
@@ -153,8 +152,7 @@ func (m *browser) toggleFolds() {
 	m.revealCursor()
 }
 
-// setAnchor begins a selection, which goes to the cursor; again, or with -1, it
-// ends it.
+// setAnchor begins a selection from item i to the cursor. It ends one that exists.
 func (m *browser) setAnchor(i int) {
 	if m.anchor >= 0 {
 		i = -1
@@ -171,11 +169,11 @@ func (m *browser) selectedItems() (low, high int) {
 	return min(m.anchor, m.cursor), max(m.anchor, m.cursor)
 }
 
-// copySelected copies the block under the cursor, or all that is selected.
+// copySelected copies the selected blocks, or the one under the cursor.
 func (m *browser) copySelected() tea.Cmd {
 	low, high := m.selectedItems()
 	for high < len(m.items)-1 && m.isHidden(m.items[high+1]) {
-		high++ // what a group stands for
+		high++ // calls that their group hides
 	}
 	m.setAnchor(-1)
 	if low == high {
@@ -191,8 +189,8 @@ func (m *browser) copySelected() tea.Cmd {
 	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.PluralSuffix(len(parts))))
 }
 
-// sourceAt returns what the block under the cursor stands for: the answer above, or else
-// the message, if it is the footer of a turn, which nobody wants to have.
+// sourceAt returns the item that is copied with the block under the cursor: for the footer of
+// a turn, the answer above, or else the message.
 func (m *browser) sourceAt() int {
 	if !m.items[m.cursor].isFooter() {
 		return m.cursor
@@ -205,8 +203,7 @@ func (m *browser) sourceAt() int {
 	return m.cursor
 }
 
-// copyCode copies the chosen code block, or the last one of the block under the
-// cursor.
+// copyCode copies the selected code block, or the last one of the block under the cursor.
 func (m *browser) copyCode() tea.Cmd {
 	codes := m.codeBlocks(m.items[m.sourceAt()])
 	if len(codes) == 0 {
@@ -235,12 +232,12 @@ func copyCmd(text, what string) tea.Cmd {
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
-// SetMessageSeq sets the message of the conversation to which the blocks belong that are
-// added from now on, by its number in the store; 0 if it has none yet.
+// SetMessageSeq sets the Seq, in the store, of the message to which blocks belong that are added
+// next; 0 if it has none yet.
 func (m *blockList) SetMessageSeq(seq int) { m.messageSeq = seq }
 
-// ShowMessage puts the first block of a message at the top, and the cursor on it; it
-// tells whether there is one.
+// ShowMessage scrolls the first block of a message to the top, puts the cursor on it, and
+// reports whether there is one.
 func (m *Model) ShowMessage(seq int) bool {
 	is := func(it *item) bool { return seq != 0 && it.messageSeq == seq }
 	i := slices.IndexFunc(m.items, is)
@@ -257,22 +254,22 @@ func (m *Model) ShowMessage(seq int) bool {
 	return true
 }
 
-// A Target is what a key was pressed on while browsing.
+// A Target is the message that a key was pressed on while browsing.
 type Target struct {
-	Seq  int // tag of the block under the cursor; 0 for none
-	User int // tag of the user's message that it is, or follows; 0 for none
+	Seq  int // Seq of the message under the cursor; 0: none
+	User int // Seq of the user's message that it is, or follows; 0: none
 }
 
-// What the user wants done with a message. The root does it.
+// Requests of the user for a message, which the root handles.
 type (
-	RegenerateMsg struct{ Target } // answer the message once more
-	EditMsg       struct{ Target } // write the message anew, as a branch
-	ForkMsg       struct{ Target } // go on from here in a new conversation
-	SourcesMsg    struct{ Target } // ask which of its sources to open
-	WireMsg       struct{ Target } // show what went over the wire
+	RegenerateMsg struct{ Target } // answer it again, as a branch
+	EditMsg       struct{ Target } // edit it, as a branch
+	ForkMsg       struct{ Target } // continue from it in a new conversation
+	SourcesMsg    struct{ Target } // open one of its sources
+	WireMsg       struct{ Target } // show its HTTP exchanges
 )
 
-// target returns what the cursor is on.
+// target returns the message under the cursor.
 func (m *browser) target() Target {
 	t := Target{Seq: m.items[m.cursor].messageSeq}
 	for _, it := range slices.Backward(m.items[:m.cursor+1]) {
@@ -284,7 +281,7 @@ func (m *browser) target() Target {
 	return t
 }
 
-// requestCmd returns a key that asks the root for something.
+// requestCmd returns an action that sends a request to the root.
 func requestCmd(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		msg := wrap(m.target())

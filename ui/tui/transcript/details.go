@@ -14,13 +14,13 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A detailPart is one part of a block, whole: an argument, an output, a diff.
+// A detailPart is one part of a block in the details: an argument, an output, a diff.
 type detailPart struct {
 	title string
 	text  string
 	diff  bool
-	file  string // that a diff begins with
-	noun  string // in words, to be copied
+	file  string // that a diff begins with, if it has no header
+	noun  string // its kind, for the user who copies it
 }
 
 func (b *detailPart) render(p renderContext) (sign string, lines []string) {
@@ -42,11 +42,11 @@ func (b *detailPart) source() (text, what string) { return b.text, b.noun }
 
 func (b *detailPart) texts(to []string) []string { return append(to, b.title, b.text) }
 
-// maxPartBytes sets how much of a text is put on one sheet; the next one goes on with
-// it, so that a long output is laid out as far as it is looked at.
+// maxPartBytes is the size of a detailPart, in bytes: a long text is split, so that only what is
+// in sight is rendered.
 const maxPartBytes = 16 << 10
 
-// splitParts cuts a text at line ends.
+// splitParts splits a text at line ends. The first part has the title.
 func splitParts(title, body, what string) (all []*detailPart) {
 	for {
 		cut := len(body)
@@ -63,11 +63,11 @@ func splitParts(title, body, what string) (all []*detailPart) {
 	}
 }
 
-// diffParts cuts a diff at line ends. What is inside of a hunk there goes on
-// with a header of its own, which has the numbers that are left.
+// diffParts splits a diff at line ends. A hunk that is split is continued with a header of
+// its own, with the numbers of the remaining lines.
 func diffParts(text string) (all []*detailPart) {
 	title, header, file, next := "diff", "", "", ""
-	from, at, lines := 0, 0, 0 // of the sheet: where it begins, and ends so far
+	from, at, lines := 0, 0, 0 // of the part: its beginning, its end so far, and number of lines
 	var r diff.Reader
 	end := func() {
 		all = append(all, &detailPart{title: title, text: header + text[from:at], diff: true, file: file, noun: "diff"})
@@ -85,7 +85,7 @@ func diffParts(text string) (all []*detailPart) {
 	return all
 }
 
-// detailParts returns all that is known of a block.
+// detailParts returns all parts of a block.
 func detailParts(b block) []*detailPart {
 	switch b := b.(type) {
 	case *call:
@@ -112,8 +112,8 @@ func (b *call) detailParts() []*detailPart {
 	return all
 }
 
-// argumentParts returns each argument of a call a sheet, in their order: text as it
-// will be read, the rest as JSON. What is not a whole object stays as it is.
+// argumentParts returns a part for each argument of a call, in their order: a string as text,
+// other values as JSON. Input that is not a whole object is one part.
 func argumentParts(input string) (all []*detailPart) {
 	d := json.NewDecoder(strings.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -145,14 +145,14 @@ func rawParts(input string) []*detailPart {
 	return splitParts("arguments", sanitize.Text(input), "arguments")
 }
 
-// A detailView view is a conversation of its own, of the sheets of one block.
+// A detailView is a Model of its own, of the parts of one block.
 type detailView struct {
 	*Model
 	item  *item
-	stale bool // of has changed
+	stale bool // item has changed
 }
 
-// pagerKeys lists the keys in it.
+// pagerKeys holds the keys of the details.
 var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"j":     func(m *Model) tea.Cmd { m.Scroll(1); return nil },
 	"k":     func(m *Model) tea.Cmd { m.Scroll(-1); return nil },
@@ -168,7 +168,7 @@ var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"N":     func(m *Model) tea.Cmd { m.nextMatch(-1); return nil },
 }
 
-// openDetails shows all of the block under the cursor, in place of the rest.
+// openDetails shows all parts of the block under the cursor, instead of the conversation.
 func (m *Model) openDetails() {
 	d := &detailView{Model: New(m.theme), item: m.items[m.cursor], stale: true}
 	d.Now, d.styler, d.width, d.height, d.openOutput = m.Now, m.styler, m.width, m.height, true
@@ -182,7 +182,7 @@ func (m *Model) closeDetails() {
 	m.details, m.dirty = nil, true
 }
 
-// refresh shows what is known by now.
+// refresh updates the parts, if the block has changed.
 func (d *detailView) refresh() {
 	if !d.stale {
 		return

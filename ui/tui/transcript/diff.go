@@ -15,25 +15,25 @@ import (
 // A diffLine is one line of a diff.
 type diffLine struct {
 	sign    byte   // '+', '-', ' '; 0 for a line about the diff itself
-	line    int    // its number in the new file, or in the old one if it is gone; 0 if unknown
+	line    int    // its number in the new file, or in the old one if it was removed; 0: unknown
 	oldLine int    // its number in the old file; 0 if it is new or unknown
 	text    string // without the sign
-	file    string // that what follows is of, if the line says that
+	file    string // of the following lines, if the line names it
 }
 
-// A unifiedDiff is a diff that was read: its first changes, and the sum of all.
+// A unifiedDiff is a parsed diff: its first maxDiffLines lines, and the counts of all.
 type unifiedDiff struct {
 	file           string // that the first changes are of
 	changes        []diffLine
-	dropped        int // how many more there are
+	dropped        int // number of further lines
 	added, removed int
 }
 
-// maxDiffLines sets how many changes of one diff are laid out at most. The details
-// of a call have them all.
+// maxDiffLines is how many lines of one diff are rendered at most. The details of a call
+// have them all.
 const maxDiffLines = 500
 
-// hunkGap stands between two places of one file.
+// hunkGap separates two hunks of one file.
 const hunkGap = "⋮"
 
 // readDiff reads a unified diff. The names of the files are left out where there is
@@ -79,17 +79,17 @@ func (p *unifiedDiff) add(c diffLine) {
 }
 
 const (
-	minSplitWidth     = 120     // cells from which on old and new stand side by side
-	maxHighlightBytes = 2 << 10 // bytes from which on a line is data: not colored, not compared
-	maxClipBytes      = 8 << 10 // bytes of a line that are looked at if it is cut to the width
+	minSplitWidth     = 120     // width from which on old and new are side by side
+	maxHighlightBytes = 2 << 10 // longest line that is highlighted and compared
+	maxClipBytes      = 8 << 10 // bytes of a line that are measured if it is truncated
 )
 
-// A diffRow is a change that is being laid out.
+// A diffRow is a line of a diff while it is rendered.
 type diffRow struct {
 	diffLine
 	body        string      // the text without tabs
 	code        []codePiece // the body, if it is a line of a file
-	counterpart *diffRow    // the line that this one was, or became
+	counterpart *diffRow    // the line that this one was changed from, or to; nil: none
 }
 
 // side returns the part of the diff that the row is of.
@@ -103,8 +103,8 @@ func (r *diffRow) side() diffSide {
 	return sideBoth
 }
 
-// render lays a diff out: number, sign, text; side by side if there is room and
-// something was taken away.
+// render returns the lines of a diff: number, sign, text; side by side if the width allows it
+// and lines were removed.
 func (b *unifiedDiff) render(p renderContext) []string {
 	shown := b.changes
 	if !p.open && len(shown) > foldDiff {
@@ -133,8 +133,8 @@ func (b *unifiedDiff) render(p renderContext) []string {
 	return lines
 }
 
-// rows prepares changes: the languages of their files give them colors, and
-// lines that were changed have the words that differ emphasised.
+// rows returns lines of a diff, highlighted, with the words emphasized that differ between
+// lines that were changed.
 func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 	rows := make([]diffRow, len(shown))
 	file := b.file
@@ -169,7 +169,7 @@ func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 	return rows
 }
 
-// visiblePart returns as much of a line as can be seen of it.
+// visiblePart returns the part of a line that may be in sight.
 func visiblePart(text string, p renderContext) string {
 	if p.open || len(text) <= maxClipBytes {
 		return text
@@ -177,8 +177,8 @@ func visiblePart(text string, p renderContext) string {
 	return strings.ToValidUTF8(text[:maxClipBytes], "")
 }
 
-// changedRun returns what stands at the beginning of rows: lines that were taken away, and
-// after them those that came in their place.
+// changedRun returns the removed lines that rows begin with, the added lines after them, and
+// the number of both.
 func changedRun(rows []diffRow) (minus, plus []diffRow, size int) {
 	gone := 0
 	for gone < len(rows) && rows[gone].sign == '-' {
@@ -191,10 +191,10 @@ func changedRun(rows []diffRow) (minus, plus []diffRow, size int) {
 	return rows[:gone], rows[gone:size], size
 }
 
-// pairWindow sets how many lines are tried to find the one that a line became.
+// pairWindow is how many added lines are compared with a removed one.
 const pairWindow = 4
 
-// pairLines finds which line became which, in their order.
+// pairLines sets the counterparts of removed and added lines, in their order.
 func pairLines(minus, plus []diffRow, work *int) {
 	next := 0
 	for i := range minus {
@@ -233,7 +233,7 @@ func (r *diffRow) render(lines []string, digits int, p renderContext) []string {
 	return lines
 }
 
-// renderRemark returns a line about the diff itself.
+// renderRemark appends a line about the diff itself.
 func (r *diffRow) renderRemark(lines []string, digits int, p renderContext) []string {
 	margin := strings.Repeat(" ", digits+1)
 	parts := []string{textwrap.Truncate(r.body, max(p.width-len(margin), 1))}
@@ -246,8 +246,7 @@ func (r *diffRow) renderRemark(lines []string, digits int, p renderContext) []st
 	return lines
 }
 
-// numberColumn returns a line number, right-aligned, and the space after it; nothing if the
-// numbers take no digits.
+// numberColumn returns a line number, right-aligned, and the space after it; "" if digits is 0.
 func numberColumn(n, digits int) string {
 	if digits == 0 {
 		return ""
@@ -274,7 +273,7 @@ func (r *diffRow) renderParts(room int, p renderContext) []string {
 		if !strings.HasPrefix(r.body[at:], t) {
 			if begin, ok := strings.CutSuffix(t, textwrap.Ellipsis); ok && !p.open {
 				kept, end = begin, textwrap.Ellipsis
-			} else { // spaces vanished where the line was broken
+			} else { // wrapping removed spaces
 				at += len(r.body[at:]) - len(strings.TrimLeft(r.body[at:], " "))
 			}
 		}
@@ -291,11 +290,11 @@ func (r *diffRow) renderParts(room int, p renderContext) []string {
 	return parts
 }
 
-// A splitView lays the old lines out on the left and the new ones on the right.
+// A splitView renders old lines on the left and new ones on the right.
 type splitView struct {
-	page   renderContext
-	digits int
-	half   int // cells of a half
+	context renderContext
+	digits  int
+	half    int // cells of a half
 }
 
 func (v splitView) render(rows []diffRow) (lines []string) {
@@ -305,7 +304,7 @@ func (v splitView) render(rows []diffRow) (lines []string) {
 			r := &rows[from]
 			from++
 			if r.sign == 0 {
-				lines = r.renderRemark(lines, v.digits, v.page)
+				lines = r.renderRemark(lines, v.digits, v.context)
 				continue
 			}
 			lines = v.renderPair(lines, r, r)
@@ -340,7 +339,7 @@ func (v splitView) renderPair(lines []string, left, right *diffRow) []string {
 		if i < len(l) {
 			line = l[i] + strings.Repeat(" ", max(0, v.half-textwrap.Width(l[i])))
 		}
-		line += v.page.styler.apply(roleFaint, "│")
+		line += v.context.styler.apply(roleFaint, "│")
 		if i < len(r) {
 			line += " " + r[i]
 		}
@@ -358,7 +357,7 @@ func (v splitView) renderHalf(r *diffRow, is bool) []string {
 	if !is && r.sign == ' ' {
 		side.line = r.oldLine
 	}
-	p := v.page
+	p := v.context
 	p.width = v.half
 	return side.render(nil, v.digits, p)
 }

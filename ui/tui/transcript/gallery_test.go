@@ -191,7 +191,7 @@ func namesOf(th *theme.Theme) map[string]string {
 		for t, name := range toneNames {
 			name += on
 			look := k.code()[i][t]
-			for open, name := range map[string]string{look.quiet.On: name, look.loud.On: name + "!"} {
+			for open, name := range map[string]string{look.normal.On: name, look.emphasized.On: name + "!"} {
 				if names[open] == "" || names[open] == "code" {
 					names[open] = name
 				}

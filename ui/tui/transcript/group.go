@@ -9,12 +9,12 @@ import (
 	"parley/ui/textwrap"
 )
 
-// minGroup is a group's fewest calls.
+// minGroup is the least number of calls in a group that is closed.
 const minGroup = 3
 
-// lookupTools lists the tools that only look. Neighbouring calls of them are a group:
-// while they run, one line each; once they are done, one line for all. Calls
-// that did not succeed stay in sight.
+// lookupTools lists the tools that only read. Consecutive calls of them are a group: while
+// they run, one line each; once they are done, one line for all. Calls that did not succeed
+// stay in sight.
 var lookupTools = map[string]struct{ did, what string }{
 	"read": {"read", "file"},
 	"list": {"listed", "folder"},
@@ -22,9 +22,8 @@ var lookupTools = map[string]struct{ did, what string }{
 	"glob": {"searched", "pattern"},
 }
 
-// A group stands before the calls that it is of, as an item of its own, which
-// has no lines before they have all ended. Folded, it stands for those that are
-// done.
+// A group is an item before its calls, which has no lines before they have all ended.
+// Folded, it hides those that are done.
 type group struct {
 	members     []*item
 	ended, done int // how many of them
@@ -35,10 +34,10 @@ func (it *item) asGroup() *group {
 	return g
 }
 
-// isClosed reports whether one line can stand for the calls.
+// isClosed reports whether the group has a line for its calls.
 func (g *group) isClosed() bool { return g.done >= minGroup && g.ended == len(g.members) }
 
-// countCall counts a call in or out.
+// countCall counts a call with a status, by 1 or -1.
 func (g *group) countCall(s Status, by int) {
 	if s > Running {
 		g.ended += by
@@ -48,9 +47,8 @@ func (g *group) countCall(s Status, by int) {
 	}
 }
 
-// groupFor returns the group that a new call of a tool belongs to: that of the call
-// before it in the same answer, or one that begins. Nil if the tool is not one
-// that only looks.
+// groupFor returns the group of a new call of a tool: that of the call before it in the same
+// answer, or a new one; nil if the tool is not in lookupTools.
 func (m *blockList) groupFor(name string) *item {
 	if lookupTools[name].did == "" {
 		return nil
@@ -64,7 +62,7 @@ func (m *blockList) groupFor(name string) *item {
 	return m.items[len(m.items)-1]
 }
 
-// joinGroup makes a call one of a group.
+// joinGroup adds a call to the group of, unless that is nil.
 func (m *blockList) joinGroup(it, of *item) {
 	if of == nil {
 		return
@@ -77,7 +75,7 @@ func (m *blockList) joinGroup(it, of *item) {
 	}
 }
 
-// leaveGroup takes a call out of its group.
+// leaveGroup removes a call from its group.
 func (m *blockList) leaveGroup(it *item) {
 	if it.groupItem == nil {
 		return
@@ -88,7 +86,7 @@ func (m *blockList) leaveGroup(it *item) {
 	m.refreshGroup(it.groupItem)
 }
 
-// regroup counts a call anew whose status was another one before.
+// regroup counts a call again whose status was was.
 func (m *blockList) regroup(it *item, was Status) {
 	if it.groupItem == nil {
 		return
@@ -105,7 +103,7 @@ func (m *blockList) regroup(it *item, was Status) {
 	}
 }
 
-// refreshGroup shows a group and its calls anew.
+// refreshGroup marks a group and its calls as changed.
 func (m *blockList) refreshGroup(of *item) {
 	m.listener.itemChanged(of)
 	for _, member := range of.asGroup().members {
@@ -114,23 +112,21 @@ func (m *blockList) refreshGroup(of *item) {
 	m.listener.groupChanged(of)
 }
 
-// isHidden reports whether a group stands for a call. One that was unfolded by
-// itself stays in sight.
+// isHidden reports whether its group hides a call. One that was unfolded by itself stays in
+// sight.
 func (m *lineCache) isHidden(it *item) bool {
 	return it.groupItem != nil && it.groupItem.asGroup().isClosed() && !m.isOpen(it.groupItem) &&
 		it.fold != foldOpen && it.block.(*call).tool.Status == Done
 }
 
-// losesLines reports whether an item loses all its lines under the eyes of a reader
-// who has them at the top.
+// losesLines reports whether an item at the top of the window loses all its lines to its group.
 func (m *viewport) losesLines(it *item, lines []string) bool {
 	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.items[m.top.item] == it &&
 		(it.groupItem != nil || it.asGroup() != nil)
 }
 
-// isJoined reports whether an item goes on with the one before: the lines of a group
-// stand together, but for what is unfolded. A blank row that a reader has at the
-// top stays.
+// isJoined reports whether there is no blank row before item i: so it is between the lines of
+// a group, unless unfolded. A blank row at the top of the window stays.
 func (m *viewport) isJoined(i int) bool {
 	it := m.items[i]
 	if it.groupItem == nil || m.isOpen(it) || !m.follow && m.top == (rowPos{i, -1}) {
@@ -146,22 +142,22 @@ func (g *group) render(p renderContext) (sign string, lines []string) {
 	if !g.isClosed() {
 		return "", nil
 	}
-	if named := g.named(p.width); !p.open && named != "" {
+	if named := g.actions(p.width); !p.open && named != "" {
 		return p.styler.apply(roleGood, "✓"), []string{p.styler.apply(roleText, named)}
 	}
-	line := textwrap.Truncate(g.sum(), p.width)
+	line := textwrap.Truncate(g.countsByTool(), p.width)
 	room := p.width - textwrap.Width(line) - 2
 	line = p.styler.apply(roleStrong, line)
-	if names := g.names(room + 1); !p.open && room > 0 && names != "" {
+	if names := g.titles(room + 1); !p.open && room > 0 && names != "" {
 		line += p.styler.apply(roleText, ": "+textwrap.Truncate(names, room))
 	}
 	return p.styler.apply(roleGood, "✓"), []string{line}
 }
 
-// named returns what was done to which files and patterns, in the order of the calls, as in
+// actions returns verbs with the files and patterns of the calls, in their order, as in
 // `Listed . · read main.go, go.mod · searched "println"`; "" if it does not fit into width
 // cells, or a call has no title.
-func (g *group) named(width int) string {
+func (g *group) actions(width int) string {
 	var b strings.Builder
 	var last struct{ did, title string }
 	for _, it := range g.members {
@@ -173,7 +169,7 @@ func (g *group) named(width int) string {
 		switch {
 		case t.Status != Done:
 			continue
-		case t.Title == "" || did == "" || b.Len() > 4*width: // bytes that certainly fill as many cells, or nearly
+		case t.Title == "" || did == "" || b.Len() > 4*width: // a cell has at most about 4 bytes
 			return ""
 		case did != last.did && b.Len() > 0:
 			b.WriteString(" · " + did + " " + title)
@@ -190,8 +186,8 @@ func (g *group) named(width int) string {
 	return ""
 }
 
-// sum returns what was done, as in "Read 3 files · listed 1 folder".
-func (g *group) sum() string {
+// countsByTool returns how many calls were done, as in "Read 3 files · listed 1 folder".
+func (g *group) countsByTool() string {
 	var order, parts []string
 	counts := map[string]int{}
 	for _, it := range g.members {
@@ -205,7 +201,7 @@ func (g *group) sum() string {
 	}
 	for _, name := range order {
 		look, n := lookupTools[name], counts[name]
-		if look.did == "" { // it got another name since
+		if look.did == "" { // the call's name changed since
 			look.did, look.what = name, "call"
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.PluralSuffix(n)))
@@ -213,8 +209,8 @@ func (g *group) sum() string {
 	return format.Capital(strings.Join(parts, " · "))
 }
 
-// names returns what was looked at, up to some bytes.
-func (g *group) names(most int) string {
+// titles returns the titles of the calls, up to about 4*most bytes.
+func (g *group) titles(most int) string {
 	var b strings.Builder
 	last := ""
 	for _, it := range g.members {
@@ -226,7 +222,7 @@ func (g *group) names(most int) string {
 			b.WriteString(", ")
 		}
 		b.WriteString(t.Title)
-		if last = t.Title; b.Len() > most*4 { // bytes that certainly fill as many cells, or nearly
+		if last = t.Title; b.Len() > most*4 {
 			break
 		}
 	}
@@ -243,10 +239,10 @@ func (g *group) source() (text, what string) {
 	return strings.Join(titles, "\n"), "calls"
 }
 
-// texts returns nothing that the calls do not have.
+// texts adds nothing, as the calls have all texts.
 func (g *group) texts(to []string) []string { return to }
 
-// detailParts returns all that is known of the calls, one after the other.
+// detailParts returns the parts of all calls.
 func (g *group) detailParts() (all []*detailPart) {
 	for _, it := range g.members {
 		all = append(all, it.block.(*call).detailParts()...)

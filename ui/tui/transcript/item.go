@@ -1,6 +1,6 @@
 package transcript
 
-// A kind says what a block is, for ids, folding and jumping.
+// A kind is the kind of a block, for ids, folding and jumping.
 type kind int
 
 const (
@@ -11,13 +11,13 @@ const (
 	kindCall
 )
 
-// A key names an item. Ids of different kinds do not meet.
+// A key identifies an item. The same id may be used for different kinds.
 type key struct {
 	kind kind
 	id   string
 }
 
-// An item is a block in its place, with the lines it was last laid out in.
+// An item is a block in the list, with the lines that were last rendered.
 type item struct {
 	block
 	kind              kind
@@ -25,25 +25,25 @@ type item struct {
 	messageSeq        int // number of the message it belongs to
 	fold              fold
 	state             state
-	keepsLines        bool  // shows older lines than it has: see Model.lay
-	isPending         bool  // is in Model.grown
+	keepsLines        bool  // lines are older than the block: see viewport.keepsOldLines
+	isPending         bool  // it is in viewport.pending
 	groupItem         *item // the group of a call that is one of several
-	continuesPrevious bool  // goes on with the one before, without a blank row between
+	continuesPrevious bool  // there is no blank row before it
 	sign              string
 	lines             []string
-	maxLines          int // most lines it had, to tell how many are new; 0 if that is not known
+	maxLines          int // most lines it had, to count new ones; 0: not known
 	matches
 }
 
-// matches are where an item has what is searched for.
+// matches are the matches of the search in an item.
 type matches struct {
-	matchCount int  // how often it has it
-	countStale bool // that is no longer true: it is in search.changed
+	matchCount int
+	countStale bool // matchCount is outdated: the item is in search.changed
 	spans      []searchSpan
-	spansValid bool // spans are true
+	spansValid bool // spans are those of lines
 }
 
-// A fold is what a user said about one item.
+// A fold is whether the user folded one item.
 type fold int
 
 const (
@@ -52,16 +52,16 @@ const (
 	foldOpen
 )
 
-// A state says how far the lines of an item are true.
+// A state says whether the lines of an item are up to date.
 type state int
 
 const (
-	stateChanged state = iota // there is more to show
-	stateStale                // the same has to be shown in another way
+	stateChanged state = iota // the block has changed
+	stateStale                // the block has to be rendered again, and has not changed
 	stateRendered
 )
 
-// dropLines lets the lines go. They are made again when they come in sight.
+// dropLines frees the lines, which are rendered again when they come in sight.
 func (it *item) dropLines() {
 	it.lines, it.state, it.keepsLines, it.maxLines = nil, stateStale, false, 0
 	it.spans, it.spansValid = nil, false
@@ -70,7 +70,7 @@ func (it *item) dropLines() {
 	}
 }
 
-// cost returns how much the lines of the item count where they are kept; see evict.
+// cost returns the weight of the item's lines in memory, see evict.
 func (it *item) cost() int {
 	if it.lines == nil {
 		return 0
@@ -78,7 +78,7 @@ func (it *item) cost() int {
 	return 1 + len(it.lines)/32
 }
 
-// rowCount returns how many lines the item has, without making them if they were counted.
+// rowCount returns how many lines the item has, without rendering them if they were counted.
 func rowCount(m *viewport, it *item) int {
 	if it.state == stateStale && it.maxLines > 0 {
 		return it.maxLines
@@ -105,7 +105,7 @@ func (it *item) isFooter() bool {
 	return ok && b.noteStyle == footerStyle
 }
 
-// isDone reports whether nothing more is to come.
+// isDone reports whether the block has all its content.
 func (it *item) isDone() bool {
 	switch b := it.block.(type) {
 	case *thinking:

@@ -12,19 +12,20 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A textPos is a place between two characters: a byte of a line without sequences.
+// A textPos is a position between two characters: an item's seq, its line, and a byte of the
+// line without escape sequences.
 type textPos struct{ seq, line, at int }
 
 func (s textPos) compare(o textPos) int {
 	return cmp.Or(cmp.Compare(s.seq, o.seq), cmp.Compare(s.line, o.line), cmp.Compare(s.at, o.at))
 }
 
-// A textRange is what lies between two spots.
+// A textRange is the text between two positions.
 type textRange struct{ from, to textPos }
 
 func (s textRange) isEmpty() bool { return s.from.compare(s.to) >= 0 }
 
-// union returns the stretch over both.
+// union returns the smallest range that contains both.
 func (s textRange) union(o textRange) textRange {
 	if o.from.compare(s.from) < 0 {
 		s.from = o.from
@@ -45,38 +46,38 @@ const (
 	numUnits
 )
 
-// A mouse selects text while its button is held, and keeps what is selected.
+// A mouse selects text while its button is held.
 type mouse struct {
 	*browser
 	drag
 	now func() time.Time
 }
 
-// A drag is what was done with the button since it went down.
+// A drag is the state of a selection since the button was pressed.
 type drag struct {
 	held      bool // the button is down
-	followed  bool // the reader was at the bottom when it went down
+	followed  bool // the window followed new blocks when it was pressed
 	unit      unit
-	first     textRange // the unit that it went down on
-	selection textRange // what is selected
-	x, y      int       // where it is
-	downX     int       // and where it went down
+	first     textRange // the unit that it was pressed on
+	selection textRange
+	x, y      int // position of the mouse
+	downX     int // position where the button was pressed
 	downY     int
 	down      time.Time
-	edge      int // counts the times that it came to an edge
+	edge      int // number of moves, so that an EdgeMsg of an earlier one is ignored
 }
 
 const (
-	clickWithin = 400 * time.Millisecond // of the one before, to count as the second
-	edgeEvery   = 50 * time.Millisecond  // a line is scrolled while the mouse is held at an edge
+	clickWithin = 400 * time.Millisecond // longest time between clicks of a double click
+	edgeEvery   = 50 * time.Millisecond  // time between scrolled lines at an edge
 )
 
-// EdgeMsg reports that it is time to scroll on, if the mouse is still held at the
-// edge. It has to come back to Update.
+// EdgeMsg scrolls another line if the mouse is still held at the edge. It has to be passed to
+// Update.
 type EdgeMsg struct{ edge int }
 
-// Dragging reports whether the button was pressed here and is still down: what the
-// mouse does is then for Update, wherever it is.
+// Dragging reports whether the button was pressed here and is still down: then all messages
+// of the mouse are for Update.
 func (m *Model) Dragging() bool {
 	if m.details != nil {
 		return m.details.Dragging()
@@ -84,7 +85,7 @@ func (m *Model) Dragging() bool {
 	return m.mouse.held
 }
 
-// Deselect takes the selection of the mouse away.
+// Deselect removes the selection of the mouse.
 func (m *Model) Deselect() {
 	if m.details != nil {
 		m.details.Deselect()
@@ -100,7 +101,7 @@ func (m *mouse) deselect() {
 	}
 }
 
-// handleMouse handles the mouse. Letting go of the button gives a CopyMsg.
+// handleMouse handles a message of the mouse. Releasing the button returns a CopyMsg.
 func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
@@ -123,9 +124,8 @@ func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// pressMouse begins a selection: of characters, of words with the second click on one
-// place, of paragraphs with the third. What is in sight stays until the button
-// is let go.
+// pressMouse begins a selection: of characters, of words with a double click, of paragraphs
+// with a triple click. New blocks do not scroll until the button is released.
 func (m *mouse) pressMouse(x, y int) {
 	last := m.drag
 	m.deselect()
@@ -154,7 +154,7 @@ func (m *mouse) pressMouse(x, y int) {
 	m.dirty = true
 }
 
-// dragMouse takes the selection to where the mouse is.
+// dragMouse extends the selection to the mouse.
 func (m *mouse) dragMouse(x, y int) tea.Cmd {
 	if x == m.x && y == m.y {
 		return nil
@@ -184,7 +184,8 @@ func (m *mouse) edgeTick() tea.Cmd {
 	return tea.Tick(edgeEvery, func(time.Time) tea.Msg { return EdgeMsg{edge} })
 }
 
-// scrollAtEdge scrolls a line towards the edge, and again soon, if it could.
+// scrollAtEdge scrolls a line towards the edge, and returns a tick for the next one unless that
+// was the last.
 func (m *mouse) scrollAtEdge() tea.Cmd {
 	was := m.top
 	direction := m.edgeDirection()
@@ -208,7 +209,7 @@ func (m *mouse) extendSelection() {
 	m.dirty = true
 }
 
-// releaseMouse copies what is selected, which stays to be seen.
+// releaseMouse copies the selection, which stays visible.
 func (m *mouse) releaseMouse() tea.Cmd {
 	m.resumeFollow()
 	if m.selection.isEmpty() {
@@ -217,7 +218,7 @@ func (m *mouse) releaseMouse() tea.Cmd {
 	return copyCmd(m.selectedText())
 }
 
-// resumeFollow has the reader follow again who did.
+// resumeFollow ends a drag, and follows new blocks again if the window did before.
 func (m *mouse) resumeFollow() {
 	held := m.held
 	if m.held = false; held && m.followed && !m.pinned() {
@@ -273,14 +274,14 @@ func bytesAtCell(line string, x int) (from, to int) {
 	return len(line), len(line)
 }
 
-// What a word may have besides letters and digits, so that it can be a path or
-// an address, and what does not end one.
+// Characters that a word may have besides letters and digits, so that it can be a path or an
+// address, and those that do not end one.
 const (
 	wordPunct    = "_-./~@#%+=&?:"
 	wordTrailing = ".:?"
 )
 
-// wordAt returns the bytes of the word that a character is of, or the character.
+// wordAt returns the bytes of the word around the character from..to, or the character.
 func wordAt(line string, from, to int) (int, int) {
 	within := func(r rune) bool { return isAlnum(r) || strings.ContainsRune(wordPunct, r) }
 	r, _ := utf8.DecodeRuneInString(line[from:])
@@ -301,22 +302,22 @@ func wordAt(line string, from, to int) (int, int) {
 	return low, high
 }
 
-// paragraphAt returns the rows around one that are of the same line of the source.
+// paragraphAt returns the rows around row that show the same line of the source.
 func (m *mouse) paragraphAt(it *item, row int) (low, high int) {
 	rows, src := m.sourceRows(it)
 	t := sourceMapper{src: src}
 	low, high = row, row
-	line := -1 // the line of the source that the last row ended in, by its end
+	line := -1 // end of the source line that the last row ended in
 	for i, r := range rows {
 		was, all := line, t.mapRow(r)
 		if len(all) > 0 {
 			line = lineEnd(src, all[len(all)-1].end)
 		}
-		goesOn := len(all) > 0 && i > 0 && was == lineEnd(src, all[0].from)
+		continued := len(all) > 0 && i > 0 && was == lineEnd(src, all[0].from)
 		switch {
-		case i <= row && !goesOn:
+		case i <= row && !continued:
 			low = i
-		case i > row && !goesOn:
+		case i > row && !continued:
 			return min(low, row), high
 		case i > row:
 			high = i
@@ -325,7 +326,7 @@ func (m *mouse) paragraphAt(it *item, row int) (low, high int) {
 	return low, high
 }
 
-// lineEnd returns where the line ends that a byte is of.
+// lineEnd returns the end of the line with the byte at.
 func lineEnd(src string, at int) int {
 	if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
 		return at + n
@@ -333,7 +334,7 @@ func lineEnd(src string, at int) int {
 	return len(src)
 }
 
-// indexOfSeq returns where the item with a number is; -1 if it is gone.
+// indexOfSeq returns the index of the item with a seq, -1 if there is none.
 func (m *blockList) indexOfSeq(seq int) int {
 	i, ok := slices.BinarySearchFunc(m.items, seq, func(it *item, seq int) int { return cmp.Compare(it.seq, seq) })
 	if !ok {

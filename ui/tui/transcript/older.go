@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// SetOlder says how what is in front of the first block is fetched: load puts a page of it
-// there with Prepend and reports whether there was one; left returns about how many blocks
-// there still are. Nil: nothing is in front. Clear forgets it.
+// SetOlder sets how blocks before the first one are loaded: load adds a page of them with
+// Prepend and reports whether there was one; left returns about how many blocks are not loaded.
+// With a nil load there are none. Clear resets it.
 func SetOlder(m *Model, load func() bool, left func() int) {
 	m.older = older{load, left}
 	if m.fixTop() {
@@ -15,13 +15,13 @@ func SetOlder(m *Model, load func() bool, left func() int) {
 	}
 }
 
-// An older fetches what is in front of the first block, in pages.
+// An older loads the blocks before the first one, in pages.
 type older struct {
-	load func() bool // nil: there is nothing
+	load func() bool // nil: there are none
 	left func() int  // about how many blocks
 }
 
-// blocks returns about how many are in front of the first one.
+// blocks returns about how many blocks are not loaded.
 func (o older) blocks() int {
 	if o.load == nil {
 		return 0
@@ -29,7 +29,7 @@ func (o older) blocks() int {
 	return o.left()
 }
 
-// loadOlder puts one page more in front, and reports whether there was one.
+// loadOlder loads one more page, and reports whether there was one.
 func (m *viewport) loadOlder() bool {
 	if m.older.load == nil {
 		return false
@@ -41,8 +41,8 @@ func (m *viewport) loadOlder() bool {
 	return ok
 }
 
-// above goes n rows up from the top, or to the first row of all.
-func (m *viewport) above(n int) rowPos {
+// rowsAboveTop returns the row n rows above the top, or the first row of all.
+func (m *viewport) rowsAboveTop(n int) rowPos {
 	for {
 		if p := m.rowsUp(m.top, n); p != m.firstRow(0) || !m.loadOlder() {
 			return p
@@ -59,22 +59,22 @@ func (m *viewport) lastWindow() rowPos {
 	}
 }
 
-// fillAll fetches everything.
-func (m *viewport) fillAll() {
+// loadAllOlder loads all blocks.
+func (m *viewport) loadAllOlder() {
 	for m.loadOlder() {
 	}
 }
 
-// NewPage returns an empty transcript for blocks that Prepend is to take. Until then nothing
-// may be added here.
+// NewPage returns an empty transcript for blocks that Prepend adds to m. Until then nothing may
+// be added to m.
 func NewPage(m *Model) *Model {
 	page := New(m.theme)
 	page.lastID = m.lastID
 	return page
 }
 
-// Prepend puts the blocks of a page in front of all. What is in
-// sight stays where it is, and so do the cursor and what is selected.
+// Prepend adds the blocks of a page before the first one. The rows in sight, the cursor and
+// the selection stay the same.
 func Prepend(m, page *Model) {
 	n, first := len(page.items), m.nextSeq
 	if len(m.items) > 0 {

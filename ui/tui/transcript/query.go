@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// A query is what is searched for: text as it is, of which a space stands for
-// any white space. Case counts if it has an upper-case letter.
+// A query is the text that is searched for. A space in it matches any white space. Case
+// counts if it has an upper-case letter.
 type query struct {
 	runes      []rune
 	ignoreCase bool
 }
 
-func newWord(s string) query {
+func newQuery(s string) query {
 	w := query{runes: []rune(strings.Join(strings.Fields(s), " "))}
 	w.ignoreCase = !slices.ContainsFunc(w.runes, unicode.IsUpper)
 	return w
 }
 
-// What a word may pass over on its way through a text.
+// Characters that a match may skip.
 const (
 	markupRunes = "*_`~\\>" // in the source of an answer: what makes its emphasis and quotes
 	brokenLine  = "\x00"    // on the screen: the end of a full line, which may lie inside of a word
 	quoteBar    = '│'       // at the beginning of a line, before what is quoted
 )
 
-// maxSkippedBytes sets how many bytes a word may pass over.
+// maxSkippedBytes is how many bytes a match may skip.
 const maxSkippedBytes = 256
 
 // find finds where the word first begins in text, from a byte on, and where it
@@ -46,8 +46,8 @@ func (w query) find(text string, from int, over string) (start, end int) {
 	return -1, -1
 }
 
-// firstRune returns where, from byte i on, the first letter of the word stands; the length
-// of text if it does not. All that is searched passes through here.
+// firstRune returns the offset of the first character of the query in text, from byte i on;
+// len(text) if there is none. It is the hot loop of a search.
 func (w query) firstRune(text string, i int) int {
 	first := w.runes[0]
 	if first < utf8.RuneSelf {
@@ -70,7 +70,7 @@ func (w query) firstRune(text string, i int) int {
 	return i
 }
 
-// count counts the word in text, which next would find one after the other.
+// count returns the number of matches in text.
 func (w query) count(text, over string) (n int) {
 	for _, end := w.find(text, 0, over); end >= 0; _, end = w.find(text, end, over) {
 		n++
@@ -78,7 +78,7 @@ func (w query) count(text, over string) (n int) {
 	return n
 }
 
-// matches reports whether r may stand where the word has want.
+// matches reports whether r matches the character want of the query.
 func (w query) matches(want, r rune) bool {
 	if r == want {
 		return true
@@ -92,11 +92,10 @@ func (w query) matches(want, r rune) bool {
 	return unicode.ToLower(r) == want && want >= utf8.RuneSelf
 }
 
-// matchLen returns how many bytes at the start of text the word takes; 0 if it does not
-// stand there.
+// matchLen returns the length of the match at the start of text, 0 if there is none.
 func (w query) matchLen(text, over string) int {
 	i, passed := 0, 0
-	spaced := false // white space stands before i, and more of it does not count
+	spaced := false // white space precedes i, and more of it is skipped
 	for k := 0; k < len(w.runes); {
 		if i == len(text) || passed > maxSkippedBytes {
 			return 0

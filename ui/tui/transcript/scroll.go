@@ -8,11 +8,11 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A rowPos is a row: a line of an item, or the blank row before the item, which is
-// line -1. The first item has none, nor has one without lines.
+// A rowPos is a row: a line of an item, or line -1, the blank row before the item. The first
+// item and items without lines have none.
 type rowPos struct{ item, line int }
 
-// linesOf returns the lines of an item, made anew if they are no longer true.
+// linesOf returns the lines of an item, rendered again if they are not up to date.
 func (m *viewport) linesOf(it *item) []string {
 	if it.state == stateRendered {
 		return it.lines
@@ -38,10 +38,9 @@ func (m *viewport) linesOf(it *item) []string {
 	return lines
 }
 
-// keepsOldLines reports whether an item has to keep its old lines, because the reader's
-// top line is one of them and would become another: the window on the end of a
-// running command or of thinking moves on, output is replaced. It lasts until
-// the reader moves. Answers only grow, and the first line is a title.
+// keepsOldLines reports whether an item keeps its old lines until the user scrolls, because
+// the top row is one of them and would change: the shown end of a running command or of
+// thinking moves on, output is replaced. Answers only grow, and the first line is a title.
 func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 	at := m.top.line
 	if m.losesLines(it, lines) {
@@ -67,7 +66,7 @@ func (m *viewport) endRow() rowPos {
 	return rowPos{i, len(m.linesOf(m.items[i]))}
 }
 
-// rowsUp goes n rows up, or to the first one.
+// rowsUp returns the row n rows above p, or the first one.
 func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 	for {
 		first := m.firstRow(p.item)
@@ -83,7 +82,8 @@ func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 	}
 }
 
-// rowsDown goes n rows down. If there are not as many it gives the end, and false.
+// rowsDown returns the row n rows below p. If there are not so many it returns the end, and
+// false.
 func (m *viewport) rowsDown(p rowPos, n int) (rowPos, bool) {
 	for {
 		rows := len(m.linesOf(m.items[p.item])) - p.line
@@ -121,15 +121,15 @@ func (m *viewport) clampTop() {
 		m.top = m.firstRow(m.top.item + 1)
 		lines = m.linesOf(m.items[m.top.item])
 	}
-	if len(lines) == 0 { // nothing to see from here on
+	if len(lines) == 0 { // no item from here on has lines
 		m.top = m.lastWindow()
 		lines = m.linesOf(m.items[m.top.item])
 	}
 	m.top.line = max(m.firstRow(m.top.item).line, min(m.top.line, len(lines)-1))
 }
 
-// fixTop returns top its value where the reader is at the bottom, so that things
-// can be counted from it. It reports whether there is anything to move through.
+// fixTop sets top to an existing row, also while the window follows new blocks, before top
+// is used to scroll. It reports whether there are any rows.
 func (m *viewport) fixTop() bool {
 	if len(m.items) == 0 || m.windowRows() <= 0 {
 		return false
@@ -145,8 +145,7 @@ func (m *viewport) fixTop() bool {
 	return true
 }
 
-// finishMove ends a movement of the reader's: it decides whether what comes is
-// followed from here.
+// finishMove ends a change of top: it decides whether the window follows new blocks.
 func (m *viewport) finishMove() {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if !inside {
@@ -165,7 +164,7 @@ func (m *viewport) finishMove() {
 	m.bookmark, m.dirty = bookmark{}, true
 }
 
-// linesBelow counts the lines from a row on, up to a limit.
+// linesBelow returns the number of lines from a row on, at most limit.
 func (m *viewport) linesBelow(p rowPos, limit int) int {
 	if limit == 0 {
 		return 0
@@ -177,13 +176,13 @@ func (m *viewport) linesBelow(p rowPos, limit int) int {
 	return min(n, limit)
 }
 
-// Scroll moves by lines: down, or up if negative.
+// Scroll scrolls by lines: down, or up if negative.
 func (m *viewport) Scroll(lines int) {
 	if !m.fixTop() {
 		return
 	}
 	if lines < 0 {
-		m.top = m.above(-lines)
+		m.top = m.rowsAboveTop(-lines)
 	} else if p, ok := m.rowsDown(m.top, lines); ok {
 		m.top = p
 	} else {
@@ -192,8 +191,8 @@ func (m *viewport) Scroll(lines int) {
 	m.finishMove()
 }
 
-// Page moves by windows, or parts of one: down, or up if negative. A whole one
-// leaves a row in sight.
+// Page scrolls by n windows, or parts of one: down, or up if negative. One row of the window
+// before stays in sight.
 func (m *viewport) Page(n float64) {
 	rows := max(1, int(math.Abs(n)*float64(m.windowRows()-1)+0.5))
 	if n < 0 {
@@ -207,7 +206,7 @@ func (m *viewport) Top() {
 	m.jumpTo(rowPos{})
 }
 
-// jumpTo puts a row at the top.
+// jumpTo scrolls a row to the top.
 func (m *viewport) jumpTo(p rowPos) {
 	if m.fixTop() {
 		m.top = p
@@ -215,7 +214,7 @@ func (m *viewport) jumpTo(p rowPos) {
 	}
 }
 
-// Bottom goes to the end and follows what comes.
+// Bottom scrolls to the end and follows new blocks.
 func (m *viewport) Bottom() {
 	m.follow, m.bookmark, m.dirty, m.newLines = true, bookmark{}, true, 0
 	for _, it := range m.pending {
@@ -224,17 +223,16 @@ func (m *viewport) Bottom() {
 	m.pending = m.pending[:0]
 }
 
-// AtBottom reports whether the reader follows what comes.
+// AtBottom reports whether the window follows new blocks.
 func (m *viewport) AtBottom() bool { return m.follow }
 
-// NewLines returns how many lines have come below what a reader who is not at the
-// bottom sees.
+// NewLines returns how many new lines are below the window, 0 if it follows them.
 func (m *viewport) NewLines() int {
 	m.renderPending()
 	return m.newLines
 }
 
-// renderPending lays out what has grown since, to count it.
+// renderPending renders changed items, to count their new lines.
 func (m *viewport) renderPending() {
 	for _, it := range m.pending {
 		it.isPending = false
@@ -276,17 +274,16 @@ func (m *viewport) NextUser() {
 	m.Bottom()
 }
 
-// A bookmark is a line of an item in words that hold at every width: how many
-// letters stand before it. It is kept over several changes of the width, until
-// the reader moves, so that it does not wander.
+// A bookmark is a position in an item that is the same at every width: the number of letters
+// before it. It is kept over several changes of the width, until the user scrolls.
 type bookmark struct {
-	ok, moved bool
-	letters   int // of the lines before
-	blanks    int // lines without letters from here to the next one with some
-	gap       bool
+	ok, moved  bool
+	letters    int // of the lines before
+	blanks     int // lines without letters from here to the next one with some
+	onBlankRow bool
 }
 
-// saveBookmark remembers what stands at the top, before the width changes.
+// saveBookmark saves the position of the top, before the width changes.
 func (m *viewport) saveBookmark() {
 	if m.follow || len(m.items) == 0 {
 		return
@@ -298,7 +295,7 @@ func (m *viewport) saveBookmark() {
 }
 
 func bookmarkAt(lines []string, at int) bookmark {
-	p := bookmark{ok: len(lines) > 0, moved: true, gap: at < 0}
+	p := bookmark{ok: len(lines) > 0, moved: true, onBlankRow: at < 0}
 	for i, line := range lines {
 		n := countLetters(line)
 		switch {
@@ -313,9 +310,9 @@ func bookmarkAt(lines []string, at int) bookmark {
 	return p
 }
 
-// lineIn returns the line where the letter after those before the place stands.
+// lineIn returns the line of lines with the bookmark.
 func (p bookmark) lineIn(lines []string) int {
-	if p.gap {
+	if p.onBlankRow {
 		return -1
 	}
 	left, blanks := p.letters, 0
@@ -333,8 +330,8 @@ func (p bookmark) lineIn(lines []string) int {
 	return max(0, len(lines)-max(1, p.blanks))
 }
 
-// countLetters counts letters and digits: what wrapping, borders and rules leave
-// alone.
+// countLetters returns the number of letters and digits, which wrapping, borders and rules do
+// not change.
 func countLetters(line string) int {
 	n := 0
 	for {

@@ -12,17 +12,16 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A search goes through the texts of the blocks, laid out or not. How often
-// each has the word is counted once per word, and again when the block changes;
-// which rows it stands in is found for the blocks in sight alone.
+// A search searches the texts of all blocks. The matches in each are counted once per query,
+// and again when the block changes; their rows are only found for blocks in sight.
 type search struct {
 	*browser
 	typing     bool
 	typed      string
 	query      query
-	last       string // the word of the search before
-	originItem int    // item where the cursor was when the search began
-	originTop  rowPos // and the row at the top
+	last       string // the query before
+	originItem int    // item of the cursor when the search began
+	originTop  rowPos // row at the top when it began
 	total      int
 	changed    []*item // whose text changed since it was counted
 	texts      []string
@@ -31,7 +30,7 @@ type search struct {
 	oldFold      fold
 }
 
-// Typing reports whether what is typed is searched for: every key belongs here.
+// Typing reports whether a query is being typed: then every key is for Update.
 func (m *Model) Typing() bool {
 	if m.details != nil {
 		return m.details.Typing()
@@ -39,7 +38,7 @@ func (m *Model) Typing() bool {
 	return m.search.typing
 }
 
-// Cursor returns where the cursor stands in the line that is typed.
+// Cursor returns the position of the cursor in the query, false if none is being typed.
 func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.details != nil {
 		return m.details.Cursor()
@@ -50,8 +49,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	return min(textwrap.Width(m.searchLine()), m.width-1), m.height - 1, true
 }
 
-// Search looks for words, as / does while browsing; without words the line for them is
-// opened.
+// Search searches for words, as / does while browsing; with "" it opens the line to type them.
 func Search(m *Model, words string) {
 	m.Browse(true)
 	m.beginSearch()
@@ -61,7 +59,7 @@ func Search(m *Model, words string) {
 	}
 }
 
-// beginSearch opens the line in which the word is typed.
+// beginSearch opens the line in which the query is typed.
 func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)
 	m.endSearch()
@@ -71,13 +69,13 @@ func (m *search) beginSearch() {
 	if !m.browsing {
 		m.cursor = m.top.item
 	}
-	m.fillAll()
+	m.loadAllOlder()
 	s.originItem, s.originTop = m.cursor, m.top
 	m.countAll(query{})
 	m.refitWindow()
 }
 
-// endSearch closes it, and keeps the place and the word.
+// endSearch closes it, and keeps the position and the query.
 func (m *search) endSearch() {
 	s := m
 	for _, it := range s.changed {
@@ -91,13 +89,13 @@ func (m *search) endSearch() {
 	m.refitWindow()
 }
 
-// reset ends a search without a trace but for its word, for the next one.
+// reset clears the search, except for the last query.
 func (m *search) reset(last string) {
-	m.searching, m.hit = false, -1
+	m.searching, m.match = false, -1
 	*m = search{browser: m.browser, last: last}
 }
 
-// refitWindow makes the best of a window that grew or shrank by a row.
+// refitWindow adjusts top to a window that grew or shrank by a row.
 func (m *search) refitWindow() {
 	m.dirty = true
 	if m.fixTop() {
@@ -105,7 +103,7 @@ func (m *search) refitWindow() {
 	}
 }
 
-// updateSearch edits what is searched for, and goes to the nearest place that has it.
+// updateSearch edits the query, and goes to the nearest match.
 func (m *search) updateSearch(msg tea.Msg) {
 	s, was := m, m.typed
 	switch msg := msg.(type) {
@@ -144,7 +142,7 @@ func (m *search) updateSearch(msg tea.Msg) {
 	if s.typed == was {
 		return
 	}
-	m.countAll(newWord(s.typed))
+	m.countAll(newQuery(s.typed))
 	i := m.nearestMatch(s.originItem)
 	if i < 0 { // back to where the search began
 		last := max(len(m.items)-1, 0)
@@ -154,10 +152,10 @@ func (m *search) updateSearch(msg tea.Msg) {
 		m.dirty = true
 		return
 	}
-	m.showMatch(i, m.firstHitFrom(i))
+	m.showMatch(i, m.firstMatchFrom(i))
 }
 
-// dropLastCluster takes the last character off.
+// dropLastCluster returns s without its last grapheme cluster.
 func dropLastCluster(s string) string {
 	last := 0
 	for rest := s; rest != ""; rest = rest[last:] {
@@ -166,10 +164,10 @@ func dropLastCluster(s string) string {
 	return s[:len(s)-last]
 }
 
-// countAll counts a word everywhere.
+// countAll sets the query, and counts its matches.
 func (m *search) countAll(w query) {
 	s := m
-	s.query, s.total, s.hit, s.changed = w, 0, -1, s.changed[:0]
+	s.query, s.total, s.match, s.changed = w, 0, -1, s.changed[:0]
 	for _, it := range m.items {
 		it.countStale, it.spansValid = false, false
 		it.matchCount = m.countIn(it)
@@ -177,7 +175,7 @@ func (m *search) countAll(w query) {
 	}
 }
 
-// countIn counts the word in what a block has to say.
+// countIn returns the number of matches in the texts of an item.
 func (m *search) countIn(it *item) (n int) {
 	s := m
 	if len(s.query.runes) == 0 {
@@ -194,7 +192,7 @@ func (m *search) countIn(it *item) (n int) {
 	return n
 }
 
-// recount counts again where something changed.
+// recount counts the matches of changed items again.
 func (m *search) recount() {
 	for _, it := range m.changed {
 		it.countStale = false
@@ -205,7 +203,7 @@ func (m *search) recount() {
 	m.changed = m.changed[:0]
 }
 
-// forgetItem forgets an item, which was the i-th one, with its places.
+// forgetItem removes an item, which had the index i, from the search.
 func (m *search) forgetItem(it *item, i int) {
 	s := m
 	if !s.searching {
@@ -217,7 +215,7 @@ func (m *search) forgetItem(it *item, i int) {
 		s.unfoldedItem = nil
 	}
 	if i == m.cursor {
-		s.hit = -1
+		s.match = -1
 	}
 	if i < s.originItem {
 		s.originItem--
@@ -227,17 +225,17 @@ func (m *search) forgetItem(it *item, i int) {
 	}
 }
 
-// chosenHit returns which place of an item was gone to; -1 for none. The rows may have
-// fewer than the source has: the address behind a name, for one.
-func (m *search) chosenHit(i int) int {
+// chosenMatch returns the index of the selected match of item i, -1 for none. The rows may
+// show fewer matches than the source has, as the address of a link may be hidden.
+func (m *search) chosenMatch(i int) int {
 	if i != m.cursor {
 		return -1
 	}
-	return min(m.hit, m.visibleHits(m.items[i])-1)
+	return min(m.match, m.visibleMatches(m.items[i])-1)
 }
 
-// nearestMatch returns the first item from i on that has the word, or else the last one
-// before it; -1 if none has.
+// nearestMatch returns the first item from i on with a match, or else the last one before it;
+// -1 if there is none.
 func (m *search) nearestMatch(i int) int {
 	for j := i; j < len(m.items); j++ {
 		if m.items[j].matchCount > 0 {
@@ -252,20 +250,22 @@ func (m *search) nearestMatch(i int) int {
 	return -1
 }
 
-// firstHitFrom returns the first place of an item that is not above where the search began.
-func (m *search) firstHitFrom(i int) int {
-	if it := m.items[i]; i == m.originTop.item && m.visibleHits(it) == it.matchCount {
+// firstMatchFrom returns the index of the first match of item i that is not above the row where
+// the search began.
+func (m *search) firstMatchFrom(i int) int {
+	if it := m.items[i]; i == m.originTop.item && m.visibleMatches(it) == it.matchCount {
 		for _, s := range m.spansOf(it) {
 			if s.line >= m.originTop.line {
-				return s.hit
+				return s.match
 			}
 		}
 	}
 	return 0
 }
 
-// nextMatch goes to the next place in a direction, after the last one to the first.
-// Without a search it takes the last word up again, and so does direction 0.
+// nextMatch goes to the next match in a direction, after the last one to the first. Without a
+// search, or with direction 0, it searches for the last query again. It is false if there is
+// no match.
 func (m *search) nextMatch(direction int) bool {
 	s := m
 	if !s.searching || direction == 0 {
@@ -273,58 +273,58 @@ func (m *search) nextMatch(direction int) bool {
 			m.endSearch()
 			return false
 		}
-		m.fillAll()
+		m.loadAllOlder()
 		s.searching, s.typed = true, s.last
-		m.countAll(newWord(s.last))
+		m.countAll(newQuery(s.last))
 		m.refitWindow()
 	}
 	m.recount()
 	if s.total == 0 {
 		return false
 	}
-	i, hit := m.cursor, s.hit+direction
-	if s.hit < 0 {
-		hit = 0
+	i, match := m.cursor, s.match+direction
+	if s.match < 0 {
+		match = 0
 		if direction < 0 {
-			hit = -1
+			match = -1
 		}
 	}
-	for hit < 0 || hit >= m.items[i].matchCount {
+	for match < 0 || match >= m.items[i].matchCount {
 		if direction < 0 {
 			i = (i + len(m.items) - 1) % len(m.items)
-			hit = m.items[i].matchCount - 1
+			match = m.items[i].matchCount - 1
 			continue
 		}
-		i, hit = (i+1)%len(m.items), 0
+		i, match = (i+1)%len(m.items), 0
 	}
-	m.showMatch(i, hit)
+	m.showMatch(i, match)
 	return true
 }
 
-// showMatch brings a place in sight, and unfolds the block if that hides it.
-func (m *search) showMatch(i, hit int) {
+// showMatch scrolls a match of item i into sight, and unfolds the block if that hides it.
+func (m *search) showMatch(i, match int) {
 	it := m.items[i]
 	if it != m.unfoldedItem {
 		m.unfoldForMatch(nil)
 	}
 	m.setCursor(i)
-	m.hit = hit
+	m.match = match
 	if !m.fixTop() {
 		return
 	}
-	if m.visibleHits(it) < it.matchCount && (!m.isOpen(it) || m.isHidden(it)) {
+	if m.visibleMatches(it) < it.matchCount && (!m.isOpen(it) || m.isHidden(it)) {
 		m.unfoldForMatch(it)
 	}
-	line, chosen := 0, m.chosenHit(i)
+	line, chosen := 0, m.chosenMatch(i)
 	for _, s := range slices.Backward(m.spansOf(it)) {
-		if s.hit == chosen {
+		if s.match == chosen {
 			line = s.line
 		}
 	}
 	m.scrollIntoView(rowPos{i, line})
 }
 
-// unfoldForMatch unfolds a block, and folds the one that was unfolded before.
+// unfoldForMatch unfolds a block, and folds the one that it unfolded before. It may be nil.
 func (m *search) unfoldForMatch(it *item) {
 	s := m
 	if s.unfoldedItem == it {
@@ -343,8 +343,7 @@ func (m *search) unfoldForMatch(it *item) {
 	m.clampTop()
 }
 
-// scrollIntoView scrolls no further than it has to for a row to be seen; far away it gets
-// a third of the window above it.
+// scrollIntoView scrolls, unless p is in sight, so that it is a third of the window from the top.
 func (m *search) scrollIntoView(p rowPos) {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if p.before(m.top) || inside && !p.before(bottom) {
@@ -353,7 +352,7 @@ func (m *search) scrollIntoView(p rowPos) {
 	m.finishMove()
 }
 
-// searchLine returns what was typed, as much of its end as fits.
+// searchLine returns the end of the typed query that fits, behind a slash.
 func (m *search) searchLine() string {
 	line, room := m.typed, m.width-1-min(textwrap.Width(m.searchTally())+2, m.width/2)
 	if over := textwrap.Width(line) - max(room-1, 0); over > 0 {
@@ -362,7 +361,7 @@ func (m *search) searchLine() string {
 	return "/" + line
 }
 
-// searchTally returns how many there are, and which one is shown.
+// searchTally returns the number of matches and of the selected one, such as "2/5".
 func (m *search) searchTally() string {
 	s := m
 	switch {
@@ -370,17 +369,17 @@ func (m *search) searchTally() string {
 		return ""
 	case s.total == 0:
 		return "not found"
-	case s.hit < 0:
+	case s.match < 0:
 		return fmt.Sprintf("%d found", s.total)
 	}
-	n := s.hit + 1
+	n := s.match + 1
 	for _, it := range m.items[:m.cursor] {
 		n += it.matchCount
 	}
 	return fmt.Sprintf("%d/%d", min(n, s.total), s.total)
 }
 
-// writeSearchRow writes the last row while a search is on.
+// writeSearchRow writes the last row of a search.
 func (m *Model) writeSearchRow() {
 	line, tally := m.searchLine(), m.searchTally()
 	room := m.width - textwrap.Width(line) - 1

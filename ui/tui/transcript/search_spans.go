@@ -7,14 +7,14 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A searchSpan is a part of a row that has the word, in bytes without the sequences
-// that color the row. A place that goes over the end of a line has two.
+// A searchSpan is a part of a match on one line, in bytes without escape sequences. A match
+// over the end of a line has two.
 type searchSpan struct {
 	line, from, to int
-	hit            int // counts the places of the block
+	match          int // index of the match in the block
 }
 
-// spansOf returns where a block, as it is laid out, has the word.
+// spansOf returns the matches in the lines of an item.
 func (m *search) spansOf(it *item) []searchSpan {
 	lines := m.linesOf(it)
 	if !it.spansValid {
@@ -23,17 +23,17 @@ func (m *search) spansOf(it *item) []searchSpan {
 	return it.spans
 }
 
-// visibleHits returns how many places the rows of a block have.
-func (m *search) visibleHits(it *item) int {
+// visibleMatches returns the number of matches in the lines of an item.
+func (m *search) visibleMatches(it *item) int {
 	spans := m.spansOf(it)
 	if len(spans) == 0 {
 		return 0
 	}
-	return spans[len(spans)-1].hit + 1
+	return spans[len(spans)-1].match + 1
 }
 
-// spans looks through lines as through one text. A line that is as wide as it
-// can be may have been broken inside of a word.
+// spans appends the matches in lines, which it searches as one text: a line that is as wide as
+// possible may have been broken within a word.
 func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 	var all strings.Builder
 	starts := make([]int, 0, len(lines)+1)
@@ -48,7 +48,7 @@ func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 	}
 	starts = append(starts, all.Len())
 	text := all.String()
-	hit, line := 0, 0
+	match, line := 0, 0
 	for start, end := w.find(text, 0, brokenLine); end >= 0; start, end = w.find(text, end, brokenLine) {
 		for starts[line+1] <= start {
 			line++
@@ -59,15 +59,15 @@ func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 				from = stop - len(strings.TrimLeft(text[from:stop], " │"))
 			}
 			if from < stop {
-				to = append(to, searchSpan{l, from - starts[l], stop - starts[l], hit})
+				to = append(to, searchSpan{l, from - starts[l], stop - starts[l], match})
 			}
 		}
-		hit++
+		match++
 	}
 	return to
 }
 
-// writePlain writes a line without its sequences.
+// writePlain writes a line without its escape sequences.
 func writePlain(to *strings.Builder, line string) {
 	for {
 		i := strings.IndexByte(line, '\x1b')
@@ -80,17 +80,16 @@ func writePlain(to *strings.Builder, line string) {
 	}
 }
 
-// How the word looks where it is found, and at the place that was gone to:
-// without colors too.
+// Styles of matches and of the selected one, which are visible without colors.
 const (
 	sgrFound   = "\x1b[7m"
 	sgrCurrent = "\x1b[1;4;7m"
 	sgrReset   = "\x1b[m"
 )
 
-// writeHighlighted writes a line with the word in it. Every sequence inside of it is
-// ours: colors that add up until the next reset.
-func (m *Model) writeHighlighted(line string, spans []searchSpan, hit int) {
+// writeHighlighted writes a line with its spans highlighted. All escape sequences in it are
+// styles of parley, which add up until the next reset.
+func (m *Model) writeHighlighted(line string, spans []searchSpan, match int) {
 	var kept []byte // the sequences since the last reset
 	at, on := 0, false
 	for i := 0; i < len(line); {
@@ -106,13 +105,13 @@ func (m *Model) writeHighlighted(line string, spans []searchSpan, hit int) {
 			}
 			m.buf = append(m.buf, seq...)
 			if on {
-				m.buf = append(m.buf, highlightSGR(spans[0], hit)...)
+				m.buf = append(m.buf, highlightSGR(spans[0], match)...)
 			}
 			i += n
 			continue
 		}
 		if !on && len(spans) > 0 && at == spans[0].from {
-			m.buf = append(m.buf, highlightSGR(spans[0], hit)...)
+			m.buf = append(m.buf, highlightSGR(spans[0], match)...)
 			on = true
 		}
 		m.buf = append(m.buf, line[i])
@@ -124,8 +123,8 @@ func (m *Model) writeHighlighted(line string, spans []searchSpan, hit int) {
 	}
 }
 
-func highlightSGR(s searchSpan, hit int) string {
-	if s.hit == hit {
+func highlightSGR(s searchSpan, match int) string {
+	if s.match == match {
 		return sgrCurrent
 	}
 	return sgrFound

@@ -58,7 +58,7 @@ func TestMatching(t *testing.T) {
 		{"nothing", "", "abc", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, at := newWord(c.word), 0
+			w, at := newQuery(c.word), 0
 			var got []string
 			for start, end := w.find(c.in, at, c.over); end >= 0; start, end = w.find(c.in, end, c.over) {
 				got = append(got, c.in[start:end])
@@ -82,7 +82,7 @@ func FuzzMatching(f *testing.F) {
 		if !utf8.ValidString(s) || !utf8.ValidString(in) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 			t.Skip()
 		}
-		w := newWord(s)
+		w := newQuery(s)
 		if w.ignoreCase {
 			for i, r := range in { // Kelvin's sign and the like are no letters of ASCII
 				if r >= utf8.RuneSelf {

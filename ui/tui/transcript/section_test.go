@@ -97,7 +97,7 @@ func TestLongAnswersAreOne(t *testing.T) {
 	if got := live.LastAnswer(); got != text {
 		t.Errorf("%d bytes of source, want %d", len(got), len(text))
 	}
-	live.countAll(newWord("x := f"))
+	live.countAll(newQuery("x := f"))
 	if want := strings.Count(text, "x := f"); live.search.total != want {
 		t.Errorf("%d places found, want %d", live.search.total, want)
 	}

@@ -59,8 +59,8 @@ func (m *mouse) selectedText() (text, what string) {
 	return all.String(), fmt.Sprintf("selection of %d lines", n)
 }
 
-// excerptOf returns the source of what is selected of an item, or the text of its rows
-// if that is not in the source.
+// excerptOf returns the source of the selected part of an item, or the text of its rows if it
+// is not in the source.
 func (m *mouse) excerptOf(it *item) string {
 	lines := m.linesOf(it)
 	low, from, high, to := -1, 0, -1, 0
@@ -87,11 +87,11 @@ func (m *mouse) excerptOf(it *item) string {
 	return strings.Join(kept, "\n")
 }
 
-// foldNoteRow matches the beginning of a row that tells what a fold hides.
+// foldNoteRow matches the beginning of a row that foldNote wrote.
 var foldNoteRow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^… \d+ (more|earlier) line`) })
 
-// sourceRows returns the rows of an item without colors, and the text that they were
-// made of, in its order.
+// sourceRows returns the rows of an item without styles, and the source text of them, in the
+// same order.
 func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	for _, line := range m.linesOf(it) {
 		row := plainText(line)
@@ -114,7 +114,7 @@ func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	return rows, strings.Join(append([]string{title}, texts[3:]...), "\n")
 }
 
-// leftHalf returns the row of a diff without its right half, if that says the same.
+// leftHalf returns the row of a diff without its right half, if that is the same line.
 func leftHalf(row string) string {
 	left, right, _ := strings.Cut(row, "│")
 	was, is := strings.Fields(left), strings.Fields(right)

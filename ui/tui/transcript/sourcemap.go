@@ -18,13 +18,13 @@ type charMatch struct {
 // such as markup, addresses and what a fold hides.
 type sourceMapper struct {
 	src string
-	at  int // the end of what was met
+	at  int // end of the last match
 }
 
-// mapRow finds the characters of a row. Letters and digits are found in their
-// order; any other sign only before the next one of those.
+// mapRow finds the characters of a row in the source, in order. Characters that are no letters
+// or digits are only found before the next letter or digit.
 func (t *sourceMapper) mapRow(line string) (all []charMatch) {
-	run := 0 // the end of the letters that are looked at
+	run := 0 // end of the current run of letters and digits
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRuneInString(line[i:])
 		if unicode.IsSpace(r) {
@@ -32,7 +32,7 @@ func (t *sourceMapper) mapRow(line string) (all []charMatch) {
 			continue
 		}
 		from := t.findSign(r)
-		if isAlnum(r) && i >= run { // one letter alone is met by chance
+		if isAlnum(r) && i >= run { // a single letter could match by chance
 			if run = i + alnumPrefix(line[i:]); from >= 0 && !hasAlnumPrefix(t.src[from:], []rune(line[i:run])) {
 				from = -1
 			}
@@ -79,8 +79,8 @@ func (t *sourceMapper) findSign(want rune) int {
 	return -1
 }
 
-// How far ahead the rest of a row is looked for in the source, by how many
-// letters of it there are: few of them stand anywhere.
+// How far ahead the rest of a row is searched in the source, by its number of letters: a few
+// letters match by chance.
 const (
 	maxKeyRunes  = 12
 	maxLookahead = 8 << 10
@@ -136,17 +136,17 @@ func hasAlnumPrefix(s string, key []rune) bool {
 // A sourceRange is what a selected row has of the source.
 type sourceRange struct{ from, end int }
 
-// sourceRanges returns what rows have of the source: of the first one from a byte on, of
-// the last one up to another. A row that is selected from its first to its last
-// character has the lines of the source that no other row shows something of,
-// with their markup and all that does not fit the screen.
+// sourceRanges returns the ranges of the source that rows low..high show, of the first one
+// from byte from on, of the last one up to byte to. For a row that is selected completely,
+// these are whole lines of the source, unless other rows show parts of them, with markup
+// and text that does not fit the screen.
 func sourceRanges(rows []string, src string, low, from, high, to int) (some []sourceRange) {
 	t := sourceMapper{src: src}
 	for _, row := range rows[:low] {
 		t.mapRow(row)
 	}
 	var whole []bool
-	before := []int{} // the end of what was met before each part
+	before := []int{} // by range: end of the match before it
 	for i := low; i <= high; i++ {
 		was := t.at
 		all := t.mapRow(rows[i])
@@ -189,8 +189,8 @@ func sourceRanges(rows []string, src string, low, from, high, to int) (some []so
 	return some
 }
 
-// quoteSource returns the source of parts. In markup all between them belongs to it; else
-// what lies between may be folded away, and is left out.
+// quoteSource returns the source of ranges. With markup all between them is included; otherwise
+// it may be folded, and is left out.
 func quoteSource(src string, some []sourceRange, markup bool) string {
 	if len(some) == 0 {
 		return ""
@@ -213,8 +213,8 @@ func quoteSource(src string, some []sourceRange, markup bool) string {
 	return b.String()
 }
 
-// includeFence returns the end of a part of the source, with the fence after it that closes
-// the one that was opened in it.
+// includeFence returns end, or the end of the closing fence that follows if src[from:end] has
+// an open one.
 func includeFence(src string, from, end int) int {
 	open := false
 	for line := range strings.SplitSeq(src[from:end], "\n") {

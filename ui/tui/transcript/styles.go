@@ -43,17 +43,17 @@ const (
 	numSides
 )
 
-// An styler writes in the tones of one theme. Rendering through lipgloss costs a
-// microsecond a line, so that each style is taken apart once.
+// A styler applies the styles of one theme. As rendering with lipgloss costs a microsecond a
+// line, the sequences of each style are made once.
 type styler struct {
 	text          [numRoles]theme.SGR
 	code          func() *codeStyles // made for the first line of code
-	hasBackground [numSides]bool     // lines of that side lie on a background
-	band          theme.SGR          // behind the user's own messages; without sequences if there is none
+	hasBackground [numSides]bool     // lines of that side have a background
+	band          theme.SGR          // background of the user's messages; without sequences: none
 }
 
-// codeStyles are the tones of code on each side of a diff.
-type codeStyles [numSides][numRoles]struct{ quiet, loud theme.SGR }
+// codeStyles are the styles of code on each side of a diff.
+type codeStyles [numSides][numRoles]struct{ normal, emphasized theme.SGR }
 
 func newStyler(th *theme.Theme) *styler {
 	k := styler{band: theme.NewSGR(th.Band), code: sync.OnceValue(func() *codeStyles { return newCodeStyles(th) })}
@@ -66,7 +66,7 @@ func newStyler(th *theme.Theme) *styler {
 	return &k
 }
 
-// backgrounds returns what lies behind the lines of each side.
+// backgrounds returns the background of each side.
 func backgrounds(th *theme.Theme) [numSides]lipgloss.Style {
 	return [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
 }
@@ -83,14 +83,14 @@ func newCodeStyles(th *theme.Theme) *codeStyles {
 			if color := changed[s].GetBackground(); color != (lipgloss.NoColor{}) {
 				loud = style.Bold(true).Background(color)
 			}
-			code[s][t].quiet = theme.NewSGR(on)
-			code[s][t].loud = theme.NewSGR(loud)
+			code[s][t].normal = theme.NewSGR(on)
+			code[s][t].emphasized = theme.NewSGR(loud)
 		}
 	}
 	return &code
 }
 
-// styles returns what a theme has for the tones.
+// styles returns the styles of a theme by role.
 func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 	return [...]lipgloss.Style{
 		roleText: th.Text, roleDim: th.Dim, roleFaint: th.Faint, roleAccent: th.Accent,
@@ -100,11 +100,11 @@ func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 	}
 }
 
-// apply returns s, which is one line without styles, in a tone.
+// apply returns s, which is one line without styles, in the style of a role.
 func (k *styler) apply(t role, s string) string { return k.text[t].Apply(s) }
 
-// onBand puts lines that may have styles on the band of the user's own messages, as wide
-// as width, in place.
+// onBand gives lines, which may have styles, the background of the user's messages, width cells
+// wide, in place.
 func (k *styler) onBand(lines []string, width int) []string {
 	if k.band.On == "" {
 		return lines
@@ -116,7 +116,7 @@ func (k *styler) onBand(lines []string, width int) []string {
 	return lines
 }
 
-// applyAll writes each of the lines, in place.
+// applyAll applies a role to each of the lines, in place.
 func (k *styler) applyAll(t role, lines []string) []string {
 	for i, line := range lines {
 		lines[i] = k.apply(t, line)
@@ -124,18 +124,18 @@ func (k *styler) applyAll(t role, lines []string) []string {
 	return lines
 }
 
-// A codePiece is a part of a line of code that looks the same all along.
+// A codePiece is a part of a line of code with one style.
 type codePiece struct {
 	text       string
 	role       role
-	emphasized bool // changed, among others that are not
+	emphasized bool // it differs from the counterpart of the line
 }
 
-// classRoles lists the tones that classes of code have on a side with a background.
-// What has no class has the tone of the side.
+// classRoles holds the roles of classes of code on a side with a background. Text without a
+// class has the role of the side.
 var classRoles = [...]role{markdown.Comment: roleComment, markdown.Keyword: roleKeyword, markdown.String: roleString, markdown.Number: roleNumber, markdown.Function: roleFunction, markdown.Type: roleType}
 
-// Tones of a side: of its sign, and of text without a class.
+// Roles of a side: of its sign, and of text without a class.
 var (
 	signRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleGood, sideRemoved: roleBad}
 	bodyRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleText, sideRemoved: roleText}
@@ -166,20 +166,20 @@ func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
 func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 	var b strings.Builder
 	b.Grow(256)
-	looks := &k.code()[s]
+	styles := &k.code()[s]
 	var now theme.SGR
 	for _, p := range pieces {
 		if p.text == "" {
 			continue
 		}
-		look := looks[p.role].quiet
+		style := styles[p.role].normal
 		if p.emphasized {
-			look = looks[p.role].loud
+			style = styles[p.role].emphasized
 		}
-		if look != now {
+		if style != now {
 			b.WriteString(now.Off)
-			b.WriteString(look.On)
-			now = look
+			b.WriteString(style.On)
+			now = style
 		}
 		b.WriteString(p.text)
 	}
@@ -200,8 +200,7 @@ func slicePieces(some, pieces []codePiece, from, to int) []codePiece {
 	return some
 }
 
-// emphasize returns the pieces with some of their bytes loud, which are in
-// ascending order.
+// emphasize returns the pieces with the ranges loud, which are in ascending order, emphasized.
 func emphasize(pieces []codePiece, loud []byteRange) []codePiece {
 	all := make([]codePiece, 0, len(pieces)+2*len(loud))
 	at := 0

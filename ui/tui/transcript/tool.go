@@ -12,11 +12,11 @@ import (
 	"parley/ui/textwrap"
 )
 
-// statuses lists the sign, word and style of each status. The word stands at the end of the first
+// statuses lists the sign, word and style of each status. The word is at the end of the first
 // line, before the time.
 var statuses = [...]struct {
 	sign, word string
-	tone       role
+	role       role
 }{
 	Arriving:         {"○", "", roleDim},
 	AwaitingApproval: {"?", "needs approval", roleWarn},
@@ -28,25 +28,25 @@ var statuses = [...]struct {
 	Lost:             {"⊘", "interrupted", roleWarn},
 }
 
-// minLiveBytes sets how much live output is kept, at least; when there is twice as
-// much, the older half goes. The final output replaces it.
+// minLiveBytes is the least amount of live output that is kept; at twice as much, the older
+// half is dropped. The final output replaces it.
 const minLiveBytes = 64 << 10
 
-// maxTitleBytes sets how much of a title is kept. The dialog that asks shows all of it.
+// maxTitleBytes is how much of a title is kept. The approval dialog shows all of it.
 const maxTitleBytes = 4 << 10
 
-// call holds a tool call.
+// call is the block of a tool call.
 type call struct {
-	received Tool         // as it came, to see what changed
-	tool     Tool         // the same, printable
-	preview  *argsPreview // of the arguments, until it ends
-	diff     *unifiedDiff // the diff, once it is looked at
+	received Tool         // as it was set, to see what changed
+	tool     Tool         // the same, sanitized
+	preview  *argsPreview // of the arguments, until the call has ended; nil: none
+	diff     *unifiedDiff // tool.Diff, once it was parsed
 	stream   sanitize.Stream
-	live     []byte // the end of the live output, printable
-	breaks   int    // newlines of all the live output
+	live     []byte // the end of the live output, sanitized
+	newlines int    // of all live output
 }
 
-// set takes what is known now. Only what changed is made printable again.
+// set replaces what is known of the call. Only what changed is sanitized again.
 func (b *call) set(t Tool) {
 	title, output, diff := b.tool.Title, b.tool.Output, b.tool.Diff
 	switch {
@@ -72,8 +72,8 @@ func (b *call) set(t Tool) {
 	}
 }
 
-// readTitle returns what the arguments say in one line about the call. Those of a call
-// that has not ended are read as they arrive.
+// readTitle returns the title from the arguments, which are read as they arrive until the call
+// has ended.
 func (b *call) readTitle(t Tool) string {
 	if t.Status > Running {
 		return titleOf(t.Input)
@@ -85,10 +85,10 @@ func (b *call) readTitle(t Tool) string {
 	return b.preview.title()
 }
 
-// add takes live output.
+// add adds live output.
 func (b *call) add(text string) {
 	text = b.stream.Add(text).String()
-	b.breaks += strings.Count(text, "\n")
+	b.newlines += strings.Count(text, "\n")
 	b.live = append(b.live, text...)
 	if len(b.live) > 2*minLiveBytes {
 		_, rest, found := bytes.Cut(b.live[len(b.live)-minLiveBytes:], []byte("\n"))
@@ -100,8 +100,8 @@ func (b *call) add(text string) {
 }
 
 func (b *call) render(p renderContext) (sign string, lines []string) {
-	look := statuses[b.tool.Status]
-	sign = p.styler.apply(look.tone, look.sign)
+	status := statuses[b.tool.Status]
+	sign = p.styler.apply(status.role, status.sign)
 	if b.showsArgs() {
 		first := *b // the script is shown below
 		first.tool.Title, _, _ = strings.Cut(b.tool.Title, lineBreak)
@@ -122,26 +122,25 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	return sign, lines
 }
 
-// isLookup reports whether the call only looked, and found what it looked for: the
-// model has read it, and who wants to can unfold it.
+// isLookup reports whether the call only read, and succeeded: its output is shown unfolded only.
 func (b *call) isLookup() bool {
 	return b.tool.Status == Done && lookupTools[b.tool.Name].did != ""
 }
 
-// showsArgs reports whether the arguments are what there is to see of the call.
+// showsArgs reports whether the block shows the arguments.
 func (b *call) showsArgs() bool {
 	t := &b.tool
 	return b.preview.isShown(t.Status) && t.Diff == "" && t.Output == "" && len(b.live) == 0
 }
 
-// lineBreak stands in a title where its text has one.
+// lineBreak replaces a newline in a title.
 const lineBreak = "␊"
 
-// minTitleWidth sets how much of a title is shown before a hint is.
+// minTitleWidth is how many cells of a title must fit before a hint is shown.
 const minTitleWidth = 20
 
-// title returns the first line: name, title, state. Unfolded it may take more lines,
-// so that nothing of a command stays hidden.
+// title returns the first line: name, title, status. Unfolded it may have more lines, to show
+// a whole command.
 func (b *call) title(p renderContext) []string {
 	name, state := textwrap.Truncate(b.tool.Name, p.width), b.status(p.now)
 	room := p.width - textwrap.Width(name)
@@ -171,7 +170,7 @@ func (b *call) title(p renderContext) []string {
 	return []string{line}
 }
 
-// status returns how the call stands, in words.
+// status returns the status of the call, with its time and size, as text.
 func (b *call) status(now time.Time) string {
 	t := b.tool
 	var parts []string
@@ -214,10 +213,10 @@ func (b *call) release() {
 	b.preview.release()
 }
 
-// planTool is called with a plan, which is all shown: it is for the user.
+// planTool is the tool whose output, a plan for the user, is shown completely.
 const planTool = "plan"
 
-// renderPlan returns the lines of a plan, as the question about it has them.
+// renderPlan returns the lines of a plan, as in the dialog about it.
 func renderPlan(text string, p renderContext) (rows []string) {
 	tones := map[describe.Style]role{describe.Dim: roleDim, describe.Strong: roleStrong}
 	for line := range strings.Lines(text) {
@@ -237,12 +236,11 @@ func renderPlan(text string, p renderContext) (rows []string) {
 	return rows
 }
 
-// programTools lists the tools that run one, whose output ends with what matters and
-// whose end is in sight while they run.
+// programTools lists the tools that run a program, of whose output the end is shown.
 var programTools = map[string]bool{"shell": true}
 
 // renderOutput returns the final output: its first lines, or its last ones if a program
-// wrote it or it tells why the call failed.
+// wrote it or the call failed.
 func (b *call) renderOutput(p renderContext) []string {
 	switch {
 	case p.open:
@@ -266,16 +264,16 @@ func (b *call) renderLive(p renderContext) []string {
 		return p.styler.applyAll(roleDim, lines)
 	}
 	end := bytes.TrimSuffix(b.live, []byte("\n"))
-	left := b.breaks - (len(b.live) - len(end)) + 1
+	left := b.newlines - (len(b.live) - len(end)) + 1
 	end = bytes.ToValidUTF8(end[max(0, len(end)-liveTailBytes):], nil)
 	lines, _ := lastLines(string(end), p.width, foldOutput)
 	return p.withEarlier(lines, left-len(lines))
 }
 
-// liveTailBytes sets how much of the end of live output its last lines are looked for in.
+// liveTailBytes is how much of the end of live output is read for its last lines.
 const liveTailBytes = 8 << 10
 
-// withEarlier returns the last lines of something, after a word on the ones before.
+// withEarlier returns lines after a note that left lines precede them.
 func (p renderContext) withEarlier(lines []string, left int) []string {
 	lines = p.styler.applyAll(roleDim, lines)
 	if left > 0 {

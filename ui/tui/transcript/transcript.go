@@ -7,14 +7,13 @@
 // Only blocks that changed and the rows in sight cost anything per frame;
 // blocks far from sight keep their source alone. A position is a block and a
 // line in it, so that nothing above or below moves what is being read; only a
-// reader at the bottom follows what arrives. While somebody browses, a cursor
-// stands on a block, which can be searched in, copied, and shown whole. All text
-// given to the model comes from outside and is made printable here.
+// reader at the bottom follows what arrives. While browsing, a cursor is on a
+// block, which can be copied and shown whole; all blocks can be searched. All text
+// given to the Model comes from outside and is sanitized here.
 //
 // A tool call shows what is known of it: the text it will write while that
 // arrives, the end of its output while it runs, then the result or the diff.
-// Calls of one answer that only look, such as reads, are one line once they are
-// done.
+// Calls of one answer that only read are one line once they are done.
 package transcript
 
 import (
@@ -26,32 +25,30 @@ import (
 	"parley/ui/theme"
 )
 
-// A Model is the scrollable conversation. It belongs to one goroutine. Each of its
-// parts is built on the one before: the blocks, their lines, the window on them,
-// the cursor over them, the search that moves it; the mouse stands on the cursor.
+// A Model is the scrollable conversation. It belongs to one goroutine. Each of its parts
+// embeds the one before: blockList, lineCache, viewport, browser, search; mouse embeds browser.
 type Model struct {
 	*search
 	mouse   *mouse
 	details *detailView      // shown instead of the rest
-	Now     func() time.Time // tells one click from two; time.Now if it is not set
+	Now     func() time.Time // clock for double clicks; New sets time.Now
 
 	view string
 	buf  []byte
 }
 
-// A blockList is the conversation: its blocks in their order, to be added to and
-// changed. It tells a listener of each change.
+// A blockList holds the blocks in their order. It reports each change to a listener.
 type blockList struct {
 	items      []*item
 	byID       map[key]*item
-	running    []*item // tool calls whose time passes
+	running    []*item // tool calls that run
 	nextSeq    int
-	lastID     int // that NewID gave; Clear keeps it
-	messageSeq int // of the message that blocks belong to
+	lastID     int // last id of NewID; Clear keeps it
+	messageSeq int // Seq of the message that new blocks belong to
 	listener   listener
 }
 
-// A listener hears of changes of a blockList.
+// A listener is told of changes of a blockList.
 type listener interface {
 	itemChanged(*item)
 	itemInserted(i int)    // at index i, between others
@@ -66,75 +63,75 @@ type lineCache struct {
 	width         int
 	now           time.Time // of the last Tick
 	reducedMotion bool      // nothing moves by itself
-	cachedCost    int       // of the items that hold lines, about
+	cachedCost    int       // sum of the items' cost, about
 
 	openThinking, openOutput bool
 }
 
-// A viewport is the window of a reader. At the bottom (follow), top is found anew
-// for each frame; elsewhere it stands.
+// A viewport is the window on the lines. While it follows new blocks (follow), top is computed
+// for each frame; otherwise it stays.
 type viewport struct {
 	*lineCache
 	height    int
 	searching bool // the last row belongs to a search
 	follow    bool
 	top       rowPos
-	bookmark  bookmark    // what stood at top before the width changed
-	seenSeq   int         // of the last item when the reader left the bottom
-	newLines  int         // that arrived since, below what is in sight
-	pending   []*item     // changed since the last frame, while the reader is elsewhere
-	pinned    func() bool // reports whether the reader is kept from following
-	older     older       // what is in front of the first item
-	dirty     bool        // the last view is no longer true
+	bookmark  bookmark    // of top, before the width changed
+	seenSeq   int         // seq of the last item when follow ended
+	newLines  int         // lines since then, below the window
+	pending   []*item     // changed since the last frame, while not following
+	pinned    func() bool // reports whether the window must not follow
+	older     older       // loads blocks before the first item
+	dirty     bool        // the view is not up to date
 }
 
 // A Tool is what is known about a tool call; each update brings all of it.
 type Tool struct {
 	Name     string
-	Title    string        // what it does in one line, such as the command or the path; "" while arguments arrive
-	Input    string        // the arguments as far as they arrived: JSON, perhaps cut anywhere
-	Status   Status        // how far it is
-	Output   string        // what it answered, whole
+	Title    string // what it does in one line, such as the command or the path; "" while arguments arrive
+	Input    string // what arrived of the arguments: JSON, perhaps incomplete
+	Status   Status
+	Output   string        // the result, whole
 	Diff     string        // unified diff of what it changed
 	Started  time.Time     // when it began to run; zero before
 	Duration time.Duration // how long it ran; 0 until it ended
 	Hint     string        // how to stop it, such as "esc stops", shown while it runs
 }
 
-// Status tells how far a tool call is.
+// Status is the status of a tool call.
 type Status int
 
 // The statuses.
 const (
-	Arriving         Status = iota // its arguments stream in
-	AwaitingApproval               // waits for a user's word
+	Arriving Status = iota // its arguments are arriving
+	AwaitingApproval
 	Running
 	Done
 	Failed
 	Denied
 	Canceled
-	Lost // parley ended while it ran: what it did is not known
+	Lost // parley ended while it ran: its effect is not known
 )
 
-// NoteKind names what a note is about, which decides its sign.
+// NoteKind is the kind of a note, which decides its sign.
 type NoteKind int
 
 // The kinds of notes.
 const (
 	Info        NoteKind = iota // a dropped setting, a repaired call
 	Retry                       // a request is sent again
-	Switch                      // another model answers from here on
-	Warn                        // deserves attention: a budget, a missing sandbox
-	Interrupted                 // the answer above was cut off
+	Switch                      // the model changed
+	Warn                        // a warning: a budget, a missing sandbox
+	Interrupted                 // the answer above was interrupted
 )
 
-// CopyMsg asks for text to be put on the clipboard.
+// CopyMsg asks the root to copy text to the clipboard.
 type CopyMsg struct {
 	Text string
-	What string // in words: "answer", "code", "output"
+	What string // its kind, for the user: "answer", "code", "output"
 }
 
-// New makes an empty transcript.
+// New returns an empty transcript.
 func New(th *theme.Theme) *Model {
 	m := &Model{Now: time.Now}
 	lines := &lineCache{blockList: &blockList{listener: m}, theme: th, styler: newStyler(th)}
@@ -145,44 +142,42 @@ func New(th *theme.Theme) *Model {
 	return m
 }
 
-// NewID returns an id for a block that no other block has had or will have, also
-// after Clear. Callers use no other ids: addresses, indexes and ids of providers
-// come again.
+// NewID returns an id for a block that is never used again, also after Clear. Callers use no
+// other ids, as addresses, indexes and ids of providers may repeat.
 func (m *blockList) NewID() string {
 	m.lastID++
 	return strconv.Itoa(m.lastID)
 }
 
-// shown returns the conversation that the reader moves through: the details of a
-// block, if they are open.
-func (m *Model) shown() *Model {
+// current returns the Model that is shown: the details of a block, if they are open.
+func (m *Model) current() *Model {
 	if m.details != nil {
 		return m.details.Model
 	}
 	return m
 }
 
-// Scroll moves by lines: down, or up if negative.
+// Scroll scrolls by lines: down, or up if negative.
 func (m *Model) Scroll(lines int) {
-	m = m.shown()
+	m = m.current()
 	if lines < 0 {
 		m.mouse.followed = false
 	}
 	m.viewport.Scroll(lines)
 }
 
-// Page moves by windows, or parts of one: down, or up if negative.
-func (m *Model) Page(n float64) { m.shown().viewport.Page(n) }
+// Page scrolls by n windows, or parts of one: down, or up if negative.
+func (m *Model) Page(n float64) { m.current().viewport.Page(n) }
 
 // Top goes to the beginning.
 func (m *Model) Top() {
-	m = m.shown()
-	m.fillAll()
+	m = m.current()
+	m.loadAllOlder()
 	m.viewport.Top()
 }
 
-// Bottom goes to the end and follows what comes.
-func (m *Model) Bottom() { m.shown().viewport.Bottom() }
+// Bottom scrolls to the end and follows new blocks.
+func (m *Model) Bottom() { m.current().viewport.Bottom() }
 
 // PrevUser goes to the user's message before the top row.
 func (m *Model) PrevUser() {
@@ -198,7 +193,7 @@ func (m *Model) NextUser() {
 	}
 }
 
-// Clear forgets the conversation, not the size or what is folded.
+// Clear removes all blocks. Size, theme and what is folded stay.
 func (m *Model) Clear() {
 	m.items, m.byID, m.running, m.pending = nil, map[key]*item{}, nil, nil
 	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
@@ -208,8 +203,7 @@ func (m *Model) Clear() {
 	m.Bottom()
 }
 
-// SetSize sets the size in cells. What the reader has at the top stays
-// there.
+// SetSize sets the size in cells. The text at the top stays there.
 func (m *Model) SetSize(width, height int) {
 	width, height = max(width, 0), max(height, 0)
 	if width == m.width && height == m.height {
@@ -228,7 +222,7 @@ func (m *Model) SetSize(width, height int) {
 	}
 }
 
-// SetTheme changes how everything looks.
+// SetTheme sets the theme.
 func (m *Model) SetTheme(th *theme.Theme) {
 	if th == m.theme {
 		return
@@ -240,7 +234,7 @@ func (m *Model) SetTheme(th *theme.Theme) {
 	}
 }
 
-// invalidateAll forgets all lines. Nothing is laid out before it comes in sight.
+// invalidateAll drops all lines, which are rendered again when they come in sight.
 func (m *Model) invalidateAll() {
 	m.mouse.resumeFollow()
 	m.mouse.drag = drag{}
@@ -250,8 +244,8 @@ func (m *Model) invalidateAll() {
 	m.cachedCost, m.dirty = 0, true
 }
 
-// SetMotion allows things to move by themselves, or not, such as the time that a
-// running call takes. They do unless told.
+// SetMotion sets whether anything moves by itself, such as the time of a running call. It does
+// by default.
 func (m *Model) SetMotion(on bool) {
 	if m.reducedMotion == !on {
 		return
@@ -262,14 +256,14 @@ func (m *Model) SetMotion(on bool) {
 	}
 }
 
-// ToggleThinking unfolds all thinking, also what is to come, or folds it.
+// ToggleThinking unfolds or folds all thinking blocks, also future ones.
 func (m *viewport) ToggleThinking() {
 	m.openThinking = !m.openThinking
 	m.resetFolds(func(k kind) bool { return k == kindThinking })
 }
 
-// ToggleOutput unfolds or folds all the rest that can be folded: the output of
-// tools, diffs, long messages.
+// ToggleOutput unfolds or folds all other blocks that can be folded: the output of tools,
+// diffs, long messages.
 func (m *viewport) ToggleOutput() {
 	m.openOutput = !m.openOutput
 	m.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
@@ -311,7 +305,7 @@ func (m *viewport) LastAnswer() (text string) {
 	return text
 }
 
-// LastCode returns the last code block of the conversation.
+// LastCode returns the last code block of the conversation, false if there is none.
 func (m *viewport) LastCode() (text string, ok bool) {
 	ok = m.lastItem(func(it *item) bool {
 		codes := m.codeBlocks(it)
@@ -323,8 +317,7 @@ func (m *viewport) LastCode() (text string, ok bool) {
 	return text, ok
 }
 
-// lastItem calls is for the items from the last one back until it returns true, and reports
-// whether it did.
+// lastItem calls is for the items, last first, until it returns true, and reports whether it did.
 func (m *viewport) lastItem(is func(*item) bool) bool {
 	for end := len(m.items); ; {
 		for _, it := range slices.Backward(m.items[:end]) {

@@ -7,7 +7,7 @@ import (
 	"parley/ui/textwrap"
 )
 
-// Widths below which the margins are given up.
+// Widths below which there are no margins.
 const (
 	minGutterWidth = 8
 	minEdgeWidth   = 20
@@ -21,7 +21,7 @@ func (m *lineCache) gutterWidth() int {
 	return 2
 }
 
-// edgeWidth returns the right margin, where the scroll mark stands.
+// edgeWidth returns the right margin, for the scroll mark.
 func (m *lineCache) edgeWidth() int {
 	if m.width < minEdgeWidth {
 		return 0
@@ -41,8 +41,8 @@ func (m *lineCache) renderContext(it *item) renderContext {
 	return p
 }
 
-// View returns what is in sight: as many lines as the height, none wider than the
-// width. It costs nothing while nothing changes.
+// View returns the rows in sight: as many lines as the height, none wider than the width. If
+// nothing changed, it returns the same string.
 func (m *Model) View() string {
 	if m.details != nil {
 		m.details.refresh()
@@ -107,8 +107,8 @@ func (m *Model) composeRows() {
 	}
 }
 
-// writeRow writes one row. Most lines fit; those that cannot, such as a wide
-// character in a single column, are cut.
+// writeRow writes one row. Lines that do not fit, such as a wide character in one column, are
+// truncated.
 func (m *Model) writeRow(at rowPos, lines []string) {
 	if at.line < 0 {
 		return
@@ -136,7 +136,7 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 		return
 	}
 	if m.searching {
-		m.writeHighlighted(line, spansOnLine(m.spansOf(it), at.line), m.chosenHit(at.item))
+		m.writeHighlighted(line, spansOnLine(m.spansOf(it), at.line), m.chosenMatch(at.item))
 		return
 	}
 	m.buf = append(m.buf, line...)
@@ -157,7 +157,7 @@ func (m *Model) padRow(start int) {
 	}
 }
 
-// newLinesLabel returns how much has come below.
+// newLinesLabel returns the row that shows the number of new lines below.
 func (m *viewport) newLinesLabel() string {
 	words := " new lines ↓"
 	if m.newLines == 1 {
@@ -166,8 +166,8 @@ func (m *viewport) newLinesLabel() string {
 	return strings.Repeat(" ", m.gutterWidth()) + strconv.Itoa(m.newLines) + words
 }
 
-// scrollMarkRow returns the row of the scroll mark; -1 for none. It goes by items, so that
-// nothing has to be laid out to find it.
+// scrollMarkRow returns the row of the scroll mark; -1 for none. It is computed from items, so
+// that nothing has to be rendered.
 func (m *Model) scrollMarkRow() int {
 	if m.follow || m.mouse.held && m.mouse.followed || m.edgeWidth() == 0 {
 		return -1
@@ -179,12 +179,11 @@ func (m *Model) scrollMarkRow() int {
 	return int(whole * float64(m.windowRows()-1))
 }
 
-// minCachedCost sets the weight of the items around those in sight whose lines are kept,
-// once all that have some weigh four times that.
+// minCachedCost is the cost of the items on either side of those in sight whose lines are kept,
+// once the cost of all is four times that.
 const minCachedCost = 128
 
-// evict lets the lines of items far from sight go. How many there were is known
-// on.
+// evict drops the lines of items far from sight, except for their number.
 func (m *viewport) evict() {
 	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.items) {
 		return

@@ -8,16 +8,14 @@ import (
 // A byteRange is a part of a line, in bytes.
 type byteRange struct{ from, to int }
 
-// Limits on looking for the words that changed: longer lines are whole, and one
-// diff gets no more than some work.
+// Limits on finding changed words, per line and per diff.
 const (
 	maxWords  = 128
-	wordsWork = 1 << 20 // pairs of words that are compared
+	wordsWork = 1 << 20 // pairs of words that are compared in one diff
 )
 
-// changedWords finds the words in which one line differs from another; false if
-// the two have too little in common to be the same line, or there are too many
-// words. Work is what may still be done, and is counted down.
+// changedWords returns the ranges of the words in which two lines differ; false if they
+// have too little in common, or too many words. It subtracts the compared pairs from work.
 func changedWords(a, b string, work *int) (inA, inB []byteRange, ok bool) {
 	if len(a) > maxHighlightBytes || len(b) > maxHighlightBytes {
 		return nil, nil, false
@@ -45,7 +43,7 @@ func changedWords(a, b string, work *int) (inA, inB []byteRange, ok bool) {
 	return changedRanges(x, keptX), changedRanges(y, keptY), true
 }
 
-// weight returns how much a word counts: space does not.
+// weight returns how much a word counts: its length, 0 for spaces.
 func weight(w string) int {
 	if w[0] == ' ' {
 		return 0
@@ -53,8 +51,8 @@ func weight(w string) int {
 	return len(w)
 }
 
-// splitWords cuts a line into words, runs of spaces, and single signs. Characters
-// that are not ASCII belong to words, so that no mark is torn from its letter.
+// splitWords splits a line into words, runs of spaces, and single signs. Characters that are
+// not ASCII belong to words.
 func splitWords(s string) []string {
 	words := make([]string, 0, len(s)/3+1)
 	for start := 0; start < len(s); {
@@ -95,7 +93,7 @@ func classOf(s string) class {
 // longestCommon returns which words of each are part of their longest common subsequence.
 func longestCommon(x, y []string) (inX, inY []bool) {
 	inX, inY = make([]bool, len(x)), make([]bool, len(y))
-	head, tail := 0, 0 // what is the same at both ends is not compared further
+	head, tail := 0, 0 // number of equal words at both ends
 	for head < min(len(x), len(y)) && x[head] == y[head] {
 		inX[head], inY[head] = true, true
 		head++
@@ -135,8 +133,8 @@ func longestCommon(x, y []string) (inX, inY []bool) {
 	return inX, inY
 }
 
-// changedRanges returns where the words are that are not kept. A space between two of them
-// goes with them.
+// changedRanges returns the ranges of words that are not kept, with the spaces between two of
+// them.
 func changedRanges(words []string, kept []bool) (all []byteRange) {
 	at := 0
 	for i, w := range words {

@@ -6,9 +6,8 @@ import (
 	"parley/ui/textwrap"
 )
 
-// wrapText lays plain text out in lines of at most width cells. At limit lines, if
-// that is not 0, it stops, and says how many lines of the text are left out or
-// shown in part.
+// wrapText wraps plain text to lines of at most width cells. It stops at limit lines, if that
+// is not 0, and returns how many lines of the text are left out or shown in part.
 func wrapText(text string, width, limit int) (lines []string, left int) {
 	for {
 		line, rest, found := strings.Cut(text, "\n")
@@ -27,8 +26,8 @@ func wrapText(text string, width, limit int) (lines []string, left int) {
 	}
 }
 
-// firstLines returns the first lines of plain text, each cut to width cells, and how
-// many it leaves out.
+// firstLines returns the first lines of plain text, each truncated to width cells, and how many
+// it leaves out.
 func firstLines(text string, width, limit int) (lines []string, left int) {
 	for range limit {
 		line, rest, found := strings.Cut(text, "\n")
@@ -41,8 +40,8 @@ func firstLines(text string, width, limit int) (lines []string, left int) {
 	return lines, countLines(text, true)
 }
 
-// lastLines returns the last lines of plain text, each cut to width cells, and how
-// many it leaves out.
+// lastLines returns the last lines of plain text, each truncated to width cells, and how many it
+// leaves out.
 func lastLines(text string, width, limit int) (lines []string, left int) {
 	start := len(text)
 	for range limit {
@@ -54,7 +53,7 @@ func lastLines(text string, width, limit int) (lines []string, left int) {
 	return lines, countLines(text[:max(start, 0)], start >= 0)
 }
 
-// countLines counts the lines of a text that is there.
+// countLines returns the number of lines of text, 0 unless it is there.
 func countLines(text string, there bool) int {
 	if !there {
 		return 0
@@ -62,13 +61,13 @@ func countLines(text string, there bool) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// Tab stops: of a terminal for what programs print, narrower for code.
+// Tab stops: those of a terminal for output of programs, narrower ones for code.
 const (
 	outputTab = 8
 	codeTab   = 4
 )
 
-// expandTabs puts spaces for tabs, whose width no two terminals agree on.
+// expandTabs replaces tabs by spaces, as terminals differ in the width of tabs.
 func expandTabs(line string, stop int) string {
 	if strings.IndexByte(line, '\t') < 0 {
 		return line
