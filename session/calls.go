@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"parley/providers/llm"
@@ -47,67 +48,68 @@ type job struct {
 	denied, stopped bool // why there is no better result
 }
 
-// runCalls deals with every call of an answer and adds one result for each, in
+// A callBatch is the calls of one response, or a command of a prompt, on their way to results.
+type callBatch struct {
+	*turn
+	jobs    []*job
+	results store.Node // the message of the results, without them; Seq 0: it is not stored, and no response has the calls
+}
+
+// newCallBatch returns the calls of a response, which ended for reason.
+func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
+	b := &callBatch{turn: t, jobs: make([]*job, len(calls))}
+	for i, call := range calls {
+		b.jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
+		b.jobs[i].rejected = b.jobs[i].err != nil
+	}
+	b.keepLastPlan()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b.results = t.tree.NewNode(llm.Message{Role: llm.RoleTool})
+	b.results.At, b.results.Partial = t.now(), true
+	return b
+}
+
+// run deals with every call and adds one result for each, in
 // their order, whatever happens. Neighbours that only read run in parallel; all
 // others run alone, so that a read behind a write sees what was written.
-func (t *turn) runCalls(calls []llm.Part, reason llm.Reason) error {
-	jobs := make([]*job, len(calls))
-	for i, call := range calls {
-		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
-		jobs[i].rejected = jobs[i].err != nil
-	}
-	keepLastPlan(t, jobs)
-	t.results = t.newResults(jobs)
-	t.warmFiles(false)
-	for rest := jobs; len(rest) > 0 && t.ctx.Err() == nil; {
+func (b *callBatch) run() error {
+	b.warmFiles(false)
+	for rest := b.jobs; len(rest) > 0 && b.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && t.planCall(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
+		for n < len(rest) && b.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
 			n++
 		}
 		n = max(n, 1)
-		t.settleCalls(rest[:n])
+		b.settle(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
-			t.persist(t.results.node()) // what ran, ran, even if parley ends now
+			b.persistResults() // what ran, ran, even if parley ends now
 		}
 	}
-	for _, j := range jobs {
+	for _, j := range b.jobs {
 		if j.result == nil { // canceled before it ended, or began
-			t.setResult(j, tools.Outcome{Text: canceledCallText, Failed: true})
+			b.setResult(j, tools.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}
-	n := t.results.node()
+	n := b.node()
 	n.Partial = false
-	t.mu.Lock()
-	t.tree.Put(n)
-	t.mu.Unlock()
-	t.persist(n)
-	if t.ctx.Err() != nil {
-		return context.Cause(t.ctx)
+	b.mu.Lock()
+	b.tree.Put(n)
+	b.mu.Unlock()
+	b.persist(n)
+	if b.ctx.Err() != nil {
+		return context.Cause(b.ctx)
 	}
-	return stoppedByHook(jobs)
-}
-
-// toolResults holds the message that answers a response's calls, while they run.
-type toolResults struct {
-	store.Node // without parts
-	jobs       []*job
-}
-
-func (t *turn) newResults(jobs []*job) toolResults {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.tree.NewNode(llm.Message{Role: llm.RoleTool})
-	n.At, n.Partial = t.now(), true
-	return toolResults{n, jobs}
+	return b.stoppedByHook()
 }
 
 // node returns the message with the result of each job that has one. Of others
 // it says which began to run. Writing it says how far the calls are.
-func (r toolResults) node() store.Node {
-	n := r.Node
+func (b *callBatch) node() store.Node {
+	n := b.results
 	n.Results = map[string]store.Outcome{}
-	for _, j := range r.jobs {
+	for _, j := range b.jobs {
 		if j.result == nil && j.started {
 			n.Results[j.call.ID] = store.Outcome{Started: true}
 		}
@@ -118,6 +120,13 @@ func (r toolResults) node() store.Node {
 		}
 	}
 	return n
+}
+
+// persistResults writes how far the calls of a response are.
+func (b *callBatch) persistResults() {
+	if b.results.Seq > 0 {
+		b.persist(b.node())
+	}
 }
 
 // rejectReason returns why the nth call of an answer must not run at all. An answer that
@@ -138,67 +147,85 @@ func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	return nil
 }
 
-// planCall works out what a call would do, and reports whether it can be
+// keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
+// user is asked about one.
+func (b *callBatch) keepLastPlan() {
+	if b.policy.Mode() != tools.ModePlan {
+		return
+	}
+	last := true
+	for _, j := range slices.Backward(b.jobs) {
+		if j.call.Name != tools.PlanTool || j.rejected {
+			continue
+		}
+		if !last {
+			j.rejected, j.err = true, errors.New("this plan was not shown: a later call of the same answer has another one")
+		}
+		last = false
+	}
+}
+
+// plan works out what a call would do, and reports whether it can be
 // understood. It is done anew when the call's turn comes: what ran in between
 // may have changed the answer.
-func (t *turn) planCall(j *job, input string) bool {
+func (b *callBatch) plan(j *job, input string) bool {
 	if j.rejected {
 		return false
 	}
 	j.action, j.err = nil, nil
-	if t.tools == nil {
+	if b.tools == nil {
 		j.err = fmt.Errorf("no tool %q: no tools are available here", j.call.Name)
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
-	j.action, j.err = t.tools.Plan(t.ctx, j.call.Name, input)
+	j.action, j.err = b.tools.Plan(b.ctx, j.call.Name, input)
 	if j.err == nil && j.project != "" {
 		j.action = tools.FromProject(j.action, j.project)
 	}
 	return j.err == nil
 }
 
-// settleCalls announces jobs, decides about them one by one, and runs together what
+// settle announces jobs, decides about them one by one, and runs together what
 // may run.
-func (t *turn) settleCalls(jobs []*job) {
+func (b *callBatch) settle(jobs []*job) {
 	var cleared []*job
 	for _, j := range jobs {
-		t.emit(Call{j.call})
+		b.emit(Call{j.call})
 		if j.err != nil {
-			t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 			continue
 		}
-		if t.decide(j) {
+		if b.decide(j) {
 			cleared = append(cleared, j)
 		}
 	}
-	t.executeCalls(cleared)
+	b.execute(cleared)
 }
 
 // decide asks the policy, and the user where the policy wants that. A job
 // that may not run gets its result.
-func (t *turn) decide(j *job) bool {
+func (b *callBatch) decide(j *job) bool {
 	for {
-		verdict, ok := verdictOf(t, j)
+		verdict, ok := b.verdict(j)
 		if !ok {
 			return false
 		}
-		t.watch(j)
+		b.watch(j)
 		switch verdict {
 		case tools.Allow:
-			t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
+			b.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
 			return true
 		case tools.Deny:
-			t.deny(j, "policy", notRun+t.policy.DenialReason(j.action))
+			b.deny(j, "policy", notRun+b.policy.DenialReason(j.action))
 			return false
 		}
 		j.tellIrreversible()
-		answer, ok := t.ask(j)
+		answer, ok := b.ask(j)
 		if !ok {
 			j.unwatch()
-			return false // canceled; runCalls closes it
+			return false // canceled; run closes it
 		}
 		if answer.Verdict != tools.Allow {
 			by, text := "person", deniedCallText
@@ -211,7 +238,7 @@ func (t *turn) decide(j *job) bool {
 			case answer.Note != "":
 				text += " They said: " + answer.Note
 			}
-			t.deny(j, by, text)
+			b.deny(j, by, text)
 			return false
 		}
 		if answer.Input != "" && answer.Input != string(j.action.Input) {
@@ -219,41 +246,66 @@ func (t *turn) decide(j *job) bool {
 			// shown anew.
 			j.unwatch()
 			j.notice, j.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
-			if !t.planCall(j, answer.Input) {
-				t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			if !b.plan(j, answer.Input) {
+				b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 				return false
 			}
 			continue
 		}
-		t.rememberApproval(j, answer)
-		t.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
+		b.rememberApproval(j, answer)
+		b.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
 		return true
 	}
 }
 
-func (t *turn) ask(j *job) (tools.Approval, bool) {
-	t.persistResults() // a user may take long, and nothing of it ran until then
+// rememberApproval remembers an answer that is for more than one time. With the network it
+// is for this time only: no rule says that a command may reach it.
+func (b *callBatch) rememberApproval(j *job, answer tools.Approval) {
+	switch {
+	case j.action.Proposal != "":
+		want := tools.ModeAsk
+		if answer.Session {
+			want = tools.ModeAuto
+		}
+		if mode := b.policy.Accept(want); mode != want {
+			b.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
+		}
+	case answer.Network:
+		j.action = j.action.WithNetwork()
+	case j.action.AskEachTime:
+	case answer.Always:
+		if _, err := b.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
+			b.emit(llm.Notice{Text: "not remembered: " + err.Error()})
+		}
+	case answer.Session:
+		b.policy.AllowForSession(j.action)
+	}
+}
+
+// ask waits for the user's word about a call; not ok: the turn was canceled.
+func (b *callBatch) ask(j *job) (tools.Approval, bool) {
+	b.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
-	notifyHooks(t, j.action)
-	t.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
+	notifyHooks(b.turn, j.action)
+	b.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
 	select {
 	case answer := <-reply:
-		return answer, t.ctx.Err() == nil
-	case <-t.ctx.Done():
+		return answer, b.ctx.Err() == nil
+	case <-b.ctx.Done():
 		return tools.Approval{}, false
 	}
 }
 
-// executeCalls runs jobs side by side and yields their progress and results from
+// execute runs jobs side by side and yields their progress and results from
 // this goroutine.
-func (t *turn) executeCalls(jobs []*job) {
+func (b *callBatch) execute(jobs []*job) {
 	type news struct {
 		job          *job
 		text, notice string
 		end          *tools.Outcome
 	}
-	t.recordStart(jobs)
-	stoppable := t.runningCalls.start(t.ctx, jobs)
+	b.recordStart(jobs)
+	stoppable := b.runningCalls.start(b.ctx, jobs)
 	events := make(chan news)
 	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
 	var running sync.WaitGroup
@@ -261,18 +313,18 @@ func (t *turn) executeCalls(jobs []*job) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(t.Session, text) }))
+			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(b.Session, text) }))
 			defer turn.End()
 			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- news{job: j, notice: notice} }))
 			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
-			if told := j.compareFiles(t.tools, &out); told != "" {
+			if told := j.compareFiles(b.tools, &out); told != "" {
 				events <- news{job: j, notice: told}
 			}
-			t.prepare(j, &out, turn)
-			for _, told := range afterCall(t, ctx, j, &out) {
+			b.prepare(j, &out, turn)
+			for _, told := range b.afterCall(ctx, j, &out) {
 				events <- news{job: j, notice: told}
 			}
-			if stopped := t.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
+			if stopped := b.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- news{job: j, end: &out}
@@ -284,28 +336,28 @@ func (t *turn) executeCalls(jobs []*job) {
 	}()
 	for n := range events {
 		if n.end != nil {
-			tellEndedJobs(t, n.end)
-			t.setResult(n.job, *n.end)
+			b.tellEndedJobs(n.end)
+			b.setResult(n.job, *n.end)
 			continue
 		}
 		if n.notice != "" {
-			t.emit(llm.Notice{Text: n.notice})
+			b.emit(llm.Notice{Text: n.notice})
 		} else {
-			t.emit(Progress{ID: n.job.call.ID, Text: n.text})
+			b.emit(Progress{ID: n.job.call.ID, Text: n.text})
 		}
 	}
 }
 
 // prepare makes the media of an outcome fit to be sent, while the call has its turn.
-func (t *turn) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
+func (b *callBatch) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {
 		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, cmp.Or(p.Name, j.call.Name)
-		if t.prepareMedia != nil {
+		if b.prepareMedia != nil {
 			prepared, told, err := llm.Part{}, "", turn.Wait()
 			if err == nil {
-				prepared, told, err = t.prepareMedia(p)
+				prepared, told, err = b.prepareMedia(p)
 			}
 			if err != nil {
 				out.Text += "\n[not shown: " + err.Error() + "]"
@@ -322,19 +374,19 @@ func (t *turn) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
 
 // recordStart writes that jobs are about to run, before they do, unless they only
 // read: whatever ends parley from here on, nobody is told that they did not run.
-func (t *turn) recordStart(jobs []*job) {
+func (b *callBatch) recordStart(jobs []*job) {
 	changes := false
 	for _, j := range jobs {
 		j.started = j.action.Access != tools.AccessRead
 		changes = changes || j.started
 	}
 	if changes {
-		t.persistResults()
+		b.persistResults()
 	}
 }
 
-func (t *turn) setResult(j *job, out tools.Outcome) {
-	j.stopped = out.Failed && !j.denied && (j.stopped || t.ctx.Err() != nil)
+func (b *callBatch) setResult(j *job, out tools.Outcome) {
+	j.stopped = out.Failed && !j.denied && (j.stopped || b.ctx.Err() != nil)
 	j.result = &Result{
 		Part:     llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.notice + out.Text, Failed: out.Failed},
 		Diff:     out.Diff,
@@ -343,55 +395,5 @@ func (t *turn) setResult(j *job, out tools.Outcome) {
 		Stopped: j.stopped,
 	}
 	j.media = out.Media
-	t.emit(*j.result)
-}
-
-// errStopped holds why the context of a call ended that the user stopped.
-var errStopped = errors.New("stopped by the user")
-
-// runningCalls holds the tool calls of the moment. The zero value is none.
-type runningCalls struct {
-	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
-	files        *undo.History                            // of what they change; nil: none is kept
-	warmed       bool                                     // files were read before the first of them in this turn
-	hooks        sessionHooks
-	callsLock    sync.Mutex
-	cancels      map[*job]context.CancelCauseFunc
-}
-
-// StopCalls ends the tool calls that run at the moment, and returns how many that
-// are. The turn goes on: the model is told that the user stopped them, and what
-// they had to say until then.
-func (r *runningCalls) StopCalls() int {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
-	n := len(r.cancels)
-	for _, cancel := range r.cancels {
-		cancel(errStopped)
-	}
-	clear(r.cancels)
-	return n
-}
-
-// start returns a context for each job, which StopCalls ends.
-func (r *runningCalls) start(ctx context.Context, jobs []*job) []context.Context {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
-	r.cancels = map[*job]context.CancelCauseFunc{}
-	contexts := make([]context.Context, len(jobs))
-	for i, j := range jobs {
-		contexts[i], r.cancels[j] = context.WithCancelCause(ctx)
-	}
-	return contexts
-}
-
-// end forgets a job that does not run any more, and reports whether it was stopped.
-func (r *runningCalls) end(j *job, ctx context.Context) (stopped bool) {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
-	if cancel, runs := r.cancels[j]; runs {
-		cancel(nil)
-		delete(r.cancels, j)
-	}
-	return errors.Is(context.Cause(ctx), errStopped)
+	b.emit(*j.result)
 }

@@ -179,10 +179,14 @@ func (c *comparison) runReadCall(j *job) tools.Outcome {
 func (c *comparison) addResults(one *candidate, jobs []*job) {
 	own := *c.turn // whose events are those of the candidate
 	own.emit = func(e Event) { c.emit(CandidateEvent{N: one.n, Event: e}) }
+	b := callBatch{turn: &own, jobs: jobs}
 	for _, j := range jobs {
-		own.setResult(j, j.outcome)
+		b.setResult(j, j.outcome)
 	}
-	c.addBehind(one, func(n store.Node) store.Node { return toolResults{n, jobs}.node() })
+	c.addBehind(one, func(n store.Node) store.Node {
+		b.results = n
+		return b.node()
+	})
 }
 
 // refuseCalls answers the calls of a model that was not to call.

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"parley/providers/llm"
@@ -307,46 +305,4 @@ func (t *turn) cause(err error) error {
 		return context.Cause(t.ctx)
 	}
 	return err
-}
-
-// rememberApproval remembers an answer that is for more than one time. With the network it
-// is for this time only: no rule says that a command may reach it.
-func (t *turn) rememberApproval(j *job, answer tools.Approval) {
-	switch {
-	case j.action.Proposal != "":
-		want := tools.ModeAsk
-		if answer.Session {
-			want = tools.ModeAuto
-		}
-		if mode := t.policy.Accept(want); mode != want {
-			t.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
-		}
-	case answer.Network:
-		j.action = j.action.WithNetwork()
-	case j.action.AskEachTime:
-	case answer.Always:
-		if _, err := t.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
-			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
-		}
-	case answer.Session:
-		t.policy.AllowForSession(j.action)
-	}
-}
-
-// keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
-// user is asked about one.
-func keepLastPlan(t *turn, jobs []*job) {
-	if t.policy.Mode() != tools.ModePlan {
-		return
-	}
-	last := true
-	for _, j := range slices.Backward(jobs) {
-		if j.call.Name != tools.PlanTool || j.rejected {
-			continue
-		}
-		if !last {
-			j.rejected, j.err = true, errors.New("this plan was not shown: a later call of the same answer has another one")
-		}
-		last = false
-	}
 }

@@ -47,23 +47,23 @@ func openFiles(s *Session, kept *undo.Store) *undo.History {
 
 // watch begins to look at what a call may change, beside what follows; nothing of one that only
 // reads.
-func (t *turn) watch(j *job) {
+func (b *callBatch) watch(j *job) {
 	a := j.action
-	if j.fileWatch != nil || t.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
+	if j.fileWatch != nil || b.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
 		return
 	}
-	call := undo.Call{ID: j.call.ID, Seq: t.results.Seq, Title: a.Title}
+	call := undo.Call{ID: j.call.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == tools.AccessWrite && a.Path != "":
-		call.Paths, call.Folder = []string{a.Path}, t.tools.FolderOf(a.Path)
-	case t.tools.WorkspaceProblem() != "":
-		a.Irreversible = "what it changes cannot be undone: this folder " + t.tools.WorkspaceProblem()
+		call.Paths, call.Folder = []string{a.Path}, b.tools.FolderOf(a.Path)
+	case b.tools.WorkspaceProblem() != "":
+		a.Irreversible = "what it changes cannot be undone: this folder " + b.tools.WorkspaceProblem()
 		return
 	}
-	if told := unwatchedDirectories(t.tools); told != "" && len(call.Paths) == 0 {
+	if told := unwatchedDirectories(b.tools); told != "" && len(call.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
 	}
-	j.fileWatch = t.files.Watch(call)
+	j.fileWatch = b.files.Watch(call)
 }
 
 // tellIrreversible tells with the question about a call what of it cannot be undone.
@@ -191,11 +191,11 @@ func endedJobs(t *turn) string {
 }
 
 // tellEndedJobs tells the model of them with the result of a call of its own.
-func tellEndedJobs(t *turn, out *tools.Outcome) {
-	if t.results.Seq == 0 {
+func (b *callBatch) tellEndedJobs(out *tools.Outcome) {
+	if b.results.Seq == 0 {
 		return // a command of a prompt: the prompt tells it
 	}
-	if told := endedJobs(t); told != "" {
+	if told := endedJobs(b.turn); told != "" {
 		out.Text += "\n\n" + told
 	}
 }

@@ -49,18 +49,18 @@ func fire(t *turn, in hooks.Input) hooks.Answer {
 	return a
 }
 
-// verdictOf returns what the policy and the hooks say about a call. Not ok: it has its result, or
+// verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
 // the turn was canceled.
-func verdictOf(t *turn, j *job) (verdict tools.Verdict, ok bool) {
-	verdict = t.policy.Decide(j.action)
-	if verdict == tools.Deny || t.hooks.Runner == nil {
+func (b *callBatch) verdict(j *job) (verdict tools.Verdict, ok bool) {
+	verdict = b.policy.Decide(j.action)
+	if verdict == tools.Deny || b.hooks.Runner == nil {
 		return verdict, true
 	}
 	if !j.hook.asked {
-		if !askHooks(t, j) {
+		if !b.askHooks(j) {
 			return "", false
 		}
-		verdict = t.policy.Decide(j.action)
+		verdict = b.policy.Decide(j.action)
 	}
 	switch {
 	case j.hook.verdict == hooks.Ask && verdict == tools.Allow:
@@ -70,7 +70,7 @@ func verdictOf(t *turn, j *job) (verdict tools.Verdict, ok bool) {
 			asking.Caution += ": " + j.hook.reason
 		}
 		j.action, verdict = &asking, tools.Ask
-	case j.hook.verdict == hooks.Allow && verdict == tools.Ask && t.policy.MayHookAllow(j.action):
+	case j.hook.verdict == hooks.Allow && verdict == tools.Ask && b.policy.MayHookAllow(j.action):
 		verdict = tools.Allow
 	}
 	return verdict, true
@@ -78,9 +78,9 @@ func verdictOf(t *turn, j *job) (verdict tools.Verdict, ok bool) {
 
 // askHooks asks the hooks about a call before anybody else is asked. It reports whether the call
 // goes on, with the arguments that they gave it.
-func askHooks(t *turn, j *job) bool {
-	a := fire(t, hooks.Input{Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
-	if t.ctx.Err() != nil {
+func (b *callBatch) askHooks(j *job) bool {
+	a := fire(b.turn, hooks.Input{Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
+	if b.ctx.Err() != nil {
 		return false
 	}
 	j.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
@@ -89,7 +89,7 @@ func askHooks(t *turn, j *job) bool {
 		if a.Verdict != hooks.Deny {
 			why = a.StopWhy
 		}
-		t.deny(j, "policy", withContext(notRun+"a hook forbids it: "+why, j.hook.context))
+		b.deny(j, "policy", withContext(notRun+"a hook forbids it: "+why, j.hook.context))
 		return false
 	}
 	if a.Input == nil || string(a.Input) == string(j.action.Input) {
@@ -97,9 +97,9 @@ func askHooks(t *turn, j *job) bool {
 	}
 	// What runs is planned, decided and shown anew.
 	j.notice = "A hook changed the arguments to " + string(a.Input) + "\n\n"
-	t.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", j.call.Name, a.Input)})
-	if !t.planCall(j, string(a.Input)) {
-		t.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", j.call.Name, a.Input)})
+	if !b.plan(j, string(a.Input)) {
+		b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
 		return false
 	}
 	if a.Project != "" {
@@ -118,11 +118,11 @@ func withContext(text, context string) string {
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
-func afterCall(t *turn, ctx context.Context, j *job, out *tools.Outcome) (notices []string) {
-	if t.hooks.Runner == nil {
+func (b *callBatch) afterCall(ctx context.Context, j *job, out *tools.Outcome) (notices []string) {
+	if b.hooks.Runner == nil {
 		return nil
 	}
-	a := t.hooks.Fire(ctx, hooks.Input{Session: t.id, Event: hooks.PostToolUse, Tool: j.call.Name, Input: j.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
+	a := b.hooks.Fire(ctx, hooks.Input{Session: b.id, Event: hooks.PostToolUse, Tool: j.call.Name, Input: j.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
 	out.Text = withContext(out.Text, j.hook.context)
 	if a.Verdict == hooks.Deny {
 		out.Text = withContext(out.Text, a.Reason)
@@ -135,8 +135,8 @@ func afterCall(t *turn, ctx context.Context, j *job, out *tools.Outcome) (notice
 }
 
 // stoppedByHook returns why the turn is to end, if a hook wants that.
-func stoppedByHook(jobs []*job) error {
-	for _, j := range jobs {
+func (b *callBatch) stoppedByHook() error {
+	for _, j := range b.jobs {
 		if j.hook.stop != "" {
 			return fmt.Errorf("%w: %s", ErrHookStopped, j.hook.stop)
 		}
@@ -246,9 +246,9 @@ func endHooks(s *Session) {
 }
 
 // deny gives a call the result that tells the model why it was not allowed.
-func (t *turn) deny(j *job, by, text string) {
+func (b *callBatch) deny(j *job, by, text string) {
 	j.unwatch()
-	t.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
+	b.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
 	j.denied = true
-	t.setResult(j, tools.Outcome{Text: text, Failed: true})
+	b.setResult(j, tools.Outcome{Text: text, Failed: true})
 }

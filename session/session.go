@@ -21,6 +21,9 @@
 //	fallbackChain    models to go on with after a fault, and which are not asked for a while
 //	titleGenerator   the model that gives the conversation its title
 //	runningCalls     the tool calls of the moment, to be stopped
+//
+// A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
+// its result.
 package session
 
 import (
@@ -252,4 +255,54 @@ func (s *Session) Close() error {
 		s.saveInfo()
 	}
 	return errors.Join(endReservations(s), s.log.Close())
+}
+
+// errStopped holds why the context of a call ended that the user stopped.
+var errStopped = errors.New("stopped by the user")
+
+// runningCalls holds the tool calls of the moment. The zero value is none.
+type runningCalls struct {
+	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
+	files        *undo.History                            // of what they change; nil: none is kept
+	warmed       bool                                     // files were read before the first of them in this turn
+	hooks        sessionHooks
+	callsLock    sync.Mutex
+	cancels      map[*job]context.CancelCauseFunc
+}
+
+// StopCalls ends the tool calls that run at the moment, and returns how many that
+// are. The turn goes on: the model is told that the user stopped them, and what
+// they had to say until then.
+func (r *runningCalls) StopCalls() int {
+	r.callsLock.Lock()
+	defer r.callsLock.Unlock()
+	n := len(r.cancels)
+	for _, cancel := range r.cancels {
+		cancel(errStopped)
+	}
+	clear(r.cancels)
+	return n
+}
+
+// start returns a context for each job, which StopCalls ends.
+func (r *runningCalls) start(ctx context.Context, jobs []*job) []context.Context {
+	r.callsLock.Lock()
+	defer r.callsLock.Unlock()
+	r.cancels = map[*job]context.CancelCauseFunc{}
+	contexts := make([]context.Context, len(jobs))
+	for i, j := range jobs {
+		contexts[i], r.cancels[j] = context.WithCancelCause(ctx)
+	}
+	return contexts
+}
+
+// end forgets a job that does not run any more, and reports whether it was stopped.
+func (r *runningCalls) end(j *job, ctx context.Context) (stopped bool) {
+	r.callsLock.Lock()
+	defer r.callsLock.Unlock()
+	if cancel, runs := r.cancels[j]; runs {
+		cancel(nil)
+		delete(r.cancels, j)
+	}
+	return errors.Is(context.Cause(ctx), errStopped)
 }

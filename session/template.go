@@ -59,11 +59,12 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 			return nil, err
 		}
 		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, project: from.Project}
-		if !t.planCall(j, j.call.Input) {
+		b := &callBatch{turn: t, jobs: []*job{j}}
+		if !b.plan(j, j.call.Input) {
 			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)
 		}
 		t.emit(Call{j.call})
-		if !t.decide(j) {
+		if !b.decide(j) {
 			return nil, cmp.Or(context.Cause(t.ctx), fmt.Errorf("%w: %s", ErrNotAllowed, command))
 		}
 		if j.action.Command != "" {
@@ -71,7 +72,7 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 		}
 		j.notice = ""
 		record := t.Annotate(0, ShellCommand{Command: command})
-		t.executeCalls([]*job{j})
+		b.execute(b.jobs)
 		if t.ctx.Err() != nil {
 			return nil, context.Cause(t.ctx)
 		}
@@ -131,13 +132,5 @@ func (t *turn) restoreSettings() {
 	if t.revert != nil {
 		t.revert()
 		t.revert = nil
-	}
-}
-
-// persistResults writes how far the calls of a response are. Commands of a prompt belong to no
-// response; see runCommands.
-func (t *turn) persistResults() {
-	if t.results.Seq > 0 {
-		t.persist(t.results.node())
 	}
 }

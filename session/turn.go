@@ -26,7 +26,6 @@ type turn struct {
 	tools   *tools.Set      // the tools as they were when it began; nil: none
 	omitted omission        // what the last request left out
 
-	results             toolResults    // of the last response's calls, while they run
 	compactedOnOverflow bool           // the conversation was summarized because it did not fit
 	asked               turnQuestions  // of the user
 	reservations        []Reservation  // of what the running requests may cost
@@ -98,7 +97,7 @@ func answerSteps(t *turn) error {
 		}
 		t.fallback.cooldowns.Clear(response.Model)
 		if calls := response.Calls(); len(calls) > 0 {
-			if err := t.runCalls(calls, reason); err != nil {
+			if err := newCallBatch(t, calls, reason).run(); err != nil {
 				return err
 			}
 			if !t.capped {
