@@ -18,7 +18,7 @@ type argSchema struct {
 	Required   []string             `json:"required"`
 }
 
-// decodeSchema decodes the schema of a tool, as far as it can be.
+// decodeSchema decodes the schema of a tool; zero if it is not valid.
 func decodeSchema(t *llm.Tool) argSchema {
 	var s argSchema
 	if json.Unmarshal(t.Schema, &s) != nil {
@@ -27,7 +27,7 @@ func decodeSchema(t *llm.Tool) argSchema {
 	return s
 }
 
-// types lists what a value of s may be.
+// types returns the JSON types that a value of s may have.
 func (s argSchema) types() []string {
 	var all []string
 	switch t := s.Type.(type) {
@@ -46,8 +46,8 @@ func (s argSchema) types() []string {
 	return all
 }
 
-// buildCall makes a call of parameters that came as text: each is converted to what
-// the tool's schema says it is. The last of equal keys holds.
+// buildCall returns a call with parameters that are text: each is converted to the type
+// in the tool's schema. Of equal keys the last one counts.
 func (p *parser) buildCall(name string, params []param) call {
 	var properties map[string]argSchema
 	if tool := p.findTool(name); tool != nil {
@@ -71,8 +71,8 @@ func (p *parser) buildCall(name string, params []param) call {
 	return c
 }
 
-// convertParam returns the value as JSON of one of types. It stays a string if that is
-// allowed, or if it is nothing else.
+// convertParam returns the value as JSON of one of types: as a string if that is allowed, or
+// if it is of no other type.
 func convertParam(types []string, a param) []byte {
 	if slices.Contains(types, "string") {
 		return quoteJSON(a.value)
@@ -93,8 +93,7 @@ func convertParam(types []string, a param) []byte {
 	return quoteJSON(a.value)
 }
 
-// kindOf returns the type of a JSON text in the words of JSON Schema; "" if it is no
-// JSON.
+// kindOf returns the JSON Schema type of a JSON text, "" if it is not JSON.
 func kindOf(text string) string {
 	if text == "" || !json.Valid([]byte(text)) {
 		return ""

@@ -1,7 +1,7 @@
 package filter
 
 // A callSyntax is one way in which models write calls into text: marks around one
-// call or several. To teach the filter another one is to add a row.
+// call or several. A new one is a row in callSyntaxes.
 type callSyntax struct {
 	open, end string // around the calls; "" if there is nothing around them
 	forms     []form // of the calls inside
@@ -13,7 +13,7 @@ type form struct {
 	open string // begins the call
 	tag  bool   // open is the beginning of a tag: the rest of the tag names the tool
 	id   string // begins an id between name and arguments, if there is one
-	args string // stands before the arguments, may be missing
+	args string // mark before the arguments, which may be missing
 	keys []key  // how a parameter is written; none if the arguments are JSON
 	pad  bool   // a line break at either end of a value is not part of it
 	end  string // ends the call; "" if the arguments do
@@ -59,7 +59,7 @@ var callSyntaxes = []callSyntax{
 	{"", "", []form{dsml}},
 }
 
-// mark returns the text that announces s.
+// mark returns the text that s begins with.
 func (s *callSyntax) mark() string {
 	if s.open != "" {
 		return s.open
@@ -67,8 +67,8 @@ func (s *callSyntax) mark() string {
 	return s.forms[0].open
 }
 
-// findSyntax looks for the mark at the beginning of s. If s ends inside what may
-// become one, begins is true.
+// findSyntax returns the syntax whose mark s begins with, nil if there is none. If more text
+// could make it another one, begins is true.
 func findSyntax(s string) (found *callSyntax, begins bool) {
 	for i := range callSyntaxes {
 		mark := callSyntaxes[i].mark()

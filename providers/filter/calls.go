@@ -15,44 +15,44 @@ func calls(o options) func(llm.Stream) llm.Stream {
 			return s
 		}
 		return func(yield func(llm.Event, error) bool) {
-			c := newReader(llm.NewOut(yield), o)
+			c := newCallReader(llm.NewOut(yield), o)
 			defer c.closeCapture()
 			rewrite(s, c)
 		}
 	}
 }
 
-// A callReader reads the calls out of one answer.
+// A callReader finds the calls in the text of one response.
 type callReader struct {
 	*llm.Out
 	options
 
 	block string // the text block that is being read
-	alias string // the block its text goes to
+	alias string // the block its text is sent to
 	open  bool   // block is set
-	count int    // calls made so far
+	count int    // number of calls sent
 
-	atStart      bool // nothing but white space came yet: JSON and fences may be calls
-	atEdge       bool // nothing but white space came since the beginning or the last call
-	nativeCall   bool // a call came natively
-	hallucinated bool // the model went on with a result: what follows is left out
+	atStart      bool // there was only white space so far: JSON and fences may be calls
+	atEdge       bool // there was only white space since the beginning or the last call
+	nativeCall   bool // there was a native call
+	hallucinated bool // the model wrote a tool result itself: the rest is dropped
 
 	space   []byte        // white space at an edge, held back
 	held    string        // text that may be the beginning of a mark, held back
-	pending []pendingCall // calls whose fate depends on what follows, held back
+	pending []pendingCall // held back, as what follows decides whether they are calls
 	capture *capture
 	md      markdown
 }
 
-// A pendingCall is something that is a call only if what follows allows it.
+// A pendingCall is held back until it is known whether it is a call.
 type pendingCall struct {
 	parsed
-	blank, raw string // as it came, with the white space before it
-	alias      string // the block that it is text of
-	lastOnly   bool   // a call only if no text follows
+	blank, raw string // its text, and the white space before it
+	alias      string // the block of that text
+	lastOnly   bool   // it is a call only if no text follows
 }
 
-func newReader(out *llm.Out, o options) *callReader {
+func newCallReader(out *llm.Out, o options) *callReader {
 	c := &callReader{Out: out, options: o, atStart: true, atEdge: true}
 	c.md = c.markdown()
 	return c
@@ -86,7 +86,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	switch {
 	case d.Kind == llm.Call:
 		c.nativeCall = c.nativeCall || !d.Remote
-		c.release()
+		c.flush()
 		c.atStart = false
 	case d.Kind == llm.Text && c.skip != nil && c.skip(d.Block):
 		c.leaveBlock()
@@ -94,8 +94,8 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 		c.switchBlock(d.Block)
 	case c.open && d.Block == c.block && d.Kind != llm.Text && d.Kind != "":
 		// The block was renamed: no text of the answer came so far.
-		c.release()
-		fresh := newReader(c.Out, c.options)
+		c.flush()
+		fresh := newCallReader(c.Out, c.options)
 		fresh.count, fresh.nativeCall, fresh.hallucinated = c.count, c.nativeCall, c.hallucinated
 		*c = *fresh
 	}
@@ -121,7 +121,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	c.text(d.Text, i)
 }
 
-// switchBlock goes on to another block of text.
+// switchBlock begins another block of text.
 func (c *callReader) switchBlock(block string) {
 	c.leaveBlock()
 	c.open, c.block, c.alias, c.md = true, block, block, c.markdown()
@@ -136,15 +136,14 @@ func (c *callReader) leaveBlock() {
 	c.open = false
 }
 
-// chunk sets how much of a delta a parser gets at once: what it does not consume
+// maxChunk sets how much of a delta a parser gets at once: what it does not consume
 // is read again.
-const chunk = 512
+const maxChunk = 512
 
-// text handles text of the block, of which the first i bytes are known to hold
-// no mark.
+// text handles text of the block, of which the first i bytes have no mark.
 func (c *callReader) text(s string, i int) {
 	for s != "" && !c.hallucinated && !c.Stopped() {
-		part := s[:min(len(s), max(i, chunk))]
+		part := s[:min(len(s), max(i, maxChunk))]
 		s = s[len(part):]
 		for part != "" && !c.Stopped() {
 			if c.capture != nil {
@@ -163,23 +162,23 @@ func (c *callReader) outsideCall(s string, i int) string {
 	if c.atEdge {
 		n := len(s) - len(strings.TrimLeft(s, whitespace))
 		c.space = append(c.space, s[:n]...)
-		c.md.walk(s[:n])
+		c.md.stepAll(s[:n])
 		if s = s[n:]; s == "" {
 			return ""
 		}
 		if c.atStart && strings.IndexByte("{[`~", s[0]) >= 0 {
-			shape, begins := findSyntax(s)
+			syntax, begins := findSyntax(s)
 			switch {
-			case shape == nil && begins:
+			case syntax == nil && begins:
 				c.held = s
 				return ""
-			case shape == nil:
+			case syntax == nil:
 				return c.startCapture(nil, s)
 			}
 		}
 	}
 	for i = c.md.seek(s, i); i < len(s); i = c.md.seek(s, i+1) {
-		shape, what := c.mark(s[i:], i > 0)
+		syntax, what := c.mark(s[i:], i > 0)
 		if what != markNone {
 			c.sendText(s[:i])
 		}
@@ -188,7 +187,7 @@ func (c *callReader) outsideCall(s string, i int) string {
 			c.held = s[i:]
 			return ""
 		case markCall:
-			return c.startCapture(shape, s[i:])
+			return c.startCapture(syntax, s[i:])
 		case markHallucinatedResult:
 			c.decidePending(false)
 			c.space, c.hallucinated = nil, true
@@ -200,14 +199,14 @@ func (c *callReader) outsideCall(s string, i int) string {
 	return ""
 }
 
-// mark returns what may begin at a byte at which seek stopped; text says that there
-// is text before it that was not sent yet.
+// mark returns what begins with s, which is where seek stopped; text says that text before it
+// was not sent yet.
 func (c *callReader) mark(s string, text bool) (*callSyntax, mark) {
-	shape, begins := findSyntax(s)
+	syntax, begins := findSyntax(s)
 	behind := c.prompted && c.md.indent >= 0 && c.afterCall(text) // a call, on a line of its own
 	switch {
-	case shape != nil:
-		return shape, markCall
+	case syntax != nil:
+		return syntax, markCall
 	case behind && strings.HasPrefix(s, resultMark):
 		return nil, markHallucinatedResult
 	case begins, behind && strings.HasPrefix(resultMark, s):
@@ -218,23 +217,22 @@ func (c *callReader) mark(s string, text bool) (*callSyntax, mark) {
 	return nil, markNone
 }
 
-// afterCall reports whether a call stands before what follows now, or before text
-// that follows now.
+// afterCall reports whether a call precedes what follows; text says that this is text.
 func (c *callReader) afterCall(text bool) bool {
 	return c.nativeCall || c.count > 0 || slices.ContainsFunc(c.pending, func(w pendingCall) bool { return !w.lastOnly || !text })
 }
 
-// A mark is what may begin somewhere in a text.
+// A mark is what text begins with.
 type mark byte
 
 const (
 	markNone               mark = iota
 	markPartial                 // more text has to come
 	markCall                    // a call, of a shape or as JSON
-	markHallucinatedResult      // a result that the model imagines
+	markHallucinatedResult      // a tool result that the model wrote itself
 )
 
-// resultMark begins the result of a tool where results are told as text.
+// resultMark begins a tool result in prompts of providers/prompted.
 const resultMark = "<tool_result"
 
 // mayBeJSON reports whether s can begin an object, a list of objects, or a fence
@@ -255,7 +253,7 @@ func mayBeJSON(s string) bool {
 	return s == "" || s[0] == '"'
 }
 
-// sendText sends text that is nothing else.
+// sendText sends text that is not part of a call.
 func (c *callReader) sendText(s string) {
 	if s == "" {
 		return
@@ -275,11 +273,11 @@ func (c *callReader) emitTo(block, s string) {
 	c.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}})
 }
 
-// decidePending decides what waits: text follows, or the message has ended.
+// decidePending sends pending calls, or their text: text follows, or the message has ended.
 func (c *callReader) decidePending(text bool) {
-	waiting := c.pending
+	pending := c.pending
 	c.pending = nil
-	for _, w := range waiting {
+	for _, w := range pending {
 		if w.lastOnly && text {
 			c.emitTo(w.alias, w.blank+w.raw)
 			c.atEdge = false
@@ -315,18 +313,18 @@ func (c *callReader) sendSpace() {
 	c.space = nil
 }
 
-// release gives back as text what is held back: a call came natively, or the
+// flush gives back as text what is held back: a call came natively, or the
 // answer broke off. Only markup of calls that fit stays a call.
-func (c *callReader) release() {
+func (c *callReader) flush() {
 	if c.capture != nil {
 		raw := string(c.capture.buf)
 		c.closeCapture()
-		c.md.walk(raw)
+		c.md.stepAll(raw)
 		c.sendText(raw)
 	}
 	held := c.held
 	c.held = ""
-	c.md.walk(held)
+	c.md.stepAll(held)
 	c.sendText(held)
 	for i, w := range c.pending {
 		c.pending[i].lastOnly = w.lastOnly || w.isJSON

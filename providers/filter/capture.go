@@ -2,7 +2,7 @@ package filter
 
 import "iter"
 
-// A capture is a parser at work.
+// A capture is a running parser, and its result.
 type capture struct {
 	*parser
 	syntax *callSyntax
@@ -13,11 +13,11 @@ type capture struct {
 }
 
 // startCapture begins a capture with s and returns the rest.
-func (c *callReader) startCapture(shape *callSyntax, s string) string {
-	k := &capture{parser: &parser{options: c.options, first: c.atStart, line: c.md.indent >= 0}, syntax: shape}
+func (c *callReader) startCapture(syntax *callSyntax, s string) string {
+	k := &capture{parser: &parser{options: c.options, first: c.atStart, line: c.md.indent >= 0}, syntax: syntax}
 	k.next, k.stop = iter.Pull(func(yield func(struct{}) bool) {
 		k.pause = yield
-		k.found, k.ok = k.parse(shape)
+		k.found, k.ok = k.parse(syntax)
 	})
 	c.capture = k
 	return c.feedCapture(s)
@@ -35,7 +35,7 @@ func (c *callReader) feedCapture(s string) string {
 	return c.takeResult()
 }
 
-// endCapture lets the parser come to an end with what it has.
+// endCapture ends the parser's text; well reports whether the response ended normally.
 func (c *callReader) endCapture(well bool) {
 	for c.capture != nil && !c.Stopped() {
 		c.capture.ended, c.capture.complete = true, well
@@ -55,24 +55,24 @@ func (c *callReader) takeResult() string {
 	c.closeCapture()
 	pos := k.pos
 	if !k.ok && k.starved {
-		pos = len(k.buf) // it broke off: what is in it is not looked at again
+		pos = len(k.buf) // the text ended within it: it is not parsed again
 	} else if !k.ok && k.syntax != nil {
 		pos = max(pos, len(k.syntax.mark()))
 	}
 	raw, rest := string(k.buf[:pos]), string(k.buf[pos:])
 	switch c.judge(k) {
-	case isText:
+	case asText:
 		c.atStart = false
-		c.md.walk(raw)
+		c.md.stepAll(raw)
 		c.sendText(raw)
 		return rest
-	case isCall:
+	case asCall:
 		c.space = nil
 		c.sendCalls(k.found)
-	case isLast:
+	case asCallIfLast:
 		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, true})
 		c.space = nil
-	case isCallLater:
+	case asCallLater:
 		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, false})
 		c.space = nil
 	}
@@ -80,14 +80,14 @@ func (c *callReader) takeResult() string {
 	return rest
 }
 
-// A verdict is what becomes of what a parser found.
+// A verdict is what the result of a parser becomes.
 type verdict byte
 
 const (
-	isText      verdict = iota
-	isCall              // at once
-	isCallLater         // behind those that wait, unless a call comes natively
-	isLast              // if no text follows
+	asText       verdict = iota
+	asCall               // at once
+	asCallLater          // behind those that wait, unless a call comes natively
+	asCallIfLast         // if no text follows
 )
 
 // judge decides what the calls that k found are; see Calls and Prompted.
@@ -95,21 +95,21 @@ func (c *callReader) judge(k *capture) verdict {
 	f := &k.found
 	switch fits := f.allValid(); {
 	case !k.ok, f.isJSON && (c.nativeCall || c.answer):
-		return isText
+		return asText
 	case fits && f.fenced, fits && f.anyRepaired(), fits && f.isJSON && !k.first:
-		return isLast
+		return asCallIfLast
 	case fits && !f.isJSON && len(c.pending) == 0:
-		return isCall
+		return asCall
 	case fits:
-		return isCallLater
+		return asCallLater
 	case !c.lenient:
-		return isText
+		return asText
 	case !f.isJSON && !f.fenced, f.wrapped && k.first:
-		return isLast
+		return asCallIfLast
 	case f.isJSON && c.prompted && !f.mayBeData() && (f.action || !f.fenced || k.first):
-		return isLast
+		return asCallIfLast
 	}
-	return isText
+	return asText
 }
 
 // closeCapture ends the parser.

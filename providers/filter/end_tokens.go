@@ -10,9 +10,8 @@ import (
 // wrong template, or none, leave them in the text.
 var endTokens = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"}
 
-// StripEndTokens takes tokens that end a turn from the end of an answer, with the white
-// space behind them. Anywhere else, and in code, they are text like any other:
-// somebody writes about them.
+// StripEndTokens removes tokens that end a turn from the end of a response, with the white
+// space behind them. Anywhere else, and in code, they are text.
 func StripEndTokens(s llm.Stream) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		rewrite(s, &endStripper{Out: llm.NewOut(yield)})
@@ -22,8 +21,8 @@ func StripEndTokens(s llm.Stream) llm.Stream {
 type endStripper struct {
 	*llm.Out
 	block string // the text block that is being read
-	held  string // its end, which may be the end of the answer
-	code  bool   // it stands in code: there were an odd number of ` before it
+	held  string // its end, if that may be such tokens, held back
+	code  bool   // held is in code: there was an odd number of ` before it
 }
 
 func (e *endStripper) event(event llm.Event) {
@@ -33,20 +32,20 @@ func (e *endStripper) event(event llm.Event) {
 			e.text(v, event)
 			return
 		}
-		e.release()
+		e.flush()
 	case llm.Finish:
 		if n := endTokensLength(e.held); n == len(e.held) && !e.code {
 			e.held = ""
 		}
-		e.release()
+		e.flush()
 	}
 	e.Send(event)
 }
 
-// text passes on what of d, which is event, cannot be such an end.
+// text sends the text of d, which is event, except for an end that may be such tokens.
 func (e *endStripper) text(d llm.Delta, event llm.Event) {
 	if d.Block != e.block {
-		e.release()
+		e.flush()
 		e.block, e.code = d.Block, false
 	}
 	if e.held == "" && strings.IndexByte(d.Text, '<') < 0 { // nearly every delta of an answer
@@ -70,7 +69,7 @@ func (e *endStripper) text(d llm.Delta, event llm.Event) {
 	e.sendText(whole[:at])
 }
 
-// trackCode notes whether what follows text stands in code.
+// trackCode updates code with text.
 func (e *endStripper) trackCode(text string) { e.code = e.code != (strings.Count(text, "`")%2 == 1) }
 
 func (e *endStripper) sendText(text string) {
@@ -80,13 +79,13 @@ func (e *endStripper) sendText(text string) {
 	}
 }
 
-// release passes on what is held.
-func (e *endStripper) release() {
+// flush passes on what is held.
+func (e *endStripper) flush() {
 	e.sendText(e.held)
 	e.held = ""
 }
 
-// endTokensLength returns how many bytes of s, from its beginning, are such tokens with white
+// endTokensLength returns the length of the end tokens that s begins with, with the white
 // space between and behind them.
 func endTokensLength(s string) int {
 	n := 0
@@ -102,7 +101,7 @@ func endTokensLength(s string) int {
 	return n
 }
 
-// mayBeginEndToken reports whether more text could make s such a token. Nothing could.
+// mayBeginEndToken reports whether an end token begins with s, as it does with "".
 func mayBeginEndToken(s string) bool {
 	for _, token := range endTokens {
 		if strings.HasPrefix(token, s) {

@@ -1,8 +1,8 @@
-// Package filter rewrites the running text of an answer: thinking that a server
-// left in the text becomes thinking blocks (Think), tool calls that it left
-// there become calls (Calls), and tokens that end a turn go (Ends).
+// Package filter rewrites the running text of a response: thinking that a server
+// left in the text becomes thinking blocks (Think), tool calls that it left there
+// become calls (Calls), and tokens that end a turn are removed (StripEndTokens).
 //
-//	model ──► Ends ──► Think ──► Calls ──► session
+//	model ──► StripEndTokens ──► Think ──► Calls ──► session
 //
 // Filters are functions from Stream to Stream without goroutines. They hold text
 // back only while it may still be the beginning of a mark, and what comes out
@@ -12,10 +12,10 @@ package filter
 
 import "parley/providers/llm"
 
-// A rewriter is a filter on one answer.
+// A rewriter filters one response.
 type rewriter interface {
 	event(llm.Event)
-	release() // passes on what is held back: nothing follows
+	flush() // sends what is held back, at the end
 	Fail(error)
 	Stopped() bool
 }
@@ -24,7 +24,7 @@ type rewriter interface {
 func rewrite(s llm.Stream, r rewriter) {
 	for e, err := range s {
 		if err != nil {
-			r.release()
+			r.flush()
 			r.Fail(err)
 		} else {
 			r.event(e)
@@ -33,13 +33,13 @@ func rewrite(s llm.Stream, r rewriter) {
 			return
 		}
 	}
-	r.release()
+	r.flush()
 }
 
-// hasMore reports whether d says anything besides text of a block.
+// hasMore reports whether d sets anything besides text of a block.
 func hasMore(d llm.Delta) bool { return !d.OnlyText() }
 
-// partialMark returns the length of the longest end of s with which mark may begin.
+// partialMark returns the length of the longest end of s that mark begins with.
 func partialMark(s, mark string) int {
 	for n := min(len(s), len(mark)-1); n > 0; n-- {
 		if s[len(s)-n:] == mark[:n] {

@@ -9,9 +9,9 @@ import (
 	"parley/providers/schema"
 )
 
-// memberKinds holds the members that a call written as JSON may have; anything else, and
-// the object is data. The kinds: a name, arguments, an inner call, a list of
-// calls, a thought, something to skip.
+// memberKinds holds the kinds of the members that a call written as JSON may have; an object
+// with any other is data. The kinds: n and o a name, a arguments, f an inner call, l a list of
+// calls, t a thought, s ignored.
 var memberKinds = map[string]byte{
 	"name": 'n', "tool": 'n', "tool_name": 'o', // the action form's own
 	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a', "tool_args": 'a',
@@ -21,16 +21,15 @@ var memberKinds = map[string]byte{
 	"type":       's', "id": 's', "call_id": 's', "index": 's',
 }
 
-// bareJSON reads calls that are the content itself, one or several. It gives up at
-// the first member that no call has, and, but for models that were prompted, at
-// the first name that no tool has, so that an answer which is JSON is not held
-// back.
+// bareJSON reads one or more calls without marks. It fails at the first member that calls do
+// not have, and, unless the model was prompted, at the first name that no tool has, so that
+// a response that is JSON is not held back.
 func (p *parser) bareJSON() (f parsed, ok bool) {
 	f = parsed{isJSON: true, wrapped: true, action: true}
 	for end := p.pos; ; end = p.pos {
 		if len(f.calls) > 0 {
 			p.skipSpace()
-			p.any(",", ";")
+			p.anyOf(",", ";")
 			p.skipSpace()
 		}
 		got, ok := p.bareObject()
@@ -55,8 +54,8 @@ func (p *parser) bareObject() (f parsed, ok bool) {
 	if !ok {
 		return f, false
 	}
-	p.pos = start // now that it looks right, take it whole
-	raw, ok := p.json()
+	p.pos = start // its members are those of a call: read it again, as a whole
+	raw, ok := p.readJSON()
 	if !ok {
 		return f, false
 	}
@@ -65,7 +64,7 @@ func (p *parser) bareObject() (f parsed, ok bool) {
 	return f, ok
 }
 
-// list reads a list of calls, inside the given number of other objects.
+// list reads a list of calls, within depth other objects.
 func (p *parser) list(depth int) bool {
 	if !p.literal("[ ") {
 		return false
@@ -86,8 +85,8 @@ func (p *parser) list(depth int) bool {
 // members are the kinds of members that an object has.
 type members [256]bool
 
-// member reads one object that may be a call. Inside the wrapper its name need
-// not be a tool's.
+// member reads one object that may be a call. Within the tool_calls wrapper its name may be
+// any.
 func (p *parser) member(depth int) (seen members, ok bool) {
 	if !p.literal("{ ") {
 		return seen, false
@@ -101,7 +100,7 @@ func (p *parser) member(depth int) (seen members, ok bool) {
 		if kind == 'f' && p.peek() == '"' {
 			kind = 'n'
 		}
-		if !p.content(kind, depth) {
+		if !p.memberValue(kind, depth) {
 			return seen, false
 		}
 		seen[kind] = true
@@ -115,8 +114,8 @@ func (p *parser) member(depth int) (seen members, ok bool) {
 	}
 }
 
-// content reads the value of a member of the given kind.
-func (p *parser) content(kind byte, depth int) (ok bool) {
+// memberValue reads the value of a member of the given kind.
+func (p *parser) memberValue(kind byte, depth int) (ok bool) {
 	const wrapped = 2 // depth inside the wrapper
 	switch c := p.peek(); {
 	case kind == 'l':
@@ -127,15 +126,15 @@ func (p *parser) content(kind byte, depth int) (ok bool) {
 		}
 		return ok
 	case kind == 'a' && c != '"':
-		_, ok = p.json()
+		_, ok = p.readJSON()
 		return ok || p.literal("null")
 	case (kind == 'a' || kind == 't') && c == '"':
-		if ok = p.string(); ok {
+		if ok = p.skipString(); ok {
 			p.pos++
 		}
 		return ok
 	case kind == 's' && c != '"':
-		_, ok = p.token()
+		_, ok = p.readName()
 		return ok
 	}
 	at := p.pos
@@ -171,18 +170,18 @@ func (p *parser) readString(limit int) (string, bool) {
 	return "", false
 }
 
-// A call is one that was found.
+// A call is a call that was found.
 type call struct {
 	id      string // as the model wrote it; "" if it did not
 	name    string
 	input   string // a JSON object, unless broken or unreadable
 	thought string // as the action form has it
 
-	isValid     bool // names an offered tool and has what that requires
-	unknownTool bool // names none
-	repaired    bool // was no JSON
-	broken      bool // input is no JSON object
-	unreadable  bool // input is all of what was written
+	isValid     bool // it names an offered tool and has the required arguments
+	unknownTool bool // it names no offered tool
+	repaired    bool // its JSON was repaired
+	broken      bool // input is not a JSON object
+	unreadable  bool // input is the whole text of the call
 }
 
 // objects reads calls in every variant of JSON that models write. Depth is how
@@ -223,7 +222,7 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	return calls, ok
 }
 
-// decodeLenient reads JSON into v, mended if it has to be.
+// decodeLenient reads JSON into v, with control characters escaped if necessary.
 func decodeLenient(raw string, v any) bool {
 	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(escapeControls(raw)), v) == nil
 }
@@ -261,8 +260,8 @@ func (p *parser) callsIn(m map[string]json.RawMessage, depth int) ([]call, bool)
 	return []call{c}, ok
 }
 
-// buildJSONCall makes a call of a name and of arguments as JSON: an object, or a string
-// that holds one.
+// buildJSONCall returns a call with a name and arguments as JSON: an object, or a string
+// with one. It is false without a name.
 func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	if inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil {
 		raw = inner
@@ -271,17 +270,17 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	if !ok {
 		input, ok = llm.Arguments(escapeControls(raw))
 	}
-	mended := false
+	repaired := false
 	if !ok && p.lenient {
 		if fixed, whole := schema.RepairWhole([]byte(raw)); whole {
 			input, ok = llm.Arguments(string(fixed))
-			mended = ok
+			repaired = ok
 		}
 	}
 	if name == "" {
 		return call{}, false
 	}
-	c := call{name: name, input: string(input), broken: !ok, repaired: mended}
+	c := call{name: name, input: string(input), broken: !ok, repaired: repaired}
 	if c.broken {
 		c.input = raw
 	}
@@ -298,8 +297,7 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	return c, true
 }
 
-// findTool returns the tool that name means; nil if there is none. Kimi calls
-// functions.NAME:0.
+// findTool returns the tool with a name, nil if there is none. Kimi writes functions.NAME:0.
 func (p *parser) findTool(name string) *llm.Tool {
 	bare := strings.TrimPrefix(name, "functions.")
 	if rest := strings.TrimRight(bare, "0123456789"); rest != bare && strings.HasSuffix(rest, ":") {

@@ -1,7 +1,7 @@
 package filter
 
-// markdown follows Markdown, byte by byte, as far as it takes to know what
-// stands in code. The zero value stands at the beginning of a text.
+// markdown parses just enough Markdown, byte by byte, to know what is code. The zero value
+// is the state at the beginning of a text.
 type markdown struct {
 	json    bool // seek stops where JSON or a fence may begin as well
 	indent  int  // white space at the beginning of the line; -1 once it has text
@@ -15,7 +15,7 @@ type markdown struct {
 	span    int  // length of the run that opened inline code; 0 outside
 }
 
-// code reports whether the next byte, which is c, stands in code.
+// code reports whether the next byte, which is c, is in code.
 func (m *markdown) code(c byte) bool {
 	if m.run > 0 && c != m.char {
 		m.endRun()
@@ -52,7 +52,7 @@ func (m *markdown) step(c byte) {
 	}
 }
 
-// endRun decides what the run of marks that just ended means.
+// endRun updates the state after a run of marks.
 func (m *markdown) endRun() {
 	n := m.run
 	m.run = 0
@@ -76,19 +76,17 @@ func (m *markdown) endRun() {
 	}
 }
 
-// walk steps over s.
-func (m *markdown) walk(s string) {
+// stepAll updates the state with s.
+func (m *markdown) stepAll(s string) {
 	for i := range len(s) {
 		m.step(s[i])
 	}
 }
 
-// markBytes marks the bytes that change what follows: code, lines and the first
-// bytes of marks.
+// markBytes holds the bytes that change the state, and the first bytes of marks.
 var markBytes = [256]bool{'`': true, '~': true, '\n': true, ' ': true, '\t': true, '\r': true, '<': true, '[': true, '{': true, 0xE2: true}
 
-// mayBeginMark reports whether c may begin a mark, or JSON, if it does not stand in
-// code.
+// mayBeginMark reports whether c, outside code, may begin a mark or JSON.
 func (m *markdown) mayBeginMark(c byte) bool {
 	switch c {
 	case '<', '[', 0xE2:
@@ -101,8 +99,8 @@ func (m *markdown) mayBeginMark(c byte) bool {
 	return false
 }
 
-// seek steps to the first byte at or after i that may begin a mark outside code,
-// without stepping over it; len(s) if there is none.
+// seek steps from byte i of s to the first byte that may begin a mark outside code, and
+// returns its index; len(s) if there is none.
 func (m *markdown) seek(s string, i int) int {
 	for ; i < len(s); i++ {
 		c := s[i]

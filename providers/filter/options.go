@@ -11,15 +11,15 @@ import (
 // options say what counts as a call.
 type options struct {
 	tools    []llm.Tool
-	answer   bool                    // an answer by a schema is awaited: JSON is that answer, never a call
-	lenient  bool                    // calls at the end of the message count whatever they say
-	prompted bool                    // the model was told in the prompt how to write calls
-	skip     func(block string) bool // blocks of text that are not read; nil is none
+	answer   bool                    // the request has an answer schema: JSON is the answer, never a call
+	lenient  bool                    // calls at the end of the message count even if they are not valid
+	prompted bool                    // the prompt tells the model how to write calls
+	skip     func(block string) bool // reports blocks of text without calls; nil: none
 }
 
-// How many answers of one turn may hold calls that cannot run before such calls
-// are text again: an answer that explains the markup must not be asked for twice.
-// Where calls go by prompt, nobody writes one by chance.
+// How many responses of one turn may have invalid calls before these are text: a response
+// that explains the markup must not be requested again and again. With prompted calls it
+// is more, as they are rarely written by chance.
 const (
 	leakedCorrections   = 1
 	promptedCorrections = 3
@@ -31,7 +31,7 @@ const (
 //
 // What counts as a call:
 //
-//   - markup or special tokens, see the table of shapes, anywhere outside code;
+//   - markup or special tokens, see callSyntaxes, anywhere outside code;
 //   - JSON at the very beginning of the message, while no call came natively,
 //     and no answer by a schema is awaited;
 //   - either of them in a code fence that is the whole message;
@@ -53,9 +53,9 @@ func Calls(req llm.Request) func(llm.Stream) llm.Stream {
 // of which req still has the tools and the history. Beside what Calls takes for a
 // call, JSON that no text follows is one wherever it begins, bare or fenced, with
 // unknown names as well, and so is the action form of thought, tool_name and
-// tool_args, whose thought becomes thinking. A result that the model imagines
-// behind its call is left out, with all that follows. Blocks for which skip is true are not
-// read; nil reads all.
+// tool_args, whose thought becomes thinking. A tool result that the model writes itself
+// behind its call is dropped, with all that follows. Blocks for which skip is true are not
+// filtered; nil means none.
 func Prompted(req llm.Request, skip func(block string) bool) func(llm.Stream) llm.Stream {
 	o := optionsFor(req, promptedCorrections)
 	o.prompted, o.skip = true, skip
@@ -71,8 +71,8 @@ func optionsFor(req llm.Request, corrections int) options {
 	return o
 }
 
-// invalidAnswers counts the answers since the user's last words that hold calls
-// which could not run.
+// invalidAnswers returns the number of responses since the user's last message that have an
+// InvalidCall.
 func invalidAnswers(history []llm.Message, tools []llm.Tool) (n int) {
 	for i := len(history) - 1; i >= 0 && history[i].Role != llm.RoleUser; i-- {
 		if slices.ContainsFunc(history[i].Parts, func(p llm.Part) bool { return InvalidCall(p, tools) }) {
@@ -92,11 +92,10 @@ func InvalidCall(p llm.Part, tools []llm.Tool) bool {
 	return p.Failed || !ok || !c.isValid
 }
 
-// Thought is the Name of thinking that stood in the thought of an action.
+// Thought is the Name of a thinking part that is the thought of an action.
 const Thought = "thought"
 
-// NewID returns an id for a call that was read out of text, unique wherever a
-// conversation goes.
+// NewID returns a random id for a call that was found in text.
 func NewID() string {
 	var b [12]byte
 	rand.Read(b[:])

@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// A parser reads what a shape says.
+// A parser reads calls of a syntax.
 type parser struct {
 	source
 	options
-	first bool // nothing but white space stands before it in the message
-	line  bool // it begins a line
+	first bool // only white space precedes it in the message
+	line  bool // it is at the beginning of a line
 }
 
-// parsed holds what a parser found.
+// parsed is the result of a parser.
 type parsed struct {
 	calls   []call
 	isJSON  bool // JSON as content, which counts only while no call came natively
-	wrapped bool // the tool_calls wrapper, which nobody writes by chance
+	wrapped bool // the tool_calls wrapper, which is rarely written by chance
 	action  bool // the action form
 	fenced  bool // in a code fence
 }
 
-// add adds what was found next to it.
+// add adds the next result.
 func (f *parsed) add(got parsed) {
 	first := len(f.calls) == 0
 	f.calls = append(f.calls, got.calls...)
@@ -43,13 +43,12 @@ func (f *parsed) mayBeData() bool {
 	return !f.wrapped && !f.action && slices.ContainsFunc(f.calls, func(c call) bool { return c.unknownTool && c.broken })
 }
 
-// anyRepaired reports whether a call was broken.
+// anyRepaired reports whether the JSON of a call was repaired.
 func (f *parsed) anyRepaired() bool {
 	return slices.ContainsFunc(f.calls, func(c call) bool { return c.repaired })
 }
 
-// parse reads at the beginning of the text what s describes: nil is JSON or a
-// fence.
+// parse reads calls of the syntax s at the beginning of the text; nil means JSON or a fence.
 func (p *parser) parse(s *callSyntax) (f parsed, ok bool) {
 	switch {
 	case s != nil:
@@ -89,8 +88,8 @@ func (p *parser) fence() (f parsed, ok bool) {
 	return f, true
 }
 
-// insideFence reads a call inside a fence. Behind other text that is JSON: markup in
-// fences is shown, not meant.
+// insideFence reads a call in a fence. After other text it has to be JSON, as markup in
+// fences is then an example.
 func (p *parser) insideFence() (parsed, bool) {
 	for i := range callSyntaxes {
 		if !p.first {
@@ -118,9 +117,9 @@ func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 		p.skipSpace()
 		switch {
 		case len(calls) == 0:
-		case p.any(s.end), !p.need(1):
+		case p.anyOf(s.end), !p.need(1):
 			return calls, true
-		case s.open == "" || s.end == "": // nothing has to come
+		case s.open == "" || s.end == "": // an end mark is not required
 			p.pos = end
 			return calls, true
 		case p.literal(s.open): // the model forgot to close the last one
@@ -167,19 +166,19 @@ func (p *parser) taggedCall(f *form, s *callSyntax) ([]call, bool) {
 
 // namedCall reads a call that begins with a bare name.
 func (p *parser) namedCall(f *form, s *callSyntax) ([]call, bool) {
-	name, ok := p.token()
+	name, ok := p.readName()
 	if !ok {
 		return nil, false
 	}
 	p.skipSpace()
 	if f.id != "" && p.literal(f.id) {
-		p.token()
+		p.readName()
 	}
-	p.any(f.args)
+	p.anyOf(f.args)
 	p.skipSpace()
 	if c := p.peek(); f.keys == nil && c != '{' && c != '`' {
 		// DeepSeek before V3.1: the word "function", the mark, the name.
-		if name, ok = p.token(); !ok {
+		if name, ok = p.readName(); !ok {
 			return nil, false
 		}
 	}
@@ -208,13 +207,13 @@ func (p *parser) arguments(f *form, s *callSyntax, name string) ([]call, bool) {
 		c = p.buildCall(name, params)
 	}
 	p.skipSpace()
-	if !p.any(f.end) && (f.end != "" || f.keys != nil) && !p.isNext(s.end, s.open) {
+	if !p.anyOf(f.end) && (f.end != "" || f.keys != nil) && !p.isNext(s.end, s.open) {
 		return nil, false
 	}
 	return []call{c}, true
 }
 
-// A param is a parameter as it stands in a tag: a string, whatever it means.
+// A param is a parameter as text.
 type param struct {
 	key, value string
 	json       bool // the tag says that the value is JSON
@@ -240,7 +239,7 @@ func (p *parser) parameters(f *form, s *callSyntax) (params []param, ok bool) {
 				return nil, false
 			}
 			a = param{key: name, json: strings.Contains(tag, `string="false"`)}
-		} else if a.key, ok = p.token(); !ok || !p.literal(k.mid) {
+		} else if a.key, ok = p.readName(); !ok || !p.literal(k.mid) {
 			return nil, false
 		}
 		if a.value, ok = p.value(k.end, next, a.json); !ok {
@@ -253,10 +252,9 @@ func (p *parser) parameters(f *form, s *callSyntax) (params []param, ok bool) {
 	}
 }
 
-// value reads up to the mark that ends it. A value may hold that very mark, as a
-// text about calls does: the one that counts is followed by something that may
-// follow. A value without end, in an answer that ended well, lost it to a stop
-// sequence.
+// value reads a value up to its end mark. As a value may contain that mark, it ends at one
+// that is followed by one of next. In a response that ended normally, a value may have no
+// end mark, as a stop sequence removed it.
 func (p *parser) value(end string, next []string, json bool) (string, bool) {
 	if inner, ok := p.cdata(end); ok {
 		return inner, true
@@ -278,14 +276,14 @@ func (p *parser) value(end string, next []string, json bool) (string, bool) {
 	return unescape(string(p.buf[start:]), json), true
 }
 
-// The marks around text in XML that holds no markup.
+// The marks of CDATA sections.
 const (
 	cdataOpen  = "<![CDATA["
 	cdataClose = "]]>"
 )
 
-// cdata reads a value that is nothing but sections of CDATA, up to and with the
-// mark that ends it. If it is not, nothing is consumed.
+// cdata reads a value that consists of CDATA sections, with its end mark. If it does not,
+// nothing is consumed.
 func (p *parser) cdata(end string) (string, bool) {
 	start, found := p.pos, false
 	var b strings.Builder
@@ -336,11 +334,11 @@ func attribute(open, rest string) (name string, ok bool) {
 	return m[1] + m[2], true
 }
 
-// fenced reads JSON, which may stand in a code fence.
+// fenced reads JSON, which may be in a code fence.
 func (p *parser) fenced() (string, bool) {
-	fence := p.any("```json", "```")
+	fence := p.anyOf("```json", "```")
 	p.skipSpace()
-	raw, ok := p.json()
+	raw, ok := p.readJSON()
 	if ok && fence {
 		p.skipSpace()
 		ok = p.literal("```") || !p.need(1)
@@ -348,7 +346,7 @@ func (p *parser) fenced() (string, bool) {
 	return raw, ok
 }
 
-// object reads a JSON object or list that stands between marks.
+// object reads a JSON object or list between marks.
 func (p *parser) object() ([]call, bool) {
 	raw, ok := p.fenced()
 	if !ok {

@@ -8,22 +8,22 @@ import (
 	"parley/providers/schema"
 )
 
-// maxMention bounds, in bytes, how far a mark is followed that begins a line but
-// is not followed by what a call consists of: somebody may write about it.
+// maxMention is within how many bytes an end mark has to follow a mark that begins a line,
+// but is followed by something else than a call: it may be a text about calls.
 const maxMention = 2 << 10
 
-// salvage reads markup that begins at start, and whose inside is no call, up to
-// its end: broken JSON is mended, and what cannot be mended is a call that cannot
-// be read. It is false, and takes nothing, if what follows the mark looks like
-// words about it, or if another mark begins before the end.
+// salvage reads markup that begins at start, and that is not a valid call, up to its end:
+// broken JSON is repaired; if that fails the call is unreadable. It is false, and consumes
+// nothing, if what follows the mark looks like text about it, or if another mark begins
+// before the end.
 func (p *parser) salvage(s *callSyntax, start int) ([]call, bool) {
-	read, dry := p.pos, p.starved
+	read, starved := p.pos, p.starved
 	p.pos, p.starved = start+len(s.mark()), false
 	name, named := p.tagName(s)
 	from := p.pos
 	limit := p.looksLikeCall()
 	if !named || limit < 0 || !p.toEnd(s, limit) {
-		p.pos, p.starved = read, dry || p.starved
+		p.pos, p.starved = read, starved || p.starved
 		return nil, false
 	}
 	body := strings.TrimSuffix(string(p.buf[from:p.pos]), s.endMark())
@@ -36,8 +36,8 @@ func (p *parser) salvage(s *callSyntax, start int) ([]call, bool) {
 	return []call{{name: name, input: string(p.buf[start:p.pos]), unreadable: true}}, true
 }
 
-// repairCalls makes calls of broken JSON: the arguments of the tool called name, or with
-// no name the calls themselves.
+// repairCalls returns the calls in broken JSON, which is the arguments of the tool name, or if
+// that is "" the calls themselves.
 func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	fixed, whole := schema.RepairWhole([]byte(body))
 	if !whole || !strings.ContainsAny(string(fixed[:1]), "{[") {
@@ -46,7 +46,7 @@ func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	if name == "" {
 		calls, ok := p.objects(string(fixed), 0)
 		for i := range calls {
-			ok = ok && !calls[i].unknownTool // a name may have been mended as well
+			ok = ok && !calls[i].unknownTool // a name may be part of what was repaired
 			calls[i].repaired = true
 		}
 		return calls, ok
@@ -56,8 +56,8 @@ func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	return []call{c}, ok && !c.broken
 }
 
-// tagName reads the rest of the tag that opens a call of s, where the mark is its
-// beginning. It is false if there is none.
+// tagName reads the rest of the tag whose beginning is the mark of s, and returns the name in
+// it, false if it has none. For other syntaxes it is "".
 func (p *parser) tagName(s *callSyntax) (name string, ok bool) {
 	if s.open != "" || !s.forms[0].tag {
 		return "", true
@@ -69,8 +69,8 @@ func (p *parser) tagName(s *callSyntax) (name string, ok bool) {
 	return name, ok
 }
 
-// looksLikeCall returns within how many bytes the end of a call has to come whose
-// mark was read: 0 is no limit, and below 0 it is none.
+// looksLikeCall returns within how many bytes the end of a call has to come after its mark: 0
+// means no limit, -1 that it is not a call.
 func (p *parser) looksLikeCall() int {
 	at := p.pos
 	p.skipSpace()
@@ -85,8 +85,8 @@ func (p *parser) looksLikeCall() int {
 	return -1
 }
 
-// toEnd goes on behind the mark that ends s, or, with no limit, to the end of an
-// answer that ended well.
+// toEnd skips text up to and with the end mark of s, or, without a limit, to the end of a
+// response that ended normally.
 func (p *parser) toEnd(s *callSyntax, limit int) bool {
 	end := p.pos + limit
 	for {
@@ -126,7 +126,7 @@ var nameInBody = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
 })
 
-// findName returns the name in a call that cannot be read.
+// findName returns the name in an unreadable call, "tool_call" if it has none.
 func findName(body string) string {
 	if m := nameInBody().FindStringSubmatch(body); m != nil {
 		return m[1]

@@ -8,21 +8,20 @@ import (
 	"parley/providers/schema"
 )
 
-// A source is the text behind a mark as a parser sees it: whole. Where the text
-// ends for now the parser pauses, in a coroutine, until there is more. So the
-// grammar is written once, in straight lines, reads each byte once, and cannot
-// depend on where the stream was cut.
+// A source is the text that a parser reads. At the end of what has arrived the parser
+// pauses, in a coroutine, until there is more. So the grammar is plain code, reads each
+// byte once, and does not depend on where the stream was cut.
 type source struct {
 	buf      []byte
 	pos      int
 	ended    bool   // there is no more
-	complete bool   // the answer ended as the model wanted
-	starved  bool   // the parser asked for more than there was
-	awaited  string // while it pauses, only text with one of these bytes matters; "" is any
+	complete bool   // the response ended normally
+	starved  bool   // the parser needed more than there was
+	awaited  string // while it pauses, text without these bytes is not passed to the parser; "": all is
 	pause    func(struct{}) bool
 }
 
-// need waits until n bytes stand behind pos; false if the text ends before.
+// need waits for n bytes from pos on; false if the text ends before.
 func (s *source) need(n int) bool {
 	for len(s.buf)-s.pos < n {
 		if s.ended || !s.pause(struct{}{}) {
@@ -34,14 +33,13 @@ func (s *source) need(n int) bool {
 	return true
 }
 
-// add takes more text, and reports whether it may matter to the parser now.
+// add adds text, and reports whether the parser waits for it.
 func (s *source) add(text string) bool {
 	s.buf = append(s.buf, text...)
 	return s.awaited == "" || strings.ContainsAny(text, s.awaited)
 }
 
-// seek goes on to the next of these bytes, which are ASCII; false if the text
-// ends before.
+// seek moves to the next of these bytes, which are ASCII; false if the text ends before.
 func (s *source) seek(bytes string) bool {
 	for {
 		for s.pos < len(s.buf) {
@@ -94,8 +92,8 @@ func (s *source) literal(lit string) bool {
 	return true
 }
 
-// any consumes the first of lits that comes next. Empty ones never do.
-func (s *source) any(lits ...string) bool {
+// anyOf consumes the first of lits that comes next. Empty ones are ignored.
+func (s *source) anyOf(lits ...string) bool {
 	for _, lit := range lits {
 		if lit != "" && s.literal(lit) {
 			return true
@@ -109,11 +107,11 @@ func (s *source) isNext(lits ...string) bool {
 	start := s.pos
 	defer func() { s.pos = start }()
 	s.skipSpace()
-	return s.any(lits...) || !s.need(1)
+	return s.anyOf(lits...) || !s.need(1)
 }
 
-// until consumes text up to and with lit and returns what stood before it. If
-// lit does not come within limit bytes, nothing is consumed; 0 is no limit.
+// until consumes text up to and with lit and returns the text before it. If lit does not
+// come within limit bytes, nothing is consumed; 0 means no limit.
 func (s *source) until(lit string, limit int) (string, bool) {
 	for from := s.pos; ; {
 		if i := bytes.Index(s.buf[from:], []byte(lit)); i >= 0 && (limit == 0 || from+i-s.pos <= limit) {
@@ -131,8 +129,8 @@ func (s *source) until(lit string, limit int) (string, bool) {
 	}
 }
 
-// token consumes a name: letters, digits and what stands between them.
-func (s *source) token() (string, bool) {
+// readName consumes a name: letters, digits and _-.:/
+func (s *source) readName() (string, bool) {
 	start := s.pos
 	for s.need(1) && isNameByte(s.buf[s.pos]) {
 		if s.pos++; s.pos-start > 128 {
@@ -147,10 +145,10 @@ func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-.:/", c) >= 0
 }
 
-// json consumes one JSON object or list, by its brackets and strings alone. In
+// readJSON consumes one JSON object or list, by its brackets and strings alone. In
 // an answer that ended well, brackets that the model forgot are added. On
-// failure pos stands where the text stopped being JSON.
-func (s *source) json() (string, bool) {
+// failure pos is where the text stopped being JSON.
+func (s *source) readJSON() (string, bool) {
 	if c := s.peek(); c != '{' && c != '[' {
 		return "", false
 	}
@@ -173,8 +171,8 @@ func (s *source) json() (string, bool) {
 	return string(s.buf[start:]) + scan.Missing(), true
 }
 
-// string goes on to the quote that ends the string which begins here.
-func (s *source) string() bool {
+// skipString moves from a quote to the quote that ends the string.
+func (s *source) skipString() bool {
 	for s.pos++; s.seek(`"\`); s.pos++ {
 		if s.buf[s.pos] == '"' {
 			return true

@@ -15,8 +15,8 @@ func TestSourceAwaits(t *testing.T) {
 		parse      func(*source) (string, bool)
 		most       int
 	}{
-		{"string", `{"a":"` + words + `"}`, (*source).json, 10},
-		{"escapes", `{"a":"` + strings.Repeat(words[:500]+`\n\"`, 10) + `"}`, (*source).json, 60},
+		{"string", `{"a":"` + words + `"}`, (*source).readJSON, 10},
+		{"escapes", `{"a":"` + strings.Repeat(words[:500]+`\n\"`, 10) + `"}`, (*source).readJSON, 60},
 		{"tag", words + "</parameter>", func(s *source) (string, bool) { return s.until("</parameter>", 0) }, 10},
 	} {
 		s, woken := &source{}, 0

@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// ThinkOptions say how a server marks thinking in its text. The zero value
-// knows every style and waits for the server to open it.
+// ThinkOptions say how a server marks thinking in its text. The zero value detects all tags
+// of thinkTags.
 type ThinkOptions struct {
 	// Prefilled says that the server's template opens the thinking itself, so
 	// that every answer begins with thinking and only the closing tag arrives.
@@ -31,11 +31,10 @@ var thinkTags = []struct{ open, end string }{
 // answer into thinking blocks. White space around the tags belongs to them.
 //
 // Some templates open the thinking in the prompt, so that an answer has a
-// closing tag only. What came before it was thinking, but it has been shown as
-// text by then. Such a tag counts if it stands outside code and no opening tag
-// was mentioned before it; the block that has been text so far is then renamed
-// to thinking (a Delta that sets the Kind again) and the answer goes on in a
-// block of its own. Set Prefilled for servers known to do this.
+// closing tag only. The text before it was thinking, but has been sent as text. Such
+// a tag counts if it is outside code and no opening tag precedes it; the text block
+// is then renamed to thinking (a Delta that sets the Kind again) and the answer
+// continues in a block of its own. Set Prefilled for servers known to do this.
 func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
@@ -44,29 +43,29 @@ func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	}
 }
 
-// thinkState a think filter stands in the answer.
+// A thinkState is the state of a think filter.
 type thinkState int
 
 const (
-	atStart    thinkState = iota // nothing but white space and thinking so far
-	inThinking                   // behind an opening tag
-	inText                       // in text that a bare closing tag would rename
-	finished                     // nothing can come any more
+	atStart    thinkState = iota // only white space and thinking so far
+	inThinking                   // after an opening tag
+	inText                       // in text that a closing tag without an opening one would rename
+	finished                     // tags are text from here on
 )
 
 type think struct {
 	*llm.Out
 	prefilled bool
 	state     thinkState
-	block     string     // in which all this happens: the first with text
+	block     string     // the first block with text, which is the only one filtered
 	begun     bool       // block is set
-	head      *llm.Delta // what opened it, held back so that thinking can stand before it
+	head      *llm.Delta // the delta that opened it, held back so that thinking can precede it
 	held      string     // text that may be the beginning of a tag, with the white space before it
 	end       string     // tag that ends the thinking; "" for any of them
-	thoughts  int        // thinking blocks so far
-	open      bool       // the last of them has been sent something
+	thoughts  int        // number of thinking blocks so far
+	open      bool       // something of the last of them was sent
 	answered  bool       // thinking has ended: white space before the answer is dropped
-	renamed   bool       // what block holds is thinking; text goes to a block of its own
+	renamed   bool       // block was renamed to thinking; text is sent to a block of its own
 	md        markdown
 }
 
@@ -76,7 +75,7 @@ func (t *think) event(e llm.Event) {
 		return
 	}
 	if f, ok := e.(llm.Finish); ok {
-		t.release()
+		t.flush()
 		if t.state == inThinking && t.end == "" && t.open && f.Reason != llm.Length {
 			t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Text}})
 		}
@@ -94,8 +93,8 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		t.Send(e)
 		return
 	}
-	if d.Kind != llm.Text && d.Kind != "" { // somebody else renamed it
-		t.release()
+	if d.Kind != llm.Text && d.Kind != "" { // the server renamed it
+		t.flush()
 		t.state = finished
 	}
 	if t.state == finished && !t.renamed {
@@ -120,20 +119,19 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	t.text(t.held+d.Text, i)
 }
 
-// otherBlock takes note of a delta of another block.
+// otherBlock updates the state with a delta of another block.
 func (t *think) otherBlock(kind llm.Kind) {
 	switch {
 	case kind == llm.Call && t.state != inThinking,
 		kind == llm.Thinking && t.state == atStart && t.thoughts == 0: // this server tells thinking apart itself
-		t.release()
+		t.flush()
 		t.state = finished
 	case t.state == atStart && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
-		t.release()
+		t.flush()
 	}
 }
 
-// text handles text of the block. While talking, the first i bytes of it are
-// known to be nothing but text.
+// text handles text of the block. In the state inText, the first i bytes of it have no tag.
 func (t *think) text(s string, i int) {
 	t.held = ""
 	for s != "" && !t.Stopped() {
@@ -152,7 +150,8 @@ func (t *think) text(s string, i int) {
 	}
 }
 
-// Each of lead, think and talk handles the beginning of s and returns the rest.
+// leadingText handles the beginning of s in the state atStart, and returns the rest;
+// thinkingText does in inThinking, and answerText in inText.
 
 func (t *think) leadingText(s string) string {
 	trimmed := strings.TrimLeft(s, whitespace)
@@ -240,8 +239,8 @@ func (t *think) answerText(s string, i int) string {
 	return ""
 }
 
-// release sends what is held back as what it is without a tag.
-func (t *think) release() {
+// flush sends what is held back: it was not a tag.
+func (t *think) flush() {
 	held := t.held
 	t.held = ""
 	switch {
@@ -286,10 +285,10 @@ func (t *think) thinkingBlock() string {
 
 const (
 	whitespace = " \t\r\n"
-	maxSpace   = 1 << 10 // more white space than this is held back for nobody
+	maxSpace   = 1 << 10 // longest white space that is held back
 )
 
-// trailingSpace returns the length of the white space at the end of s, up to margin.
+// trailingSpace returns the length of the white space at the end of s, up to maxSpace.
 func trailingSpace(s string) int {
 	s = s[max(0, len(s)-maxSpace):]
 	return len(s) - len(strings.TrimRight(s, whitespace))

@@ -13,12 +13,12 @@ type buffer struct {
 	undos         []edit
 	redos         []edit // what undo took back, until something else changes
 	undoUnits     int    // of all undos
-	group         int    // changes of one tie are taken back together; 0 is each by itself
-	groups        int    // given so far
+	group         int    // changes of one group are undone together; 0: each by itself
+	groups        int    // number of groups so far
 	kills         [][]unit
-	yanked        int // how many kills ago what was yanked last was cut
-	firstChanged  int // the first unit that changed since the rows were last laid out
-	unchangedTail int // units at the end that did not
+	yanked        int // index of the last yanked kill, from the end of kills
+	firstChanged  int // index of the first unit that changed since the last layout
+	unchangedTail int // number of units at the end that did not change
 }
 
 // An edit is a change and its way back.
@@ -30,8 +30,7 @@ type edit struct {
 	group          int
 }
 
-// The past is bounded in changes, and in units that all of them hold; so is what
-// was cut.
+// Limits on undo, in changes and in units of all of them, and on the kill ring.
 const (
 	maxUndo      = 500
 	maxUndoUnits = 500_000
@@ -40,7 +39,7 @@ const (
 
 func (e edit) units() int { return len(e.removed) + len(e.added) }
 
-// text returns what the units stand for.
+// text returns the text of units.
 func text(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
@@ -121,7 +120,7 @@ func (b *buffer) record(e edit) {
 	b.undos = slices.Delete(b.undos, 0, drop)
 }
 
-// beginUndoGroup ties the changes from here on together, until release.
+// beginUndoGroup makes the changes up to endUndoGroup one group.
 func (b *buffer) beginUndoGroup() {
 	b.groups++
 	b.group = b.groups
@@ -129,7 +128,7 @@ func (b *buffer) beginUndoGroup() {
 
 func (b *buffer) endUndoGroup() { b.group = 0 }
 
-// splitUndo keeps what changes next from being taken back with what changed before.
+// splitUndo begins a new undo group, if there is one.
 func (b *buffer) splitUndo() {
 	if b.group != 0 {
 		b.beginUndoGroup()
@@ -139,14 +138,14 @@ func (b *buffer) splitUndo() {
 // dropUndos drops the undos.
 func (b *buffer) dropUndos() { b.undos, b.redos, b.undoUnits = nil, nil, 0 }
 
-// undo takes the last change back, with those it is tied to.
+// undo undoes the last change, with those of its group.
 func (b *buffer) undo() {
-	for tie := -1; len(b.undos) > 0; {
+	for group := -1; len(b.undos) > 0; {
 		e := b.undos[len(b.undos)-1]
-		if tie >= 0 && (tie == 0 || e.group != tie) {
+		if group >= 0 && (group == 0 || e.group != group) {
 			return
 		}
-		tie = e.group
+		group = e.group
 		b.undos = b.undos[:len(b.undos)-1]
 		b.redos = append(b.redos, e)
 		b.undoUnits -= e.units()
@@ -157,12 +156,12 @@ func (b *buffer) undo() {
 
 // redo does what undo took back.
 func (b *buffer) redo() {
-	for tie := -1; len(b.redos) > 0; {
+	for group := -1; len(b.redos) > 0; {
 		e := b.redos[len(b.redos)-1]
-		if tie >= 0 && (tie == 0 || e.group != tie) {
+		if group >= 0 && (group == 0 || e.group != group) {
 			return
 		}
-		tie = e.group
+		group = e.group
 		b.redos = b.redos[:len(b.redos)-1]
 		b.undos = append(b.undos, e)
 		b.undoUnits += e.units()
@@ -218,13 +217,13 @@ func (b *buffer) pushKill(killed []unit) {
 	b.kills = slices.Delete(b.kills, 0, from)
 }
 
-// yank writes what was cut last.
+// yank inserts the last kill.
 func (b *buffer) yank() {
 	b.yanked = 0
 	b.putKill()
 }
 
-// yankPop, right behind a yank, puts what was cut before that in its place.
+// yankPop, right after a yank, replaces it by the kill before.
 func (b *buffer) yankPop() {
 	if len(b.kills) == 0 {
 		return
@@ -238,10 +237,10 @@ func (b *buffer) putKill() {
 	if len(b.kills) == 0 {
 		return
 	}
-	tie := b.group
+	group := b.group
 	b.beginUndoGroup() // a change of its own, even if it looks like typing
 	b.replace(b.cur, b.cur, b.kills[len(b.kills)-1-b.yanked])
-	b.group = tie
+	b.group = group
 	b.splitUndo()
 }
 

@@ -6,10 +6,10 @@
 //	 TakeSubmitted ◄─┘          └── Completer, by way of CompletedMsg
 //
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
-// of the cursor. Pastes never submit, nor does what comes on their heels; large
-// ones become a chip such as [pasted 42 lines], a single unit that Value expands
-// and tab opens. A key costs what it changes, not what the prompt is long. The
-// prompt sign is the parent's to draw, next to SignRow.
+// of the cursor. Pastes never submit, nor do keys right after them; large ones become
+// a chip such as [pasted 42 lines], a single unit that Value expands and tab opens.
+// The cost of a key depends on what it changes, not on the length of the prompt. The
+// parent draws the prompt sign, next to PromptRow.
 package composer
 
 import (
@@ -63,8 +63,7 @@ type editor struct {
 	view                             string // of the last View; "" if something changed
 }
 
-// A recall brings back what was written before: the history, a search in it, and
-// the drafts set aside.
+// A recall restores earlier text: the history, a search in it, and the stash.
 type recall struct {
 	*editor
 	history history
@@ -85,7 +84,7 @@ type completion struct {
 type promptQueue struct {
 	*editor
 	queue        []string
-	steer        int // so many of the first steer
+	steerCount   int // number of prompts, from the first, that are sent within the turn
 	pickedPrompt int // -1 for none
 }
 
@@ -193,8 +192,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	do := m.actionOf(msg.String())
-	hurried := m.afterPaste()
-	if hurried && do == submit {
+	afterPaste := m.afterPaste()
+	if afterPaste && do == submit {
 		do = newLine
 	}
 	if m.search != nil && !m.searchKey(do, msg) {
@@ -214,7 +213,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		cmd = m.runAction(do)
 		switch {
-		case do == none && m.menu == nil && !hurried:
+		case do == none && m.menu == nil && !afterPaste:
 			m.onTyped(msg.Text)
 		case !keepsMenu[do]:
 			m.menu = nil
@@ -225,8 +224,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(cmd, m.updateMenu())
 }
 
-// handleModal lets the lists and vim have a key first, and reports whether it was
-// theirs.
+// handleModal passes a key to the menu, the queue and vim, and reports whether one of them
+// handled it.
 func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	if m.menu != nil {
 		if cmd, done = m.menuKey(do); do == cancel {
@@ -251,8 +250,7 @@ var keepsMenu = map[action]bool{none: true, deleteLeft: true, killWordLeft: true
 // holds the sequence which ends pastes would send itself.
 const pasteGuard = 50 * time.Millisecond
 
-// afterPaste reports whether a key that comes now is on the heels of a paste, or of
-// another key that was.
+// afterPaste reports whether a key follows a paste within pasteGuard, or another such key.
 func (m *Model) afterPaste() bool {
 	now := m.Now()
 	if m.lastPaste.IsZero() || now.Sub(m.lastPaste) >= pasteGuard {
@@ -264,8 +262,8 @@ func (m *Model) afterPaste() bool {
 	return true
 }
 
-// guardPaste begins the time behind a paste of n bytes, once it was taken. A large one takes a
-// while, in which no key is read, and whoever counts, keeps and draws it takes a while more.
+// guardPaste sets the end of a paste of n bytes. For a large one it is later, as counting,
+// saving and drawing it delays the keys after it.
 func (m *Model) guardPaste(n int) { m.lastPaste = m.Now().Add(time.Duration(n>>20) * pasteGuard) }
 
 func (m *Model) paste(content string) {

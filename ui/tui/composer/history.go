@@ -62,8 +62,8 @@ func (m *recall) CommitHistory(sent string) {
 	m.history.reset()
 }
 
-// saveHistoryDraft leaves the place in the history that is being looked at for another one,
-// and what is written there in its place.
+// saveHistoryDraft saves changes of the current prompt of the history, and makes the one to
+// steps back current.
 func (m *recall) saveHistoryDraft(to int) {
 	h := &m.history
 	if h.drafts == nil {
@@ -75,8 +75,8 @@ func (m *recall) saveHistoryDraft(to int) {
 	h.steps = to
 }
 
-// walkHistory goes through the history: by is -1 for older, 1 for newer.
-func (m *recall) walkHistory(by int) {
+// stepHistory goes through the history: by is -1 for older, 1 for newer.
+func (m *recall) stepHistory(by int) {
 	h := &m.history
 	to := h.steps - by
 	if to < 0 || to > len(h.prompts) {
@@ -121,10 +121,9 @@ func (m *recall) stopSearch(accept bool) {
 	m.invalidate()
 }
 
-// searchKey deals with a key while a search is on, and reports whether it is to
-// act on the text as well. As in readline a key that means something else takes
-// what was found; enter only takes it, so that nobody sends what they did not
-// look at.
+// searchKey handles a key during a search, and reports whether it acts on the text as
+// well. As in readline, any other key accepts the prompt that was found; enter only
+// accepts it, so that it is not sent unread.
 func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	s := m.search
 	switch {
@@ -197,7 +196,7 @@ func (m *recall) searchLine() string { return m.theme.Dim.Render(m.searchText())
 
 func (m *recall) searchCursor() int { return ansi.StringWidth(m.searchText()) }
 
-// isWord holds of what alt+b and alt+f move over.
+// isWord reports whether u is part of a word, for alt+b and alt+f.
 func isWord(u unit) bool {
 	for _, r := range u.text {
 		return u.kind == kindChip || unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r > 0x2fff
@@ -205,5 +204,5 @@ func isWord(u unit) bool {
 	return false
 }
 
-// isField holds of what ctrl+w deletes.
+// isField reports whether u is no white space, for ctrl+w.
 func isField(u unit) bool { return u.kind != kindNewline && !isSpace(u) }

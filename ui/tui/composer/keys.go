@@ -24,8 +24,8 @@ const (
 	wordRight
 	home
 	end
-	start
-	finish
+	textStart
+	textEnd
 	deleteLeft
 	deleteRight
 	killStart
@@ -60,7 +60,7 @@ func bindings() []binding {
 		bind(left, "move by character", "left", "ctrl+b"), bind(right, "", "right", "ctrl+f"),
 		bind(wordLeft, "move by word", "alt+b", "ctrl+left", "alt+left"), bind(wordRight, "", "alt+f", "ctrl+right", "alt+right"),
 		bind(home, "start and end of the line", "home", "ctrl+a"), bind(end, "", "end", "ctrl+e"),
-		bind(start, "start and end of the text", "alt+<"), bind(finish, "", "alt+>"),
+		bind(textStart, "start and end of the text", "alt+<"), bind(textEnd, "", "alt+>"),
 		bind(deleteLeft, "delete character left and right", "backspace", "shift+backspace", "ctrl+h"), bind(deleteRight, "", "delete", "ctrl+d"),
 		bind(killWordLeft, "delete word left, to space, right", "alt+backspace", "ctrl+backspace"), // stops at punctuation, killField at spaces
 		bind(killField, "", "ctrl+w"), bind(killWord, "", "alt+d", "alt+delete", "ctrl+delete"),
@@ -200,9 +200,9 @@ func (m *editor) target(do action) int {
 		return m.lineEnd(m.cur)
 	case killField:
 		return m.wordLeft(isField)
-	case start:
+	case textStart:
 		return 0
-	case finish:
+	case textEnd:
 		return len(m.units)
 	}
 	return m.cur
@@ -227,7 +227,7 @@ func (m *Model) vertical(by int) {
 	m.layOut()
 	r := m.rowOf(m.cur) + by
 	if r < 0 || r >= len(m.rows) {
-		m.walkHistory(by)
+		m.stepHistory(by)
 		return
 	}
 	if m.goalColumn < 0 {

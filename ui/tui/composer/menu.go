@@ -38,9 +38,8 @@ type CompletedMsg struct {
 // SetCompleter sets the function that completes words; nil turns completion off.
 func (m *completion) SetCompleter(c Completer) { m.completer, m.menu = c, nil }
 
-// An menu is the list of what the word at the cursor may become. It opens when
-// its sign is typed, by a user and not in a paste, and lives until the cursor
-// leaves the word.
+// A menu lists the completions of the word at the cursor. It opens when the sign of the
+// word is typed, but not pasted, and closes when the cursor leaves the word.
 type menu struct {
 	kind  rune
 	start int // index of the sign
@@ -53,7 +52,7 @@ type menu struct {
 	candidates []Candidate
 	selected   int  // the one that is chosen
 	moved      bool // by a user
-	acceptNext bool // it is to be taken as soon as it is known
+	acceptNext bool // the selected candidate of the next answer is accepted at once
 	height     int  // rows that the list has had; it does not shrink, so that nothing jumps
 }
 

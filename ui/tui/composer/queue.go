@@ -20,17 +20,17 @@ type UnqueueMsg struct {
 	Edit  bool
 }
 
-// queued shows at most this many prompts.
+// maxQueued is the number of queued prompts that are shown.
 const maxQueued = 3
 
 // SetQueue sets the prompts that wait to be sent, the next one first; so many of the first
 // steer. They stand above the text. Up on an empty line chooses the last one: enter or right
 // takes it back to be written on, delete or backspace drops it, esc or down leaves.
 func (m *promptQueue) SetQueue(prompts []string, steer int) {
-	if slices.Equal(prompts, m.queue) && steer == m.steer {
+	if slices.Equal(prompts, m.queue) && steer == m.steerCount {
 		return
 	}
-	m.queue, m.steer = slices.Clone(prompts), steer
+	m.queue, m.steerCount = slices.Clone(prompts), steer
 	m.pickedPrompt = min(m.pickedPrompt, len(prompts)-1)
 	m.invalidate()
 }
@@ -93,7 +93,7 @@ func (m *promptQueue) queueLines(rows int) []string {
 	for i := first; i < first+n; i++ {
 		line, _, more := strings.Cut(strings.TrimSpace(truncateBytes(m.queue[i], maxShownBytes)), "\n")
 		when := "queued: "
-		if i < m.steer {
+		if i < m.steerCount {
 			when = "next: "
 		}
 		line = when + sanitize.Line(line)

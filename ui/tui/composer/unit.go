@@ -61,8 +61,8 @@ func first(text string) unit {
 
 func printable(c byte) bool { return c >= ' ' && c < 0x7f }
 
-// visibleForm returns what a character looks like. What cannot be seen is told by its
-// number, for in a prompt it would be sent unseen.
+// visibleForm returns what a character looks like. An invisible one is shown by its number,
+// as it would be sent unseen.
 func visibleForm(cluster string) string {
 	if cluster == "\t" {
 		return tab
@@ -82,8 +82,8 @@ func visibleForm(cluster string) string {
 	return b.String()
 }
 
-// joins reports whether a and b, side by side, are other characters than each
-// for itself: a letter and a combining mark, the halves of a flag.
+// joins reports whether a and b, side by side, are one grapheme cluster: a letter and a
+// combining mark, the halves of a flag.
 func joins(a, b unit) bool {
 	if a.kind != kindChar || b.kind != kindChar || len(a.text) == 1 && len(b.text) == 1 {
 		return false
@@ -158,8 +158,8 @@ func isLargePaste(text string) bool {
 
 func newChip(text string) unit {
 	text = stripControl(text)
-	look := chipLabel(text)
-	return unit{text: text, display: look, width: int32(ansi.StringWidth(look)), kind: kindChip}
+	label := chipLabel(text)
+	return unit{text: text, display: label, width: int32(ansi.StringWidth(label)), kind: kindChip}
 }
 
 // chipLabel returns what a chip shows instead of its text.

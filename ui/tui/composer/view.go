@@ -7,11 +7,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// rowCounts counts the rows of each part, from top to bottom. What stands above
-// the text gives it a third of the height, if it wants that much.
-type rowCounts struct{ queue, offer, search, text int }
+// rowCounts are the rows of each part, from top to bottom. The text gets at least a third
+// of the height, if it needs that.
+type rowCounts struct{ queue, menu, search, text int }
 
-func (p rowCounts) above() int { return p.queue + p.offer + p.search }
+func (p rowCounts) above() int { return p.queue + p.menu + p.search }
 
 // layOut lays the text out and divides the rows. One cell at the right is left
 // for a cursor at the end of a full row.
@@ -19,8 +19,8 @@ func (m *Model) layOut() rowCounts {
 	m.update(&m.buffer, max(m.width-1, 1))
 	p := rowCounts{search: m.searchRows()}
 	spare := max(m.height-p.search-min(len(m.rows), max(m.height/3, 1)), 0)
-	p.offer = min(m.menuRows(), spare)
-	p.queue = min(m.queueRows(), spare-p.offer)
+	p.menu = min(m.menuRows(), spare)
+	p.queue = min(m.queueRows(), spare-p.menu)
 	p.text = min(len(m.rows), max(m.height-p.above(), 1))
 	r := m.rowOf(m.cur)
 	m.top = max(min(m.top, r, len(m.rows)-p.text), r-p.text+1, 0)
@@ -37,7 +37,7 @@ func (m *Model) Height() int {
 // below the lists.
 func (m *Model) PromptRow() int {
 	p := m.layOut()
-	return p.queue + p.offer
+	return p.queue + p.menu
 }
 
 // View returns the composer: Height rows, none wider than its width. Above the text
@@ -49,7 +49,7 @@ func (m *Model) View() string {
 	p := m.layOut()
 	lines := make([]string, 0, m.height)
 	lines = append(lines, m.queueLines(p.queue)...)
-	lines = append(lines, m.menuLines(p.offer)...)
+	lines = append(lines, m.menuLines(p.menu)...)
 	if p.search > 0 {
 		lines = append(lines, m.searchLine())
 	}
@@ -81,10 +81,10 @@ func (m *Model) renderRow(r row) string {
 		return m.theme.Faint.Render(ansi.Truncate(m.placeholder, m.layout.width, "…"))
 	}
 	var out strings.Builder
-	used, pen := 0, &m.textSGR
+	used, style := 0, &m.textSGR
 	from, to := m.selection()
 	shell := m.Shell()
-	out.WriteString(pen.On)
+	out.WriteString(style.On)
 	for i, u := range m.units[r.start:r.end] {
 		i += r.start
 		if used += u.cells(m.layout.width); used > m.layout.width {
@@ -97,13 +97,13 @@ func (m *Model) renderRow(r row) string {
 		case u.display != "" && !isSpace(u), shell && i == 0:
 			want = &m.accentSGR
 		}
-		if want != pen {
-			out.WriteString(pen.Off + want.On)
-			pen = want
+		if want != style {
+			out.WriteString(style.Off + want.On)
+			style = want
 		}
 		out.WriteString(u.draw(m.layout.width))
 	}
-	out.WriteString(pen.Off)
+	out.WriteString(style.Off)
 	return out.String()
 }
 
@@ -116,7 +116,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	}
 	p := m.layOut()
 	if m.search != nil {
-		return m.searchCursor(), min(p.queue+p.offer, m.height-1), true
+		return m.searchCursor(), min(p.queue+p.menu, m.height-1), true
 	}
 	return min(m.column(m.units, m.cur), m.width-1), p.above() + m.rowOf(m.cur) - m.top, true
 }
@@ -134,9 +134,9 @@ func (m *Model) Click(x, y int) tea.Cmd {
 			m.pickedPrompt = first + y
 		}
 		return nil
-	case row < p.offer:
-		return m.clickMenu(row, p.offer)
-	case row < p.offer+p.search:
+	case row < p.menu:
+		return m.clickMenu(row, p.menu)
+	case row < p.menu+p.search:
 		return nil
 	}
 	at := m.index(m.units, m.top+y-p.above(), max(x, 0))

@@ -39,8 +39,8 @@ const (
 
 func (m mode) String() string { return [...]string{"insert", "normal", "visual"}[m] }
 
-// Vim is the state of vim's modes. A command is [count] [operator [count]] and
-// a motion, or a key of its own.
+// vim is the state of vim's modes. A command is [count] [operator [count]] and a
+// motion, or a key of its own.
 type vim struct {
 	mode            mode
 	typed           string   // keys of the unfinished command
@@ -117,7 +117,7 @@ func (v *vim) key(m *Model, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 		visual := v.mode == modeVisual
 		v.clearCommand()
 		cmd = m.runAction(do)
-		if v.mode != modeInsert && (!visual || do < left || do > finish) {
+		if v.mode != modeInsert && (!visual || do < left || do > textEnd) {
 			v.mode = modeNormal
 		}
 	}
@@ -145,7 +145,7 @@ func (v *vim) repeat(do func()) {
 
 // handleChar deals with a character outside of insert mode.
 func (v *vim) handleChar(m *Model, key string) {
-	if v.mode == modeInsert { // of several characters at once, one began it
+	if v.mode == modeInsert { // an earlier character of the same message began it
 		m.insert(key)
 		return
 	}

@@ -2,12 +2,11 @@ package composer
 
 import "strings"
 
-// Where vim's motions lead. Indices may be len(units), behind the last one.
-
+// The targets of vim's motions. Indices may be len(units), behind the last one.
 // A charFind is what f, F, t and T look for.
 type charFind struct{ key, char string }
 
-// reversed returns f the other way round.
+// reversed returns f in the other direction.
 func (f charFind) reversed() charFind {
 	return charFind{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
 }
