@@ -84,21 +84,12 @@ func AttachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
 		item, failed := attach.FromFile(p, attach.DefaultLimits())
 		if failed != nil {
-			err = errors.Join(err, PlainError(failed))
+			err = errors.Join(err, failed)
 			continue
 		}
 		items = append(items, item)
 	}
 	return items, err
-}
-
-// PlainError says what the system said without the name of its call.
-func PlainError(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return fmt.Errorf("%s: %w", p.Path, p.Err)
-	}
-	return err
 }
 
 // LacksVision reports whether model is known not to see the image that p is.
@@ -170,7 +161,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 		return attach.FromFile(ExpandHome(path), attach.DefaultLimits())
 	})
 	if err != nil {
-		return nil, nil, PlainError(err)
+		return nil, nil, err
 	}
 	if n := len(parts) - 1; n >= 0 && parts[n].Kind == llm.Text && parts[n].Name == "" {
 		parts = parts[:n] // the text itself

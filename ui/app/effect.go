@@ -193,7 +193,7 @@ func SaveText(before, err error) (text string, lasting error) {
 	case errors.As(err, &lost):
 		return "Another parley opened this conversation; continuing in a copy, " + lost.Fork, nil
 	case err != nil && before == nil:
-		return "Not saved (" + err.Error() + "). Messages are kept in memory and saved when possible", err
+		return "Not saved (" + format.ErrorText(err) + "). Messages are kept in memory and saved when possible", err
 	case err == nil && before != nil:
 		return SavedAgain, nil
 	}

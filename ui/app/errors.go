@@ -45,7 +45,7 @@ func hintFor(a llm.Audience, err error) string {
 // reason, what a user can do about it.
 func RefusalText(err error) string {
 	if !errors.As(err, new(*llm.Error)) {
-		return err.Error()
+		return format.ErrorText(err)
 	}
 	text := ErrorText(err)
 	if hint := Hint(err); hint != "" {
@@ -76,11 +76,11 @@ func ErrorText(err error) string {
 }
 
 // ShellErrorText is ErrorText behind the name of the program: without a capital that the
-// error does not have.
+// error does not have. What the system said is without the names of calls.
 func ShellErrorText(err error) string {
-	text := err.Error()
+	text := format.ErrorText(err)
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
-		text = strings.Replace(text, e.Error(), faultText(e), 1)
+		text = strings.Replace(text, format.ErrorText(e), faultText(e), 1)
 	}
 	return text
 }
@@ -309,7 +309,7 @@ func Within(patience time.Duration, f func()) bool {
 func Crash(p any, stack []byte) int {
 	path, err := WriteCrash(p, stack)
 	if err != nil {
-		path = err.Error()
+		path = format.ErrorText(err)
 	}
 	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", sanitize.Line(masked(fmt.Sprint(p))), sanitize.Line(path))
 	return StatusPanic

@@ -122,7 +122,7 @@ func (o Options) Export(s *session.Session, as, path string) (written, note stri
 			note = " · keys masked in " + format.Plural(c.MaskedTexts, "text")
 		}
 		if err != nil {
-			note += " · " + strings.ReplaceAll(err.Error(), "\n", " · ")
+			note += " · " + strings.ReplaceAll(format.ErrorText(err), "\n", " · ")
 		}
 	}
 	written, err = WriteExport(c, as, path, o.Directory)
@@ -170,7 +170,7 @@ func skillItems(a *App) (items []Item) {
 		items = append(items, Item{Title: s.Name, Detail: detail + " · " + s.Description, Value: s.Name})
 	}
 	for _, err := range problems {
-		items = append(items, Item{Title: "ignored", Detail: err.Error(), Value: err.Error(), Disabled: true})
+		items = append(items, Item{Title: "ignored", Detail: format.ErrorText(err), Value: format.ErrorText(err), Disabled: true})
 	}
 	return items
 }

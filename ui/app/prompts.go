@@ -333,7 +333,7 @@ func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 		}
 		var err error
 		if text, err = os.ReadFile(path); err != nil {
-			return nil, fmt.Errorf("%s: schema: %w", p.Path, PlainError(err))
+			return nil, fmt.Errorf("%s: schema: %w", p.Path, err)
 		}
 	}
 	if len(text) == 0 {

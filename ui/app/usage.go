@@ -283,7 +283,7 @@ func budgetItem(s *session.Session, l session.Limit) Item {
 	}
 	used, err := s.Used(l)
 	if err != nil {
-		item.Detail = err.Error()
+		item.Detail = format.ErrorText(err)
 		return item
 	}
 	cost, tokens := cmp.Or(format.Cost(used.Cost, true), "$0.00"), format.Tokens(used.Input+used.Output)+" tokens"

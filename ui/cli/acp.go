@@ -13,6 +13,7 @@ import (
 	"parley/tools/process"
 	"parley/ui/acp"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -141,7 +142,7 @@ func (a editor) addServer(s acp.Server) {
 	}
 	c := mcp.Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Trusted: true}
 	if err := mcp.Validate(map[string]mcp.Config{s.Name: c}); err != nil {
-		a.note("MCP server of the editor not started: " + err.Error())
+		a.note("MCP server of the editor not started: " + format.ErrorText(err))
 		return
 	}
 	if a.config.MCP == nil {

@@ -20,6 +20,7 @@ import (
 	"parley/session/hooks"
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/ui/format"
 	"parley/ui/tui"
 )
 
@@ -152,16 +153,11 @@ func (a *program) load() error {
 		}
 	}
 	a.configPath = path
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("configuration %s is not a regular file", path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+	text, mode, err := readConfig(path)
+	if err != nil && a.configFile != "" {
+		return fmt.Errorf("--config %w: name a file with settings, or leave --config out for %s", err, abbrevPath(filepath.Join(dir, "config.toml")))
+	} else if err != nil {
+		return fmt.Errorf("configuration %w: move it away, or name another file with --config", err)
 	}
 	if err := config.Decode(string(text), &a.config); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
@@ -171,12 +167,27 @@ func (a *program) load() error {
 		a.note(changeable)
 	}
 	for _, p := range a.config.Providers {
-		if p.APIKey != "" && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm()))
+		if p.APIKey != "" && mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, mode.Perm()))
 			break
 		}
 	}
 	return nil
+}
+
+// readConfig reads a configuration. Errors begin with its path.
+func readConfig(path string) (text []byte, mode os.FileMode, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: it is not a regular file", path)
+	}
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, 0, errors.New(format.ErrorText(err))
+	}
+	return text, info.Mode(), nil
 }
 
 // changeableByAll says that a configuration, which names programs to run, or the folder that it or

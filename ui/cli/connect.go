@@ -269,7 +269,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 			warn(unchecked.Error() + ". Stored anyway")
 			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
-			warn(err.Error())
+			warn(format.ErrorText(err))
 			continue
 		}
 		if errors.As(err, new(rejectedError)) {
@@ -316,7 +316,7 @@ func (c *connectCommand) readVariables(about providers.Connection, typed bool) (
 			} else if attempt == maxAttempts {
 				return nil, err
 			}
-			warn(format.Capital(err.Error()))
+			warn(format.Capital(format.ErrorText(err)))
 		}
 		if value != "" {
 			values[v.Name] = value

@@ -7,6 +7,7 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // leastFree is how many bytes of a disk should be free for conversations.
@@ -17,7 +18,7 @@ func (d doctor) store() []app.Check {
 	file := app.Check{Section: app.SectionStore, Name: "conversations", Status: app.Works}
 	path, err := session.StorePath(os.Getenv)
 	if err != nil {
-		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "Conversations are not stored"
+		file.Status, file.Detail, file.Hint = app.Broken, format.ErrorText(err), "Conversations are not stored"
 		return []app.Check{file}
 	}
 	lib, err := session.OpenStore(os.Getenv)
@@ -27,7 +28,7 @@ func (d doctor) store() []app.Check {
 	}
 	switch {
 	case err != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, err.Error(), "Keep a copy of it, then move it away or restore a backup"
+		file.Status, file.Detail, file.Hint = app.Broken, format.ErrorText(err), "Keep a copy of it, then move it away or restore a backup"
 	case lib.ReadOnly() != nil:
 		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "New conversations are not stored until this is repaired"
 	default:

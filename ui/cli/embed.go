@@ -189,7 +189,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 		if r.store != "" {
 			return err
 		}
-		r.note("usage is not saved: " + err.Error())
+		r.note("usage is not saved: " + format.ErrorText(err))
 	}
 	defer func() { err = errors.Join(err, r.library.Close()) }()
 	out, err := r.newSink()

@@ -10,6 +10,7 @@ import (
 	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/format"
 )
 
 // An embedBudget holds a run to the limits of days and months, and saves what it uses. Room is
@@ -128,7 +129,7 @@ func (b *embedBudget) spend(n int, bill llm.Bill) {
 func (b *embedBudget) save() {
 	if err := b.spent.save(b.run.library); err != nil && !b.told {
 		b.told = true
-		b.run.note("usage is not saved: " + err.Error())
+		b.run.note("usage is not saved: " + format.ErrorText(err))
 	}
 }
 

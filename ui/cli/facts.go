@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -34,7 +35,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		return c.fail(print.Failed, errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path"))
 	}
 	if err := kept.Err(); err != nil {
-		c.note(err.Error() + "; it is written again")
+		c.note(format.ErrorText(err) + "; it is written again")
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
@@ -128,7 +129,7 @@ func (d doctor) facts(now time.Time) app.Check {
 		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and context windows"
 	}
 	if err := d.config.Facts.Err(); err != nil {
-		c.Status, c.Detail, c.Hint = app.Warns, err.Error(), "Those built in count: parley models --update writes it again"
+		c.Status, c.Detail, c.Hint = app.Warns, format.ErrorText(err), "Those built in count: parley models --update writes it again"
 	}
 	return c
 }

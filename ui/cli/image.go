@@ -22,6 +22,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -114,7 +115,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	}
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
-		c.note("could not keep what this costs: " + err.Error())
+		c.note("could not keep what this costs: " + format.ErrorText(err))
 	}
 	defer func() { _ = library.Close() }()
 	held, err := reserveBudget(c.program, library, m.Name, llm.Usage{Cost: usd, Priced: known})
@@ -169,7 +170,7 @@ func (c *imageCommand) account(library *session.Store, held session.Reservation,
 		entries = ledgerEntries(session.PurposeImage, model, bill.Usage())
 	}
 	if err := errors.Join(library.Ledger().Add(entries...), held.Settle()); err != nil {
-		c.note("could not keep what this cost: " + err.Error())
+		c.note("could not keep what this cost: " + format.ErrorText(err))
 	}
 }
 
@@ -295,7 +296,7 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 	if again != nil {
 		return s, err
 	}
-	s.Path, s.Note = elsewhere, err.Error()+": saved as "+elsewhere
+	s.Path, s.Note = elsewhere, format.ErrorText(err)+": saved as "+elsewhere
 	return s, nil
 }
 

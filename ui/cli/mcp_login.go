@@ -19,6 +19,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -123,11 +124,11 @@ func loadMCP(a *program) (map[string]mcp.Config, map[string]bool, error) {
 		return nil, nil, err
 	}
 	if a.library, err = a.openLibrary(); err != nil { // which knows what folders are trusted
-		a.note(err.Error())
+		a.note(format.ErrorText(err))
 	}
 	defer a.closeLibrary()
 	if err := a.loadProjectTrust(false); err != nil {
-		a.note(err.Error())
+		a.note(format.ErrorText(err))
 	}
 	return mcpConfigs(a)
 }
@@ -165,7 +166,7 @@ func loginServer(ctx context.Context, a *program, name string) error {
 	defer login.Close()
 	fmt.Println(app.LoginText(name, login.Host, login.URL) + "\n")
 	if err := openURL(ctx, login.URL); err != nil {
-		a.note(err.Error())
+		a.note(format.ErrorText(err))
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
 		fmt.Println("Waiting for your browser. If it runs on another computer, paste the address here that it ends on:")
@@ -190,6 +191,6 @@ func pasteLogin(login *mcp.Login) {
 		if err == nil {
 			return
 		}
-		warn(err.Error())
+		warn(format.ErrorText(err))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -54,7 +55,7 @@ func reserveBudget(a *program, library *session.Store, model string, estimate ll
 
 // unheldText tells why limits that programs share are not held among them.
 func unheldText(err error) string {
-	return "limits of a day and a month do not count what other parley programs spend now: " + err.Error()
+	return "limits of a day and a month do not count what other parley programs spend now: " + format.ErrorText(err)
 }
 
 // A spending collects what requests beside a conversation used, and saves it.

@@ -14,6 +14,7 @@ import (
 	"parley/providers"
 	"parley/providers/media"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -161,7 +162,7 @@ func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choi
 	a.local.discover(ctx)
 	choices, err := providers.LiveChoices(ctx, a.local.services(), a.openOptions(), refresh)
 	if err != nil {
-		for line := range strings.Lines(err.Error()) {
+		for line := range strings.Lines(format.ErrorText(err)) {
 			a.note(strings.TrimSpace(line))
 		}
 	}

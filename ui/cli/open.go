@@ -10,6 +10,7 @@ import (
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -144,7 +145,7 @@ func (a *program) openLibrary() (*session.Store, error) {
 // closeSession ends a session, and notes what of it could not be saved.
 func closeSession(s *session.Session, note func(string)) {
 	if err := s.Close(); err != nil {
-		note("could not save this conversation: " + err.Error())
+		note("could not save this conversation: " + format.ErrorText(err))
 	}
 }
 
@@ -154,6 +155,6 @@ func (a *program) closeLibrary() {
 		return
 	}
 	if err := a.library.Close(); err != nil {
-		a.note("could not save the conversations: " + err.Error())
+		a.note("could not save the conversations: " + format.ErrorText(err))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/ui/format"
 )
 
 // project is what the files of the working directory add to the configuration.
@@ -76,7 +77,7 @@ func ownInstructions() (string, error) {
 func (a *program) loadProjectTrust(screen bool) error {
 	var err error
 	if a.project.own, err = ownInstructions(); err != nil {
-		a.note(err.Error())
+		a.note(format.ErrorText(err))
 	}
 	if a.project.offer, err = projectReader(a)(); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"parley/session/prompts"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -67,11 +68,11 @@ func (c *promptsCommand) run(f func() error) error {
 		return c.fail(print.Failed, err)
 	}
 	if c.library, err = session.OpenStore(os.Getenv); err != nil {
-		c.note(err.Error())
+		c.note(format.ErrorText(err))
 	}
 	defer c.closeLibrary()
 	if err := c.loadProjectTrust(false); err != nil {
-		c.note(err.Error())
+		c.note(format.ErrorText(err))
 	}
 	if err := f(); err != nil {
 		return c.fail(print.Failed, err)
@@ -116,7 +117,7 @@ func (c *promptsCommand) list() error {
 		rows = append(rows, row)
 	}
 	for _, err := range problems {
-		c.note(err.Error())
+		c.note(format.ErrorText(err))
 	}
 	switch {
 	case c.format == "json":

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // recording is what goes over the wire, to be looked at, kept or replayed.
@@ -36,10 +37,10 @@ func (r *recording) open(f *flags) error {
 	}
 	recorder.OnError = func(err error) {
 		if report := r.onError.Load(); report != nil {
-			(*report)(err.Error())
+			(*report)(format.ErrorText(err))
 			return
 		}
-		f.note(err.Error())
+		f.note(format.ErrorText(err))
 	}
 	r.tap = &providers.Tap{Recorder: recorder}
 	return nil
@@ -50,7 +51,7 @@ func (r *recording) open(f *flags) error {
 func (r *recording) close(well bool, note func(string)) {
 	if r.tap != nil && r.tap.Recorder != nil {
 		if err := r.tap.Recorder.Close(); err != nil {
-			note("the recording: " + err.Error())
+			note("the recording: " + format.ErrorText(err))
 		}
 	}
 	if r.replay != nil && well {

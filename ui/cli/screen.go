@@ -18,6 +18,7 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/plain"
 	"parley/ui/print"
 	"parley/ui/tui"
@@ -89,7 +90,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {
-		o.Notice = strings.TrimPrefix(o.Notice+" · "+err.Error(), " · ")
+		o.Notice = strings.TrimPrefix(o.Notice+" · "+format.ErrorText(err), " · ")
 	}
 	defer a.mcp.stop()
 	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked

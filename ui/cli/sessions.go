@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -35,7 +36,7 @@ func (a *program) maskKeys() func(string) string {
 	err := a.load()
 	mask, missed := maskSecrets(a)
 	if err = errors.Join(err, missed); err != nil {
-		a.note("Not all configured keys are masked: " + err.Error())
+		a.note("Not all configured keys are masked: " + format.ErrorText(err))
 	}
 	return mask
 }

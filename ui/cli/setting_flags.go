@@ -15,6 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // settingFlags are the flags that do what a command of the chat does. The conversation that the
@@ -105,7 +106,7 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 // Notice says which of the former are left out.
 func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
 	if err := session.RestoreDirectories(s, session.BranchDirectories(s)...); err != nil {
-		notice = "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		notice = "Continuing without a folder: " + strings.ReplaceAll(format.ErrorText(err), "\n", "; ")
 		if errors.Is(err, fs.ErrNotExist) {
 			notice += " · used again once it is back"
 		}

@@ -181,7 +181,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	id := int64(0)
 	for line, err := range vectors.Lines(file) {
 		if err == vectors.ErrTruncated && id > 0 {
-			a.note(f.search + ": " + err.Error() + ", and is skipped")
+			a.note(f.search + ": " + format.ErrorText(err) + ", and is skipped")
 			break
 		}
 		if err != nil {
@@ -249,7 +249,7 @@ func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, s
 	spent := &spending{purpose: session.PurposeEmbed, model: m.Name}
 	defer func() {
 		if err := spent.save(library); err != nil {
-			a.note("usage is not saved: " + err.Error())
+			a.note("usage is not saved: " + format.ErrorText(err))
 		}
 	}()
 	query, err := embedOne(ctx, m, text, o, spent)

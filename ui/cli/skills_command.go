@@ -33,7 +33,7 @@ func newSkillsCommand(a *program) *cobra.Command {
 			gatherSkills(a)
 			rows, problems := skillRows(a)
 			for _, err := range problems {
-				a.note(err.Error())
+				a.note(app.ShellErrorText(err))
 			}
 			return f(rows)
 		})

@@ -75,7 +75,7 @@ func recoverFiles(a *program) (notice string) {
 		}
 		switch {
 		case err != nil:
-			notice = joinNotices(notice, "an interrupted undo could not be looked at: "+err.Error())
+			notice = joinNotices(notice, "an interrupted undo could not be looked at: "+format.ErrorText(err))
 		case found != nil:
 			notice = joinNotices(notice, interruptedText(found))
 		}

@@ -20,6 +20,7 @@ import (
 	"os"
 
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
@@ -62,7 +63,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	stop()
 	app.Within(app.StopWait, p.beside.Wait)
 	if err := p.app.Session.Close(); err != nil {
-		p.writeLine("Could not save the end of this conversation: %s", oneLine(err.Error()))
+		p.writeLine("Could not save the end of this conversation: %s", oneLine(format.ErrorText(err)))
 	}
 	p.out.End()
 	if p.mail.panic != nil {
@@ -89,6 +90,6 @@ func (p *frontend) leave() {
 		p.input.echo(true)
 	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {
-		p.writeLine("Could not save the draft: %s", oneLine(err.Error()))
+		p.writeLine("Could not save the draft: %s", oneLine(format.ErrorText(err)))
 	}
 }

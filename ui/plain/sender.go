@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A sender sends messages.
@@ -106,5 +107,5 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 // notSent makes a draft of a message that cannot be sent.
 func (s *sender) notSent(text string, err error) {
 	s.drafts.add(text)
-	s.writeLine("Not sent: %s It is your draft now.", sentence(oneLine(err.Error())))
+	s.writeLine("Not sent: %s It is your draft now.", sentence(oneLine(format.ErrorText(err))))
 }

@@ -4,6 +4,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // start writes the model and the directory, asks whether the directory is trusted, and sends what the
@@ -57,7 +58,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	p.app.Session.SetSystem(system)
 	switch {
 	case err != nil:
-		p.writeLine("Note: %s", sentence(oneLine(err.Error())))
+		p.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err))))
 	case yes:
 		p.concurrent(app.ReadPrompts(p.app))
 		p.writeLine("%s.", app.Trusted)

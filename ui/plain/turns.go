@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // turns runs the turns of the conversation, one at a time.
@@ -185,7 +186,7 @@ func (t *turns) name() {
 		ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 		defer cancel()
 		if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
-			t.mail.post(func() { t.writeLine("Note: %s", sentence(oneLine(err.Error()))) })
+			t.mail.post(func() { t.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err)))) })
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // jsonlWriter writes one JSON object per event.
@@ -175,7 +176,7 @@ func callObject(p llm.Part) object {
 }
 
 func errorObject(err error) object {
-	o := object{{"type", "error"}, {"category", category(err)}, {"message", err.Error()}, {"hint", app.ShellHint(err)}}
+	o := object{{"type", "error"}, {"category", category(err)}, {"message", format.ErrorText(err)}, {"hint", app.ShellHint(err)}}
 	if wait := waitOf(err); wait > 0 {
 		o = append(o, field{"retry_after_ms", (wait + time.Millisecond - 1).Milliseconds()})
 	}

@@ -25,6 +25,7 @@ import (
 	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/theme"
 )
 
@@ -248,6 +249,6 @@ func pipeStatus(err error, stderr io.Writer) int {
 	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us
 	}
-	fmt.Fprintf(stderr, "parley: could not write the answer: %s\n", sanitize.Text(err.Error()))
+	fmt.Fprintf(stderr, "parley: could not write the answer: %s\n", sanitize.Text(format.ErrorText(err)))
 	return Failed
 }

@@ -264,7 +264,7 @@ func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.
 		return c, err
 	}
 	if err != nil {
-		s.Note(err.Error())
+		s.Note(format.ErrorText(err))
 	}
 	if !raw {
 		c = s.masked(c)

@@ -193,7 +193,7 @@ func named(m *Model, text string) (tea.Cmd, bool) {
 	}
 	if err := m.branches.begin(); err != nil {
 		m.input.InsertPrompt(text)
-		return m.ShowToast(err.Error()), true
+		return m.ShowToast(app.ShellErrorText(err)), true
 	}
 	m.chat.Transcript.Bottom()
 	e, _ := app.RunPromptCommand(m.App, text)

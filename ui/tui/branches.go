@@ -64,7 +64,7 @@ func (b *branches) tree() tea.Cmd {
 // switchTo goes on at the end of the branch that a message is on.
 func (b *branches) switchTo(seq int) tea.Cmd {
 	if err := b.App.Session.SwitchBranch(seq); err != nil {
-		return b.ShowToast(err.Error())
+		return b.ShowToast(app.ShellErrorText(err))
 	}
 	b.chat.Replay()
 	b.chat.Transcript.ShowMessage(seq)
@@ -127,7 +127,7 @@ func (b *branches) rewrite(text string) bool {
 		text = strings.TrimPrefix(text, " ") // which kept it from running
 	}
 	if err := b.App.Session.Rewrite(n.Seq, text); err != nil {
-		b.chat.Note(err.Error())
+		b.chat.Note(app.ShellErrorText(err))
 		return true
 	}
 	b.chat.Replay()

@@ -279,7 +279,7 @@ func (m *Model) askTrust() tea.Cmd {
 				m.App.Session.SetSystem(system)
 				switch {
 				case err != nil:
-					m.chat.Note(err.Error())
+					m.chat.Note(app.ShellErrorText(err))
 				case yes:
 					return tea.Batch(begin(m), readPrompts(m), m.ShowToast(app.Trusted))
 				}

@@ -150,7 +150,7 @@ func (m *Model) first() tea.Cmd {
 	switch {
 	case err != nil:
 		m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
-		return m.ShowToast(err.Error())
+		return m.ShowToast(app.ShellErrorText(err))
 	case compared != nil:
 		return m.compare.ask(compared, prompt)
 	}

@@ -45,7 +45,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		if app.IsImageEdit(text) {
 			if err := m.branches.begin(); err != nil {
 				m.input.InsertPrompt(text)
-				return m.ShowToast(err.Error())
+				return m.ShowToast(app.ShellErrorText(err))
 			}
 		}
 		if cmd, ok := m.command(text); ok {
@@ -92,7 +92,7 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.input.InsertPrompt(msg.text)
-		return m.ShowToast(msg.err.Error())
+		return m.ShowToast(app.ShellErrorText(msg.err))
 	}
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
@@ -108,14 +108,14 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 	}
 	if err := m.branches.begin(); err != nil {
 		m.input.InsertPrompt(text)
-		return m.ShowToast(err.Error())
+		return m.ShowToast(app.ShellErrorText(err))
 	}
 	var compared *app.ComparedPrompt
 	if m.chat.Turn == nil {
 		var err error
 		if compared, err = app.OpenCompared(m.App); err != nil {
 			m.input.InsertPrompt(text)
-			return m.ShowToast(err.Error())
+			return m.ShowToast(app.ShellErrorText(err))
 		}
 	}
 	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})

@@ -101,7 +101,7 @@ func (f *Connect) lineSubmitted(msg lineSubmittedMsg) tea.Cmd {
 	open := f.Current() == dialog.Dialog(msg.of)
 	if msg.err != nil {
 		if open {
-			msg.of.Reject(format.Capital(msg.err.Error()))
+			msg.of.Reject(format.Capital(format.ErrorText(msg.err)))
 		}
 		return nil
 	}

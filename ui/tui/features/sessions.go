@@ -113,7 +113,7 @@ func (f *Sessions) listed(msg listedMsg) tea.Cmd {
 	list.SetRows(rows)
 	var cmd tea.Cmd
 	if msg.err != nil {
-		cmd = f.ShowToast(msg.err.Error())
+		cmd = f.ShowToast(format.ErrorText(msg.err))
 	}
 	return tea.Batch(list.RequestPreview(), cmd)
 }
@@ -141,7 +141,7 @@ func (f *Sessions) found(msg foundMsg) tea.Cmd {
 	}
 	list.SetMatches(msg.words, rows)
 	if msg.err != nil {
-		return f.ShowToast(msg.err.Error())
+		return f.ShowToast(format.ErrorText(msg.err))
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 	return func() tea.Msg {
 		about, nodes, err := lib.Read(id)
 		if err != nil && len(nodes) == 0 {
-			return previewMsg{id, []string{err.Error()}}
+			return previewMsg{id, []string{format.ErrorText(err)}}
 		}
 		var lines []string
 		for _, n := range previewNodes(about, nodes, seq) {

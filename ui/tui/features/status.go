@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
+	"parley/ui/format"
 )
 
 // statusInterval is the least time between two runs of the user's command.
@@ -57,7 +58,7 @@ func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 		s.cancel()
 		if msg.err != nil {
 			s.Text, s.failed = "", true
-			return s.ShowToast("Status line: status_command failed: " + msg.err.Error()), true
+			return s.ShowToast("Status line: status_command failed: " + format.ErrorText(msg.err)), true
 		}
 		line, _, _ := strings.Cut(strings.TrimLeft(msg.text, "\r\n"), "\n")
 		s.Text = strings.TrimSpace(ansi.Strip(line))

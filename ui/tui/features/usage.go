@@ -71,7 +71,7 @@ func (f *Usage) spent(msg spentMsg) tea.Cmd {
 		s.Note = page.Note()
 	}
 	if msg.err != nil {
-		s.Note = msg.err.Error()
+		s.Note = format.ErrorText(msg.err)
 	}
 	return f.Open(dialog.Usage(s, f.Theme))
 }

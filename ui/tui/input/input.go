@@ -61,7 +61,7 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return in.ShowToast(format.Size(msg.Bytes) + " is too large for the input · " + in.KeyOf("editor") + " open in your editor"), true
 	case editedMsg:
 		if msg.err != nil {
-			return in.ShowToast(msg.err.Error()), true
+			return in.ShowToast(format.ErrorText(msg.err)), true
 		}
 		in.Composer.SetValue(msg.text)
 	case SaveDraftMsg:
@@ -88,7 +88,7 @@ type editedMsg struct {
 func (in *Input) Editor() tea.Cmd {
 	cmd, written, err := app.Editor(in.App.Getenv, in.Composer.Value())
 	if err != nil {
-		return in.ShowToast(err.Error())
+		return in.ShowToast(format.ErrorText(err))
 	}
 	return renderer.Exec(cmd, func(err error) tea.Msg {
 		text, err := written(err)
