@@ -104,7 +104,7 @@ func (o Options) FindDirectory(name string) (string, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return "", PlainError(err)
+		return "", err
 	case !info.IsDir():
 		return "", fmt.Errorf("%s is not a folder", name)
 	}
